@@ -1,0 +1,198 @@
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "lib/gradcheck.hpp"
+#include "lib/linear.hpp"
+#include "lib/matmul.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+// [three ways]
+/// Every gradient of a small linear map: by hand, by `Linear::backward`, and by differences.
+void three_ways(Results& results) {
+    Random random(1);
+    Linear map(2, 3, true, random);
+    map.weight.value = Tensor({3, 2}, {1, 0, 2, -1, 0, 3});  // [d_out, d_in]
+    map.bias.value = Tensor({3}, {1, 0, -1});
+    Tensor x({2, 2}, {1, 2, 3, -1});                // [words, d_in]: two words, two numbers each
+    const Tensor dy({2, 3}, {1, -1, 2, 0, 1, -1});  // [words, d_out]
+
+    Linear::Cache cache;
+    const Tensor y = map.forward(x, &cache);
+    const Tensor dx = map.backward(dy, cache);
+    section("Three ways");
+    fmt::print("y = {} and {}, loss <y, dy> = {}\n\n{:8}{:>8}{:>9}{:>13}\n", y.values().first(3),
+               y.values().last(3), dot(y, dy), "", "by hand", "formula", "differences");
+
+    double worst = 0;
+    const auto compare = [&](const char* name, Tensor moved, const Tensor& formula,
+                             const Tensor& by_hand) {
+        for (Index i = 0; i < moved.size(); ++i) {
+            Real& number = moved.data()[i];
+            number += 1;
+            const double right = dot(map.forward(x), dy);
+            number -= 2;
+            const double left = dot(map.forward(x), dy);
+            number += 1;
+            const double slope = (right - left) / 2;
+            const Real hand = by_hand.data()[i], found = formula.data()[i];
+            fmt::print("{:8}{:>8}{:>9}{:>13}\n", fmt::format("{}[{}]", name, i), hand, found,
+                       slope);
+            worst = std::max({worst, std::abs(slope - hand), std::abs(slope - found)});
+        }
+    };
+    compare("dx", x, dx, Tensor({2, 2}, {-1, 7, 2, -4}));
+    compare("dW", map.weight.value, map.weight.grad(), Tensor({3, 2}, {1, 2, 2, -3, -1, 5}));
+    compare("db", map.bias.value, map.bias.grad(), Tensor({3}, {1, 0, 1}));
+    results.set("three_ways_worst", worst);
+}
+// [log sum exp]
+/// `f(x) = log sum_j exp(x_j)`. Its gradient is `exp(x_i) / sum_j exp(x_j)`.
+template <class T>
+T log_sum_exp(const std::vector<T>& x) {
+    T sum = 0;
+    for (T number : x) sum += std::exp(number);
+    return std::log(sum);
+}
+
+/// A tangent of the curve `f(t, 0)` and the two chords that stand in for it.
+void chords(Results& results) {
+    const auto f = [](double t) { return log_sum_exp<double>({t, 0}); };
+    const double t = 0.5, h = 1.5, slope = std::exp(t) / (std::exp(t) + 1);
+    const double one_sided = (f(t + h) - f(t)) / h, central = (f(t + h) - f(t - h)) / (2 * h);
+    section("Chords");
+    fmt::print("slope {:.4f}, one-sided chord {:.4f}, central chord {:.4f}\n", slope, one_sided,
+               central);
+    results.set("slope", slope);
+    results.set("one_sided", one_sided);
+    results.set("central", central);
+
+    Tensor curve({2, 121}), points({2, 3});
+    for (Index i = 0; i < 121; ++i) {
+        curve(0, i) = static_cast<Real>(-2.5 + static_cast<double>(i) / 20);
+        curve(1, i) = static_cast<Real>(f(curve(0, i)));
+    }
+    for (Index i = 0; i < 3; ++i) {
+        points(0, i) = static_cast<Real>(t + static_cast<double>(i - 1) * h);
+        points(1, i) = static_cast<Real>(f(points(0, i)));
+    }
+    results.array("curve", curve);
+    results.array("points", points);
+}
+// [step errors]
+/// Relative errors of both kinds of differences, computed with numbers of type T.
+struct StepErrors {
+    double central, one_sided;
+};
+
+template <class T>
+StepErrors step_errors(const Tensor& at, double step) {
+    const std::vector<double> exact_x(at.values().begin(), at.values().end());
+    std::vector<T> x(at.values().begin(), at.values().end());
+    const T h = static_cast<T>(step), here = log_sum_exp(x);
+    double central = 0, one_sided = 0, length = 0;  // sums of squares over all elements
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double exact = std::exp(exact_x[i] - log_sum_exp(exact_x));
+        const T before = x[i];
+        x[i] = before + h;
+        const T right = log_sum_exp(x);
+        x[i] = before - h;
+        const T left = log_sum_exp(x);
+        x[i] = before;
+        central += std::pow((right - left) / (2 * h) - exact, 2);
+        one_sided += std::pow((right - here) / h - exact, 2);
+        length += exact * exact;
+    }
+    return {std::sqrt(central / length), std::sqrt(one_sided / length)};
+}
+// [error against step]
+void error_against_step(std::uint64_t seed, Results& results) {
+    Random random(seed);
+    const Tensor x = normal({16}, random.stream());
+    const char* const names[] = {"double_central", "double_one_sided", "float_central",
+                                 "float_one_sided"};
+    constexpr Index n = 23;  // two steps a decade, 1e-1 to 1e-12
+    Tensor steps({n}), errors({4, n});
+    section("Error against step");
+    fmt::print("{:>6}{:>18}{:>18}{:>18}{:>18}\n", "step", "double, central", "one-sided",
+               "float, central", "one-sided");
+    for (Index i = 0; i < n; ++i) {
+        const double step = std::pow(10, -1 - static_cast<double>(i) / 2);
+        const auto [dc, d1] = step_errors<double>(x, step);
+        const auto [fc, f1] = step_errors<float>(x, step);
+        steps(i) = static_cast<Real>(step);
+        for (Index curve = 0; double error : {dc, d1, fc, f1})
+            errors(curve++, i) = static_cast<Real>(error);
+        if (i % 2 == 0)
+            fmt::print("{:6.0e}{:18.1e}{:18.1e}{:18.1e}{:18.1e}\n", step, dc, d1, fc, f1);
+    }
+    for (Index curve = 0; const char* name : names) {
+        const auto row = errors.values().subspan(static_cast<std::size_t>(curve++ * n), n);
+        const auto best = std::min_element(row.begin(), row.end());
+        results.set_varying(std::string(name) + "_error", *best);
+        results.set_varying(std::string(name) + "_step", steps(best - row.begin()));
+    }
+    results.array("steps", steps);
+    results.array("errors", errors);
+}
+// [planted error]
+/// A right and a wrong gradient of the weight, each checked with two cotangents.
+void planted_error(std::uint64_t seed, double step, Results& results) {
+    constexpr Index words = 7, d_in = 5, d_out = 3;
+    Random random(seed);
+    Linear map(d_in, d_out, true, random);
+    const Tensor x = normal({words, d_in}, random.stream());
+    const Tensor ones = Tensor::full({words, d_out}, 1);
+    const Tensor drawn = normal({words, d_out}, random.stream());
+    const auto error = [&](const Tensor& dW, const Tensor& dy, double h) {
+        return check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, h).relative;
+    };
+    const auto right = [&](const Tensor& dy) { return matmul(dy, x, {.transpose_a = true}); };
+    const auto wrong = [&](const Tensor& dy) { return matmul(dy.reshape({d_out, words}), x); };
+
+    section("A planted error");
+    fmt::print("{:26}{:>12}{:>12}\n", "relative error, step " + fmt::format("{}", step), "ones",
+               "drawn");
+    const double errors[] = {error(right(ones), ones, step), error(right(drawn), drawn, step),
+                             error(wrong(ones), ones, step), error(wrong(drawn), drawn, step)};
+    fmt::print("{:26}{:12.1e}{:12.1e}\n", "dW = transpose(dy) x", errors[0], errors[1]);
+    fmt::print("{:26}{:12.1e}{:12.1e}\n", "dW = reshape(dy) x", errors[2], errors[3]);
+    results.set_varying("wrong_ones", errors[2]);
+    results.set_varying("wrong_drawn", errors[3]);
+
+    section("A right gradient, checked in float");
+    for (double h : {1e-1, 1e-3, 1e-5, 1e-7})
+        fmt::print("step {:.0e}: relative error {:.1e}\n", h, error(right(drawn), drawn, h));
+    results.set_varying("float_alarm", error(right(drawn), drawn, 1e-5));
+}
+// [random numbers]
+void random_numbers(std::uint64_t seed) {
+    section("Random numbers");
+    for (std::uint32_t counter : {0u, 1u, 2u})
+        fmt::print("philox(counter {}, key 0) = {:08x}\n", counter,
+                   fmt::join(philox({counter, 0, 0, 0}, {0, 0}), " "));
+    Random random(seed);
+    const Stream first = random.stream(), second = random.stream();
+    fmt::print("first stream   {::.3f}\n", first.uniform4(0));
+    fmt::print("second stream  {::.3f}\n", second.uniform4(0));
+    fmt::print("first again    {::.3f}\n", first.uniform4(0));
+    random.next_step();
+    fmt::print("next step      {::.3f}\n", first.uniform4(0));
+}
+// [main]
+int main(int argc, char** argv) {
+    Program program("The gradient of a linear map: by hand, by formula, and by differences.");
+    double step = 0.0625;
+    program.app().add_option("--step", step, "step of the planted error's checks");
+    return program.run(argc, argv, [&] {
+        require(step > 0 && std::isfinite(step), "step: {} is not a positive number", step);
+        three_ways(program.results());
+        chords(program.results());
+        error_against_step(program.seed(), program.results());
+        planted_error(program.seed(), step, program.results());
+        random_numbers(program.seed());
+    });
+}

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+
+#include "lib/parameter.hpp"
+#include "lib/random.hpp"
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [options]
+/// How an embedding behaves; the defaults are those of PyTorch's `nn.Embedding`.
+struct EmbeddingOptions {
+    /// Multiply the vectors by sqrt(d_model), as the paper does.
+    bool scale = false;
+    /// This row starts at zero and gets no gradient; negative: there is no such row.
+    std::int32_t padding_id = -1;
+};
+// [embedding]
+/// A table with one trained vector for each word, `y[b, l] = table[ids[b, l]]`.
+///
+/// Entries start standard normal, PyTorch's default. Vaswani et al. 2017, section 3.4.
+class Embedding {
+public:
+    struct Cache {
+        Ids ids;  ///< [B, L]
+    };
+
+    /// @throws std::invalid_argument unless both sizes are >= 1 and `padding_id` < `n_words`
+    Embedding(Index n_words, Index d_model, EmbeddingOptions options, Random& random);
+
+    /// @param ids    `[B, L]`, each in 0..n_words-1
+    /// @param cache  filled for `backward`; leave it out at inference
+    /// @return       `[B, L, d_model]`
+    /// @throws std::invalid_argument naming the first id that is not in the table
+    Tensor forward(const Ids& ids, Cache* cache = nullptr) const;
+    /// Adds to the gradient of the table. Ids have no gradient, so nothing is returned.
+    /// @param dy  gradient of the loss with respect to the vectors, `[B, L, d_model]`
+    void backward(const Tensor& dy, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name);
+
+    Index n_words() const { return table.value.dim(0); }
+    Index d_model() const { return table.value.dim(1); }
+
+    Parameter table;  ///< [n_words, d_model]
+
+private:
+    Real factor() const;
+
+    EmbeddingOptions options_;
+};
+
+}  // namespace abh

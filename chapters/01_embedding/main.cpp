@@ -1,0 +1,226 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/matmul.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+
+namespace {
+// [words]
+const std::vector<std::string> vocabulary = {"P",  "我", "有", "一", "个", "好",
+                                             "朋", "友", "零", "女", "男"};
+
+/// The ids of a text whose words are divided by white space, `[1, L]`.
+Ids ids_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::int32_t> found;
+    for (std::string word; stream >> word;) {
+        const auto place = std::find(vocabulary.begin(), vocabulary.end(), word);
+        require(place != vocabulary.end(), "text: no word {} in the vocabulary {}", word,
+                fmt::join(vocabulary, " "));
+        found.push_back(static_cast<std::int32_t>(place - vocabulary.begin()));
+    }
+    require(!found.empty(), "text: there is no word in it");
+    Ids ids({1, static_cast<Index>(found.size())});
+    std::copy(found.begin(), found.end(), ids.data());
+    return ids;
+}
+
+/// Prints each id beside its vector.
+void print_vectors(const Ids& ids, const Tensor& y) {
+    for (Index i = 0; i < ids.size(); ++i) {
+        fmt::print("{:2d} ", ids.data()[i]);
+        for (Real v : matrix(y).row(i)) fmt::print(" {:7.4f}", v);
+        fmt::print("\n");
+    }
+}
+
+void set_row(Embedding& embedding, Index id, std::initializer_list<Real> values) {
+    std::copy(values.begin(), values.end(), &embedding.table.value(id, 0));
+}
+// [ten rows of three]
+/// The demo of the architecture article: the six rows that it prints, in a table of ten.
+Embedding article_table(Random& random) {
+    Embedding embedding(10, 3, {}, random);
+    set_row(embedding, 1, {-0.0251f, -1.6902f, 0.7172f});
+    set_row(embedding, 2, {-0.6431f, 0.0748f, 0.6969f});
+    set_row(embedding, 3, {0.4362f, -0.4004f, 0.9400f});
+    set_row(embedding, 4, {1.4970f, 1.3448f, -0.9685f});
+    set_row(embedding, 5, {-0.3677f, -2.7265f, -0.1685f});
+    set_row(embedding, 9, {0.9124f, -2.3616f, 1.1151f});
+    return embedding;
+}
+
+void show_ten_rows(Random& random, Results& results) {
+    section("Ten rows of three");
+    Embedding embedding = article_table(random);
+    const Ids ids({2, 4}, {1, 2, 4, 5, 4, 3, 2, 9});
+    Embedding::Cache cache;
+    const Tensor y = embedding.forward(ids, &cache);  // [2, 4, 3]
+    print_vectors(ids, y);
+
+    section("One row, many additions");
+    Tensor dy(y.shape());  // row i is (i+1, i+1, i+1)
+    for (Index i = 0; i < ids.size(); ++i) matrix(dy).row(i).setConstant(static_cast<Real>(i + 1));
+    embedding.backward(dy, cache);
+    fmt::print("ids      {}\ndy       1 2 3 4 5 6 7 8\n\nid  dtable\n",
+               fmt::join(ids.values(), " "));
+    for (Index w = 0; w < 10; ++w) fmt::print("{:2d}  {:6g}\n", w, embedding.table.grad()(w, 0));
+
+    section("The gradient by differences");
+    // The loss is linear in the table, so a wide step is exact but for round-off.
+    const GradientError error = check_gradient([&] { return embedding.forward(ids); },
+                                               embedding.table.value, embedding.table.grad(), dy,
+                                               /*step=*/0.5);
+    fmt::print("{} entries of the table, worst: {}\n", error.checked, to_string(error));
+    results.set_varying("gradient_error", error.relative);
+}
+// [padding]
+void show_padding(Random& random) {
+    section("A padding row");
+    Embedding embedding(10, 3, {.scale = false, .padding_id = 0}, random);
+    set_row(embedding, 2, {0.1535f, -2.0309f, 0.9315f});
+    set_row(embedding, 5, {-0.1655f, 0.9897f, 0.0635f});
+    const Ids ids({1, 4}, {0, 2, 0, 5});
+    Embedding::Cache cache;
+    print_vectors(ids, embedding.forward(ids, &cache));
+    embedding.backward(Tensor::full({1, 4, 3}, 1), cache);
+    fmt::print("\ngradient of rows 0, 2, 5 for a gradient of ones:");
+    for (Index w : {0, 2, 5}) fmt::print("  {:g}", embedding.table.grad()(w, 0));
+    fmt::print("\n");
+}
+// [sentence]
+void show_sentence(const std::string& text, Random& random, Results& results) {
+    section("A sentence becomes vectors");
+    const Ids ids = ids_of(text);  // [1, L]
+    const Embedding embedding(static_cast<Index>(vocabulary.size()), 8, {}, random);
+    const Tensor y = embedding.forward(ids);  // [1, L, 8]
+    for (Index i = 0; i < ids.size(); ++i)
+        fmt::print("{:<3} {:2d}  {:6.2f}\n", vocabulary[static_cast<std::size_t>(ids.data()[i])],
+                   ids.data()[i], fmt::join(matrix(y).row(i), " "));
+    results.set("words", fmt::format("{}", fmt::join(vocabulary, " ")));
+    results.array("table", embedding.table.value);
+    results.array("ids", ids);
+    results.array("vectors", y);
+}
+// [statistics]
+struct Spread {
+    double deviation, low, high;
+};
+
+Spread spread(const Tensor& x) {
+    const auto values = vector(x).cast<double>().eval();
+    const double mean = values.mean();
+    return {std::sqrt((values.array() - mean).square().mean()), values.minCoeff(),
+            values.maxCoeff()};
+}
+
+/// The root of the mean of the squared lengths of the rows.
+double row_length(const Tensor& y) {
+    return std::sqrt(vector(y).cast<double>().squaredNorm() / static_cast<double>(rows(y.shape())));
+}
+
+/// An embedding whose entries start normal with deviation `start`.
+Embedding started(Index n_words, Index d_model, double start, bool scale, Random& random) {
+    Embedding embedding(n_words, d_model, {.scale = scale}, random);
+    embedding.table.value *= static_cast<Real>(start);
+    return embedding;
+}
+
+/// Vectors of all words, `[1, n_words, d_model]`.
+Tensor all_vectors(const Embedding& embedding) {
+    Ids ids({1, embedding.n_words()});
+    std::iota(ids.data(), ids.data() + ids.size(), 0);
+    return embedding.forward(ids);
+}
+// [scaled]
+void show_scaled(Index d_model, Random& random, Results& results) {
+    section("Times sqrt(d_model)");
+    const Embedding embedding(1000, d_model, {.scale = true}, random);
+    const Tensor y = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
+    const double factor = std::sqrt(static_cast<double>(d_model));
+    const Spread table = spread(embedding.table.value), vectors = spread(y);
+    fmt::print("table    {}  deviation {:.3f}\n", embedding.table.value.shape(), table.deviation);
+    fmt::print("vectors  {}  deviation {:.3f}, from {:.2f} to {:.2f}; sqrt({}) is {:.3f}\n",
+               y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
+    results.set("d_model", static_cast<double>(d_model));
+    results.set("factor", factor);
+    results.set("scaled_deviation", vectors.deviation);
+    results.set("scaled_low", vectors.low);
+    results.set("scaled_high", vectors.high);
+}
+// [four ways]
+void show_why(Index d_model, std::uint64_t seed, Results& results) {
+    section("Words beside positions");
+    const double narrow = 1 / std::sqrt(static_cast<double>(d_model));
+    const double position = std::sqrt(static_cast<double>(d_model) / 2);  // length of any code
+    fmt::print("entries start  factor         length of a row  share of the positions\n");
+    for (const auto& [name, start, scale] :
+         {std::tuple{"narrow", narrow, false}, std::tuple{"narrow_scaled", narrow, true},
+          std::tuple{"wide", 1.0, false}, std::tuple{"wide_scaled", 1.0, true}}) {
+        Random same(seed);  // all four from the same random numbers
+        const Tensor y = all_vectors(started(1000, d_model, start, scale, same));
+        const double length = row_length(y);
+        const double share = position * position / (position * position + length * length);
+        fmt::print("{:13.4f}  {:13}  {:15.3f}  {:21.2f} %\n", start, scale ? "sqrt(d_model)" : "1",
+                   length, 100 * share);
+        results.set(fmt::format("length_{}", name), length);
+        results.set(fmt::format("share_{}", name), 100 * share);
+        Tensor one({d_model});  // for the figure: the row of one word
+        vector(one) = matrix(y).row(5).transpose();
+        results.array(name, one);
+    }
+    results.set("position_length", position);
+}
+// [output map]
+void show_output_map(Index d_model, Random& random, Results& results) {
+    section("The same table as output map");
+    const Tensor h = normal({200, d_model}, random.stream());  // rows as a layer norm leaves them
+    fmt::print("entries start  deviation of a logit  loss before training  ln 1000\n");
+    for (const auto& [name, start] :
+         {std::pair{"narrow", 1 / std::sqrt(static_cast<double>(d_model))},
+          std::pair{"wide", 1.0}}) {
+        const Embedding embedding = started(1000, d_model, start, false, random);
+        const Tensor logits =
+            matmul(h, embedding.table.value, {.transpose_b = true});  // [200, 1000]
+        double loss = 0;  // mean of -log softmax(logits)[target], target of row r: word r
+        for (Index r = 0; r < 200; ++r) {
+            const auto row = matrix(logits).row(r).cast<double>().eval();
+            const double largest = row.maxCoeff();
+            loss += (largest + std::log((row.array() - largest).exp().sum()) - row(r)) / 200;
+        }
+        fmt::print("{:13.4f}  {:20.3f}  {:20.2f}  {:7.2f}\n", start, spread(logits).deviation, loss,
+                   std::log(1000.0));
+        results.set(fmt::format("logit_{}", name), spread(logits).deviation);
+        results.set(fmt::format("loss_{}", name), loss);
+    }
+}
+
+}  // namespace
+// [main]
+int main(int argc, char** argv) {
+    std::string text = "我 有 一 个 好 朋 友 P";
+    Index d_model = 512;
+    Program program("Look up a vector for each word, and send gradients back to the table.");
+    program.app().add_option("--text", text, "words of the toy's vocabulary, divided by spaces");
+    program.app()
+        .add_option("--d-model", d_model, "width of the vectors that are scaled")
+        ->check(CLI::Range(1, 8192));
+    return program.run(argc, argv, [&] {
+        Random random(program.seed());
+        show_ten_rows(random, program.results());
+        show_padding(random);
+        show_sentence(text, random, program.results());
+        show_scaled(d_model, random, program.results());
+        show_why(d_model, program.seed(), program.results());
+        show_output_map(d_model, random, program.results());
+    });
+}

@@ -1,0 +1,46 @@
+#include "chapters/02_positional_encoding/dropout.hpp"
+
+#include <algorithm>
+
+#include "lib/parallel.hpp"
+
+namespace abh {
+// [construct]
+Dropout::Dropout(Real p, Random& random) : p_(p), stream_(random.stream()) {
+    require(p >= 0 && p < 1, "dropout: p is {}, expected 0 <= p < 1", p);
+}
+// [forward]
+Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
+    if (!cache) return x;
+    cache->kept = Mask();
+    if (p_ == 0) return x;
+    cache->kept = Mask(x.shape());
+    parallel_ranges((x.size() + 3) / 4, 1 << 12, [&](Index begin, Index end) {
+        for (Index block = begin; block < end; ++block) {
+            const auto u = stream_.uniform4(static_cast<std::uint64_t>(block));
+            for (Index i = 4 * block; i < std::min(4 * block + 4, x.size()); ++i)
+                cache->kept.data()[i] = u[static_cast<std::size_t>(i - 4 * block)] >= p_;
+        }
+    });
+    return apply(x, cache->kept);
+}
+// [apply]
+Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
+    Tensor y(x.shape());
+    const Real factor = 1 / (1 - p_);
+    parallel_ranges(x.size(), 1 << 14, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+            y.data()[i] = x.data()[i] * (kept.data()[i] ? factor : Real(0));
+    });
+    return y;
+}
+// [backward]
+// forward was:  y = x * kept / (1 - p), element by element
+// hence:        dx = dy * kept / (1 - p): the same map, with the same `kept`
+Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
+    if (p_ == 0) return dy;
+    require_shape(dy.shape(), cache.kept.shape(), "dropout backward", "dy");
+    return apply(dy, cache.kept);
+}
+
+}  // namespace abh

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "lib/random.hpp"
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [dropout]
+/// Sets each element to zero with probability `p` while training, and divides the others by
+/// `1 - p`, so that the expectation stays. At inference, that is without a cache, it does nothing.
+///
+/// Srivastava et al. 2014; the scaling at training time is PyTorch's.
+class Dropout {
+public:
+    struct Cache {
+        Mask kept;  ///< 1 where the element was kept, shape of `x`; empty where p = 0
+    };
+
+    /// @throws std::invalid_argument unless 0 <= p < 1
+    Dropout(Real p, Random& random);
+
+    /// The elements dropped are a function of seed, layer, training step and position alone.
+    /// @param x      any shape
+    /// @param cache  filled for `backward`, and the sign that we train
+    /// @return       the same shape; `x` itself, not a copy, where nothing can be dropped
+    Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
+    /// @param dy  gradient of the loss with respect to `y`
+    /// @return    `dx`, the same shape; `dy` itself where p = 0
+    Tensor backward(const Tensor& dy, const Cache& cache) const;
+
+    Real p() const { return p_; }
+
+private:
+    Tensor apply(const Tensor& x, const Mask& kept) const;
+
+    Real p_;
+    Stream stream_;
+};
+
+}  // namespace abh

@@ -1,0 +1,34 @@
+#include "chapters/02_positional_encoding/other_tables.hpp"
+
+#include <cmath>
+
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+
+namespace abh {
+// [column exponent]
+Tensor column_exponent_table(Index max_len, Index d_model) {
+    Tensor table = Tensor::zeros({max_len, d_model});
+    for (Index p = 1; p < max_len; ++p)
+        for (Index column = 0; column < d_model; ++column) {
+            // `column` stands where sinusoid_table has column / 2
+            const double angle = static_cast<double>(p) * sinusoid_frequency(column, d_model);
+            table(p, column) =
+                static_cast<Real>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        }
+    return table;
+}
+// [sines then cosines]
+Tensor sines_then_cosines(Index max_len, Index d_model) {
+    require(d_model % 2 == 0, "sines_then_cosines: d_model is {}, expected an even number",
+            d_model);
+    const Tensor interleaved = sinusoid_table(max_len, d_model);
+    Tensor table(interleaved.shape());
+    for (Index p = 0; p < max_len; ++p)
+        for (Index i = 0; i < d_model / 2; ++i) {
+            table(p, i) = interleaved(p, 2 * i);
+            table(p, d_model / 2 + i) = interleaved(p, 2 * i + 1);
+        }
+    return table;
+}
+
+}  // namespace abh

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [other tables]
+/// The table behind the toy's heat map: the exponent counts columns instead of pairs,
+/// `angle = p / 10000^(2 column / d)`, and row 0 is all zeros. For comparison only.
+/// @return `[max_len, d_model]`
+Tensor column_exponent_table(Index max_len, Index d_model);
+
+/// The columns of `sinusoid_table` in another order: all sines, then all cosines, as tensor2tensor
+/// and the models of Marian have them.
+/// @return `[max_len, d_model]`
+/// @throws std::invalid_argument if `d_model` is odd
+Tensor sines_then_cosines(Index max_len, Index d_model);
+
+}  // namespace abh

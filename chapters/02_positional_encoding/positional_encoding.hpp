@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+
+#include "chapters/02_positional_encoding/dropout.hpp"
+#include "lib/parameter.hpp"
+#include "lib/random.hpp"
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [table]
+/// The angle by which columns 2i and 2i + 1 turn from one position to the next, `10000^(-2i / d)`.
+double sinusoid_frequency(Index i, Index d_model);
+
+/// The table of Vaswani et al. 2017, section 3.5:
+/// `PE[p, 2i] = sin(p / 10000^(2i / d))`, `PE[p, 2i + 1] = cos(p / 10000^(2i / d))`.
+///
+/// Computed in double precision. An odd `d_model` ends with a sine that has no cosine.
+/// @return `[max_len, d_model]`
+Tensor sinusoid_table(Index max_len, Index d_model);
+// [options]
+enum class Positions { sinusoid, learned };
+
+struct PositionalEncodingOptions {
+    Positions kind = Positions::sinusoid;
+    Index max_len = 5000;
+    Real dropout = 0;
+};
+// [positional encoding]
+/// Adds to each vector a code of its position, then drops out: `y = dropout(x + table[position])`.
+///
+/// The table is the fixed sinusoid, or one learned vector a position that starts standard normal.
+class PositionalEncoding {
+public:
+    struct Cache {
+        Shape shape;      ///< of x, [B, L, d_model]
+        Index first = 0;  ///< position of the first vector
+        Dropout::Cache dropout;
+    };
+
+    /// @throws std::invalid_argument unless both sizes are >= 1 and 0 <= dropout < 1
+    PositionalEncoding(Index d_model, PositionalEncodingOptions options, Random& random);
+
+    /// @param x      `[B, L, d_model]`
+    /// @param cache  filled for `backward`; leave it out at inference
+    /// @param first  position of the first vector; 0 but for decoding word by word
+    /// @return       `[B, L, d_model]`
+    /// @throws std::invalid_argument if `first + L` is more than `max_len`
+    Tensor forward(const Tensor& x, Cache* cache = nullptr, Index first = 0) const;
+    /// Adds to the gradient of a learned table.
+    /// @param dy  gradient of the loss with respect to `y`, `[B, L, d_model]`
+    /// @return    `dx`, `[B, L, d_model]`; `dy` itself where nothing can be dropped
+    Tensor backward(const Tensor& dy, const Cache& cache);
+
+    /// A learned table; the sinusoid is no parameter.
+    void collect(Parameters& list, const std::string& name);
+
+    Index max_len() const { return table.value.dim(0); }
+
+    Parameter table;  ///< [max_len, d_model]
+
+private:
+    Positions kind_;
+    Dropout dropout_;
+};
+
+}  // namespace abh

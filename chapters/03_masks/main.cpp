@@ -1,0 +1,160 @@
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "chapters/03_masks/masks.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+
+namespace {
+// [sentences]
+using Words = std::vector<std::vector<std::string>>;  // sentences of words
+
+/// Splits at white space. All sentences of a batch have the same number of words.
+Words split(const std::vector<std::string>& sentences) {
+    Words result;
+    for (const std::string& sentence : sentences) {
+        std::istringstream stream(sentence);
+        std::vector<std::string> words;
+        for (std::string word; stream >> word;) words.push_back(word);
+        require(!words.empty(), "sentence {} has no words", result.size() + 1);
+        const std::size_t first = result.empty() ? words.size() : result[0].size();
+        require(words.size() == first,
+                "sentence \"{}\" has {} words, the first has {}: fill it up with P", sentence,
+                words.size(), first);
+        result.push_back(std::move(words));
+    }
+    return result;
+}
+
+/// Numbers the words 1, 2, ... as they come; P, the padding, is 0.
+Ids number(const Words& sentences) {
+    std::map<std::string, std::int32_t> ids{{"P", 0}};
+    Ids result({std::ssize(sentences), std::ssize(sentences[0])});  // [B, L]
+    std::int32_t* next = result.data();
+    for (const auto& sentence : sentences)
+        for (const auto& word : sentence)
+            *next++ = ids.try_emplace(word, static_cast<std::int32_t>(ids.size())).first->second;
+    return result;
+}
+// [demos]
+void show_demos() {
+    section("Which ids are padding");
+    const Ids list({1, 5}, {1, 2, 3, 4, 0});
+    const Mask hidden = padding_mask(Ids({1, 1}), list);  // [1, 1, 5]
+    fmt::print("1 2 3 4 0 compared with 0:");
+    for (std::uint8_t h : hidden.values()) fmt::print(" {}", h ? "T" : "F");
+    fmt::print("\n");
+
+    section("Padding mask of three sentences");
+    const Ids queries({3, 5}, {1, 2, 3, 0, 0, 3, 4, 5, 6, 0, 2, 3, 0, 0, 0});
+    const Ids keys({3, 5}, {1, 2, 3, 4, 5, 1, 2, 0, 0, 0, 1, 2, 3, 0, 0});
+    fmt::print("{}", to_string(padding_mask(queries, keys), MaskStyle::booleans));
+
+    section("Triangles");
+    for (Index offset : {0, -1, 1})
+        fmt::print("offset {}\n{}", offset,
+                   to_string(upper_triangle(Ids({4}, {1, 2, 3, 4}), offset)));
+
+    section("Look-ahead mask of two sentences");
+    const Mask future = look_ahead_mask(Ids({2, 5}, {1, 2, 3, 0, 0, 1, 2, 3, 4, 0}));
+    fmt::print("{}", to_string(future, MaskStyle::bytes));
+    fmt::print("\nor in short\n\n{}", to_string(future, MaskStyle::digits));
+}
+// [batch]
+/// Prints the last sentence's mask with the words of its queries beside the rows; 1 hides.
+void print_mask(const char* title, const Mask& mask, const std::vector<std::string>& queries) {
+    fmt::print("\n{} {}\n", title, mask.shape());
+    for (Index i = 0; i < mask.dim(1); ++i) {
+        for (Index j = 0; j < mask.dim(2); ++j) fmt::print("{} ", mask(mask.dim(0) - 1, i, j));
+        fmt::print(" {}\n", queries[static_cast<std::size_t>(i)]);
+    }
+}
+
+void show_batch(const Words& source, const Words& target, Results& results) {
+    section("The masks of a batch, its last sentence");
+    const Ids src = number(source), tgt = number(target);  // [B, Ls], [B, Lt]
+    const Mask encoder = padding_mask(src, src);           // [B, Ls, Ls]
+    const Mask pads = padding_mask(tgt, tgt), future = look_ahead_mask(tgt);
+    const Mask decoder = either(pads, future);  // [B, Lt, Lt]
+    const Mask cross = padding_mask(tgt, src);  // [B, Lt, Ls]
+    print_mask("source to source", encoder, source.back());
+    print_mask("target to target", decoder, target.back());
+    print_mask("target to source", cross, target.back());
+
+    results.array("encoder", encoder);
+    results.array("target_pads", pads);
+    results.array("future", future);
+    results.array("decoder", decoder);
+    results.array("cross", cross);
+}
+// [leak]
+/// Row i of the decoder must find the word that stands at i + 1 in its input. A mask that hides
+/// `j - i >= offset` may show it that word, or nothing at all.
+void show_leaks(Results& results) {
+    section("A leak");
+    fmt::print("hidden from   words   rows without a key   rows that see their answer\n");
+    for (Index length : {7, 50})
+        for (Index offset : {0, 1, 2}) {
+            const Ids hidden = upper_triangle(Ids::full({length}, 1), offset);  // 1 = hide
+            Index blind = 0, answers = 0;
+            for (Index i = 0; i < length; ++i) {
+                Index seen = 0;
+                for (Index j = 0; j < length; ++j) seen += !hidden(i, j);
+                blind += seen == 0;
+                answers += i + 1 < length && !hidden(i, i + 1);
+            }
+            const double percent = 100 * static_cast<double>(answers) / static_cast<double>(length);
+            fmt::print("j - i >= {}  {:6}   {:18}   {:19} ({:2.0f} %)\n", offset, length, blind,
+                       answers, percent);
+            results.set(fmt::format("leak_{}_{}", offset, length), percent);
+        }
+}
+// [heads]
+/// What a mask `[B, Lq, Lk]` does to scores `[B, H, Lq, Lk]` if its missing axis is made up at the
+/// front, as broadcasting does: head h gets the mask of sentence h, for every sentence.
+void show_rank(const Words& source, Results& results) {
+    section("A mask without a head axis");
+    const Ids src = number(source);
+    const Index n = src.dim(0), length = src.dim(1);  // as many heads as sentences
+    const Mask mask = padding_mask(src, src), right = over_heads(mask);  // [B, 1, L, L]
+    const Mask wrong = mask.reshape({1, n, length, length});             // [1, H, L, L]
+    Index leaked = 0, lost = 0;
+    for (Index b = 0; b < n; ++b)
+        for (Index h = 0; h < n; ++h)
+            for (Index i = 0; i < length; ++i)
+                for (Index j = 0; j < length; ++j) {
+                    leaked += right(b, 0, i, j) && !wrong(0, h, i, j);
+                    lost += !right(b, 0, i, j) && wrong(0, h, i, j);
+                }
+    fmt::print("{} sentences, {} heads: {} of {} scores wrong: {} pads seen, {} words hidden\n", n,
+               n, leaked + lost, n * n * length * length, leaked, lost);
+    results.set("rank_scores", static_cast<double>(n * n * length * length));
+    results.set("rank_leaked", static_cast<double>(leaked));
+    results.set("rank_lost", static_cast<double>(lost));
+}
+
+}  // namespace
+// [main]
+int main(int argc, char** argv) {
+    Program program("Hide padding and the future.");
+    std::vector<std::string> source{"我 有 一 个 好 朋 友 P", "我 有 一 个 朋 友 P P"};
+    std::vector<std::string> target{"S I have a good friend .", "S I have a friend . P"};
+    program.app().add_option("--source", source, "source sentences, P is padding");
+    program.app().add_option("--target", target, "target sentences, as many");
+    return program.run(argc, argv, [&] {
+        require(source.size() == target.size(), "{} source sentences, but {} target sentences",
+                source.size(), target.size());
+        const Words source_words = split(source), target_words = split(target);
+        for (std::size_t b = 0; b < source.size(); ++b) {
+            program.results().set(fmt::format("source_{}", b), source[b]);
+            program.results().set(fmt::format("target_{}", b), target[b]);
+        }
+        show_demos();
+        show_batch(source_words, target_words, program.results());
+        show_leaks(program.results());
+        show_rank(source_words, program.results());
+    });
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [padding]
+/// Hides the keys that are padding: `mask[b, i, j] = (keys[b, j] == pad)` for every query i.
+///
+/// @param queries  ids `[B, Lq]`; only their length matters, as a pad's own row is never read
+/// @param keys     ids `[B, Lk]`
+/// @param pad      the id that means padding
+/// @return         `[B, Lq, Lk]`, 1 = hide
+/// @throws std::invalid_argument unless both have two axes and the same B
+Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad = 0);
+// [triangle]
+/// numpy's `triu`: keeps what stands at `j - i >= offset`, and sets the rest to zero.
+///
+/// @param values  `[m, n]`, or `[n]`, which stands for n equal rows
+/// @param offset  0 keeps the diagonal, 1 does not, -1 keeps one diagonal more
+/// @return        `[m, n]`
+Ids upper_triangle(const Ids& values, Index offset = 0);
+// [look ahead]
+/// Hides the future: `mask[b, i, j] = (j > i)`, ones strictly above the diagonal.
+/// @param ids  `[B, L]`; only the shape matters
+/// @return     `[B, L, L]`, 1 = hide
+Mask look_ahead_mask(const Ids& ids);
+// [combine]
+/// 1 where `a` or `b` is 1. @throws std::invalid_argument if the shapes differ
+Mask either(const Mask& a, const Mask& b);
+/// 1 where `mask` is 0: turns "1 = hide" into "1 = keep", and back.
+Mask invert(const Mask& mask);
+/// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence.
+Mask over_heads(const Mask& mask);
+// [print]
+/// The way in which a mask prints.
+enum class MaskStyle {
+    booleans,  ///< nested brackets with `True` and `False`, as PyTorch prints a bool tensor
+    bytes,     ///< nested brackets with `1` and `0`, as PyTorch prints a uint8 tensor
+    digits     ///< rows of `0` and `1`, an empty line between sentences
+};
+/// @param mask   `[B, Lq, Lk]`
+/// @param style  see `MaskStyle`
+std::string to_string(const Mask& mask, MaskStyle style);
+/// A matrix `[m, n]` of whole numbers as numpy prints it.
+std::string to_string(const Ids& matrix);
+
+}  // namespace abh

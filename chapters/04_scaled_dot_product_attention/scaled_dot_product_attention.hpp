@@ -1,0 +1,70 @@
+#pragma once
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [softmax]
+/// Softmax over the last axis, `y_j = exp(x_j - max x) / sum_k exp(x_k - max x)`.
+///
+/// @param x  scores, any shape `[..., n]`, n >= 1
+/// @return   weights of the same shape; each row is >= 0 and sums to 1
+/// @throws std::invalid_argument if the last axis is empty
+/// Vaswani et al. 2017, eq. 1. Subtracting the row's maximum changes nothing and keeps every
+/// exponent <= 0. Where exp falls below the smallest normal number, the weight is exactly 0.
+/// A row in which every score is -infinity becomes NaN.
+Tensor softmax(const Tensor& x);
+
+/// Gradient of `softmax`: `dx = y * (dy - sum(dy * y))`, row by row.
+///
+/// @param dy  gradient of the loss with respect to `y`, shape of `y`
+/// @param y   what `softmax` returned
+Tensor softmax_backward(const Tensor& dy, const Tensor& y);
+// [options]
+/// What a 1 in a mask means.
+enum class MaskMeaning { hide, keep };
+/// Whether hidden scores are overwritten after the scaling or before it.
+enum class FillPlace { after_scale, before_scale };
+
+/// Where the sources of this book differ; the defaults are the paper's.
+struct AttentionOptions {
+    Real scale = 0;  ///< factor of the scores; 0 stands for 1/sqrt(d_k)
+    MaskMeaning mask_meaning = MaskMeaning::hide;
+    Real fill = Real(-1e9);  ///< what overwrites a hidden score
+    FillPlace fill_place = FillPlace::after_scale;
+};
+// [attention]
+/// What `attention_backward` needs.
+struct AttentionCache {
+    Tensor q, k, v;  ///< the inputs
+    Tensor weights;  ///< [B, H, Lq, Lk]
+    Mask mask;       ///< as given
+    AttentionOptions options;
+};
+
+/// Scaled dot-product attention, `softmax(scale * q k^T, hidden scores overwritten) v`.
+///
+/// @param q        queries `[B, H, Lq, d_k]`
+/// @param k        keys `[B, H, Lk, d_k]`, Lk >= 1
+/// @param v        values `[B, H, Lk, d_v]`
+/// @param mask     four axes, each of the size in `[B, H, Lq, Lk]` or 1; empty: nothing is hidden
+/// @param cache    filled for `attention_backward`; leave it out at inference
+/// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
+/// @return         `[B, H, Lq, d_v]`: for each query a mean of the values, weighted
+///
+/// A hidden key has weight 0 for a query that sees another one. A query whose every key is hidden
+/// gets equal weights for all keys, as the fill is finite; with a fill of -infinity it gets NaN.
+/// @throws std::invalid_argument if the shapes do not fit; a mask of three axes too
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                 const AttentionOptions& options = {}, AttentionCache* cache = nullptr,
+                 Tensor* weights = nullptr);
+// [attention: backward]
+/// What `attention_backward` returns.
+struct AttentionGradients {
+    Tensor dq, dk, dv;  ///< shapes of q, k, v
+};
+
+/// Gradients of `attention` with respect to queries, keys and values.
+/// @param dy  gradient of the loss with respect to the result, `[B, H, Lq, d_v]`
+AttentionGradients attention_backward(const Tensor& dy, const AttentionCache& cache);
+
+}  // namespace abh

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <string>
+
+#include "chapters/02_positional_encoding/dropout.hpp"
+#include "chapters/06_feed_forward/layer_norm.hpp"
+
+namespace abh {
+// [options]
+/// Where the norm stands: after the residual sum (the paper of 2017), or before the sublayer (most
+/// later models).
+enum class NormPlacement { post, pre };
+
+struct AddNormOptions {
+    NormPlacement placement = NormPlacement::post;
+    LayerNormOptions norm = {};
+    Real dropout = 0;             ///< on the sublayer's output, before the sum, as in the paper
+    Real dropout_after_norm = 0;  ///< on the result, as in the shared-head block
+};
+// [add and norm]
+/// The residual connection around a sublayer, with its layer norm:
+///
+///     post:  y = norm(x + dropout(sublayer(x)))
+///     pre:   y = x + dropout(sublayer(norm(x)))
+///
+/// The sublayer stands between `before`, which gives its input, and `after`, which takes its
+/// output:
+///
+///     const Tensor h = add_norm.before(x, &cache);
+///     const Tensor y = add_norm.after(x, sublayer.forward(h), &cache);
+///
+/// and backward, from last to first, `x` collecting from both of its uses:
+///
+///     auto [dx, ds] = add_norm.after_backward(dy, cache);
+///     dx += add_norm.before_backward(sublayer.backward(ds), cache);
+class AddNorm {
+public:
+    struct Cache {
+        LayerNorm::Cache norm;
+        Dropout::Cache dropout, dropout_after_norm;
+    };
+    struct Gradients {
+        Tensor dx;         ///< along the residual connection
+        Tensor dsublayer;  ///< gradient of the loss with respect to the sublayer's output
+    };
+
+    AddNorm(Index d_model, const AddNormOptions& options, Random& random);
+
+    /// The sublayer's input: `x` (post) or `norm(x)` (pre).
+    Tensor before(const Tensor& x, Cache* cache = nullptr) const;
+    /// The result, from `x` and the sublayer's output of the same shape.
+    Tensor after(const Tensor& x, const Tensor& sublayer, Cache* cache = nullptr) const;
+
+    /// Gradients of `after`; then the sublayer's own backward turns `dsublayer` into `dh`.
+    Gradients after_backward(const Tensor& dy, const Cache& cache);
+    /// Gradient of `before`; its result is added to `dx`.
+    Tensor before_backward(const Tensor& dh, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name) { norm.collect(list, name); }
+
+    LayerNorm norm;
+
+private:
+    NormPlacement placement_;
+    Dropout dropout_, dropout_after_norm_;
+};
+
+}  // namespace abh

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "lib/linear.hpp"
+
+namespace abh {
+// [relu]
+/// `max(x, 0)`, element by element; what is not a number stays so.
+Tensor relu(const Tensor& x);
+/// Gradient of `relu`: `dy` where `y > 0`, else 0.
+/// @param y  what `relu` returned
+Tensor relu_backward(const Tensor& dy, const Tensor& y);
+// [feed-forward]
+/// Two linear maps with a ReLU between, each position on its own: `relu(x W_1 + b_1) W_2 + b_2`.
+/// Vaswani et al. 2017, eq. 2.
+class FeedForward {
+public:
+    struct Cache {
+        Linear::Cache first, second;
+        Tensor hidden;  ///< relu(x W_1 + b_1), [B, L, d_ff]
+    };
+
+    FeedForward(Index d_model, Index d_ff, bool bias, Random& random);
+
+    /// @param x  `[B, L, d_model]`
+    /// @return   the same shape
+    Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
+    /// Adds to the gradients of both maps.
+    /// @param dy  gradient of the loss with respect to the result
+    /// @return    `dx`, the same shape
+    Tensor backward(const Tensor& dy, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name);
+
+    Linear first;   ///< d_model to d_ff
+    Linear second;  ///< d_ff to d_model
+};
+
+}  // namespace abh

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "lib/parameter.hpp"
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [options]
+struct LayerNormOptions {
+    bool learned = true;  ///< gain and shift are parameters; false: 1 and 0 for ever
+    Real eps = Real(1e-5);
+};
+// [layer norm]
+/// Each row brought to mean 0 and variance 1, then stretched and shifted:
+///
+///     y = gain * (x - mean) / sqrt(var + eps) + shift
+///
+/// over the last axis, with the biased variance (divided by n), as PyTorch's `nn.LayerNorm`.
+/// Ba, Kiros, Hinton 2016.
+class LayerNorm {
+public:
+    struct Cache {
+        Tensor normalized;      ///< (x - mean) / sqrt(var + eps), shape of `x`
+        Tensor inverse_stddev;  ///< 1 / sqrt(var + eps), [rows]
+    };
+
+    explicit LayerNorm(Index d_model, LayerNormOptions options = {});
+
+    /// @param x  `[..., d_model]`
+    /// @return   the same shape
+    Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
+    /// Adds to the gradients of gain and shift.
+    /// @param dy  gradient of the loss with respect to `y`
+    /// @return    `dx`, the same shape
+    Tensor backward(const Tensor& dy, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name);
+
+    Parameter gain;   ///< [d_model], starts at 1
+    Parameter shift;  ///< [d_model], starts at 0
+
+private:
+    LayerNormOptions options_;
+};
+
+}  // namespace abh

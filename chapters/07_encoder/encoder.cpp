@@ -1,0 +1,76 @@
+#include "chapters/07_encoder/encoder.hpp"
+
+namespace abh {
+// [layer: construct]
+EncoderLayer::EncoderLayer(const LayerOptions& o, Random& random)
+    : self_attn(o.attention, random),
+      norm1(o.attention.d_model, o.add_norm, random),
+      ff(o.attention.d_model, o.d_ff, o.ff_bias, random),
+      norm2(o.attention.d_model, o.add_norm, random) {}
+
+void EncoderLayer::collect(Parameters& list, const std::string& name) {
+    self_attn.collect(list, join_name(name, "self_attn"));
+    norm1.collect(list, join_name(name, "norm1"));
+    ff.collect(list, name);
+    norm2.collect(list, join_name(name, "norm2"));
+}
+// [layer: forward]
+Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, Cache* cache,
+                             Tensor* weights) const {
+    const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
+    const Tensor s1 =
+        self_attn.forward(h1, h1, h1, mask, cache ? &cache->self_attn : nullptr, weights);
+    const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
+
+    const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
+    const Tensor s2 = ff.forward(h2, cache ? &cache->ff : nullptr);
+    return norm2.after(x1, s2, cache ? &cache->norm2 : nullptr);  // [B, L, d_model]
+}
+// [layer: backward]
+// forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),  x1 = after(x, s1),
+//               h2 = before(x1),  s2 = ff(h2),                 y  = after(x1, s2)
+// hence:        the same steps from last to first; x, x1 and h1 were used more than once, and the
+//               gradients of all uses add
+Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
+    auto [dx1, ds2] = norm2.after_backward(dy, cache.norm2);  // residual and branch
+    const Tensor dh2 = ff.backward(ds2, cache.ff);
+    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
+
+    const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
+    const auto [dquery, dkey, dvalue] = self_attn.backward(ds1, cache.self_attn);
+    return dx + norm1.before_backward(dquery + dkey + dvalue, cache.norm1);
+}
+// [encoder: construct]
+Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {
+    require(n_layers >= 1, "encoder: {} layers, expected at least 1", n_layers);
+    for (Index i = 0; i < n_layers; ++i) layers.emplace_back(options, random);
+    if (options.add_norm.placement == NormPlacement::pre)
+        norm.emplace(options.attention.d_model, options.add_norm.norm);
+}
+
+void Encoder::collect(Parameters& list, const std::string& name) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        layers[i].collect(list, join_name(name, "layers." + std::to_string(i)));
+    if (norm) norm->collect(list, join_name(name, "norm"));
+}
+// [encoder: forward]
+Tensor Encoder::forward(const Tensor& x, const Mask& mask, Cache* cache,
+                        std::vector<Tensor>* maps) const {
+    if (cache) cache->layers.resize(layers.size());
+    if (maps) maps->resize(layers.size());
+    Tensor y = x;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        y = layers[i].forward(y, mask, cache ? &cache->layers[i] : nullptr,
+                              maps ? &(*maps)[i] : nullptr);
+    return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
+}
+// [encoder: backward]
+// forward was:  y_0 = x,  y_i = layer_i(y_{i-1}),  and with pre a norm at the end
+// hence:        dy_{i-1} = backward of layer_i at dy_i, from the last layer to the first
+Tensor Encoder::backward(const Tensor& dy, const Cache& cache) {
+    Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
+    for (std::size_t i = layers.size(); i-- > 0;) dx = layers[i].backward(dx, cache.layers[i]);
+    return dx;
+}
+
+}  // namespace abh

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+#include "chapters/06_feed_forward/add_norm.hpp"
+#include "chapters/06_feed_forward/feed_forward.hpp"
+
+namespace abh {
+// [options]
+/// What an encoder or decoder layer is made of; the sources of this book differ in all of it.
+struct LayerOptions {
+    MultiHeadOptions attention;  ///< of every attention block; its `d_model` is the layer's width
+    Index d_ff = 2048;           ///< width inside the feed-forward network
+    bool ff_bias = true;
+    AddNormOptions add_norm;  ///< around every sublayer
+};
+// [layer]
+/// Self-attention, then feed-forward, each in its residual connection with layer norm.
+/// Vaswani et al. 2017, section 3.1.
+class EncoderLayer {
+public:
+    struct Cache {
+        MultiHeadAttention::Cache self_attn;
+        FeedForward::Cache ff;
+        AddNorm::Cache norm1, norm2;
+    };
+
+    /// All weights are fresh. A copy of a layer would share them: construct every layer anew.
+    EncoderLayer(const LayerOptions& options, Random& random);
+
+    /// @param x        `[B, L, d_model]`
+    /// @param mask     `[B, L, L]`, which keys are hidden; or four axes; or empty
+    /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
+    /// @param weights  if given, receives the attention weights `[B, H, L, L]`
+    /// @return         `[B, L, d_model]`
+    Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
+                   Tensor* weights = nullptr) const;
+    /// Adds to the gradients of all parameters.
+    /// @param dy  gradient of the loss with respect to the result, `[B, L, d_model]`
+    /// @return    `dx`, `[B, L, d_model]`
+    Tensor backward(const Tensor& dy, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name);
+
+    MultiHeadAttention self_attn;
+    AddNorm norm1;
+    FeedForward ff;
+    AddNorm norm2;
+};
+// [encoder]
+/// A stack of layers, each with weights of its own; with the norm before the sublayers (pre) a last
+/// layer norm follows the stack.
+class Encoder {
+public:
+    struct Cache {
+        std::vector<EncoderLayer::Cache> layers;
+        LayerNorm::Cache norm;
+    };
+
+    /// @throws std::invalid_argument unless there is at least one layer
+    Encoder(const LayerOptions& options, Index n_layers, Random& random);
+
+    /// @param x     word vectors with positions, `[B, L, d_model]`
+    /// @param mask  the same for every layer, as in `EncoderLayer::forward`
+    /// @param maps  if given, receives the attention weights `[B, H, L, L]` of every layer
+    /// @return      `[B, L, d_model]`
+    Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
+                   std::vector<Tensor>* maps = nullptr) const;
+    /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
+    Tensor backward(const Tensor& dy, const Cache& cache);
+
+    void collect(Parameters& list, const std::string& name);
+
+    std::vector<EncoderLayer> layers;
+    std::optional<LayerNorm> norm;  ///< after the last layer, with `NormPlacement::pre` only
+};
+
+}  // namespace abh

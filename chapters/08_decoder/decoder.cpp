@@ -1,0 +1,101 @@
+#include "chapters/08_decoder/decoder.hpp"
+
+namespace abh {
+// [layer: construct]
+DecoderLayer::DecoderLayer(const LayerOptions& o, Random& random)
+    : self_attn(o.attention, random),
+      norm1(o.attention.d_model, o.add_norm, random),
+      cross_attn(o.attention, random),
+      norm2(o.attention.d_model, o.add_norm, random),
+      ff(o.attention.d_model, o.d_ff, o.ff_bias, random),
+      norm3(o.attention.d_model, o.add_norm, random) {}
+
+void DecoderLayer::collect(Parameters& list, const std::string& name) {
+    self_attn.collect(list, join_name(name, "self_attn"));
+    norm1.collect(list, join_name(name, "norm1"));
+    cross_attn.collect(list, join_name(name, "multihead_attn"));
+    norm2.collect(list, join_name(name, "norm2"));
+    ff.collect(list, name);
+    norm3.collect(list, join_name(name, "norm3"));
+}
+// [layer: forward]
+Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
+                             const Mask& cross_mask, Cache* cache, Maps* maps) const {
+    require(x.rank() == 3, "decoder layer: x has shape {}, expected [B, Lt, d_model]", x.shape());
+    require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
+            "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
+            x.dim(2));
+    const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
+    const Tensor s1 = self_attn.forward(h1, h1, h1, self_mask, cache ? &cache->self_attn : nullptr,
+                                        maps ? &maps->self : nullptr);
+    const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
+
+    const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
+    const Tensor s2 =
+        cross_attn.forward(h2, memory, memory, cross_mask, cache ? &cache->cross_attn : nullptr,
+                           maps ? &maps->cross : nullptr);
+    const Tensor x2 = norm2.after(x1, s2, cache ? &cache->norm2 : nullptr);  // [B, Lt, d_model]
+
+    const Tensor h3 = norm3.before(x2, cache ? &cache->norm3 : nullptr);
+    const Tensor s3 = ff.forward(h3, cache ? &cache->ff : nullptr);
+    return norm3.after(x2, s3, cache ? &cache->norm3 : nullptr);  // [B, Lt, d_model]
+}
+// [layer: backward]
+// forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),           x1 = after(x, s1),
+//               h2 = before(x1),  s2 = cross_attn(h2, memory, memory),  x2 = after(x1, s2),
+//               h3 = before(x2),  s3 = ff(h3),                          y  = after(x2, s3)
+// hence:        the same steps from last to first; memory was key and value, so its gradients add
+DecoderLayer::Gradients DecoderLayer::backward(const Tensor& dy, const Cache& cache) {
+    auto [dx2, ds3] = norm3.after_backward(dy, cache.norm3);
+    dx2 = dx2 + norm3.before_backward(ff.backward(ds3, cache.ff), cache.norm3);
+
+    auto [dx1, ds2] = norm2.after_backward(dx2, cache.norm2);
+    const auto cross = cross_attn.backward(ds2, cache.cross_attn);
+    dx1 = dx1 + norm2.before_backward(cross.dquery, cache.norm2);
+
+    const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
+    const auto self = self_attn.backward(ds1, cache.self_attn);
+    const Tensor dh1 = self.dquery + self.dkey + self.dvalue;
+    return {dx + norm1.before_backward(dh1, cache.norm1), cross.dkey + cross.dvalue};
+}
+// [decoder: construct]
+Decoder::Decoder(const LayerOptions& options, Index n_layers, Random& random) {
+    require(n_layers >= 1, "decoder: {} layers, expected at least 1", n_layers);
+    for (Index i = 0; i < n_layers; ++i) layers.emplace_back(options, random);
+    if (options.add_norm.placement == NormPlacement::pre)
+        norm.emplace(options.attention.d_model, options.add_norm.norm);
+}
+
+void Decoder::collect(Parameters& list, const std::string& name) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        layers[i].collect(list, join_name(name, "layers." + std::to_string(i)));
+    if (norm) norm->collect(list, join_name(name, "norm"));
+}
+// [decoder: forward]
+Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
+                        const Mask& cross_mask, Cache* cache,
+                        std::vector<DecoderLayer::Maps>* maps) const {
+    if (cache) cache->layers.resize(layers.size());
+    if (maps) maps->resize(layers.size());
+    Tensor y = x;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        y = layers[i].forward(y, memory, self_mask, cross_mask, cache ? &cache->layers[i] : nullptr,
+                              maps ? &(*maps)[i] : nullptr);
+    return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
+}
+// [decoder: backward]
+// forward was:  y_0 = x,  y_i = layer_i(y_{i-1}, memory),  and with pre a norm at the end
+// hence:        dy_{i-1} from dy_i, from the last layer to the first; each layer read memory, so
+//               dmemory is the sum of what the layers return
+Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache) {
+    Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
+    Tensor dmemory;
+    for (std::size_t i = layers.size(); i-- > 0;) {
+        auto d = layers[i].backward(dx, cache.layers[i]);
+        dx = d.dx;
+        dmemory = dmemory.empty() ? d.dmemory : dmemory + d.dmemory;
+    }
+    return {dx, dmemory};
+}
+
+}  // namespace abh

@@ -1,0 +1,156 @@
+#include "chapters/09_training/corpus.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "lib/files.hpp"
+
+namespace abh {
+// [vocabulary]
+Vocabulary::Vocabulary(const std::vector<std::string>& words) {
+    for (const std::string& word : words) add(word);
+}
+
+std::int32_t Vocabulary::add(const std::string& word) {
+    const auto [place, is_new] = ids_.try_emplace(word, static_cast<std::int32_t>(size()));
+    if (is_new) words_.push_back(word);
+    return place->second;
+}
+
+std::int32_t Vocabulary::id(const std::string& word) const {
+    const auto place = ids_.find(word);
+    require(place != ids_.end(), "vocabulary: unknown word {}", word);
+    return place->second;
+}
+
+const std::string& Vocabulary::word(std::int32_t id) const {
+    require(id >= 0 && id < size(), "vocabulary: id {} among {} words", id, size());
+    return words_[static_cast<std::size_t>(id)];
+}
+
+std::vector<std::string> split_words(const std::string& line) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+}
+
+std::string join_words(const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+    return line;
+}
+// [corpus]
+Corpus empty_corpus() {
+    Corpus corpus;
+    corpus.source = Vocabulary({pad_word});
+    corpus.target = Vocabulary({pad_word, start_word, end_word});
+    return corpus;
+}
+
+void add_words(Corpus& corpus, const SentencePair& pair) {
+    for (const std::string& word : pair.source) corpus.source.add(word);
+    for (const std::string& word : pair.target) corpus.target.add(word);
+}
+// [toy]
+Corpus toy_corpus() {
+    Corpus corpus;
+    corpus.source = Vocabulary(split_words("P 我 有 一 个 好 朋 友 零 女 男"));
+    corpus.target = Vocabulary(split_words("P I have a good friend zero girl boy S E ."));
+    corpus.train = {
+        {split_words("我 有 一 个 好 朋 友 P"), split_words("I have a good friend .")},
+        {split_words("我 有 零 个 女 朋 友 P"), split_words("I have zero girl friend .")},
+        {split_words("我 有 一 个 男 朋 友 P"), split_words("I have a boy friend .")},
+    };
+    corpus.held_out = {
+        {split_words("我 有 一 个 女 朋 友 P"), split_words("I have a girl friend .")}};
+    return corpus;
+}
+// [line]
+namespace {
+
+/// The beginning of a line for a message, not cut within a character.
+std::string excerpt(const std::string& line) {
+    constexpr std::size_t longest = 60;
+    if (line.size() <= longest) return line;
+    std::size_t end = longest;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+    return line.substr(0, end) + "...";
+}
+
+/// @throws std::invalid_argument with the value that is wrong
+SentencePair parse_line(const std::string& line, Index max_words) {
+    const std::size_t tab = line.find('\t');
+    require(tab != std::string::npos, "no tab between source and target: {}", excerpt(line));
+    SentencePair pair{split_words(line.substr(0, tab)),
+                      split_words(line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1))};
+    require(!pair.source.empty(), "no source before the tab: {}", excerpt(line));
+    require(!pair.target.empty(), "no target after the tab: {}", excerpt(line));
+    for (const auto* sentence : {&pair.source, &pair.target})
+        require(static_cast<Index>(sentence->size()) <= max_words,
+                "a sentence of {} words, the model takes {}: {}", sentence->size(), max_words,
+                excerpt(line));
+    for (const std::string& word : pair.target)
+        require(word != pad_word && word != start_word && word != end_word,
+                "the word {} is a symbol of its own and cannot stand in a target", word);
+    return pair;
+}
+
+}  // namespace
+// [file]
+Corpus read_corpus(const std::filesystem::path& path, Index max_words) {
+    Corpus corpus = empty_corpus();
+    std::string text = read_file(path);
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark
+    std::istringstream stream(text);
+    Index number = 0;
+    for (std::string line; std::getline(stream, line);) {
+        ++number;
+        if (line.ends_with('\r')) line.pop_back();
+        if (line.find_first_not_of(' ') == std::string::npos) continue;
+        try {
+            corpus.train.push_back(parse_line(line, max_words));
+        } catch (const std::invalid_argument& error) {
+            throw std::runtime_error(fmt::format("{}:{}: {}", path.string(), number, error.what()));
+        }
+        add_words(corpus, corpus.train.back());
+    }
+    if (corpus.train.empty())
+        throw std::runtime_error(path.string() + ": no pair of sentences in the file");
+    return corpus;
+}
+// [batch]
+Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
+    Index source_length = 0, target_length = 0;
+    for (const SentencePair& pair : pairs) {
+        source_length = std::max(source_length, static_cast<Index>(pair.source.size()));
+        target_length = std::max(target_length, static_cast<Index>(pair.target.size()) + 1);
+    }
+    const Index n = static_cast<Index>(pairs.size());
+    const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
+    Batch batch{Ids::full({n, source_length}, source_pad), Ids::full({n, target_length}, pad),
+                Ids::full({n, target_length}, pad)};
+    for (Index b = 0; b < n; ++b) {
+        const SentencePair& pair = pairs[static_cast<std::size_t>(b)];
+        Index i = 0;
+        for (const std::string& word : pair.source) batch.source(b, i++) = corpus.source.id(word);
+        i = 0;
+        batch.target_in(b, 0) = corpus.target.id(start_word);
+        for (const std::string& word : pair.target) {
+            batch.target_out(b, i) = corpus.target.id(word);
+            batch.target_in(b, ++i) = corpus.target.id(word);
+        }
+        batch.target_out(b, i) = corpus.target.id(end_word);
+    }
+    return batch;
+}
+
+Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {
+    require(!words.empty(), "there is no word to translate");
+    Ids ids({1, static_cast<Index>(words.size())});
+    std::transform(words.begin(), words.end(), ids.data(),
+                   [&](const std::string& word) { return vocabulary.id(word); });
+    return ids;
+}
+
+}  // namespace abh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [options]
+struct CrossEntropyOptions {
+    std::int32_t ignore = 0;  ///< targets with this id do not count: padding
+    Real smoothing = 0;       ///< share of the target spread evenly over all words
+};
+// [cross entropy]
+struct CrossEntropyCache {
+    Tensor probabilities;  ///< softmax of the logits, [rows, n_words]
+    Ids targets;           ///< as given
+    Index counted = 0;     ///< targets that are not ignored
+    CrossEntropyOptions options;
+};
+
+/// Mean over the targets that count of `- sum_w q_w log softmax(logits)_w`, where q is 1 at the
+/// target, or, smoothed by e, `1 - e + e/n` there and `e/n` elsewhere: PyTorch's `cross_entropy`.
+///
+/// @param logits   `[B, L, n_words]`
+/// @param targets  `[B, L]`, ids in 0..n_words-1
+/// @param cache    filled for `cross_entropy_backward`
+/// @throws std::invalid_argument if shapes do not fit, an id is out of range or all are ignored
+double cross_entropy(const Tensor& logits, const Ids& targets,
+                     const CrossEntropyOptions& options = {}, CrossEntropyCache* cache = nullptr);
+
+/// Gradient of `cross_entropy`: `dlogits = (p - q) / counted`, rows of ignored targets 0.
+/// @return `[B, L, n_words]`
+Tensor cross_entropy_backward(const CrossEntropyCache& cache);
+
+}  // namespace abh

@@ -1,0 +1,156 @@
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/training.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+
+namespace {
+// [loss by hand]
+std::string digits(std::span<const Real> row) {
+    std::string text;
+    for (Real x : row) text += fmt::format("{:8.3f}", x);
+    return text;
+}
+
+/// Two words and a pad, three words to choose from.
+void show_loss() {
+    const Tensor logits({1, 3, 3}, {0, 2, 1, 1, 0, 3, 5, 5, 5});
+    const Ids targets({1, 3}, {1, 2, 0});
+    for (const Real smoothing : {Real(0), Real(0.1)}) {
+        CrossEntropyCache cache;
+        const double loss = cross_entropy(logits, targets, {0, smoothing}, &cache);
+        const Tensor d = cross_entropy_backward(cache);
+        fmt::print("smoothing {}: loss {:.6f}\n", smoothing, loss);
+        for (std::size_t r = 0; r < 3; ++r)
+            fmt::print("target {}   p{}   dlogits{}\n", targets.values()[r],
+                       digits(cache.probabilities.values().subspan(3 * r, 3)),
+                       digits(d.values().subspan(3 * r, 3)));
+    }
+}
+// [optimizers by hand]
+/// Five steps down w^2 / 2, whose gradient is w, from w = 1 with learning rate 0.1.
+void show_optimizers() {
+    const auto path = [](auto make) {
+        Parameter w(Tensor::full({1}, 1));
+        auto optimizer = make(Parameters{{"w", &w}});
+        Tensor values = Tensor::full({6}, 1);
+        for (Index step = 1; step <= 5; ++step) {
+            w.grad()(0) = w.value(0);
+            optimizer.step(Real(0.1));
+            values(step) = w.value(0);
+        }
+        return digits(values.values());
+    };
+    fmt::print("sgd          {}\n", path([](const Parameters& p) { return Sgd(p, 0); }));
+    fmt::print("momentum 0.9 {}\n", path([](const Parameters& p) { return Sgd(p, Real(0.9)); }));
+    fmt::print("adam         {}\n", path([](const Parameters& p) { return Adam(p); }));
+}
+// [a batch]
+void show_batch(const Corpus& corpus) {
+    const Batch batch = make_batch(corpus, std::span(corpus.train).first(1));
+    const auto show = [](const char* name, const Vocabulary& vocabulary, const Ids& ids) {
+        std::vector<std::string> words, numbers;
+        for (std::int32_t id : ids.values()) {
+            words.push_back(vocabulary.word(id));
+            numbers.push_back(std::to_string(id));
+        }
+        fmt::print("{:<10}  {}  =  {}\n", name, join_words(words), join_words(numbers));
+    };
+    show("source", corpus.source, batch.source);
+    show("target in", corpus.target, batch.target_in);
+    show("target out", corpus.target, batch.target_out);
+}
+// [smallest loss]
+/// The entropy of a smoothed target: no model has a smaller loss a word.
+double smallest_loss(double smoothing, double n_words) {
+    const double off = smoothing / n_words, at = 1 - smoothing + off;
+    return smoothing == 0 ? 0 : -at * std::log(at) - (n_words - 1) * off * std::log(off);
+}
+// [what came out]
+/// Loss and exact pairs, dropout off; and how probable the right translations of some pairs are.
+void show_result(const Transformer& model, const Corpus& corpus, Results& results) {
+    const auto all = [&](const char* name, const char* key,
+                         const std::vector<SentencePair>& pairs) {
+        if (pairs.empty()) return;
+        const Evaluation e = evaluate(model, corpus, pairs);
+        fmt::print("{:<11} {:5} pairs   loss a word {:.6f}   exact {:5}\n", name, pairs.size(),
+                   e.loss, e.exact);
+        results.set(fmt::format("pairs_{}", key), static_cast<double>(pairs.size()));
+        results.set(fmt::format("exact_{}", key), static_cast<double>(e.exact));
+        results.set_varying(fmt::format("loss_{}", key), e.loss);
+    };
+    all("trained on", "trained", corpus.train);
+    all("held out", "held_out", corpus.held_out);
+
+    const auto one = [&](const SentencePair& pair) {
+        const Evaluation e = evaluate(model, corpus, std::span(&pair, 1));
+        const double probability = std::exp(-e.loss * static_cast<double>(e.words));
+        fmt::print("{:.6f}  {} -> {}\n", probability, join_words(pair.source),
+                   join_words(pair.target));
+        return probability;
+    };
+    fmt::print("\nprobability of the right translation\n");
+    const std::size_t shown = std::min<std::size_t>(3, corpus.train.size());
+    for (std::size_t i = 0; i < shown; ++i) one(corpus.train[i]);
+    if (!corpus.held_out.empty())
+        results.set_varying("unseen_probability", one(corpus.held_out.front()));
+}
+
+}  // namespace
+// [program]
+int main(int argc, char** argv) {
+    Program program("Train a Transformer to translate, and write a checkpoint.");
+    std::string corpus = "toy";
+    std::filesystem::path data, checkpoint;
+    bool no_checkpoint = false;
+    CLI::App& app = program.app();
+    app.add_option("--corpus", corpus, "toy (3 pairs) or grammar (1,944)");
+    app.add_option("--data", data, "file of pairs to train on: source, tab, target")
+        ->excludes("--corpus");
+    app.add_option("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
+    app.add_flag("--no-checkpoint", no_checkpoint, "write no checkpoint")->excludes("--checkpoint");
+
+    std::vector<std::function<void(TrainingOptions&)>> changes;
+    const auto option = [&]<class T>(const char* name, T TrainingOptions::*field,
+                                     const char* meaning) {
+        const auto change = [&changes, field](const T& value) {
+            changes.push_back([=](TrainingOptions& o) { o.*field = value; });
+        };
+        app.add_option_function<T>(name, change, meaning)->default_str("as fits the corpus");
+    };
+    option("--epochs", &TrainingOptions::epochs, "passes over the pairs");
+    option("--batch", &TrainingOptions::batch_size, "pairs a step");
+    option("--optimizer", &TrainingOptions::optimizer, "sgd or adam");
+    option("--lr", &TrainingOptions::learning_rate, "learning rate, at its peak");
+    option("--warmup", &TrainingOptions::warmup, "steps of growing learning rate; 0: constant");
+    option("--momentum", &TrainingOptions::momentum, "of sgd");
+    option("--smoothing", &TrainingOptions::smoothing, "of the targets");
+    // [program: body]
+    return program.run(argc, argv, [&] {
+        Task task = make_task(corpus, data);
+        for (const auto& change : changes) change(task.training);
+        count_steps(task.corpus, task.training);  // complains about options before all work
+        if (checkpoint.empty() && !no_checkpoint)
+            checkpoint = default_checkpoint(task.name, program.seed());
+
+        section("Loss by hand");
+        show_loss();
+        section("Optimizers by hand");
+        show_optimizers();
+        section("A pair as the model sees it");
+        show_batch(task.corpus);
+        const Transformer model =
+            train_with_output(task, program.seed(), checkpoint, program.results());
+        section("What came out");
+        show_result(model, task.corpus, program.results());
+        const double floor = smallest_loss(static_cast<double>(task.training.smoothing),
+                                           static_cast<double>(task.model.tgt_words));
+        fmt::print("\nno loss in training is below {:.6f}\n", floor);
+        program.results().set("smallest_loss", floor);
+    });
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/parameter.hpp"
+
+namespace abh {
+// [interface]
+/// Moves parameters against their gradients. It does not set the gradients to zero.
+class Optimizer {
+public:
+    explicit Optimizer(Parameters parameters) : parameters_(std::move(parameters)) {}
+    virtual ~Optimizer() = default;
+    virtual void step(Real learning_rate) = 0;
+
+protected:
+    Parameters parameters_;
+};
+// [sgd]
+/// Gradient descent with momentum, `v = momentum * v + g; w = w - lr * v`, v starting at 0.
+/// PyTorch's `SGD` without dampening.
+class Sgd : public Optimizer {
+public:
+    Sgd(Parameters parameters, Real momentum);
+    void step(Real learning_rate) override;
+
+private:
+    Real momentum_;
+    std::vector<Tensor> velocity_;
+};
+// [adam]
+struct AdamOptions {
+    Real beta1 = Real(0.9);
+    Real beta2 = Real(0.999);
+    Real eps = Real(1e-8);
+};
+
+/// Adam, Kingma and Ba 2015: `m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+/// w = w - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)`.
+class Adam : public Optimizer {
+public:
+    Adam(Parameters parameters, AdamOptions options = {});
+    void step(Real learning_rate) override;
+
+private:
+    AdamOptions options_;
+    Index steps_ = 0;
+    std::vector<Tensor> mean_, square_;
+};
+// [schedule]
+/// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`: linear
+/// growth for `warmup` steps, then decay with the inverse square root. `warmup` 0: constant `peak`.
+/// @param step  the number of the step, from 1
+Real learning_rate(Index step, Real peak, Index warmup);
+
+}  // namespace abh

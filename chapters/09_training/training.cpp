@@ -1,0 +1,279 @@
+#include "chapters/09_training/training.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "chapters/09_training/grammar.hpp"
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "lib/files.hpp"
+#include "lib/program.hpp"
+
+namespace abh {
+// [tasks]
+namespace {
+
+Task with_vocabulary(std::string name, Corpus corpus, TransformerOptions model,
+                     TrainingOptions training) {
+    model.src_words = corpus.source.size();
+    model.tgt_words = corpus.target.size();
+    return {
+        .name = std::move(name), .corpus = std::move(corpus), .model = model, .training = training};
+}
+
+TransformerOptions small_model() {
+    TransformerOptions o;
+    o.n_encoder_layers = o.n_decoder_layers = 2;
+    o.layer.attention.d_model = 128;
+    o.layer.attention.n_heads = 4;
+    o.layer.d_ff = 256;
+    o.layer.add_norm.dropout = Real(0.1);
+    o.embedding = {.scale = true, .padding_id = 0};
+    o.positions = {.kind = Positions::sinusoid, .max_len = 256, .dropout = Real(0.1)};
+    return o;
+}
+
+TrainingOptions small_training() {
+    return {.epochs = 15,
+            .batch_size = 32,
+            .optimizer = "adam",
+            .learning_rate = Real(1e-3),
+            .warmup = 100,
+            .smoothing = Real(0.1)};
+}
+
+}  // namespace
+
+Task toy_task() {
+    TransformerOptions o;
+    o.layer.attention = {.d_model = 512, .n_heads = 8, .bias_qkv = false, .bias_out = false};
+    o.layer.d_ff = 2048;
+    o.layer.ff_bias = false;
+    o.layer.add_norm.norm.learned = false;
+    o.positions = {.kind = Positions::sinusoid, .max_len = 5000, .dropout = Real(0.1)};
+    o.output_bias = false;
+    Task task = with_vocabulary("toy", toy_corpus(), o, {});
+    task.print_steps = true;
+    return task;
+}
+
+Task grammar_task() {
+    return with_vocabulary("grammar", grammar_corpus(), small_model(), small_training());
+}
+
+Task file_task(const std::filesystem::path& path) {
+    const TransformerOptions model = small_model();
+    const Index max_words = model.positions.max_len - 1;  // a target has the start symbol besides
+    return with_vocabulary("data-" + path.stem().string(), read_corpus(path, max_words), model,
+                           small_training());
+}
+
+Task make_task(const std::string& name, const std::filesystem::path& file) {
+    if (!file.empty()) return file_task(file);
+    require(name == "toy" || name == "grammar", "unknown corpus {}, expected toy or grammar", name);
+    return name == "toy" ? toy_task() : grammar_task();
+}
+// [steps]
+namespace {
+
+void check(const TrainingOptions& o) {
+    require(o.epochs >= 1, "train: {} epochs, expected at least 1", o.epochs);
+    require(o.batch_size >= 1, "train: batches of {}, expected at least 1", o.batch_size);
+    require(o.optimizer == "sgd" || o.optimizer == "adam",
+            "train: unknown optimizer {}, expected sgd or adam", o.optimizer);
+    require(o.learning_rate > 0 && std::isfinite(o.learning_rate),
+            "train: learning rate {}, expected more than 0", o.learning_rate);
+    require(o.momentum >= 0 && o.momentum < 1, "train: momentum {}, expected 0 <= momentum < 1",
+            o.momentum);
+    require(o.warmup >= 0, "train: warm-up of {} steps, expected 0 or more", o.warmup);
+    require(o.smoothing >= 0 && o.smoothing < 1, "train: smoothing {}, expected 0 <= smoothing < 1",
+            o.smoothing);
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const TrainingOptions& o) {
+    if (o.optimizer == "sgd") return std::make_unique<Sgd>(parameters, o.momentum);
+    return std::make_unique<Adam>(parameters);
+}
+
+}  // namespace
+
+Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
+    check(options);
+    const Index pairs = static_cast<Index>(corpus.train.size());
+    return options.epochs * ((pairs + options.batch_size - 1) / options.batch_size);
+}
+// [train]
+void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
+           const std::function<void(const StepReport&)>& report) {
+    check(options);
+    const Parameters parameters = parameters_of(model);
+    const auto optimizer = make_optimizer(parameters, options);
+    const Stream shuffle = model.random().stream();
+    const CrossEntropyOptions loss_options{model.options().pad, options.smoothing};
+    const Index pairs = static_cast<Index>(corpus.train.size());
+
+    Transformer::Cache cache;
+    CrossEntropyCache loss_cache;
+    Index step = 0;
+    for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
+        const std::vector<Index> order = permutation(pairs, shuffle);  // a new one at every step
+        for (Index first = 0; first < pairs; first += options.batch_size) {
+            std::vector<SentencePair> chosen;
+            for (Index i = first; i < std::min(pairs, first + options.batch_size); ++i)
+                chosen.push_back(
+                    corpus.train[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
+            const Batch batch = make_batch(corpus, chosen);
+
+            zero_grad(parameters);
+            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
+            const double loss = cross_entropy(logits, batch.target_out, loss_options, &loss_cache);
+            if (!std::isfinite(loss))
+                throw std::runtime_error(fmt::format(
+                    "train: the loss of step {} is not finite; try a smaller learning rate",
+                    step + 1));
+            model.backward(cross_entropy_backward(loss_cache), cache);
+            const Real rate = learning_rate(++step, options.learning_rate, options.warmup);
+            report({epoch, step, loss, rate});
+            optimizer->step(rate);
+            model.random().next_step();  // so that dropout and order change
+        }
+    }
+}
+// [evaluate]
+Evaluation evaluate(const Transformer& model, const Corpus& corpus,
+                    std::span<const SentencePair> pairs) {
+    constexpr std::size_t at_once = 32;
+    const std::int32_t pad = model.options().pad;
+    Evaluation result;
+    for (std::size_t first = 0; first < pairs.size(); first += at_once) {
+        const auto some = pairs.subspan(first, std::min(at_once, pairs.size() - first));
+        const Batch batch = make_batch(corpus, some);
+        const Tensor logits = model.forward(batch.source, batch.target_in);  // [B, Lt, tgt_words]
+        CrossEntropyCache cache;
+        const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
+        result.loss += mean * static_cast<double>(cache.counted);
+        result.words += cache.counted;
+        for (Index b = 0; b < logits.dim(0); ++b) {
+            bool exact = true;
+            for (Index t = 0; t < logits.dim(1); ++t) {
+                const Real* const row = &logits(b, t, 0);  // [tgt_words]
+                const auto likeliest = std::max_element(row, row + logits.dim(2)) - row;
+                const std::int32_t target = batch.target_out(b, t);
+                exact = exact && (target == pad || target == likeliest);
+            }
+            result.exact += exact;
+        }
+    }
+    result.loss /= static_cast<double>(std::max<Index>(result.words, 1));
+    return result;
+}
+// [gradient norms]
+namespace {
+
+/// `encoder.layers.0` of `encoder.layers.0.linear1.weight`, `output` of `output.weight`.
+std::string layer_of(const std::string& name) {
+    std::size_t end = name.find('.');
+    if (name.compare(end, 8, ".layers.") == 0) end = name.find('.', end + 8);
+    return name.substr(0, end);
+}
+
+/// The norm of the gradient of each layer, as training goes on.
+struct NormTable {
+    std::string layers;  ///< names, a space between
+    std::vector<Real> norms, epochs;
+
+    void add_row(Index epoch, Transformer& model) {
+        layers.clear();
+        epochs.push_back(static_cast<Real>(epoch));
+        Parameters layer;  // parameters of one layer follow one another
+        const auto close = [&] {
+            if (layer.empty()) return;
+            layers += (layers.empty() ? "" : " ") + layer_of(layer.front().name);
+            norms.push_back(static_cast<Real>(grad_norm(layer)));
+            layer.clear();
+        };
+        for (const NamedParameter& p : parameters_of(model)) {
+            if (!layer.empty() && layer_of(layer.front().name) != layer_of(p.name)) close();
+            layer.push_back(p);
+        }
+        close();
+    }
+};
+
+Tensor to_tensor(const std::vector<Real>& values, const Shape& shape) {
+    Tensor t(shape);
+    std::copy(values.begin(), values.end(), t.data());
+    return t;
+}
+
+}  // namespace
+// [with output: print]
+namespace {
+
+void print_model(const Task& task, Transformer& model) {
+    const TransformerOptions& o = task.model;
+    const TrainingOptions& t = task.training;
+    section("Model");
+    fmt::print("{} source words, {} target words, d_model {}, d_ff {}, {} heads, {} + {} layers\n",
+               o.src_words, o.tgt_words, o.layer.attention.d_model, o.layer.d_ff,
+               o.layer.attention.n_heads, o.n_encoder_layers, o.n_decoder_layers);
+    fmt::print("{} parameters\n", count_elements(parameters_of(model)));
+    fmt::print("{}, learning rate {}, {}\n", t.optimizer, t.learning_rate,
+               t.warmup > 0 ? fmt::format("warm-up of {} steps", t.warmup) : "no warm-up");
+    fmt::print("{} pairs, batches of {}, {} epochs: {} steps\n", task.corpus.train.size(),
+               t.batch_size, t.epochs, count_steps(task.corpus, t));
+}
+
+}  // namespace
+// [with output]
+Transformer train_with_output(const Task& task, std::uint64_t seed,
+                              const std::filesystem::path& checkpoint, Results& results) {
+    const Index steps = count_steps(task.corpus, task.training), epochs = task.training.epochs;
+    const Index in_epoch = steps / epochs, each = std::max<Index>(1, epochs / 25);
+    if (!checkpoint.empty()) AtomicFile probe(checkpoint);  // throws now or leaves nothing
+    Transformer model(task.model, Random(seed));
+    print_model(task, model);
+
+    section("Training");
+    std::vector<Real> losses, rates;
+    NormTable table;
+    Progress progress("training", steps);
+    const auto start = std::chrono::steady_clock::now();
+    train(model, task.corpus, task.training, [&](const StepReport& r) {
+        losses.push_back(static_cast<Real>(r.loss));
+        rates.push_back(r.learning_rate);
+        const bool epoch_ends = r.step % in_epoch == 0;
+        const Index lines = task.print_steps ? 1 : in_epoch;  // steps that a line stands for
+        if (r.step % lines == 0) {
+            const double sum = std::accumulate(losses.end() - lines, losses.end(), 0.0);
+            progress.clear();
+            fmt::print("Epoch: {:04d} loss = {:.6f}\n", r.epoch, sum / static_cast<double>(lines));
+        }
+        if (epoch_ends && (r.epoch - 1) % each == 0) table.add_row(r.epoch, model);
+        progress.show(r.step, fmt::format("loss {:.4f}", r.loss));
+    });
+    progress.clear();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (!checkpoint.empty()) save_checkpoint(checkpoint, model, task.corpus);
+
+    section("Time and checkpoint");
+    fmt::print("{:.1f} s for {} steps\n{}\n", seconds.count(), steps,
+               checkpoint.empty() ? "not saved" : checkpoint.string());
+    const Index rows = static_cast<Index>(table.epochs.size());
+    const Index layers = static_cast<Index>(table.norms.size()) / rows;
+    results.set("parameters", static_cast<double>(count_elements(parameters_of(model))));
+    results.set("steps", static_cast<double>(steps));
+    results.set_varying("first_loss", static_cast<double>(losses.front()));
+    results.set_varying("final_loss", static_cast<double>(losses.back()));
+    results.set_varying("training_seconds", seconds.count(), "s");
+    results.set("norm_layers", table.layers);
+    results.array("losses", to_tensor(losses, {steps}));
+    results.array("rates", to_tensor(rates, {steps}));
+    results.array("norm_epochs", to_tensor(table.epochs, {rows}));
+    results.array("norms", to_tensor(table.norms, {rows, layers}));
+    return model;
+}
+
+}  // namespace abh

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/transformer.hpp"
+#include "lib/results.hpp"
+
+namespace abh {
+// [options]
+struct TrainingOptions {
+    Index epochs = 100;
+    Index batch_size = 2;
+    std::string optimizer = "sgd";  ///< `sgd` or `adam`
+    Real learning_rate = Real(1e-3);
+    Index warmup = 0;            ///< steps of growing learning rate; 0: constant
+    Real momentum = Real(0.99);  ///< of sgd
+    Real smoothing = 0;          ///< of the cross entropy
+};
+
+/// A corpus with the model and the training that fit it.
+struct Task {
+    std::string name;
+    Corpus corpus;
+    TransformerOptions model;  ///< the sizes of the vocabularies are those of the corpus
+    TrainingOptions training;
+    bool print_steps = false;  ///< a line for each step; else one for each epoch
+};
+
+/// The Chinese-English toy at its full size: d_model 512, d_ff 2048, 8 heads, 6 + 6 layers, no
+/// biases, a norm that is not learned; SGD with learning rate 1e-3 and momentum 0.99.
+Task toy_task();
+/// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
+/// with warm-up, batches of 32, label smoothing 0.1.
+Task grammar_task();
+/// The pairs of a file, and the small model.
+Task file_task(const std::filesystem::path& path);
+/// `toy`, `grammar`, or the pairs of a file if `file` is not empty.
+/// @throws std::invalid_argument for another name
+Task make_task(const std::string& name, const std::filesystem::path& file);
+// [train]
+/// What is known after the loss of one step and before the update.
+struct StepReport {
+    Index epoch, step;  ///< from 1; steps count over all epochs
+    double loss;
+    Real learning_rate;
+};
+
+/// Trains in place: for each epoch, all pairs in a new random order, in batches, the last one maybe
+/// smaller; for each batch forward, loss, backward, update.
+/// @param report  called once a step; the gradients are those of the step
+/// @throws std::invalid_argument if an option is out of its range
+/// @throws std::runtime_error if the loss is not a finite number
+void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
+           const std::function<void(const StepReport&)>& report);
+/// Number of steps that `train` makes.
+Index count_steps(const Corpus& corpus, const TrainingOptions& options);
+// [evaluate]
+/// How a model does on pairs, with dropout off.
+struct Evaluation {
+    Index words = 0;  ///< target words that count, the ends of the sentences included
+    double loss = 0;  ///< mean cross entropy a word, without smoothing
+    Index exact = 0;  ///< pairs that greedy decoding translates exactly
+};
+
+/// Reads the right words, and asks for the next one at every place at once.
+///
+/// `exact` counts the pairs where the right next word is the likeliest at every place, the end
+/// included. Greedy decoding begins with the same symbol; as long as it has chosen the right words,
+/// it sees what this function shows the model. So it translates exactly these pairs.
+Evaluation evaluate(const Transformer& model, const Corpus& corpus,
+                    std::span<const SentencePair> pairs);
+// [checkpoint]
+/// A trained model with its words.
+struct Checkpoint {
+    Transformer model;
+    Vocabulary source, target;
+};
+
+/// Writes parameters, options and words to one safetensors file, whole or not at all.
+void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus);
+/// @throws std::runtime_error naming the file and what is wrong with it
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+/// Where programs keep the checkpoint of a task: `TASK-seedN.safetensors` in the folder that the
+/// environment variable `ABH_CHECKPOINTS` names, or in `checkpoints`.
+std::filesystem::path default_checkpoint(const std::string& task, std::uint64_t seed);
+// [with output]
+/// Builds a model for the task, trains it and saves it, as the programs of this chapter and the
+/// next do, and prints three sections: model, training (a line `Epoch: 0001 loss = 2.345678` before
+/// each update, or one with the mean of each epoch), time and checkpoint. On a terminal a progress
+/// bar shows how far it is.
+/// @param checkpoint  where to save; empty: nowhere
+/// @param results     receives `parameters`, `steps`, `first_loss`, `final_loss`,
+///                    `training_seconds`, arrays `losses` and `rates` (of learning) of all steps,
+///                    and the gradient's norm by layer: `norms` `[rows, layers]`, `norm_epochs`
+///                    `[rows]`, `norm_layers`
+/// @throws std::runtime_error if the checkpoint cannot be written; asked before training, too
+Transformer train_with_output(const Task& task, std::uint64_t seed,
+                              const std::filesystem::path& checkpoint, Results& results);
+
+}  // namespace abh

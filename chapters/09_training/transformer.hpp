@@ -1,0 +1,85 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "chapters/07_encoder/encoder.hpp"
+#include "chapters/08_decoder/decoder.hpp"
+
+namespace abh {
+// [options]
+/// A whole encoder-decoder Transformer.
+struct TransformerOptions {
+    Index src_words = 0;  ///< size of the source vocabulary
+    Index tgt_words = 0;  ///< size of the target vocabulary
+    Index n_encoder_layers = 6;
+    Index n_decoder_layers = 6;
+    LayerOptions layer;
+    EmbeddingOptions embedding;  ///< of both languages
+    PositionalEncodingOptions positions;
+    bool output_bias = true;
+    std::int32_t pad = 0;          ///< id of the padding symbol in both vocabularies
+    bool mask_target_pads = true;  ///< false: the decoder's self-attention hides the future only
+};
+// [transformer]
+/// The Transformer of Vaswani et al. 2017: embeddings, positions, encoder, decoder, and a linear
+/// map to one score a target word.
+class Transformer {
+public:
+    struct Cache {
+        Embedding::Cache src_embed, tgt_embed;
+        PositionalEncoding::Cache src_positions, tgt_positions;
+        Encoder::Cache encoder;
+        Decoder::Cache decoder;
+        Linear::Cache output;
+    };
+    /// Attention weights of every layer.
+    struct Maps {
+        std::vector<Tensor> encoder;
+        std::vector<DecoderLayer::Maps> decoder;
+    };
+
+    Transformer(const TransformerOptions& options, Random random);
+
+    /// @param src    source ids `[B, Ls]`
+    /// @param tgt    target ids `[B, Lt]`, shifted right: the start symbol, then all words but the
+    /// end
+    /// @param cache  filled for `backward`; leave it out at inference, which also turns dropout off
+    /// @return       logits `[B, Lt, tgt_words]`: row t scores the word after `tgt[.., 0..t]`
+    Tensor forward(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
+                   Maps* maps = nullptr) const;
+    /// Adds to the gradients of all parameters.
+    /// @param dlogits  gradient of the loss with respect to the logits
+    void backward(const Tensor& dlogits, const Cache& cache);
+    // [transformer: halves]
+    /// The encoder's half of `forward`. @return memory `[B, Ls, d_model]`
+    Tensor encode(const Ids& src, Cache* cache = nullptr, Maps* maps = nullptr) const;
+    /// The decoder's half of `forward`; `src` serves for its padding mask alone.
+    Tensor decode(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache = nullptr,
+                  Maps* maps = nullptr) const;
+
+    /// Where a query may not look (or where it may, if the options say keep), `[B, Lq, Lk]`.
+    Mask source_mask(const Ids& queries, const Ids& src) const;
+    Mask target_mask(const Ids& tgt) const;
+
+    void collect(Parameters& list, const std::string& name);
+    const TransformerOptions& options() const { return options_; }
+    Random& random() { return random_; }
+
+private:
+    Mask by_convention(const Mask& hide) const;
+
+    TransformerOptions options_;
+    Random random_;
+
+public:
+    Embedding src_embed, tgt_embed;
+    PositionalEncoding src_positions, tgt_positions;
+    Encoder encoder;
+    Decoder decoder;
+    Linear output;
+};
+
+}  // namespace abh

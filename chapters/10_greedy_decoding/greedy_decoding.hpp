@@ -1,0 +1,79 @@
+#pragma once
+
+#include <vector>
+
+#include "chapters/09_training/transformer.hpp"
+
+namespace abh {
+// [options]
+/// The symbols between which a translation stands, and how long we wait for the second.
+struct DecodingOptions {
+    std::int32_t start = 0;  ///< first input of the decoder
+    std::int32_t end = 0;    ///< the word that ends a translation; negative: none does
+    Index max_words = 50;    ///< stop after so many words even without the end symbol
+    /// Leave dropout on, as a program does that forgets to turn it off. What is dropped depends on
+    /// the step of the model's random numbers: the same within one translation.
+    bool dropout = false;
+};
+
+/// What greedy decoding found.
+struct Translation {
+    std::vector<std::int32_t> ids;    ///< the words, without start and end symbol
+    std::vector<Real> probabilities;  ///< of each word; of the end symbol last, if it came
+    bool finished = false;            ///< the end symbol came before the limit
+    Transformer::Maps maps;           ///< attention weights of the last pass, where asked for
+};
+// [greedy]
+/// Translates word by word, each time the likeliest: encode once; then decode the whole prefix,
+/// look at the last row, append its largest entry (of equal ones the first); until that is the end
+/// symbol, or `max_words` stand there, or the model's positions are used up.
+///
+/// @param src        ids `[1, Ls]`
+/// @param with_maps  keep the attention weights of the last pass, whose row t chose word t
+/// @throws std::invalid_argument if `src` has another shape or is longer than the model's
+/// positions, if `max_words` is less than 1, or if the start symbol is padding
+Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
+                          bool with_maps = false);
+// [key-value cache]
+/// What a decoder layer keeps between words: keys and values, cut into heads.
+struct LayerState {
+    Tensor self_k, self_v;    ///< of the words so far, [1, H, t, d_k]
+    Tensor cross_k, cross_v;  ///< of the source, computed once, [1, H, Ls, d_k]
+};
+
+/// The decoder's half of a Transformer that is given one word at a time.
+///
+/// Row t of masked self-attention depends on words 0..t alone, so earlier rows never change: each
+/// layer keeps their keys and values, and a new word costs one row instead of t + 1.
+class IncrementalDecoder {
+public:
+    /// @param model  must outlive this object
+    /// @param src    ids `[1, Ls]`; encoded here
+    IncrementalDecoder(const Transformer& model, const Ids& src);
+
+    /// Takes the next word. @return the logits of the word after it, `[1, 1, tgt_words]`
+    Tensor next(std::int32_t word);
+
+private:
+    Mask self_mask() const;
+    Tensor layer(const DecoderLayer& layer, LayerState& state, const Mask& mask,
+                 const Tensor& x) const;
+
+    const Transformer& model_;
+    Mask cross_mask_;  ///< [1, 1, Ls]
+    std::vector<LayerState> states_;
+    std::vector<std::int32_t> words_;  ///< taken so far, t of them
+};
+
+/// The same translation as `greedy_decode`, with a key-value cache.
+/// @throws std::invalid_argument as `greedy_decode` does, and if `dropout` is on
+Translation greedy_decode_cached(const Transformer& model, const Ids& src,
+                                 const DecodingOptions& options);
+// [cost]
+/// Multiplications, each with its addition, in the decoder's matrix products while it says `words`
+/// words about a source of `src_words` words, without or with a key-value cache. The encoder, which
+/// runs once either way, does not count.
+Index decoder_multiply_adds(const TransformerOptions& options, Index src_words, Index words,
+                            bool cached);
+
+}  // namespace abh

@@ -1,0 +1,37 @@
+# What the book is built with. A package that the system has is used; another is fetched, pinned by
+# its hash.
+include_guard(GLOBAL)
+include(FetchContent)
+
+# abh_find(PACKAGE TARGET URL SHA256): makes TARGET available
+function(abh_find package target url hash)
+  find_package(${package} QUIET)
+  if(NOT TARGET ${target})
+    message(STATUS "${package} is not installed and is fetched")
+    set(BUILD_TESTING OFF)
+    FetchContent_Declare(${package} URL ${url} URL_HASH SHA256=${hash})
+    FetchContent_MakeAvailable(${package})
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "${package}: neither installed nor fetched; see ./book --help")
+  endif()
+endfunction()
+
+abh_find(Eigen3 Eigen3::Eigen
+  https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.gz
+  8586084f71f9bde545ee7fa6d00288b264a2b7ac3607b974e54d13e7162c1c72)
+abh_find(fmt fmt::fmt
+  https://github.com/fmtlib/fmt/archive/refs/tags/10.2.1.tar.gz
+  1250e4cc58bf06ee631567523f48848dc4596133e163f02615c97f78bab6c811)
+abh_find(CLI11 CLI11::CLI11
+  https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.4.1.tar.gz
+  73b7ec52261ce8fe980a29df6b4ceb66243bb0b779451dbd3d014cfec9fdbb58)
+abh_find(nlohmann_json nlohmann_json::nlohmann_json
+  https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
+  d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
+if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
+  abh_find(Catch2 Catch2::Catch2
+    https://github.com/catchorg/Catch2/archive/refs/tags/v2.13.10.tar.gz
+    d54a712b7b1d7708bc7a819a8e6e47b2fde9536f487b89ccbca295072a7d943a)
+endif()
+find_package(Threads REQUIRED)

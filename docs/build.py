@@ -1,0 +1,306 @@
+"""Render the book: stage the pages, run Doxygen and Sphinx, check listings and links.
+
+    python docs/build.py --root . --build build/book
+
+reads the pages ROOT/docs/*.md and ROOT/chapters/*/index.md, the sources under ROOT/lib and
+ROOT/chapters, and what the programs and the figures left in BUILD/results and BUILD/figures. It
+writes BUILD/html and prints the path of its index.html last. Every warning is an error. Nothing is
+done when nothing has changed since the last call that succeeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+from abh_book import weave
+
+DOXYFILE = """\
+PROJECT_NAME = abh
+INPUT = {inputs} {foreign}
+OUTPUT_DIRECTORY = {output}
+STRIP_FROM_PATH = {root}
+FULL_PATH_NAMES = YES
+GENERATE_HTML = NO
+GENERATE_LATEX = NO
+GENERATE_XML = YES
+XML_PROGRAMLISTING = NO
+MARKDOWN_SUPPORT = YES
+JAVADOC_AUTOBRIEF = YES
+AUTOLINK_SUPPORT = NO
+ENABLE_PREPROCESSING = YES
+MACRO_EXPANSION = NO
+SEARCH_INCLUDES = NO
+EXTRACT_ALL = YES
+EXTRACT_PRIVATE = NO
+EXTRACT_STATIC = YES
+QUIET = YES
+WARNINGS = YES
+WARN_IF_UNDOCUMENTED = NO
+WARN_IF_DOC_ERROR = YES
+WARN_IF_INCOMPLETE_DOC = NO
+WARN_NO_PARAMDOC = NO
+WARN_FORMAT = "$file:$line: $text"
+"""
+
+# Namespaces that Doxygen must have heard of to accept a specialisation in them.
+FOREIGN = ("CLI", "fmt", "std")
+
+
+class BuildError(Exception):
+    """The book cannot be rendered; the message says why."""
+
+
+def write_if_changed(path: Path, content: str) -> None:
+    """Leave an unchanged file and its time alone, so that nothing is read again."""
+    if path.is_file() and path.read_text(encoding="utf-8") == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+
+def copy_if_changed(source: Path, target: Path) -> None:
+    """Copy with the time of the source, which is what Sphinx compares."""
+    old, new = (target.stat() if target.is_file() else None), source.stat()
+    if old and (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def prune(folder: Path, keep: Iterable[Path]) -> None:
+    """Remove the files under `folder` that are not in `keep`, and folders left empty."""
+    kept = set(keep)
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file() and path not in kept:
+            path.unlink()
+        elif path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
+# What goes in -------------------------------------------------------------------------------------
+
+
+def pages(root: Path) -> dict[str, Path]:
+    """Every page written by hand: its place in the book, its file."""
+    found: dict[str, Path] = {}
+    for path in sorted((root / "docs").rglob("*.md")):
+        name = path.relative_to(root / "docs")
+        if not {"extensions", "_static"} & set(name.parts):
+            found[name.as_posix()] = path
+    for path in sorted((root / "chapters").glob("*/index.md")):
+        found[path.relative_to(root).as_posix()] = path
+    return found
+
+
+def headers(root: Path) -> list[str]:
+    return [name for name in weave.source_names(root) if name.endswith(".hpp")]
+
+
+def fingerprint(root: Path, build: Path) -> str:
+    """Changes when a file that the book is made from does."""
+    inputs = [HERE / "requirements.txt", *HERE.glob("*.py")]
+    inputs += [*(HERE / "extensions").rglob("*.py"), *(HERE / "extensions").rglob("*.js")]
+    inputs += [p for p in (HERE / "_static").rglob("*") if p.is_file()]
+    inputs += [*pages(root).values(), *(root / name for name in weave.source_names(root))]
+    inputs += sorted((root / "tests").glob("*.cpp"))
+    inputs += [p for p in (build / "results").glob("*/*/*") if p.suffix in {".txt", ".json"}]
+    inputs += (build / "figures").glob("*/*.svg")
+    digest = hashlib.sha256(f"{sys.version} {root} {build}".encode())
+    for path in sorted(inputs):
+        stat = path.stat()
+        digest.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+# API reference ------------------------------------------------------------------------------------
+
+
+def with_folders(index: str, path: Path) -> str:
+    """Doxygen lists files by their last name alone; Breathe finds them by what the index says."""
+
+    def full(found: re.Match[str]) -> str:
+        text = path.with_name(f"{found.group(2)}.xml").read_text(encoding="utf-8")
+        place = re.search(r'<location file="([^"]+)"/>\s*</compounddef>', text)
+        return f"{found.group(1)}{place.group(1) if place else found.group(3)}</name>"
+
+    return re.sub(r'(<compound refid="(\w+)" kind="file"><name>)([^<]*)</name>', full, index)
+
+
+def run_doxygen(root: Path, build: Path) -> None:
+    """XML of all headers in BUILD/xml; only what changed is written."""
+    names = headers(root)
+    digest = hashlib.sha256(DOXYFILE.encode())
+    for name in names:
+        digest.update(f"{name}\n".encode() + (root / name).read_bytes())
+    stamp, xml, fresh = build / "xml.stamp", build / "xml", build / "doxygen"
+    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        return
+    if shutil.which("doxygen") is None:
+        raise BuildError("no program doxygen: install the package doxygen")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    foreign = fresh / "foreign.dox"
+    foreign.write_text("\n".join(f"/** \\namespace {name}\n * Not ours. */" for name in FOREIGN))
+    text = DOXYFILE.format(
+        inputs=" ".join(f'"{root / name}"' for name in names),
+        foreign=f'"{foreign}"',
+        output=f'"{fresh}"',
+        root=f'"{root}"',
+    )
+    run = subprocess.run(
+        ["doxygen", "-"], input=text, capture_output=True, text=True, check=False
+    )
+    complaints = run.stderr.replace(f"{root}/", "").strip()
+    if run.returncode != 0 or complaints:
+        raise BuildError(f"Doxygen:\n{complaints}")
+    new = sorted((fresh / "xml").iterdir())
+    for path in new:
+        text = path.read_text(encoding="utf-8")
+        write_if_changed(xml / path.name, with_folders(text, path) if path.name == "index.xml" else text)
+    if {path.name for path in xml.iterdir()} - {path.name for path in new}:
+        shutil.rmtree(build / "doctrees", ignore_errors=True)  # Breathe remembers files now gone
+    prune(xml, [xml / path.name for path in new])
+    shutil.rmtree(fresh)
+    stamp.write_text(digest.hexdigest())
+
+
+def short(header: str) -> str:
+    """`04 attention.hpp` for a chapter's header, for the narrow list beside the pages."""
+    return re.sub(r"^chapters/(\d+)_[^/]*/", r"\1 ", header)
+
+
+def api_pages(root: Path) -> dict[str, str]:
+    """A page for each header, and their list."""
+    names = headers(root)
+    out = {
+        f"api/{name}.md": (
+            f"# {name}\n\n"
+            f"```cpp\n#include \"{name}\"\n```\n\n"
+            f"```{{header}} {name}\n```\n"
+        )
+        for name in names
+    }
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(name.rpartition("/")[0], []).append(name)
+    lists = "\n".join(
+        f"```{{toctree}}\n:caption: {folder}\n:maxdepth: 1\n\n"
+        + "".join(f"{short(name)} <{name}>\n" for name in members)
+        + "```\n"
+        for folder, members in sorted(groups.items(), key=lambda group: group[0] != "lib")
+    )
+    out["api/index.md"] = (
+        "# API reference\n\nEvery header of the workbench and of the chapters, in namespace `abh`,\n"
+        f"from the comments in the sources.\n\n{lists}"
+    )
+    return out
+
+
+# The book -----------------------------------------------------------------------------------------
+
+
+def stage(root: Path, build: Path) -> Path:
+    """All pages in one tree, BUILD/src, with the times of their originals."""
+    src = build / "src"
+    hand, made = pages(root), api_pages(root)
+    for name, path in hand.items():
+        copy_if_changed(path, src / name)
+    for name, text in made.items():
+        write_if_changed(src / name, text)
+    prune(src, [src / name for name in [*hand, *made]])
+    return src
+
+
+def remove_stale(root: Path, src: Path, html: Path) -> None:
+    """Pages whose source is gone must go too."""
+    sources = {f"source/{name}.html" for name in weave.source_names(root)}
+    for path in html.rglob("*.html"):
+        name = path.relative_to(html).as_posix()
+        own = name in {"genindex.html", "search.html", "source/index.html"} or name in sources
+        if not own and not (src / name).with_suffix(".md").is_file():
+            path.unlink()
+
+
+def named_as_written(text: str, src: Path, root: Path) -> str:
+    """Sphinx names the staged pages: name the originals."""
+    text = re.sub(rf"{re.escape(str(src))}/((?:chapters|api)/)", r"\1", text)
+    text = re.sub(rf"{re.escape(str(src))}/", "docs/", text)
+    return text.replace(f"{root}/", "")
+
+
+def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> None:
+    doctrees, html = build / "doctrees", build / builder
+    unfinished = doctrees / "unfinished"
+    if unfinished.is_file():  # what a failed call left behind may hide its warnings
+        shutil.rmtree(doctrees)
+    doctrees.mkdir(parents=True, exist_ok=True)
+    unfinished.touch()
+    settings = {
+        "abh_root": root,
+        "abh_results": build / "results",
+        "abh_figures": build / "figures",
+        "breathe_projects.abh": build / "xml",
+    }
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", str(HERE), "-d", str(doctrees)]
+    command += ["-W", "-n", "--keep-going", "-q", "-j", str(jobs), "--no-color"]
+    for name, setting in settings.items():
+        command += ["-D", f"{name}={setting}"]
+    run = subprocess.run(
+        [*command, str(src), str(html)], capture_output=True, text=True, check=False
+    )
+    complaints = named_as_written(run.stdout + run.stderr, src, root).strip()
+    if run.returncode != 0:
+        raise BuildError(f"Sphinx:\n{complaints}")
+    if complaints:
+        print(complaints)
+    unfinished.unlink()
+
+
+def build_book(root: Path, build: Path, jobs: int) -> None:
+    build.mkdir(parents=True, exist_ok=True)
+    stamp, index = build / "book.stamp", build / "html" / "index.html"
+    now = fingerprint(root, build)
+    if stamp.is_file() and stamp.read_text() == now and index.is_file():
+        print("book: nothing has changed")
+        return
+    stamp.unlink(missing_ok=True)
+    run_doxygen(root, build)
+    src = stage(root, build)
+    remove_stale(root, src, build / "html")
+    run_sphinx(root, build, src, "html", jobs)
+    tangle = [sys.executable, str(HERE / "tangle.py"), str(build / "html"), "--sources", str(root)]
+    if subprocess.run(tangle, check=False).returncode != 0:
+        raise BuildError("the sources cannot be put together again from the pages")
+    if subprocess.run([sys.executable, str(HERE / "offline.py"), str(build / "html")], check=False).returncode != 0:
+        raise BuildError("the pages would ask for something that does not lie beside them")
+    stamp.write_text(now)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="render the book")
+    parser.add_argument("--root", type=Path, default=HERE.parent, help="the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
+    parser.add_argument("--jobs", type=int, default=2, help="Sphinx processes")
+    options = parser.parse_args()
+    root, build = options.root.resolve(), options.build.resolve()
+    try:
+        build_book(root, build, options.jobs)
+    except (BuildError, weave.WeaveError) as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 1
+    print(build / "html" / "index.html")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

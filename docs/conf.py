@@ -1,0 +1,68 @@
+"""Sphinx configuration. `docs/build.py` stages the pages, sets the paths, and calls Sphinx."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+project = "Attention by Hand"
+author = "the authors of Attention by Hand"
+project_copyright = "the authors; prose and figures CC BY-SA 4.0, code MIT"
+language = "en"
+
+extensions = ["abh_book", "myst_parser", "sphinx_copybutton", "sphinx_inline_tabs", "breathe"]
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+
+# Where the repository, the programs' output, the figures and Doxygen's XML are: given by build.py
+# with -D, since a build folder may lie anywhere.
+breathe_default_project = "abh"
+breathe_domain_by_extension = {"hpp": "cpp"}
+breathe_show_include = False
+
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "attrs_block", "attrs_inline"]
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+myst_update_mathjax = False
+html_math_renderer = "katex"
+math_number_all = False
+
+# References must resolve; these names are described elsewhere.
+nitpicky = True
+nitpick_ignore_regex = [
+    (r"cpp:.*", r"(std|Eigen|nlohmann|CLI|fmt)(::.*)?"),
+    (r"cpp:identifier", r"u?int\d+_t|s?size_t|format_parse_context|format_context|abh"),
+]
+cpp_id_attributes = ["__global__", "__device__", "__host__", "__shared__", "__restrict__"]
+
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+highlight_language = "cpp"
+
+html_theme = "furo"
+html_title = "Attention by Hand"
+html_static_path = ["_static"]
+html_css_files = ["book.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "navigation_with_keys": True,
+    "top_of_page_buttons": [],
+    "light_css_variables": {
+        "color-brand-primary": "#0b5b92",
+        "color-brand-content": "#0b5b92",
+        "color-brand-visited": "#5b4a91",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#7dbce4",
+        "color-brand-content": "#7dbce4",
+        "color-brand-visited": "#b9a6ee",
+    },
+}
+copybutton_selector = "div.highlight:not(.source-file) > pre"
+copybutton_prompt_text = "$ "
+copybutton_exclude = ".linenos, .gap"

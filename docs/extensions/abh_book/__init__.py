@@ -1,0 +1,29 @@
+"""What the book asks of Sphinx beyond MyST: listings, results, figures, boxes, mathematics.
+
+| module    | gives                                                                          |
+|-----------|--------------------------------------------------------------------------------|
+| `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
+| `listing` | directive `listing`, the check that every line is shown once, source pages     |
+| `results` | role `value`, directives `console` and `plot`                                  |
+| `boxes`   | directives `exercise` and `mistake`                                            |
+| `katex`   | mathematics rendered while the book is built                                   |
+| `api`     | directive `header`, the API reference of one header                            |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    from . import api, boxes, katex, listing, results
+
+    app.add_config_value("abh_root", "", "env", str)  # the repository
+    app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
+    app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
+    for module in (listing, results, boxes, katex, api):
+        module.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

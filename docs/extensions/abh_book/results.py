@@ -1,0 +1,392 @@
+"""What the programs wrote in this build: numbers, console output, figures.
+
+Role `value`, number of chapter / run / name and optionally a Python format after the last colon:
+
+    {value}`04/main/score_std:.3f`
+
+Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
+
+    ```{console} main
+    :section: Score table
+    :head: 5
+    :tail: 2
+    ```
+
+Directive `plot`, a figure of this chapter (or `04/weights` of another):
+
+    ```{plot} weights
+    :alt: What there is to see
+    The caption.
+    ```
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.writers.html5 import HTML5Translator
+
+logger = logging.getLogger(__name__)
+FIGURES = "_figures"
+SECTION = re.compile(r"== (.+) ==")
+
+
+class ResultError(Exception):
+    """A result that is not there; the message is one line."""
+
+
+def chapter_of(docname: str) -> str | None:
+    """Folder name of the chapter that a page belongs to."""
+    found = re.fullmatch(r"chapters/([^/]+)/.+", docname)
+    return found.group(1) if found else None
+
+
+def chapter_folder(base: Path, wanted: str, what: str) -> Path:
+    """`base/04_some_name` for `04` or for the whole name."""
+    if (base / wanted).is_dir():
+        return base / wanted
+    found = sorted(base.glob(f"{wanted}_*"))
+    if len(found) != 1:
+        raise ResultError(f"no {what} of chapter {wanted}")
+    return found[0]
+
+
+def run_file(env: BuildEnvironment, chapter: str, run: str, file: str) -> Path:
+    """A file that a run wrote; the page that asks depends on it."""
+    folder = chapter_folder(Path(env.config.abh_results), chapter, "results")
+    path = folder / run / file
+    env.note_dependency(str(path))
+    if not path.is_file():
+        runs = ", ".join(sorted(p.name for p in folder.iterdir() if p.is_dir())) or "none"
+        raise ResultError(f"no {file} of run {folder.name}/{run}; runs of this chapter: {runs}")
+    return path
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+class value(nodes.inline):
+    """A number from results.json. Attributes: origin, varies, power (text of an exponent)."""
+
+
+def formatted(number: Any, spec: str) -> str:
+    if spec:
+        return format(number, spec)
+    if isinstance(number, bool):
+        return str(number).lower()
+    if isinstance(number, float):
+        return format(number, ".6g")
+    return str(number)
+
+
+def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str]:
+    """The formatted value that `chapter/run/name:format` means, its entry, and where it is from."""
+    pieces = target.split("/", 2)
+    if len(pieces) != 3 or not all(pieces):
+        raise ResultError("expected chapter/run/name or chapter/run/name:format")
+    chapter, run, rest = pieces
+    path = run_file(env, chapter, run, "results.json")
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{path}: {error}") from None
+    name, spec = rest, ""
+    if name not in entries:
+        name, _, spec = rest.rpartition(":")
+    if name not in entries:
+        there = ", ".join(sorted(entries)) or "none"
+        raise ResultError(f"no value {name or rest} in run {chapter}/{run}; values: {there}")
+    entry = entries[name]
+    if not isinstance(entry, dict) or not isinstance(entry.get("value"), str | int | float):
+        raise ResultError(f"value {name} of run {chapter}/{run} is no number or string: {entry!r}")
+    try:
+        text = formatted(entry["value"], spec)
+    except ValueError as error:
+        raise ResultError(f"format {spec!r} for {name} = {entry['value']!r}: {error}") from None
+    if entry.get("tolerance"):
+        text += f" ± {formatted(entry['tolerance'], '')}"
+    return text, entry, f"{path.parent.parent.name}/{run}: {name}"
+
+
+class Value(SphinxRole):
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        target = self.text.strip()
+        try:
+            text, entry, origin = lookup(self.env, target)
+        except ResultError as error:
+            logger.warning("value `%s`: %s", target, error, location=self.get_location())
+            return [], []
+        if entry.get("unit"):
+            origin += f" ({entry['unit']})"
+        node = value(classes=["value"], origin=origin, varies=bool(entry.get("varies")))
+        found = re.fullmatch(r"(.*\d)e([+-])0*(\d+)(.*)", text)
+        if found and not isinstance(entry["value"], str):
+            mantissa, sign, digits, tail = found.groups()
+            exponent = ("−" if sign == "-" else "") + digits
+            node += nodes.Text(f"{mantissa.replace('-', '−')}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
+            node += nodes.superscript("", exponent)
+            node += nodes.Text(tail)
+        elif isinstance(entry["value"], str):
+            node += nodes.Text(text)
+        else:
+            node += nodes.Text(text.replace("-", "−"))
+        return [node], []
+
+
+def visit_value(self: HTML5Translator, node: value) -> None:
+    title = f"From the program’s run {node['origin']}"
+    classes = "value"
+    if node["varies"]:
+        title += ". Measured where this book was built: it differs between machines"
+        classes += " varies"
+    self.body.append(f'<span class="{classes}" title="{html.escape(title)}">')
+
+
+def depart_value(self: HTML5Translator, node: value) -> None:
+    self.body.append("</span>")
+
+
+# Console output -----------------------------------------------------------------------------------
+
+
+class console(nodes.General, nodes.Element):
+    """Attributes: lines (list of str; None for the gap), command, section, left_out."""
+
+
+def section_of(lines: list[str], wanted: str) -> list[str]:
+    """The lines of one section, without its heading."""
+    titles: list[str] = []
+    start = end = None
+    for number, line in enumerate(lines):
+        found = SECTION.fullmatch(line.strip())
+        if not found:
+            continue
+        titles.append(found.group(1))
+        if start is not None and end is None:
+            end = number
+        if found.group(1) == wanted and start is None:
+            start = number + 1
+    if start is None:
+        there = ", ".join(titles) or "none"
+        raise ResultError(f"the output has no section {wanted!r}; it has: {there}")
+    return lines[start:end]
+
+
+def trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
+
+
+class Console(SphinxDirective):
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {
+        "section": directives.unchanged_required,
+        "head": directives.positive_int,
+        "tail": directives.positive_int,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        chapter, _, run = self.arguments[0].strip().rpartition("/")
+        chapter = chapter or chapter_of(self.env.docname) or ""
+        section = self.options.get("section", "")
+        try:
+            if not chapter:
+                raise ResultError("outside a chapter write chapter/run")
+            path = run_file(self.env, chapter, run, "stdout.txt")
+            lines = path.read_text(encoding="utf-8").split("\n")
+            if section:
+                lines = section_of(lines, section)
+            lines = trimmed(lines)
+            if not lines:
+                raise ResultError("there is no output to show")
+        except (ResultError, UnicodeDecodeError) as error:
+            logger.warning(
+                "console %s: %s", self.arguments[0], error, location=self.get_location()
+            )
+            return []
+        head, tail = self.options.get("head"), self.options.get("tail")
+        left_out = 0
+        if head is not None or tail is not None:
+            before, after = head or 0, tail or 0
+            left_out = max(0, len(lines) - before - after)
+            if left_out:
+                lines = [*lines[:before], None, *lines[len(lines) - after :]]
+        command = f"./book run {path.parent.parent.name[:2]}"
+        recorded = path.with_name("command.txt")
+        self.env.note_dependency(str(recorded))
+        if recorded.is_file():
+            command = recorded.read_text(encoding="utf-8").strip()
+        elif run != "main":
+            command += f" (run {run})"
+        node = console(lines=lines, command=command, section=section, left_out=left_out)
+        self.set_source_info(node)
+        return [node]
+
+
+def wide(line: str) -> str:
+    """HTML of a line in which a Chinese character takes two columns, as in a terminal."""
+    return "".join(
+        f'<span class="wide">{c}</span>'
+        if unicodedata.east_asian_width(c) in "WF"
+        else html.escape(c, quote=False)
+        for c in line
+    )
+
+
+def visit_console(self: HTML5Translator, node: console) -> None:
+    count = node["left_out"]
+    gap = f'<span class="gap">⋮ {count} {"line" if count == 1 else "lines"}</span>'
+    text = "\n".join(gap if line is None else wide(line) for line in node["lines"])
+    section = f' <span class="console-section">{html.escape(node["section"])}</span>'
+    self.body.append(
+        f'<figure class="console"><figcaption><code>{html.escape(node["command"])}</code>'
+        f"{section if node['section'] else ''}</figcaption>"
+        f'<div class="highlight"><pre><span></span>{text}\n</pre></div></figure>\n'
+    )
+    raise nodes.SkipNode
+
+
+# Figures ------------------------------------------------------------------------------------------
+
+
+class plot(nodes.General, nodes.Element):
+    """Attributes: chapter, figure, alt, width, height; the children are the caption."""
+
+
+def figures(env: BuildEnvironment) -> dict[str, set[tuple[str, str]]]:
+    """Chapter and name of each figure shown, by page."""
+    if not hasattr(env, "abh_figures_shown"):
+        env.abh_figures_shown = {}  # type: ignore[attr-defined]
+    return env.abh_figures_shown  # type: ignore[attr-defined]
+
+
+def svg_size(path: Path) -> tuple[int, int]:
+    """Width and height of an SVG file in CSS pixels."""
+    found = re.search(r"<svg[^>]*>", path.read_text(encoding="utf-8"))
+    sizes = dict(re.findall(r'\b(width|height)="([\d.]+)pt"', found.group() if found else ""))
+    if len(sizes) != 2:
+        raise ResultError(f"{path} is no SVG with width and height in pt")
+    return round(float(sizes["width"]) * 4 / 3), round(float(sizes["height"]) * 4 / 3)
+
+
+class Plot(SphinxDirective):
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "alt": directives.unchanged_required,
+        "name": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        chapter, _, name = self.arguments[0].strip().rpartition("/")
+        chapter = chapter or chapter_of(self.env.docname) or ""
+        try:
+            if not self.options.get("alt", "").strip():
+                raise ResultError("the option :alt: (what there is to see) is missing")
+            if not chapter:
+                raise ResultError("outside a chapter write chapter/figure")
+            folder = chapter_folder(Path(self.env.config.abh_figures), chapter, "figures")
+            for look in ("light", "dark"):
+                path = folder / f"{name}.{look}.svg"
+                self.env.note_dependency(str(path))
+                if not path.is_file():
+                    there = sorted({p.name.split(".")[0] for p in folder.glob("*.light.svg")})
+                    raise ResultError(
+                        f"no figure {folder.name}/{path.name}; figures: {', '.join(there) or 'none'}"
+                    )
+            width, height = svg_size(folder / f"{name}.light.svg")
+        except ResultError as error:
+            logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
+            return []
+        figures(self.env).setdefault(self.env.docname, set()).add((folder.name, name))
+        node = plot(
+            chapter=folder.name, figure=name, width=width, height=height,
+            alt=" ".join(self.options["alt"].split()),
+        )
+        node["ids"].append(nodes.make_id(f"figure-{name}"))
+        self.set_source_info(node)
+        self.add_name(node)
+        node += self.parse_content_to_nodes()
+        return [node]
+
+
+def visit_plot(self: HTML5Translator, node: plot) -> None:
+    depth = self.builder.current_docname.count("/")
+    base = f"{'../' * depth}{FIGURES}/{node['chapter']}/{node['figure']}"
+    alt = html.escape(node["alt"])
+    self.body.append(self.starttag(node, "figure", CLASS="plot"))
+    for look in ("light", "dark"):
+        self.body.append(
+            f'<img class="only-{look}" src="{html.escape(base)}.{look}.svg" alt="{alt}" '
+            f'width="{node["width"]}" height="{node["height"]}">\n'
+        )
+    if node.children:
+        self.body.append("<figcaption>")
+
+
+def depart_plot(self: HTML5Translator, node: plot) -> None:
+    if node.children:
+        self.body.append("</figcaption>")
+    self.body.append("</figure>\n")
+
+
+def copy_figures(app: Sphinx, error: Exception | None) -> None:
+    """Bring the figures that pages show into the output, and remove others."""
+    if error is not None or app.builder.format != "html":
+        return
+    source, out = Path(app.config.abh_figures), Path(app.outdir) / FIGURES
+    wanted = {
+        f"{chapter}/{name}.{look}.svg"
+        for page in figures(app.env).values()
+        for chapter, name in page
+        for look in ("light", "dark")
+    }
+    for name in sorted(wanted):
+        content = (source / name).read_bytes()
+        target = out / name
+        if not target.is_file() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    for path in out.rglob("*.svg"):
+        if path.relative_to(out).as_posix() not in wanted:
+            path.unlink()
+    for folder in out.glob("*/"):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    figures(env).pop(docname, None)
+
+
+def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
+    for docname in docnames:
+        if docname in figures(other):
+            figures(env)[docname] = figures(other)[docname]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(value, html=(visit_value, depart_value))
+    app.add_node(console, html=(visit_console, None))
+    app.add_node(plot, html=(visit_plot, depart_plot))
+    app.add_role("value", Value())
+    app.add_directive("console", Console)
+    app.add_directive("plot", Plot)
+    app.connect("env-purge-doc", purge)
+    app.connect("env-merge-info", merge)
+    app.connect("build-finished", copy_figures)

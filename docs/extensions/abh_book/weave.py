@@ -1,0 +1,98 @@
+"""Source files as the book sees them: cut into named parts by marker lines.
+
+A marker is a line that, stripped, is exactly `// [some name]`: lower case letters, digits, spaces
+and `: - _ , . ( )`. A part runs from the line after its marker to the line before the next marker
+or to the end of the file. What stands before the first marker is the part `head`. So every line but
+the markers belongs to exactly one part.
+
+Standard library only: `docs/tangle.py` works without Sphinx.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+MARKER = re.compile(r"[ \t]*// \[([a-z0-9 :\-_,.()]+)\][ \t]*")
+FOLDERS = ("lib", "chapters")
+SUFFIXES = frozenset({".hpp", ".cpp", ".cu"})
+HEAD = "head"
+
+
+class WeaveError(Exception):
+    """A source file that cannot be shown as it is; the message is one line and names the place."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines `first` to `last` of a file, counted from 1, both included."""
+
+    name: str
+    first: int
+    last: int
+
+    @property
+    def empty(self) -> bool:
+        return self.last < self.first
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source file: its name from the repository's root, its lines, its parts."""
+
+    name: str
+    lines: tuple[str, ...]  # each with its line end; the last one may have none
+    parts: tuple[Part, ...]
+
+    def part(self, name: str) -> Part | None:
+        return next((p for p in self.parts if p.name == name), None)
+
+    def text(self, part: Part) -> str:
+        return "".join(self.lines[part.first - 1 : part.last])
+
+
+def marker(line: str) -> str | None:
+    """The name in a marker line; None for every other line."""
+    found = MARKER.fullmatch(line.rstrip("\n"))
+    return found.group(1) if found else None
+
+
+def read_source(root: Path, name: str) -> Source:
+    """Read and cut `root/name`."""
+    try:
+        text = (root / name).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise WeaveError(f"{name}: not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise WeaveError(f"{name}: {error.strerror}") from None
+    lines = text.split("\n")
+    lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    for number, line in enumerate(lines, 1):
+        if bad := next((c for c in line[:-1] if ord(c) < 32 and c != "\t"), None):
+            raise WeaveError(f"{name}:{number}: control character {bad!r}, which a page cannot show")
+    markers = [(n, found) for n, line in enumerate(lines, 1) if (found := marker(line)) is not None]
+    starts = [(0, HEAD), *markers, (len(lines) + 1, "")]
+    seen: dict[str, int] = {}
+    parts: list[Part] = []
+    for (line, part), (end, _) in pairwise(starts):
+        if part in seen:
+            raise WeaveError(f"{name}:{line}: part [{part}] stands in line {seen[part]} already")
+        seen[part] = line
+        parts.append(Part(part, line + 1, end - 1))
+        if parts[-1].empty and line > 0:
+            raise WeaveError(f"{name}:{line}: part [{part}] is empty")
+    return Source(name, tuple(lines), tuple(p for p in parts if not p.empty))
+
+
+def source_names(root: Path) -> list[str]:
+    """All files that the book must show, as names from the root, sorted."""
+    return sorted(
+        path.relative_to(root).as_posix()
+        for folder in FOLDERS
+        for path in (root / folder).rglob("*")
+        if path.suffix in SUFFIXES
+        and path.is_file()
+        and "exercises" not in path.relative_to(root).parts
+    )

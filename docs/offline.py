@@ -1,0 +1,101 @@
+"""Check that the pages load nothing from another host, and that what they load or link to is there.
+
+    python docs/offline.py build/book/html
+
+Links that a reader may click lead anywhere. What a browser loads by itself, and every link inside
+the book, must lie beside the pages. Exit status 1 names each page and address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+IN_STYLE = re.compile(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)")
+IN_SCRIPT = re.compile(
+    r"(?:\bfetch|\bimport|importScripts|\.open|\.src\s*=|sendBeacon)\s*\(?\s*[\"'`](?:https?:)?//[^\"'`]*"
+)
+NOT_LOADED = {"next", "prev", "index", "search", "canonical", "license"}
+
+
+class Page(HTMLParser):
+    """Addresses that a browser loads without being asked, and links."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if tag in {"a", "area"}:
+            self.links += [found["href"]] if "href" in found else []
+        elif tag == "link" and not NOT_LOADED & set(found.get("rel", "").split()):
+            self.loads.append(found.get("href", ""))
+        if tag != "a":
+            self.loads += [found[name] for name in ("src", "poster", "data") if name in found]
+        self.loads += [entry.split()[0] for entry in found.get("srcset", "").split(",") if entry]
+        self.loads += re.findall(r"url\([\"']?([^)\"']+)", found.get("style", ""))
+
+
+def complaints(folder: Path) -> tuple[list[str], int]:
+    """What is wrong, and how many addresses were looked at."""
+    wrong: list[str] = []
+    count = 0
+
+    def look(path: Path, address: str, how: str) -> None:
+        nonlocal count
+        count += 1
+        where = path.relative_to(folder).as_posix()
+        if how == "loads" and ELSEWHERE.match(address):
+            wrong.append(f"{where} loads {address}")
+        elif not re.match(r"#|$|[a-z][a-z0-9+.-]*:|//", address, re.IGNORECASE):
+            name = unquote(re.split(r"[?#]", address)[0])
+            if name and not (path.parent / name).exists():
+                wrong.append(f"{where} {how} {address}, which is not there")
+
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".html":
+            page = Page(path.read_text(encoding="utf-8"))
+            for address in page.loads:
+                look(path, address, "loads")
+            for address in page.links:
+                look(path, address, "links to")
+        elif path.suffix in {".css", ".svg"}:
+            text = path.read_text(encoding="utf-8")
+            for found in IN_STYLE.findall(text):
+                look(path, "".join(found), "loads")
+            if path.suffix == ".svg":
+                for address in re.findall(r"<(?:image|use|script)\b[^>]*?href=\"([^\"]+)\"", text):
+                    look(path, address, "loads")
+        elif path.suffix == ".js":
+            for found in IN_SCRIPT.findall(path.read_text(encoding="utf-8")):
+                count += 1
+                wrong.append(f"{path.relative_to(folder).as_posix()} loads by {found}")
+    return wrong, count
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="check that the pages need no network")
+    parser.add_argument("html", type=Path, help="folder of the rendered book")
+    options = parser.parse_args()
+    wrong, count = complaints(options.html)
+    for line in wrong:
+        print(f"offline: {line}", file=sys.stderr)
+    if count == 0:
+        print(f"offline: no pages under {options.html}", file=sys.stderr)
+    if wrong or count == 0:
+        return 1
+    print(f"offline: {count} addresses, none on another host")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

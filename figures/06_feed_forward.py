@@ -1,0 +1,61 @@
+"""Figures of chapter 6."""
+
+from __future__ import annotations
+
+import numpy as np
+from style import Axes, Data, Figure, figure, muted
+
+
+def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str, dash: str) -> None:
+    """The share of the values in each of 50 bins, as a line."""
+    share, edges = np.histogram(values, bins=50, range=(low, high))
+    axes.stairs(100 * share / values.size, edges, label=label, linestyle=dash, linewidth=1.4)
+
+
+@figure("distributions", width=7.4, height=2.7)
+def distributions(data: Data, fig: Figure) -> None:
+    before, after, relu = fig.subplots(1, 3)
+    for kind, label, dash in (("plain", "embedding", "-"), ("scaled", "times $\\sqrt{d}$", "--")):
+        outline(before, data.array(f"before_{kind}"), -75, 75, label, dash)
+        outline(after, data.array(f"after_{kind}"), -4, 4, label, dash)
+    outline(relu, data.array("relu_before"), -2, 2, "before", "-")
+    outline(relu, data.array("relu_after"), -2, 2, "after", "--")
+    before.set_xlabel("$x$ + sublayer, before the norm")
+    after.set_xlabel("after the norm")
+    relu.set_xlabel("hidden numbers and ReLU")
+    before.set_ylabel("share of the numbers (%)")
+    for axes in (before, after, relu):
+        axes.set_yscale("log")
+        axes.set_ylim(0.01, 300)
+        axes.legend(loc="upper left", handlelength=1.6)
+
+
+@figure("depth", width=7.4, height=3.1)
+def depth(data: Data, fig: Figure) -> None:
+    rows, gradient = fig.subplots(1, 2)
+    post, pre = data.array("stack_post"), data.array("stack_pre")  # [3, depth + 1]
+    layer = np.arange(post.shape[1])
+    rows.plot(layer, post[0], label="post")
+    rows.plot(layer, pre[0], label="pre", linestyle="--")
+    rows.plot(
+        layer, np.sqrt(1 + layer / 18), color=muted(), linewidth=0.9, linestyle=":",
+        label="$\\sqrt{1 + l/18}$",
+    )
+    gradient.plot(layer, post[1], label="post")
+    gradient.plot(layer, pre[1], label="pre", linestyle="--")
+    gradient.plot(layer, post[2], color="C0", linewidth=0.9, marker=".", markevery=6,
+                  label="post, residual path alone")
+    gradient.plot(layer, pre[2], color="C1", linewidth=0.9, marker="x", markevery=6, linestyle="--",
+                  label="pre, residual path alone")
+    gradient.plot(
+        layer, 1 / np.sqrt(1 + layer / 18), color=muted(), linewidth=0.9, linestyle=":",
+        label="$1/\\sqrt{1 + l/18}$",
+    )
+    for axes in (rows, gradient):
+        axes.set_xlabel("after layer $l$")
+        axes.set_ylim(bottom=0)
+        axes.grid()
+        axes.legend()
+    rows.set_ylabel("size of a number in a row")
+    gradient.set_ylabel("size of its gradient")
+    gradient.set_ylim(0, 1.8)

@@ -1,0 +1,403 @@
+"""The look of the book's figures, and the data that they are drawn from.
+
+A chapter has one file `figures/NN_name.py` (`figures/04_scaled_dot_product_attention.py`). It holds
+functions, one a figure, and nothing else runs on import:
+
+    from style import Data, Figure, figure, heat
+
+    @figure("weights", width=6.4, height=3.6)
+    def weights(data: Data, fig: Figure) -> None:
+        axes = fig.subplots()
+        ...
+
+* The name given to `@figure` is the name that the page says in its `plot` directive. It becomes
+  `build/book/figures/NN_name/weights.light.svg` and `weights.dark.svg`.
+* `width` and `height` are inches. The page is 7.6 inches wide; text is 9 points, so 6.4 x 3.6 (the
+  default) shows it at its true size. Keep to at most 7.6.
+* The function is called twice, once in each look, with an empty matplotlib `Figure` (constrained
+  layout: do not call `tight_layout`). It draws on `fig` and returns nothing. Do not use pyplot.
+* Never name a colour of your own. Everything follows the look by itself if you use
+    - `"C0"` blue, `"C1"` vermilion, `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` grey
+      (colour-blind-safe; plot, bar and so on take them in this order by default), or
+    - `ink()` for text and lines that matter, `muted()` for lines that help, `paper()` for the page,
+    - `sequential()` and `diverging()` for colour maps (magnitudes; signed values around 0).
+  Where colour tells two things apart, let a label, a dash or a marker say it too.
+* No title in the figure: the caption on the page says what it is. Do label the axes, with units.
+* Chinese text needs nothing special: a CJK font stands behind the Latin one.
+
+`data` reads what the chapter's program wrote with `--out` (`build/book/results/NN_name/RUN/`):
+
+    data.array("weights")                      main/weights.npy of this chapter, a numpy array
+    data.array("loss", run="adam")             adam/loss.npy
+    data.array("loss", chapter="09")           of another chapter (its number is enough)
+    data.value("score_std")                    the value from results.json: number or string
+    data.unit("seconds")                       its unit ("" if it has none)
+    data.values()                              all of them, {name: value}
+    data.has("loss", run="adam")               is there such an array or value?
+    data.runs()                                names of the runs, sorted
+
+`array`, `value`, `unit`, `values`, `has` all take `run=` and `chapter=`. What is missing stops the
+build with one line that names it. Nothing else is a source: no numbers typed into the figure file.
+
+`heat` draws a matrix with labels at its cells:
+
+    heat(axes, matrix, rows=[...], columns=[...], numbers="{:.2f}", signed=False, bar="weight")
+
+`rows`/`columns` label the cells (omit: indices, sparse), `numbers` writes the value into each cell,
+`signed=True` takes the diverging map, symmetric about 0, `low=`/`high=` fix the range (give both the
+same where two heat maps must compare), `bar="..."` adds a colour bar with that label, `top=True` puts
+the column labels above.
+
+Draw one chapter with
+
+    build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention \\
+        --results build/book/results --out build/book/figures
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+__all__ = [
+    "LOOKS", "Axes", "Data", "Figure", "FigureError", "diverging", "figure", "heat", "ink", "look",
+    "muted", "paper", "sequential",
+]
+
+WIDTH, HEIGHT = 6.4, 3.6
+CJK_FONTS = (
+    "WenQuanYi Micro Hei", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC",
+    "WenQuanYi Zen Hei", "Droid Sans Fallback",
+)
+
+
+class FigureError(Exception):
+    """Something that a figure needs is missing or wrong; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours of one variant. The page behind it is furo's background."""
+
+    name: str
+    paper: str
+    ink: str
+    muted: str
+    grid: str
+    cycle: tuple[str, ...]
+    sequential: tuple[str, ...]
+    diverging: tuple[str, ...]
+
+
+# Okabe and Ito's palette, with the colours moved to at least 3:1 against the page.
+LOOKS = {
+    "light": Look(
+        name="light", paper="#ffffff", ink="#1f2328", muted="#6b7280", grid="#e3e6ea",
+        cycle=("#0072b2", "#d55e00", "#00805d", "#a8508a", "#3a93c9", "#a97300", "#6b7280"),
+        sequential=("#f6f9fc", "#c3dcee", "#7db4d8", "#3285bb", "#0b5b92", "#06304f"),
+        diverging=("#0b4f82", "#3f8fc4", "#b5d3e8", "#f7f7f7", "#f4c9a6", "#d9752e", "#8f3d00"),
+    ),
+    "dark": Look(
+        name="dark", paper="#131416", ink="#e4e6ea", muted="#9aa1ab", grid="#2c3036",
+        cycle=("#5ab4ea", "#ff8a3d", "#2fc79a", "#e094c4", "#a4dbff", "#e8b32d", "#9aa1ab"),
+        sequential=("#191c20", "#17354d", "#1d5a85", "#3287bd", "#7dbce4", "#e2f2fd"),
+        diverging=("#8fd0fb", "#3f8fc4", "#1f4a6b", "#1a1c1f", "#6e3a16", "#d9752e", "#ffc08a"),
+    ),
+}
+_current: Look = LOOKS["light"]
+
+
+def ink() -> str:
+    """Colour of text and of lines that matter."""
+    return _current.ink
+
+
+def muted() -> str:
+    """Colour of lines and labels that only help."""
+    return _current.muted
+
+
+def paper() -> str:
+    """Colour of the page behind the figure."""
+    return _current.paper
+
+
+def sequential() -> Colormap:
+    """Map for magnitudes: the page's own colour is nothing, the strongest blue is much."""
+    return LinearSegmentedColormap.from_list("abh_sequential", _current.sequential)
+
+
+def diverging() -> Colormap:
+    """Map for signed values: blue below 0, the page's own colour at 0, orange above."""
+    return LinearSegmentedColormap.from_list("abh_diverging", _current.diverging)
+
+
+def _cjk_font() -> str:
+    """Name of an installed font with Chinese glyphs, also if matplotlib's list is older than it."""
+    known = {entry.name for entry in font_manager.fontManager.ttflist}
+    for name in CJK_FONTS:
+        if name in known:
+            return name
+    for name in CJK_FONTS:
+        try:
+            found = subprocess.run(
+                ["fc-list", name, "file"], capture_output=True, text=True, check=False
+            ).stdout
+        except FileNotFoundError:
+            break
+        for line in found.splitlines():
+            path = Path(line.rstrip(": "))
+            if path.is_file():
+                font_manager.fontManager.addfont(path)
+                return font_manager.FontProperties(fname=path).get_name()
+    raise FigureError(
+        f"no font with Chinese characters: install the package fonts-wqy-microhei "
+        f"(looked for {', '.join(CJK_FONTS)})"
+    )
+
+
+@contextmanager
+def look(name: str) -> Iterator[Look]:
+    """Everything drawn and saved inside has the look `light` or `dark`."""
+    global _current
+    before, _current = _current, LOOKS[name]
+    ours = {
+        "svg.fonttype": "path",
+        "svg.hashsalt": "attention-by-hand",
+        "font.family": ["DejaVu Sans", _cjk_font()],
+        "font.size": 9.0,
+        "axes.titlesize": 9.0,
+        "axes.labelsize": 9.0,
+        "legend.fontsize": 8.5,
+        "xtick.labelsize": 8.5,
+        "ytick.labelsize": 8.5,
+        "mathtext.fontset": "dejavusans",
+        "axes.prop_cycle": matplotlib.cycler(color=_current.cycle),
+        "axes.edgecolor": _current.muted,
+        "axes.labelcolor": _current.ink,
+        "axes.titlecolor": _current.ink,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.facecolor": "none",
+        "axes.axisbelow": True,
+        "axes.grid": False,
+        "axes.unicode_minus": True,
+        "figure.facecolor": "none",
+        "savefig.facecolor": "none",
+        "savefig.edgecolor": "none",
+        "text.color": _current.ink,
+        "xtick.color": _current.muted,
+        "ytick.color": _current.muted,
+        "xtick.labelcolor": _current.ink,
+        "ytick.labelcolor": _current.ink,
+        "grid.color": _current.grid,
+        "grid.linewidth": 0.8,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 4.5,
+        "patch.edgecolor": _current.paper,
+        "hatch.color": _current.ink,
+        "legend.frameon": False,
+        "legend.labelcolor": _current.ink,
+        "image.interpolation": "none",
+        "figure.constrained_layout.use": True,
+    }
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(ours)
+            yield _current
+    finally:
+        _current = before
+
+
+Draw = Callable[["Data", Figure], None]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure of a chapter: its name, size in inches, and the function that draws it."""
+
+    name: str
+    width: float
+    height: float
+    draw: Draw
+
+
+#: What `@figure` has seen since the list was last cleared, by name, in order.
+drawings: dict[str, Drawing] = {}
+
+
+def figure(name: str, *, width: float = WIDTH, height: float = HEIGHT) -> Callable[[Draw], Draw]:
+    """Make the decorated function `draw(data, fig)` the figure `name` of its chapter."""
+
+    def register(draw: Draw) -> Draw:
+        if name in drawings:
+            raise FigureError(f"figure {name} is defined twice")
+        if not name or not all(c.isalnum() or c in "_-" for c in name):
+            raise FigureError(f"figure name {name!r}: only letters, digits, '_' and '-'")
+        drawings[name] = Drawing(name, width, height, draw)
+        return draw
+
+    return register
+
+
+@dataclass
+class Data:
+    """What the programs wrote. See the top of this file."""
+
+    chapter: str
+    results: Path
+    #: Every file that was read, for the build's list of dependencies.
+    read: set[Path] = field(default_factory=set)
+
+    def _folder(self, run: str, chapter: str | None) -> Path:
+        name = self.chapter if chapter is None else chapter
+        folder = self.results / name
+        if not folder.is_dir():
+            found = sorted(self.results.glob(f"{name}_*"))
+            if len(found) != 1:
+                raise FigureError(f"no results of chapter {name} under {self.results}")
+            folder = found[0]
+        if not (folder / run).is_dir():
+            raise FigureError(f"no run {run} under {folder}")
+        return folder / run
+
+    def _results(self, run: str, chapter: str | None) -> tuple[Path, dict[str, Any]]:
+        path = self._folder(run, chapter) / "results.json"
+        if not path.is_file():
+            raise FigureError(f"no file {path}")
+        self.read.add(path)
+        try:
+            return path, json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FigureError(f"{path}: {error}") from None
+
+    def _entry(self, name: str, run: str, chapter: str | None) -> dict[str, Any]:
+        path, entries = self._results(run, chapter)
+        if name not in entries:
+            raise FigureError(f"no value {name} in {path}, which has {', '.join(sorted(entries))}")
+        return entries[name]
+
+    def array(self, name: str, *, run: str = "main", chapter: str | None = None) -> np.ndarray:
+        """The array `name.npy` of a run."""
+        path = self._folder(run, chapter) / f"{name}.npy"
+        if not path.is_file():
+            there = ", ".join(sorted(p.stem for p in path.parent.glob("*.npy"))) or "none"
+            raise FigureError(f"no array {path}; arrays of this run: {there}")
+        self.read.add(path)
+        try:
+            return np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise FigureError(f"{path}: {error}") from None
+
+    def value(self, name: str, *, run: str = "main", chapter: str | None = None) -> Any:
+        """The value `name` in a run's results.json."""
+        return self._entry(name, run, chapter)["value"]
+
+    def unit(self, name: str, *, run: str = "main", chapter: str | None = None) -> str:
+        """The unit of `name`, or an empty string."""
+        return str(self._entry(name, run, chapter).get("unit", ""))
+
+    def values(self, *, run: str = "main", chapter: str | None = None) -> dict[str, Any]:
+        """All values of a run."""
+        return {k: v["value"] for k, v in self._results(run, chapter)[1].items()}
+
+    def has(self, name: str, *, run: str = "main", chapter: str | None = None) -> bool:
+        """Is there an array or a value of that name?"""
+        try:
+            folder = self._folder(run, chapter)
+        except FigureError:
+            return False
+        if (folder / f"{name}.npy").is_file():
+            return True
+        return (folder / "results.json").is_file() and name in self._results(run, chapter)[1]
+
+    def runs(self, *, chapter: str | None = None) -> list[str]:
+        """Names of a chapter's runs."""
+        name = self.chapter if chapter is None else chapter
+        folders = [self.results / name, *sorted(self.results.glob(f"{name}_*"))]
+        return sorted(p.name for folder in folders for p in folder.glob("*/") if p.is_dir())
+
+
+#: Up to this many cells are drawn as shapes; beyond, as one image with a pixel a cell.
+SHAPES = 400
+
+
+def heat(
+    axes: Axes,
+    matrix: np.ndarray,
+    *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    numbers: str | None = None,
+    signed: bool = False,
+    low: float | None = None,
+    high: float | None = None,
+    bar: str | None = None,
+    top: bool = False,
+) -> Any:
+    """Draw `matrix` as a heat map, row 0 on top, and return what a colour bar needs."""
+    matrix = np.asarray(matrix, dtype=float)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise FigureError(f"heat: a matrix is needed, got shape {matrix.shape}")
+    height, width = matrix.shape
+    for what, labels, count in (("rows", rows, height), ("columns", columns, width)):
+        if labels is not None and len(labels) != count:
+            raise FigureError(f"heat: {len(labels)} labels for {count} {what}")
+    if signed:
+        extent = float(np.nanmax(np.abs(matrix))) or 1.0
+        low, high = (-extent if low is None else low), (extent if high is None else high)
+    low = float(np.nanmin(matrix)) if low is None else low
+    high = float(np.nanmax(matrix)) if high is None else high
+    if high <= low:
+        high = low + 1.0
+    colours = diverging() if signed else sequential()
+    if matrix.size <= SHAPES:
+        drawn = axes.pcolormesh(
+            np.arange(width + 1) - 0.5, np.arange(height + 1) - 0.5, matrix,
+            cmap=colours, vmin=low, vmax=high, edgecolors=paper(), linewidth=0.6,
+        )
+        axes.set_ylim(height - 0.5, -0.5)
+        if rows is not None or columns is not None:
+            axes.set_aspect("equal")
+    else:
+        drawn = axes.imshow(
+            matrix, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="none"
+        )
+    for axis, labels in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        if labels is None:
+            axis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        else:
+            axis.set_ticks(range(len(labels)), labels)
+    axes.tick_params(length=0)
+    if top:
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if numbers is not None:
+        for (r, c), value in np.ndenumerate(matrix):
+            red, green, blue = to_rgb(colours((value - low) / (high - low)))
+            bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45
+            axes.text(
+                c, r, numbers.format(value), ha="center", va="center", fontsize=8,
+                color="#111417" if bright else "#f8f9fa",
+            )
+    if bar is not None:
+        colour_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
+        colour_bar.outline.set_visible(False)
+    return drawn

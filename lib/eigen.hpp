@@ -1,0 +1,38 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [maps]
+using MatrixMap = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+using ConstMatrixMap =
+    Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+using VectorMap = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
+using ConstVectorMap = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
+
+/// Rows of a tensor of this shape seen as a matrix: the product of all sizes but the last.
+inline Index rows(const Shape& shape) {
+    Index product = 1;
+    for (int axis = 0; axis + 1 < shape.rank(); ++axis) product *= shape[axis];
+    return product;
+}
+
+/// `t` of shape `[..., n]` as an Eigen matrix `[rows, n]` over the same memory.
+inline MatrixMap matrix(Tensor& t) {
+    return {t.data(), rows(t.shape()), t.dim(-1)};
+}
+inline ConstMatrixMap matrix(const Tensor& t) {
+    return {t.data(), rows(t.shape()), t.dim(-1)};
+}
+
+/// All elements of `t` as one Eigen column over the same memory.
+inline VectorMap vector(Tensor& t) {
+    return {t.data(), t.size()};
+}
+inline ConstVectorMap vector(const Tensor& t) {
+    return {t.data(), t.size()};
+}
+
+}  // namespace abh

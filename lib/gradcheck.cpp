@@ -1,0 +1,61 @@
+#include "lib/gradcheck.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace abh {
+// [floor]
+namespace {
+
+/// The gradient below which errors count as absolute ones: a thousandth of the largest element, and
+/// at least a million times what ten roundings of the loss's terms make of one difference.
+double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent, double step) {
+    require_shape(cotangent.shape(), y.shape(), "check_gradient", "cotangent");
+    double largest = 0, squares = 0;
+    for (Real g : dx.values()) largest = std::max(largest, std::abs(static_cast<double>(g)));
+    for (Index i = 0; i < y.size(); ++i)
+        squares += std::pow(
+            static_cast<double>(y.data()[i]) * static_cast<double>(cotangent.data()[i]), 2);
+    const double round_off =
+        10 * std::numeric_limits<double>::epsilon() * std::sqrt(squares) / step;
+    return std::max({1e-3 * largest, 1e6 * round_off, 1e-12});
+}
+
+}  // namespace
+// [check]
+// derivative along element i:  (L(x + h e_i) - L(x - h e_i)) / 2h,  L(x) = <forward(x), cotangent>
+GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
+                             const Tensor& cotangent, double step) {
+    require_shape(dx.shape(), x.shape(), "check_gradient", "dx");
+    const double floor = smallest_told(dx, forward(), cotangent, step);
+    GradientError worst;
+    for (Index i = 0; i < x.size(); ++i) {
+        const Real before = x.data()[i];
+        const Real right = before + static_cast<Real>(step),
+                   left = before - static_cast<Real>(step);
+        x.data()[i] = right;
+        const double loss_right = dot(forward(), cotangent);
+        x.data()[i] = left;
+        const double loss_left = dot(forward(), cotangent);
+        x.data()[i] = before;
+        const double numeric = (loss_right - loss_left) / static_cast<double>(right - left);
+        const double analytic = static_cast<double>(dx.data()[i]);
+        const double error =
+            std::abs(analytic - numeric) / std::max({std::abs(analytic), std::abs(numeric), floor});
+        ++worst.checked;
+        if (!(error <= worst.relative) || worst.element < 0) {  // NaN is the worst of all
+            const Index checked = worst.checked;
+            worst = {error, analytic, numeric, i, checked};
+            if (std::isnan(error)) return worst;
+        }
+    }
+    return worst;
+}
+// [print]
+std::string to_string(const GradientError& error) {
+    return fmt::format("relative {:.1e} at element {} (analytic {:.9g}, numeric {:.9g})",
+                       error.relative, error.element, error.analytic, error.numeric);
+}
+
+}  // namespace abh

@@ -1,0 +1,50 @@
+#include "lib/linear.hpp"
+
+#include <cmath>
+
+#include "lib/eigen.hpp"
+#include "lib/matmul.hpp"
+
+namespace abh {
+// [construct]
+Linear::Linear(Index d_in, Index d_out, bool with_bias, Random& random) {
+    require(d_in >= 1 && d_out >= 1, "linear: d_in {} and d_out {} must be at least 1", d_in,
+            d_out);
+    const Real bound = 1 / std::sqrt(static_cast<Real>(d_in));
+    weight = Parameter(uniform({d_out, d_in}, -bound, bound, random.stream()));
+    if (with_bias) bias = Parameter(uniform({d_out}, -bound, bound, random.stream()));
+}
+
+void Linear::collect(Parameters& list, const std::string& name) {
+    list.push_back({join_name(name, "weight"), &weight});
+    if (has_bias()) list.push_back({join_name(name, "bias"), &bias});
+}
+// [forward]
+namespace {
+
+/// All leading axes as one: `[..., n]` becomes `[rows, n]`.
+Tensor flat(const Tensor& x) {
+    return x.reshape({rows(x.shape()), x.dim(-1)});
+}
+
+}  // namespace
+
+Tensor Linear::forward(const Tensor& x, Cache* cache) const {
+    require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
+            x.shape(), d_in());
+    Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
+    if (has_bias()) matrix(y).rowwise() += vector(bias.value).transpose();
+    if (cache) cache->x = x;
+    return y.reshape(x.shape().with(-1, d_out()));
+}
+// [backward]
+// forward was:  y = x W^T + b
+// hence:        dx = dy W,  dW = dy^T x,  db = sum of dy over rows
+Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
+    require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
+    add_matmul(weight.grad(), flat(dy), flat(cache.x), {.transpose_a = true});  // [d_out, d_in]
+    if (has_bias()) vector(bias.grad()) += matrix(dy).colwise().sum().transpose();
+    return matmul(flat(dy), weight.value).reshape(cache.x.shape());
+}
+
+}  // namespace abh

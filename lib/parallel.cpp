@@ -1,0 +1,119 @@
+#include "lib/parallel.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace abh {
+// [pool]
+namespace {
+
+thread_local bool inside_parallel = false;
+
+/// Workers that sleep until there is a job, and take their share of it.
+class ThreadPool {
+public:
+    ~ThreadPool() { resize(1); }
+
+    int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+    void resize(int n) {
+        {
+            const std::lock_guard lock(mutex_);
+            stop_ = true;
+        }
+        wake_.notify_all();
+        for (std::thread& worker : workers_) worker.join();
+        workers_.clear();
+        stop_ = false;
+        for (int t = 1; t < n; ++t)
+            workers_.emplace_back([this, t, seen = job_] { work(t, seen); });
+    }
+
+    void run(Index n, const std::function<void(Index)>& f) {
+        {
+            const std::lock_guard lock(mutex_);
+            n_ = n;
+            f_ = &f;
+            error_ = nullptr;
+            busy_ = static_cast<int>(workers_.size());
+            ++job_;
+        }
+        wake_.notify_all();
+        share(0);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    // [pool: work]
+    void share(int t) {
+        inside_parallel = true;
+        try {
+            for (Index i = t; i < n_; i += size()) (*f_)(i);
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!error_) error_ = std::current_exception();
+        }
+        inside_parallel = false;
+    }
+
+    void work(int t, long seen) {
+        for (;;) {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [&] { return stop_ || job_ != seen; });
+            if (stop_) return;
+            seen = job_;
+            lock.unlock();
+            share(t);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+
+    std::vector<std::thread> workers_;
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    Index n_ = 0;
+    const std::function<void(Index)>* f_ = nullptr;
+    std::exception_ptr error_;
+    int busy_ = 0;
+    long job_ = 0;
+    bool stop_ = false;
+};
+
+ThreadPool& pool() {
+    static ThreadPool instance;
+    return instance;
+}
+
+}  // namespace
+// [interface]
+void set_threads(int n) {
+    require(n >= 1 && n <= 256, "threads: {} is not between 1 and 256", n);
+    if (n != pool().size()) pool().resize(n);
+}
+
+int threads() {
+    return pool().size();
+}
+
+void parallel_for(Index n, const std::function<void(Index)>& f) {
+    if (n <= 1 || inside_parallel || threads() == 1) {
+        for (Index i = 0; i < n; ++i) f(i);
+    } else {
+        pool().run(n, f);
+    }
+}
+
+void parallel_ranges(Index n, Index grain, const std::function<void(Index, Index)>& f) {
+    require(grain >= 1, "parallel_ranges: grain {} is below 1", grain);
+    parallel_for((n + grain - 1) / grain,
+                 [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
+}
+
+}  // namespace abh

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [interface]
+/// Sets how many threads `parallel_for` uses, the calling one included. 1 at the start.
+/// @throws std::invalid_argument unless 1 <= n <= 256
+void set_threads(int n);
+int threads();
+
+/// Calls `f(i)` for every i in 0..n-1, on all threads; returns when all are done.
+///
+/// Thread t takes i = t, t + T, ... What one call of `f` computes must not depend on the others;
+/// then results are the same bits for any number of threads. A call inside `f` runs on one thread.
+/// To be called from one thread at a time.
+/// The first exception of any `f(i)` is thrown again here.
+void parallel_for(Index n, const std::function<void(Index)>& f);
+
+/// Calls `f(begin, end)` for consecutive ranges of `grain` elements that cover 0..n-1; the cut does
+/// not depend on the number of threads.
+void parallel_ranges(Index n, Index grain, const std::function<void(Index, Index)>& f);
+
+}  // namespace abh

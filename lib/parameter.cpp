@@ -1,0 +1,36 @@
+#include "lib/parameter.hpp"
+
+#include <cmath>
+
+namespace abh {
+// [parameter]
+Tensor& Parameter::grad() {
+    if (grad_.shape() != value.shape()) grad_ = Tensor::zeros(value.shape());
+    return grad_;
+}
+
+void Parameter::zero_grad() {
+    grad().fill(0);
+}
+// [list]
+std::string join_name(const std::string& prefix, const std::string& name) {
+    return prefix.empty() ? name : prefix + "." + name;
+}
+
+Index count_elements(const Parameters& parameters) {
+    Index count = 0;
+    for (const NamedParameter& p : parameters) count += p.parameter->value.size();
+    return count;
+}
+
+void zero_grad(const Parameters& parameters) {
+    for (const NamedParameter& p : parameters) p.parameter->zero_grad();
+}
+
+double grad_norm(const Parameters& parameters) {
+    double sum = 0;
+    for (const NamedParameter& p : parameters) sum += dot(p.parameter->grad(), p.parameter->grad());
+    return std::sqrt(sum);
+}
+
+}  // namespace abh

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [parameter]
+/// A trained tensor and the gradient of the loss with respect to it.
+struct Parameter {
+    Tensor value;
+
+    Parameter() = default;
+    explicit Parameter(Tensor initial) : value(std::move(initial)) {}
+
+    /// The gradient, shape of `value`; zeros when first asked for. `backward` functions add to it.
+    Tensor& grad();
+    /// Sets the gradient to zero.
+    void zero_grad();
+
+private:
+    Tensor grad_;
+};
+// [list]
+/// A parameter under the name that it has in the whole model.
+struct NamedParameter {
+    std::string name;  ///< as in PyTorch's `state_dict`: `encoder.layers.0.self_attn.w_q.weight`
+    Parameter* parameter;
+};
+
+/// All parameters of a layer or model. Each layer has
+/// `void collect(Parameters& list, const std::string& name)`, which appends its own.
+using Parameters = std::vector<NamedParameter>;
+
+/// All parameters of `layer`, their names beginning with `name`.
+template <class Layer>
+Parameters parameters_of(Layer& layer, const std::string& name = "") {
+    Parameters list;
+    layer.collect(list, name);
+    return list;
+}
+
+/// `prefix.name`, or `name` alone where the prefix is empty.
+std::string join_name(const std::string& prefix, const std::string& name);
+/// Sum of the sizes.
+Index count_elements(const Parameters& parameters);
+void zero_grad(const Parameters& parameters);
+/// Square root of the sum of squares of all gradients.
+double grad_norm(const Parameters& parameters);
+
+}  // namespace abh

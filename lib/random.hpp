@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [philox]
+/// Philox 4x32-10: four random words from a 128-bit counter and a 64-bit key.
+/// Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3".
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                    std::array<std::uint32_t, 2> key);
+// [stream]
+/// One named sequence of random numbers: element i at training step s is a pure function of
+/// (seed, stream id, s, i), so it is the same on every device and for any number of threads.
+class Stream {
+public:
+    Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const std::uint64_t> step)
+        : seed_(seed), id_(id), step_(std::move(step)) {}
+
+    /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
+    std::array<Real, 4> uniform4(std::uint64_t block) const;
+
+private:
+    std::uint64_t seed_;
+    std::uint32_t id_;
+    std::shared_ptr<const std::uint64_t> step_;
+};
+// [random]
+/// The source of all randomness of a model. Each parameter and each dropout takes a stream of its
+/// own, in the order in which they are made; `next_step` moves all of them on by one training step.
+class Random {
+public:
+    explicit Random(std::uint64_t seed);
+
+    Stream stream();
+    void next_step() { ++*step_; }
+    std::uint64_t step() const { return *step_; }
+    void set_step(std::uint64_t step) { *step_ = step; }
+    std::uint64_t seed() const { return seed_; }
+
+private:
+    std::uint64_t seed_;
+    std::uint32_t next_id_ = 0;
+    std::shared_ptr<std::uint64_t> step_;
+};
+// [fill]
+/// A fresh tensor of independent uniform numbers, low + (high - low) u with u in [0, 1).
+Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream);
+/// A fresh tensor of independent standard normal numbers (Box-Muller).
+Tensor normal(const Shape& shape, const Stream& stream);
+/// A fresh tensor of whole numbers, uniform in low..high-1.
+Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream);
+/// The numbers 0..n-1 in random order (Fisher-Yates).
+std::vector<Index> permutation(Index n, const Stream& stream);
+
+}  // namespace abh

@@ -1,0 +1,152 @@
+#include "lib/tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/eigen.hpp"
+
+namespace abh {
+// [shape]
+Shape::Shape(std::initializer_list<Index> sizes)
+    : Shape(std::span<const Index>(sizes.begin(), sizes.size())) {}
+
+Shape::Shape(std::span<const Index> sizes) : rank_(static_cast<int>(sizes.size())) {
+    require(rank_ <= max_rank, "shape: rank {}, at most 4 is possible", rank_);
+    std::copy(sizes.begin(), sizes.end(), sizes_.begin());
+    check();
+}
+
+Shape Shape::with(int axis, Index size) const {
+    Shape result = *this;
+    result.sizes_[position(axis)] = size;
+    result.check();
+    return result;
+}
+
+void Shape::check() const {
+    Index product = 1;
+    for (Index size : sizes_) {
+        require(size >= 0, "shape: negative size {}", size);
+        require(size == 0 || product <= max_size / size, "shape: {} has too many elements", *this);
+        product *= size;
+    }
+}
+
+void Shape::no_axis(int axis) const {
+    throw std::out_of_range(fmt::format("shape: no axis {} in {}", axis, *this));
+}
+
+std::string to_string(const Shape& shape) {
+    std::string text = "[";
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        text += (axis ? ", " : "") + std::to_string(shape[axis]);
+    return text + "]";
+}
+// [check]
+void require_shape(const Shape& actual, const Shape& expected, const char* who, const char* what) {
+    require(actual == expected, "{}: {} has shape {}, expected {}", who, what, actual, expected);
+}
+// [buffer]
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+/// Freed blocks by size, waiting to be used again.
+class Pool {
+public:
+    void* take(std::size_t bytes) {
+        {
+            const std::lock_guard lock(mutex_);
+            auto& blocks = free_[bytes];
+            if (!blocks.empty()) {
+                void* block = blocks.back();
+                blocks.pop_back();
+                return block;
+            }
+        }
+        return ::operator new(bytes, alignment);
+    }
+
+    void give(void* block, std::size_t bytes) noexcept {
+        try {
+            const std::lock_guard lock(mutex_);
+            free_[bytes].push_back(block);
+        } catch (...) {
+            ::operator delete(block, alignment);
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    std::unordered_map<std::size_t, std::vector<void*>> free_;
+};
+
+}  // namespace
+// [buffer: allocate]
+#ifdef ABH_CHECK_MEMORY  // for tests: every block is fresh and full of NaN, so that misuse shows
+std::shared_ptr<void> allocate(std::size_t bytes) {
+    void* block = ::operator new(std::max<std::size_t>(bytes, 1), alignment);
+    std::memset(block, 0xff, bytes);
+    return {block, [](void* p) { ::operator delete(p, alignment); }};
+}
+#else
+std::shared_ptr<void> allocate(std::size_t bytes) {
+    static Pool* const pool = new Pool;  // outlives every tensor, static ones too
+    bytes = std::max<std::size_t>(bytes, 1);
+    return {pool->take(bytes), [bytes](void* p) { pool->give(p, bytes); }};
+}
+#endif
+// [arithmetic]
+Tensor& operator+=(Tensor& y, const Tensor& x) {
+    require_shape(x.shape(), y.shape(), "operator+=", "right side");
+    vector(y) += vector(x);
+    return y;
+}
+
+Tensor operator+(const Tensor& a, const Tensor& b) {
+    require_shape(b.shape(), a.shape(), "operator+", "right side");
+    Tensor sum(a.shape());
+    vector(sum) = vector(a) + vector(b);
+    return sum;
+}
+
+Tensor& operator*=(Tensor& y, Real factor) {
+    vector(y) *= factor;
+    return y;
+}
+// [sums]
+double dot(const Tensor& a, const Tensor& b) {
+    require_shape(b.shape(), a.shape(), "dot", "second tensor");
+    double sum = 0;
+    for (Index i = 0; i < a.size(); ++i)
+        sum += static_cast<double>(a.data()[i]) * static_cast<double>(b.data()[i]);
+    return sum;
+}
+
+double max_difference(const Tensor& a, const Tensor& b) {
+    require_shape(b.shape(), a.shape(), "max_difference", "second tensor");
+    double worst = 0;
+    for (Index i = 0; i < a.size(); ++i) {
+        const double d =
+            std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]));
+        if (std::isnan(d)) return d;
+        worst = std::max(worst, d);
+    }
+    return worst;
+}
+// [transpose]
+Tensor transpose(const Tensor& x) {
+    require(x.rank() >= 2, "transpose: x has shape {}, expected rank >= 2", x.shape());
+    const Index m = x.dim(-2), n = x.dim(-1);
+    Tensor y(x.shape().with(-2, n).with(-1, m));
+    for (Index i = 0; i < x.size(); i += m * n)
+        MatrixMap(y.data() + i, n, m) = ConstMatrixMap(x.data() + i, m, n).transpose();
+    return y;
+}
+
+}  // namespace abh

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace abh {
+// [real]
+/// The number type of every computation. The library is built twice from the same sources:
+/// with `float`, which is what runs, and with `double`, which is what the gradient checks run.
+#ifdef ABH_DOUBLE
+using Real = double;
+#else
+using Real = float;
+#endif
+
+/// Sizes and positions: signed, 64 bits, so that differences are safe.
+using Index = std::int64_t;
+// [shape]
+/// The sizes of a tensor, outermost first: rank 0 to 4, every size >= 0.
+class Shape {
+public:
+    static constexpr int max_rank = 4;
+    static constexpr Index max_size = Index{1} << 59;  ///< so that a count of bytes is an Index too
+
+    Shape() = default;
+    /// @throws std::invalid_argument for more than four sizes, a negative one, or too many elements
+    Shape(std::initializer_list<Index> sizes);
+    explicit Shape(std::span<const Index> sizes);
+
+    int rank() const { return rank_; }
+    /// Number of elements: the product of the sizes, 1 for rank 0.
+    Index size() const { return sizes_[0] * sizes_[1] * sizes_[2] * sizes_[3]; }
+    /// Size of axis `axis`; negative axes count from the end, -1 is the last.
+    /// @throws std::out_of_range if there is no such axis
+    Index operator[](int axis) const { return sizes_[position(axis)]; }
+    /// The same shape with axis `axis` set to `size`.
+    Shape with(int axis, Index size) const;
+
+    bool operator==(const Shape&) const = default;
+
+private:
+    std::size_t position(int axis) const {
+        const int from_start = axis < 0 ? axis + rank_ : axis;
+        if (from_start < 0 || from_start >= rank_) no_axis(axis);
+        return static_cast<std::size_t>(from_start);
+    }
+    [[noreturn]] void no_axis(int axis) const;
+    void check() const;
+
+    std::array<Index, max_rank> sizes_{1, 1, 1, 1};  // 1 beyond the rank
+    int rank_ = 0;
+};
+// [shape: print]
+/// `[2, 7, 12]`
+std::string to_string(const Shape& shape);
+
+}  // namespace abh
+
+/// Lets messages print shapes: `fmt::format("{}", shape)`.
+template <>
+struct fmt::formatter<abh::Shape> {
+    constexpr auto parse(format_parse_context& context) { return context.begin(); }
+    template <class Context>
+    auto format(const abh::Shape& shape, Context& context) const {
+        return fmt::format_to(context.out(), "{}", abh::to_string(shape));
+    }
+};
+
+namespace abh {
+// [check]
+/// Throws `std::invalid_argument` unless `condition` holds. Messages begin with the function that
+/// complains and hold the values: `attention: key has d_k 32, query has 64`.
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
+    if (!condition) throw std::invalid_argument(fmt::format(message, std::forward<Args>(args)...));
+}
+
+/// Throws `std::invalid_argument` unless `actual == expected`, naming both:
+/// `linear: x has shape [2, 3], expected [2, 4]`.
+void require_shape(const Shape& actual, const Shape& expected, const char* who, const char* what);
+// [buffer]
+/// Memory for `bytes` bytes, 64-byte aligned and not initialised. When the last owner lets go, the
+/// block is kept for the next request of the same size, so a warm training step asks the system for
+/// no buffer.
+std::shared_ptr<void> allocate(std::size_t bytes);
+// [tensor]
+/// A contiguous, row-major array of rank up to 4.
+///
+/// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
+/// copies the elements. Functions of this book return fresh tensors and never write to arguments
+/// that they take by const reference.
+template <class T>
+class BasicTensor {
+public:
+    /// No elements, shape `[0]`.
+    BasicTensor() : shape_{0} {}
+    /// Elements are not initialised.
+    explicit BasicTensor(const Shape& shape)
+        : shape_(shape),
+          data_(std::static_pointer_cast<T[]>(
+              allocate(static_cast<std::size_t>(shape.size()) * sizeof(T)))) {}
+    /// @throws std::invalid_argument unless there is one value for each element
+    BasicTensor(const Shape& shape, std::initializer_list<T> values) : BasicTensor(shape) {
+        require(static_cast<Index>(values.size()) == size(), "tensor: {} values for shape {}",
+                values.size(), shape);
+        std::copy(values.begin(), values.end(), data());
+    }
+
+    static BasicTensor zeros(const Shape& shape) { return full(shape, T(0)); }
+    static BasicTensor full(const Shape& shape, T value) {
+        BasicTensor t(shape);
+        t.fill(value);
+        return t;
+    }
+    // [tensor: access]
+    const Shape& shape() const { return shape_; }
+    int rank() const { return shape_.rank(); }
+    Index size() const { return shape_.size(); }
+    /// Size of one axis; negative axes count from the end.
+    Index dim(int axis) const { return shape_[axis]; }
+    bool empty() const { return size() == 0; }
+
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    std::span<T> values() { return {data(), static_cast<std::size_t>(size())}; }
+    std::span<const T> values() const { return {data(), static_cast<std::size_t>(size())}; }
+
+    /// The element at `(i, j, ...)`, one index for each axis.
+    template <class... I>
+    T& operator()(I... indices) {
+        return data()[offset({static_cast<Index>(indices)...})];
+    }
+    template <class... I>
+    const T& operator()(I... indices) const {
+        return data()[offset({static_cast<Index>(indices)...})];
+    }
+    // [tensor: views and copies]
+    /// The same elements under another shape of the same size; shares memory.
+    /// @throws std::invalid_argument if the sizes differ
+    BasicTensor reshape(const Shape& shape) const {
+        require(shape.size() == size(), "reshape: {} cannot become {}", shape_, shape);
+        BasicTensor t(*this);
+        t.shape_ = shape;
+        return t;
+    }
+    BasicTensor clone() const {
+        BasicTensor t(shape_);
+        std::copy(values().begin(), values().end(), t.data());
+        return t;
+    }
+    void fill(T value) { std::fill(values().begin(), values().end(), value); }
+
+private:
+    Index offset(std::initializer_list<Index> indices) const {
+#ifdef ABH_CHECK_MEMORY
+        check(indices);
+#endif
+        Index position = 0;
+        int axis = 0;
+        for (Index i : indices) position = position * shape_[axis++] + i;
+        return position;
+    }
+    /// For tests: is there one index for each axis, and does each lie within its axis?
+    void check(std::initializer_list<Index> indices) const {
+        bool fits = static_cast<int>(indices.size()) == rank();
+        int axis = 0;
+        for (Index i : indices) fits = fits && i >= 0 && i < shape_[axis++];
+        if (!fits) throw std::out_of_range(fmt::format("tensor: no such element in {}", shape_));
+    }
+
+    Shape shape_;
+    std::shared_ptr<T[]> data_;
+};
+// [tensor: kinds]
+using Tensor = BasicTensor<Real>;
+/// Token ids.
+using Ids = BasicTensor<std::int32_t>;
+/// True (1) where attention must not look, unless a function says otherwise.
+using Mask = BasicTensor<std::uint8_t>;
+
+/// `y += x`, element by element.
+/// @throws std::invalid_argument if the shapes differ
+Tensor& operator+=(Tensor& y, const Tensor& x);
+/// A fresh tensor `a + b`.
+Tensor operator+(const Tensor& a, const Tensor& b);
+/// `y *= factor`, element by element.
+Tensor& operator*=(Tensor& y, Real factor);
+/// `sum_i a_i b_i`, in double precision whatever `Real` is.
+double dot(const Tensor& a, const Tensor& b);
+/// The largest `|a_i - b_i|`; NaN if there is one.
+double max_difference(const Tensor& a, const Tensor& b);
+/// `[..., m, n]` becomes `[..., n, m]`; copies.
+Tensor transpose(const Tensor& x);
+
+}  // namespace abh

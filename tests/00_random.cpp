@@ -1,0 +1,218 @@
+// Random numbers, threads.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <set>
+#include <thread>
+
+#include "lib/parallel.hpp"
+#include "lib/random.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(Real)) == 0;
+}
+
+/// Runs a test's body with 1, 2 and 3 threads, and leaves one.
+template <class F>
+void for_threads(const F& f) {
+    for (int n : {1, 2, 3}) {
+        set_threads(n);
+        f(n);
+    }
+    set_threads(1);
+}
+
+}  // namespace
+
+// Random numbers ------------------------------------------------------------
+
+TEST_CASE("philox gives the known answers of the Random123 distribution") {
+    using Words = std::array<std::uint32_t, 4>;
+    REQUIRE(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+    REQUIRE(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
+            Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+    REQUIRE(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
+            Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+}
+
+TEST_CASE("a uniform number is the upper 24 bits of a word, in float and in double") {
+    Random random(0);
+    const auto u = random.stream().uniform4(0);
+    const std::uint32_t words[] = {0x6627e8, 0xe169c5, 0xbc57ac, 0x9b00db};
+    for (std::size_t i = 0; i < 4; ++i) REQUIRE(u[i] * Real(0x1p24) == static_cast<Real>(words[i]));
+}
+
+TEST_CASE("normal numbers are made from pairs of uniform ones by Box and Muller's formula") {
+    Random random(9);
+    const Stream stream = random.stream();
+    const Tensor z = normal({4}, stream);
+    const auto u = stream.uniform4(0);
+    for (Index i = 0; i < 4; i += 2) {
+        const double first = static_cast<double>(u[static_cast<std::size_t>(i)]);
+        const double turn =
+            2 * std::numbers::pi * static_cast<double>(u[static_cast<std::size_t>(i + 1)]);
+        const double radius = std::sqrt(-2 * std::log(1 - first));
+        // a few roundings of numbers below 6, and of an angle below 7
+        const double close = 50 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+        REQUIRE(std::abs(static_cast<double>(z(i)) - radius * std::cos(turn)) < close);
+        REQUIRE(std::abs(static_cast<double>(z(i + 1)) - radius * std::sin(turn)) < close);
+    }
+}
+
+TEST_CASE("streams, steps and seeds give different numbers and the same ones again") {
+    Random one(1), again(1), other(2);
+    const Stream a = one.stream(), b = one.stream(), c = again.stream(), d = other.stream();
+    REQUIRE(a.uniform4(5) == c.uniform4(5));
+    REQUIRE(a.uniform4(5) != a.uniform4(6));
+    REQUIRE(a.uniform4(5) != b.uniform4(5));
+    REQUIRE(a.uniform4(5) != d.uniform4(5));
+    const auto before = a.uniform4(5);
+    one.next_step();
+    REQUIRE(one.step() == 1);
+    REQUIRE(a.uniform4(5) != before);
+    one.set_step(0);
+    REQUIRE(a.uniform4(5) == before);
+    REQUIRE(Random(std::uint64_t{1} << 32 | 1).stream().uniform4(5) != before);
+}
+
+TEST_CASE("an element does not depend on the size of its tensor or on the number of threads") {
+    Random random(5);
+    const Stream stream = random.stream();
+    const Tensor small = normal({5}, stream), big = normal({100003}, stream);
+    REQUIRE(std::equal(small.values().begin(), small.values().end(), big.values().begin()));
+    for_threads([&](int) { REQUIRE(same_bits(normal({100003}, stream), big)); });
+}
+
+TEST_CASE("uniform and normal numbers have the moments of their distributions") {
+    Random random(11);
+    constexpr double n = 200000;
+    const auto moments = [](const Tensor& t) {
+        std::array<double, 5> m{};
+        for (Real v : t.values())
+            for (int p = 1; p <= 4; ++p)
+                m[static_cast<std::size_t>(p)] += std::pow(static_cast<double>(v), p) / n;
+        return m;
+    };
+    // each bound is five standard errors, sqrt((E x^2p - (E x^p)^2) / n)
+    const Tensor flat = uniform({200000}, 0, 1, random.stream());
+    const auto u = moments(flat);
+    for (std::size_t p = 1; p <= 4; ++p) {
+        const double mean = 1.0 / static_cast<double>(p + 1);
+        const double variance = 1.0 / static_cast<double>(2 * p + 1) - mean * mean;
+        REQUIRE(std::abs(u[p] - mean) < 5 * std::sqrt(variance / n));
+    }
+    const auto [low, high] = std::minmax_element(flat.values().begin(), flat.values().end());
+    REQUIRE((*low >= 0 && *low < Real(1e-4)));
+    REQUIRE((*high < 1 && *high > Real(0.9999)));
+
+    const auto z = moments(normal({200000}, random.stream()));
+    REQUIRE(std::abs(z[1]) < 5 * std::sqrt(1 / n));
+    REQUIRE(std::abs(z[2] - 1) < 5 * std::sqrt(2 / n));
+    REQUIRE(std::abs(z[3]) < 5 * std::sqrt(15 / n));
+    REQUIRE(std::abs(z[4] - 3) < 5 * std::sqrt(96 / n));
+}
+
+TEST_CASE("neighbouring normal numbers are not correlated") {
+    Random random(12);
+    const Tensor z = normal({100001}, random.stream());
+    for (Index lag = 1; lag <= 4; ++lag) {
+        double sum = 0;
+        for (Index i = 0; i + lag < z.size(); ++i) sum += static_cast<double>(z(i) * z(i + lag));
+        REQUIRE(std::abs(sum) < 5 * std::sqrt(100000));
+    }
+}
+
+TEST_CASE("random whole numbers cover their range evenly") {
+    Random random(13);
+    const Ids ids = random_ids({60000}, -2, 4, random.stream());
+    std::array<int, 6> counts{};
+    for (std::int32_t id : ids.values()) ++counts.at(static_cast<std::size_t>(id + 2));
+    for (int count : counts) REQUIRE(std::abs(count - 10000) < 5 * std::sqrt(60000 * 5 / 36.0));
+    REQUIRE_THROWS_WITH(random_ids({1}, 3, 3, random.stream()),
+                        "random_ids: no whole number from 3 to 3 - 1");
+}
+
+TEST_CASE("each permutation of three comes equally often") {
+    Random random(14);
+    const Stream stream = random.stream();
+    std::map<std::vector<Index>, int> counts;
+    for (int i = 0; i < 6000; ++i, random.next_step()) ++counts[permutation(3, stream)];
+    REQUIRE(counts.size() == 6);
+    for (const auto& [order, count] : counts) {
+        REQUIRE(std::set<Index>(order.begin(), order.end()) == std::set<Index>{0, 1, 2});
+        REQUIRE(std::abs(count - 1000) < 5 * std::sqrt(6000 * 5 / 36.0));
+    }
+    REQUIRE(permutation(0, stream).empty());
+    REQUIRE(permutation(1, stream) == std::vector<Index>{0});
+}
+
+// Threads ------------------------------------------------------------
+
+TEST_CASE("parallel_for calls each index once") {
+    for_threads([](int n_threads) {
+        REQUIRE(threads() == n_threads);
+        for (Index n : {0, 1, 2, 7, 1000}) {
+            std::vector<int> calls(static_cast<std::size_t>(n));
+            parallel_for(n, [&](Index i) { ++calls[static_cast<std::size_t>(i)]; });
+            REQUIRE(std::all_of(calls.begin(), calls.end(), [](int c) { return c == 1; }));
+        }
+    });
+}
+
+TEST_CASE("parallel_for works on several threads") {
+    set_threads(3);
+    std::vector<std::thread::id> ids(3);
+    parallel_for(3,
+                 [&](Index i) { ids[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
+    set_threads(1);
+    REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
+}
+
+TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on after it") {
+    for_threads([](int) {
+        const auto fails = [](Index i) { require(i != 5, "no {}", i); };
+        for (int time = 0; time < 20; ++time) REQUIRE_THROWS_WITH(parallel_for(10, fails), "no 5");
+        std::vector<int> done(10);
+        parallel_for(10, [&](Index i) { done[static_cast<std::size_t>(i)] = 1; });
+        REQUIRE(std::count(done.begin(), done.end(), 1) == 10);
+    });
+}
+
+TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it") {
+    for_threads([](int) {
+        std::vector<int> calls(35);
+        parallel_for(5, [&](Index i) {
+            const std::thread::id outer = std::this_thread::get_id();
+            parallel_for(7, [&](Index j) {
+                calls[static_cast<std::size_t>(7 * i + j)] += std::this_thread::get_id() == outer;
+            });
+        });
+        REQUIRE(std::count(calls.begin(), calls.end(), 1) == 35);
+    });
+}
+
+TEST_CASE("parallel_ranges covers all elements with the same cut for any number of threads") {
+    for_threads([](int) {
+        std::vector<Index> starts(10, -1);
+        parallel_ranges(10, 4, [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) starts[static_cast<std::size_t>(i)] = begin;
+        });
+        REQUIRE(starts == std::vector<Index>{0, 0, 0, 0, 4, 4, 4, 4, 8, 8});
+    });
+    parallel_ranges(0, 4, [](Index, Index) { FAIL("nothing to do"); });
+    REQUIRE_THROWS_WITH(parallel_ranges(1, 0, [](Index, Index) {}), Contains("grain 0"));
+}
+
+TEST_CASE("a number of threads that cannot be is refused") {
+    REQUIRE_THROWS_WITH(set_threads(0), "threads: 0 is not between 1 and 256");
+    REQUIRE_THROWS_WITH(set_threads(257), "threads: 257 is not between 1 and 256");
+}

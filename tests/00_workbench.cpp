@@ -1,0 +1,478 @@
+// Tensor, matrix product, linear map, parameters, gradient check.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/linear.hpp"
+#include "lib/matmul.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr double eps = std::numeric_limits<Real>::epsilon();
+
+/// Draws tensors, each from a stream of its own.
+struct Draw {
+    Random random{7};
+    Tensor operator()(const Shape& shape) { return normal(shape, random.stream()); }
+};
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(Real)) == 0;
+}
+
+/// Runs a test's body with 1, 2 and 3 threads, and leaves one.
+template <class F>
+void for_threads(const F& f) {
+    for (int n : {1, 2, 3}) {
+        set_threads(n);
+        f(n);
+    }
+    set_threads(1);
+}
+
+/// Three loops, sums in double: what `matmul` is compared with.
+Tensor naive_matmul(const Tensor& a, const Tensor& b, MatmulOptions o) {
+    const Tensor A = o.transpose_a ? transpose(a) : a, B = o.transpose_b ? transpose(b) : b;
+    const Index m = A.dim(-2), k = A.dim(-1), n = B.dim(-1);
+    const Shape shape = A.shape().with(-1, n);
+    Tensor c = Tensor::zeros(shape);
+    for (Index p = 0; p * m * n < c.size(); ++p)
+        for (Index i = 0; i < m; ++i)
+            for (Index j = 0; j < n; ++j) {
+                double sum = 0;
+                for (Index l = 0; l < k; ++l)
+                    sum += static_cast<double>(A.data()[(p * m + i) * k + l]) *
+                           static_cast<double>(B.data()[(p * k + l) * n + j]);
+                c.data()[(p * m + i) * n + j] =
+                    static_cast<Real>(static_cast<double>(o.scale) * sum);
+            }
+    return c;
+}
+
+/// The operands of a product `[batch..., m, k] [batch..., k, n]` as the options want them.
+std::pair<Tensor, Tensor> operands(Draw& draw, std::vector<Index> batch, Index m, Index k, Index n,
+                                   MatmulOptions o) {
+    const auto shape = [&](Index rows_, Index columns) {
+        std::vector<Index> sizes = batch;
+        sizes.insert(sizes.end(), {rows_, columns});
+        return Shape(std::span<const Index>(sizes));
+    };
+    return {draw(o.transpose_a ? shape(k, m) : shape(m, k)),
+            draw(o.transpose_b ? shape(n, k) : shape(k, n))};
+}
+
+const MatmulOptions all_forms[] = {
+    {false, false, 1}, {true, false, 1}, {false, true, Real(0.5)}, {true, true, -2}};
+
+}  // namespace
+
+// Tensor ------------------------------------------------------------
+
+TEST_CASE("a shape knows its rank, sizes and number of elements") {
+    const Shape shape{2, 7, 12};
+    REQUIRE(to_string(shape) == "[2, 7, 12]");
+    REQUIRE(fmt::format("{}", shape) == "[2, 7, 12]");
+    REQUIRE(shape.rank() == 3);
+    REQUIRE(shape.size() == 168);
+    REQUIRE(shape[-1] == 12);
+    REQUIRE(shape[0] == 2);
+    REQUIRE(Shape{}.size() == 1);
+    REQUIRE(to_string(Shape{}) == "[]");
+    REQUIRE(Shape{3, 0, 5}.size() == 0);
+    REQUIRE(shape.with(-1, 5) == Shape{2, 7, 5});
+    REQUIRE(Shape{2, 1} != Shape{2});
+    REQUIRE(rows(shape) == 14);
+    REQUIRE(rows(Shape{5}) == 1);
+}
+
+TEST_CASE("a shape that cannot be is refused with its values") {
+    REQUIRE_THROWS_WITH((Shape{2, -3}), "shape: negative size -3");
+    REQUIRE_THROWS_WITH((Shape{1, 2, 3, 4, 5}), "shape: rank 5, at most 4 is possible");
+    REQUIRE_THROWS_WITH((Shape{Index{1} << 40, Index{1} << 40}), Contains("too many elements"));
+    REQUIRE_THROWS_WITH((Shape{2, 3}[2]), "shape: no axis 2 in [2, 3]");
+    REQUIRE_THROWS_WITH((Shape{2, 3}[-3]), "shape: no axis -3 in [2, 3]");
+    REQUIRE_THROWS_AS((Shape{2, 3}.with(2, 1)), std::out_of_range);
+    REQUIRE_THROWS_AS((Shape{2, 3}.with(0, -1)), std::invalid_argument);
+}
+
+TEST_CASE("a copy of a tensor shares its elements and a clone does not") {
+    Tensor a({2, 3}, {1, 2, 3, 4, 5, 6});
+    Tensor copy = a, clone = a.clone(), view = a.reshape({3, 2});
+    a(1, 0) = 40;
+    REQUIRE(copy(1, 0) == 40);
+    REQUIRE(view(1, 1) == 40);
+    REQUIRE(clone(1, 0) == 4);
+    REQUIRE_THROWS_WITH(a.reshape({4, 2}), "reshape: [2, 3] cannot become [4, 2]");
+    REQUIRE_THROWS_WITH(Tensor({2}, {1, 2, 3}), "tensor: 3 values for shape [2]");
+}
+
+TEST_CASE("tensors may be empty or a single number") {
+    REQUIRE(Tensor().shape() == Shape{0});
+    REQUIRE(Tensor().clone().size() == 0);
+    REQUIRE(Tensor(Shape{}, {3})() == 3);
+    REQUIRE(Tensor::zeros({2, 0}).reshape({0, 7}).shape() == Shape{0, 7});
+    REQUIRE(max_difference(Tensor::zeros({0}), Tensor()) == 0);
+}
+
+#ifdef ABH_CHECK_MEMORY
+TEST_CASE("in test builds a wrong index throws and fresh memory is full of NaN") {
+    const Tensor t({2, 3});
+    REQUIRE(std::isnan(t(1, 2)));
+    REQUIRE_THROWS_AS(t(2, 0), std::out_of_range);
+    REQUIRE_THROWS_AS(t(0, -1), std::out_of_range);
+    REQUIRE_THROWS_AS(t(0), std::out_of_range);
+    REQUIRE_THROWS_AS(t(0, 0, 0), std::out_of_range);
+}
+#endif
+
+TEST_CASE("memory is aligned to 64 bytes") {
+    for (Index n : {0, 1, 3, 1000})
+        REQUIRE(reinterpret_cast<std::uintptr_t>(Tensor(Shape{n}).data()) % 64 == 0);
+}
+
+TEST_CASE("element-wise arithmetic checks shapes") {
+    Tensor a({2}, {1, 2});
+    const Tensor b({2}, {10, 20});
+    REQUIRE(max_difference(a + b, Tensor({2}, {11, 22})) == 0);
+    a += b;
+    a *= 2;
+    REQUIRE(max_difference(a, Tensor({2}, {22, 44})) == 0);
+    REQUIRE(dot(a, b) == 1100);
+    REQUIRE_THROWS_WITH(a + Tensor::zeros({3}),
+                        "operator+: right side has shape [3], expected [2]");
+    REQUIRE_THROWS_AS(a += Tensor::zeros({2, 1}), std::invalid_argument);
+    REQUIRE_THROWS_AS(dot(a, Tensor::zeros({1, 2})), std::invalid_argument);
+}
+
+TEST_CASE("a difference that is not a number is the largest") {
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    REQUIRE(std::isnan(max_difference(Tensor({3}, {0, nan, 5}), Tensor::zeros({3}))));
+}
+
+TEST_CASE("transpose swaps the last two axes") {
+    const Tensor a({2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    const Tensor expected({2, 3, 2}, {1, 4, 2, 5, 3, 6, 7, 10, 8, 11, 9, 12});
+    REQUIRE(transpose(a).shape() == expected.shape());
+    REQUIRE(max_difference(transpose(a), expected) == 0);
+    REQUIRE(transpose(Tensor::zeros({3, 0})).shape() == Shape{0, 3});
+    REQUIRE_THROWS_WITH(transpose(Tensor::zeros({3})), Contains("expected rank >= 2"));
+}
+
+// Matrix product ------------------------------------------------------------
+
+TEST_CASE("matmul equals three loops in all four forms, batched, for odd sizes") {
+    Draw draw;
+    const Index sizes[][3] = {{1, 1, 1}, {1, 7, 1},    {1, 5, 9},     {9, 5, 1},    {3, 5, 2},
+                              {7, 1, 9}, {33, 65, 17}, {131, 70, 67}, {2, 3, 1030}, {519, 3, 5}};
+    const std::vector<Index> batches[] = {{}, {3}, {2, 2}};
+    for (const auto& [m, k, n] : sizes)
+        for (const std::vector<Index>& batch : batches)
+            for (const MatmulOptions& o : all_forms) {
+                const auto [a, b] = operands(draw, batch, m, k, n, o);
+                const Tensor c = matmul(a, b, o), expected = naive_matmul(a, b, o);
+                CAPTURE(a.shape(), b.shape(), o.transpose_a, o.transpose_b);
+                REQUIRE(c.shape() == expected.shape());
+                // k products of normal numbers (each below 20), each sum rounded once
+                REQUIRE(max_difference(c, expected) <= 20 * static_cast<double>(k) * eps);
+            }
+}
+
+TEST_CASE("a product without inner elements is zero and one without rows is empty") {
+    REQUIRE(max_difference(matmul(Tensor({2, 0}), Tensor({0, 3})), Tensor::zeros({2, 3})) == 0);
+    REQUIRE(matmul(Tensor({0, 2}), Tensor::zeros({2, 3})).shape() == Shape{0, 3});
+    REQUIRE(matmul(Tensor({0, 4, 2}), Tensor({0, 2, 3})).shape() == Shape{0, 4, 3});
+}
+
+TEST_CASE("add_matmul adds to what is there") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        const auto [a, b] = operands(draw, {2}, 70, 9, 66, o);
+        const Tensor before = draw({2, 70, 66});
+        Tensor c = before.clone();
+        add_matmul(c, a, b, o);
+        REQUIRE(max_difference(c, before + matmul(a, b, o)) <= 20 * 9 * eps);
+    }
+    Tensor c = Tensor::zeros({3, 2});
+    REQUIRE_THROWS_WITH(add_matmul(c, Tensor::zeros({2, 4}), Tensor::zeros({4, 2})),
+                        "matmul: result has shape [3, 2], expected [2, 2]");
+}
+
+TEST_CASE("shapes that do not fit are named with their transposes") {
+    const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape); };
+    REQUIRE_THROWS_WITH(matmul(zeros({2, 3}), zeros({2, 3})),
+                        "matmul: [2, 3] times [2, 3]: inner sizes differ");
+    REQUIRE_THROWS_WITH(matmul(zeros({3, 2}), zeros({2, 4}), {true, true}),
+                        "matmul: [3, 2]^T times [2, 4]^T: inner sizes differ");
+    REQUIRE_THROWS_WITH(matmul(zeros({2, 3}), zeros({5, 3, 2})), Contains("ranks differ"));
+    REQUIRE_THROWS_WITH(matmul(zeros({3}), zeros({3})), Contains("below 2"));
+    REQUIRE_THROWS_WITH(matmul(zeros({4, 2, 3}), zeros({5, 3, 2})),
+                        Contains("leading axes differ"));
+    REQUIRE_THROWS_WITH(matmul_backward(zeros({2, 3}), zeros({2, 3}), zeros({3, 2})),
+                        "matmul_backward: dc has shape [2, 3], expected [2, 2]");
+}
+
+TEST_CASE("a product has the same bits for any number of threads") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        // sizes of which a cut in two would leave a single row or column, a product of its own kind
+        const auto [a, b] = operands(draw, {2}, 321, 70, 67, o);
+        const auto [wide_a, wide_b] = operands(draw, {}, 5, 130, 1057, o);
+        set_threads(1);
+        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
+        for_threads([&](int) {
+            REQUIRE(same_bits(matmul(a, b, o), c));
+            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide));
+        });
+    }
+}
+
+TEST_CASE("the gradients of a product equal central differences in all four forms") {
+    if constexpr (sizeof(Real) == 8) {
+        Draw draw;
+        for (const std::vector<Index>& batch : {std::vector<Index>{}, {3}, {2, 1}})
+            for (const MatmulOptions& o : all_forms) {
+                auto [a, b] = operands(draw, batch, 3, 5, 7, o);
+                const auto forward = [&, a = a, b = b] { return matmul(a, b, o); };
+                const Tensor dc = draw(forward().shape());
+                const MatmulGradients g = matmul_backward(dc, a, b, o);
+                CAPTURE(a.shape(), b.shape(), o.transpose_a, o.transpose_b);
+                REQUIRE(check_gradient(forward, a, g.da, dc).relative < 1e-6);
+                REQUIRE(check_gradient(forward, b, g.db, dc).relative < 1e-6);
+            }
+    }
+}
+
+// Linear map ------------------------------------------------------------
+
+TEST_CASE("a linear map multiplies by the transposed weight and adds the bias to every row") {
+    Draw draw;
+    Linear map(2, 3, true, draw.random);
+    map.weight.value = Tensor({3, 2}, {1, 0, 2, -1, 0, 3});
+    map.bias.value = Tensor({3}, {1, 0, -1});
+    const Tensor x({2, 1, 2}, {1, 2, 3, -1});
+    REQUIRE(max_difference(map.forward(x), Tensor({2, 1, 3}, {2, 0, 5, 4, 7, -4})) == 0);
+    REQUIRE(map.forward(Tensor({2}, {1, 2})).shape() == Shape{3});
+
+    Linear plain(2, 3, false, draw.random);
+    plain.weight.value = map.weight.value;
+    REQUIRE(max_difference(plain.forward(x), Tensor({2, 1, 3}, {1, 0, 6, 3, 7, -3})) == 0);
+}
+
+TEST_CASE("a linear map names shapes that do not fit") {
+    Random random(1);
+    Linear map(4, 3, true, random);
+    Linear::Cache cache;
+    REQUIRE_THROWS_WITH(map.forward(Tensor::zeros({2, 3})),
+                        "linear: x has shape [2, 3], expected [..., 4]");
+    REQUIRE_THROWS_WITH(map.forward(Tensor::zeros({})),
+                        "linear: x has shape [], expected [..., 4]");
+    map.forward(Tensor::zeros({2, 4}), &cache);
+    REQUIRE_THROWS_WITH(map.backward(Tensor::zeros({2, 4}), cache),
+                        "linear backward: dy has shape [2, 4], expected [2, 3]");
+    REQUIRE_THROWS_WITH(Linear(0, 3, true, random),
+                        "linear: d_in 0 and d_out 3 must be at least 1");
+}
+
+TEST_CASE("the gradients of a linear map equal central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        Draw draw;
+        for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 1, 5}, Shape{2, 3, 1, 5}})
+            for (bool bias : {true, false}) {
+                Linear map(5, 3, bias, draw.random);
+                const Tensor x = draw(shape), dy = draw(shape.with(-1, 3));
+                Linear::Cache cache;
+                map.forward(x, &cache);
+                const Tensor dx = map.backward(dy, cache);
+                const auto forward = [&] { return map.forward(x); };
+                CAPTURE(shape, bias);
+                REQUIRE(check_gradient(forward, x, dx, dy).relative < 1e-6);
+                REQUIRE(check_gradient(forward, map.weight.value, map.weight.grad(), dy).relative <
+                        1e-6);
+                if (bias)
+                    REQUIRE(check_gradient(forward, map.bias.value, map.bias.grad(), dy).relative <
+                            1e-6);
+            }
+    }
+}
+
+TEST_CASE("backward twice gives the same dx, adds the gradients twice and leaves the cache alone") {
+    Draw draw;
+    Linear map(5, 3, true, draw.random);
+    const Tensor x = draw({7, 5}), dy = draw({7, 3}), x_before = x.clone(), dy_before = dy.clone();
+    Linear::Cache cache;
+    map.forward(x, &cache);
+    const Tensor first = map.backward(dy, cache);
+    Tensor dW = map.weight.grad().clone(), db = map.bias.grad().clone();
+    const Tensor second = map.backward(dy, cache);
+    REQUIRE(same_bits(first, second));
+    REQUIRE(first.data() != second.data());
+    REQUIRE(same_bits(map.weight.grad(), dW *= 2));
+    REQUIRE(max_difference(map.bias.grad(), db *= 2) <= 100 * eps);
+    REQUIRE(same_bits(cache.x, x_before));
+    REQUIRE(same_bits(dy, dy_before));
+}
+
+TEST_CASE("linear weights start as in PyTorch, uniform in plus or minus one over root d_in") {
+    Random random(3);
+    Linear map(64, 512, true, random);
+    const double bound = 0.125;
+    for (const Tensor& t : {map.weight.value, map.bias.value}) {
+        const double n = static_cast<double>(t.size());
+        double sum = 0, largest = 0;
+        for (Real v : t.values()) {
+            sum += static_cast<double>(v);
+            largest = std::max(largest, std::abs(static_cast<double>(v)));
+        }
+        REQUIRE(largest <= bound);
+        REQUIRE(largest > bound * (1 - 20 / n));  // missed with probability e^-20
+        // five standard errors: variance of the mean is bound^2 / 3n
+        REQUIRE(std::abs(sum / n) < 5 * bound / std::sqrt(3 * n));
+        // the squares have mean bound^2 / 3 and variance 4 bound^4 / 45
+        REQUIRE(std::abs(dot(t, t) / n - bound * bound / 3) <
+                5 * bound * bound * std::sqrt(4 / (45 * n)));
+    }
+}
+
+TEST_CASE("parameters carry the names of PyTorch's state_dict") {
+    Random random(1);
+    Linear map(4, 3, true, random), plain(4, 3, false, random);
+    Parameters list = parameters_of(map, "encoder.0");
+    plain.collect(list, "");
+    REQUIRE(list.size() == 3);
+    REQUIRE(list[0].name == "encoder.0.weight");
+    REQUIRE(list[1].name == "encoder.0.bias");
+    REQUIRE(list[2].name == "weight");
+    REQUIRE(list[0].parameter == &map.weight);
+    REQUIRE(count_elements(list) == 12 + 3 + 12);
+}
+
+TEST_CASE("gradients start at zero and return there") {
+    Parameter a(Tensor::full({2, 2}, 5)), b(Tensor::full({3}, 5));
+    const Parameters list{{"a", &a}, {"b", &b}};
+    REQUIRE(grad_norm(list) == 0);
+    a.grad().fill(2);
+    b.grad().fill(-1);
+    REQUIRE(grad_norm(list) == Approx(std::sqrt(19)));
+    zero_grad(list);
+    REQUIRE(grad_norm(list) == 0);
+    REQUIRE(a.value(0, 0) == 5);
+}
+
+// Gradient check ------------------------------------------------------------
+
+namespace {
+
+/// Relative error of a weight gradient of `map`, at a step that suits `Real`. A linear map has no
+/// curvature, so that a long step costs nothing.
+double weight_error(Linear& map, const Tensor& x, const Tensor& dW, const Tensor& dy) {
+    const double step = sizeof(Real) == 8 ? 1e-5 : 0.0625;
+    return check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, step).relative;
+}
+
+Tensor softmax_rows(const Tensor& x) {
+    Tensor y(x.shape());
+    matrix(y) = matrix(x).array().exp();
+    matrix(y).array().colwise() /= matrix(y).rowwise().sum().eval().array();
+    return y;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient check finds one element that is off by one part in a hundred thousand") {
+    if constexpr (sizeof(Real) == 8) {
+        Draw draw;
+        const Tensor a = draw({3, 5}), b = draw({5, 2}), dc = draw({3, 2}), before = a.clone();
+        Tensor da = matmul_backward(dc, a, b).da;
+        const auto forward = [&] { return matmul(a, b); };
+        REQUIRE(check_gradient(forward, a, da, dc).relative < 1e-6);
+        REQUIRE(check_gradient(forward, a, da, dc).checked == 15);
+        da(1, 2) *= 1 + 1e-5;
+        const GradientError error = check_gradient(forward, a, da, dc);
+        REQUIRE(error.relative == Approx(1e-5).epsilon(0.01));
+        REQUIRE(error.element == 7);
+        REQUIRE(to_string(error).rfind("relative 1.0e-05 at element 7 (analytic ", 0) == 0);
+        REQUIRE(same_bits(a, before));
+    }
+}
+
+TEST_CASE("the gradient check reports what is not a number and passes a gradient of zero") {
+    Draw draw;
+    const Tensor x = draw({4}), y = draw({4}), c = draw({4});
+    Tensor dx = Tensor::zeros({4});
+    const auto constant = [&] { return y; };
+    REQUIRE(check_gradient(constant, x, dx, c).relative == 0);
+    dx(2) = std::numeric_limits<Real>::quiet_NaN();
+    REQUIRE(std::isnan(check_gradient(constant, x, dx, c).relative));
+    REQUIRE(check_gradient(constant, x, dx, c).element == 2);
+    REQUIRE_THROWS_WITH(check_gradient(constant, x, dx, Tensor::zeros({3})),
+                        "check_gradient: cotangent has shape [3], expected [4]");
+    REQUIRE_THROWS_WITH(check_gradient(constant, x, Tensor::zeros({2, 2}), c),
+                        "check_gradient: dx has shape [2, 2], expected [4]");
+
+    // softmax does not change when all scores of a row grow alike: that derivative is zero
+    Tensor shift = Tensor::zeros({1});
+    const Tensor scores = draw({3, 5}), cotangent = draw({3, 5});
+    const auto shifted = [&] {
+        Tensor moved = scores.clone();
+        vector(moved).array() += shift(0);
+        return softmax_rows(moved);
+    };
+    if constexpr (sizeof(Real) == 8)
+        REQUIRE(check_gradient(shifted, shift, Tensor::zeros({1}), cotangent).relative < 1e-6);
+}
+
+TEST_CASE("a cotangent of ones does not see a reshape where a transpose belongs") {
+    Draw draw;
+    Linear map(5, 3, true, draw.random);
+    const Tensor x = draw({7, 5}), ones = Tensor::full({7, 3}, 1), drawn = draw({7, 3});
+    const auto right = [&](const Tensor& dy) { return matmul(dy, x, {.transpose_a = true}); };
+    const auto wrong = [&](const Tensor& dy) { return matmul(dy.reshape({3, 7}), x); };
+    const double small = sizeof(Real) == 8 ? 1e-6 : 1e-2;
+    REQUIRE(weight_error(map, x, right(ones), ones) < small);
+    REQUIRE(weight_error(map, x, right(drawn), drawn) < small);
+    REQUIRE(weight_error(map, x, wrong(ones), ones) < small);
+    REQUIRE(weight_error(map, x, wrong(drawn), drawn) > 0.5);
+}
+
+TEST_CASE("a cotangent of ones does not see a softmax gradient without its factor y") {
+    if constexpr (sizeof(Real) == 8) {
+        Draw draw;
+        const Tensor x = draw({3, 5}), y = softmax_rows(x);
+        const auto error = [&](const Tensor& dy, bool with_factor) {
+            Tensor dx(x.shape());  // dx = y (dy - <dy, y>), row by row
+            for (Index r = 0; r < 3; ++r) {
+                const double mean = matrix(dy).row(r).dot(matrix(y).row(r));
+                for (Index j = 0; j < 5; ++j)
+                    dx(r, j) = static_cast<Real>(static_cast<double>(with_factor ? y(r, j) : 1) *
+                                                 (static_cast<double>(dy(r, j)) - mean));
+            }
+            return check_gradient([&] { return softmax_rows(x); }, x, dx, dy).relative;
+        };
+        const Tensor ones = Tensor::full({3, 5}, 1), drawn = draw({3, 5});
+        REQUIRE(error(ones, true) < 1e-6);
+        REQUIRE(error(ones, false) < 1e-6);
+        REQUIRE(error(drawn, true) < 1e-6);
+        REQUIRE(error(drawn, false) > 0.5);
+    }
+}
+
+TEST_CASE("a right gradient passes the check in double and fails it in float") {
+    Draw draw;
+    Linear map(5, 3, true, draw.random);
+    const Tensor x = draw({7, 5}), dy = draw({7, 3});
+    const Tensor dW = matmul(dy, x, {.transpose_a = true});
+    const double error =
+        check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, 1e-5).relative;
+    if constexpr (sizeof(Real) == 8)
+        REQUIRE(error < 1e-6);
+    else
+        REQUIRE(error > 1e-3);
+}

@@ -1,0 +1,253 @@
+#include <cmath>
+#include <cstring>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// Rows of four decimals, as the sources print them.
+std::string printed(const Tensor& y) {
+    std::string text;
+    for (Index r = 0; r < matrix(y).rows(); ++r)
+        for (Index c = 0; c < y.dim(-1); ++c)
+            text += fmt::format("{:.4f}{}", y.data()[r * y.dim(-1) + c],
+                                c + 1 == y.dim(-1) ? "\n" : " ");
+    return text;
+}
+
+void set_row(Embedding& embedding, Index id, std::initializer_list<double> values) {
+    Index column = 0;
+    for (double value : values) embedding.table.value(id, column++) = static_cast<Real>(value);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), sizeof(Real) * static_cast<std::size_t>(a.size())) == 0;
+}
+
+Ids ids_of(const Shape& shape, std::int32_t n_words, std::uint64_t seed = 5) {
+    Random random(seed);
+    return random_ids(shape, 0, n_words, random.stream());
+}
+
+Tensor random_tensor(const Shape& shape, std::uint64_t seed = 9) {
+    Random random(seed);
+    return normal(shape, random.stream());
+}
+
+}  // namespace
+
+TEST_CASE("the article's table of ten rows prints the article's vectors") {
+    Random random(1);
+    Embedding embedding(10, 3, {}, random);
+    set_row(embedding, 1, {-0.0251, -1.6902, 0.7172});
+    set_row(embedding, 2, {-0.6431, 0.0748, 0.6969});
+    set_row(embedding, 3, {0.4362, -0.4004, 0.9400});
+    set_row(embedding, 4, {1.4970, 1.3448, -0.9685});
+    set_row(embedding, 5, {-0.3677, -2.7265, -0.1685});
+    set_row(embedding, 9, {0.9124, -2.3616, 1.1151});
+    const Tensor y = embedding.forward(Ids({2, 4}, {1, 2, 4, 5, 4, 3, 2, 9}));
+    CHECK(y.shape() == Shape{2, 4, 3});
+    CHECK(printed(y) ==
+          "-0.0251 -1.6902 0.7172\n"
+          "-0.6431 0.0748 0.6969\n"
+          "1.4970 1.3448 -0.9685\n"
+          "-0.3677 -2.7265 -0.1685\n"
+          "1.4970 1.3448 -0.9685\n"
+          "0.4362 -0.4004 0.9400\n"
+          "-0.6431 0.0748 0.6969\n"
+          "0.9124 -2.3616 1.1151\n");
+}
+
+TEST_CASE("the article's padding demo prints zeros for the padding word") {
+    Random random(1);
+    Embedding embedding(10, 3, {.scale = false, .padding_id = 0}, random);
+    set_row(embedding, 2, {0.1535, -2.0309, 0.9315});
+    set_row(embedding, 5, {-0.1655, 0.9897, 0.0635});
+    CHECK(printed(embedding.forward(Ids({1, 4}, {0, 2, 0, 5}))) ==
+          "0.0000 0.0000 0.0000\n"
+          "0.1535 -2.0309 0.9315\n"
+          "0.0000 0.0000 0.0000\n"
+          "-0.1655 0.9897 0.0635\n");
+}
+
+TEST_CASE("equal ids get equal rows, wherever they stand") {
+    Random random(2);
+    const Embedding embedding(10, 7, {.scale = true}, random);
+    const Tensor y = embedding.forward(Ids({2, 4}, {1, 2, 4, 5, 4, 3, 2, 9}));
+    CHECK(matrix(y).row(2) == matrix(y).row(4));  // id 4
+    CHECK(matrix(y).row(1) == matrix(y).row(6));  // id 2
+    CHECK(matrix(y).row(0) != matrix(y).row(1));
+}
+
+TEST_CASE("permuting the words permutes the vectors") {
+    Random random(2);
+    const Embedding embedding(11, 5, {}, random);
+    const Tensor y = embedding.forward(Ids({1, 4}, {3, 1, 4, 10}));
+    const Tensor z = embedding.forward(Ids({1, 4}, {10, 3, 1, 4}));
+    for (Index i = 0; i < 4; ++i) CHECK(matrix(z).row((i + 1) % 4) == matrix(y).row(i));
+}
+
+TEST_CASE("the vectors are a copy of the table's rows") {
+    Random random(2);
+    const Embedding embedding(4, 3, {}, random);
+    const Tensor before = embedding.table.value.clone();
+    Tensor y = embedding.forward(Ids({1, 2}, {1, 3}));
+    y.fill(100);
+    CHECK(same_bits(embedding.table.value, before));
+}
+
+TEST_CASE("scaled vectors are the rows times the root of d_model") {
+    Random one(3), two(3);
+    const Embedding plain(1000, 512, {}, one), scaled(1000, 512, {.scale = true}, two);
+    const Ids ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221});
+    const Tensor y = scaled.forward(ids);
+    Tensor expected = plain.forward(ids);
+    expected *= std::sqrt(Real(512));
+    CHECK(same_bits(y, expected));
+    // 4096 numbers of deviation sqrt(512) = 22.627: their own deviation has standard error
+    // 22.627 / sqrt(2 * 4096) = 0.25, and four of those are 1
+    const double deviation = std::sqrt(dot(y, y) / static_cast<double>(y.size()));
+    CHECK(std::abs(deviation - 22.627) < 1);
+}
+
+TEST_CASE("the table starts standard normal") {
+    Random random(4);
+    const Embedding embedding(500, 40, {}, random);
+    const auto values = vector(embedding.table.value).cast<double>().eval();
+    CHECK(std::abs(values.mean()) < 4 / std::sqrt(20000.0));                         // 4 errors
+    CHECK(std::abs(values.squaredNorm() / 20000 - 1) < 4 * std::sqrt(2.0 / 20000));  // 4 errors
+}
+
+TEST_CASE("the gradient of a repeated word is the sum over its places") {
+    Random random(1);
+    Embedding embedding(10, 3, {}, random);
+    Embedding::Cache cache;
+    embedding.forward(Ids({2, 4}, {1, 2, 4, 5, 4, 3, 2, 9}), &cache);
+    Tensor dy({2, 4, 3});  // row i is (i+1, i+1, i+1)
+    for (Index i = 0; i < dy.size(); ++i) dy.data()[i] = static_cast<Real>(i / 3 + 1);
+    embedding.backward(dy, cache);
+    const Real expected[10] = {0, 1, 2 + 7, 6, 3 + 5, 4, 0, 0, 0, 8};
+    for (Index w = 0; w < 10; ++w)
+        for (Index c = 0; c < 3; ++c) CHECK(embedding.table.grad()(w, c) == expected[w]);
+}
+
+TEST_CASE("the padding row gets no gradient, and the other rows get theirs") {
+    Random one(6), two(6);
+    Embedding with(5, 3, {.scale = true, .padding_id = 2}, one);
+    Embedding without(5, 3, {.scale = true}, two);
+    const Ids ids({2, 4}, {2, 0, 4, 2, 1, 2, 4, 4});
+    const Tensor dy = random_tensor({2, 4, 3});
+    for (Embedding* embedding : {&with, &without}) {
+        Embedding::Cache cache;
+        embedding->forward(ids, &cache);
+        embedding->backward(dy, cache);
+    }
+    for (Index w = 0; w < 5; ++w) {
+        const auto row = matrix(with.table.grad()).row(w);
+        if (w == 2)
+            CHECK(row.isZero(0));
+        else
+            CHECK(row == matrix(without.table.grad()).row(w));
+    }
+    CHECK(matrix(with.table.value).row(2).isZero(0));
+    CHECK(!matrix(without.table.grad()).row(2).isZero(0));
+}
+
+TEST_CASE("the gradient of the table equals central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (bool scale : {false, true}) {
+            Random random(7);
+            Embedding embedding(7, 5, {.scale = scale}, random);
+            const Ids ids = ids_of({3, 5}, 7);
+            const Tensor dy = random_tensor({3, 5, 5});
+            Embedding::Cache cache;
+            embedding.forward(ids, &cache);
+            embedding.backward(dy, cache);
+            const GradientError error =
+                check_gradient([&] { return embedding.forward(ids); }, embedding.table.value,
+                               embedding.table.grad(), dy);
+            INFO(to_string(error));
+            CHECK(error.checked == 35);
+            CHECK(error.relative < 1e-6);
+        }
+    }
+}
+
+TEST_CASE("backward called twice adds the gradient of the table twice") {
+    Random random(8);
+    Embedding embedding(7, 5, {.scale = true, .padding_id = 0}, random);
+    const Tensor dy = random_tensor({3, 3, 5});
+    Embedding::Cache cache;
+    embedding.forward(ids_of({3, 3}, 7), &cache);
+    const std::vector<std::int32_t> ids(cache.ids.values().begin(), cache.ids.values().end());
+    const Tensor dy_before = dy.clone();
+    embedding.backward(dy, cache);
+    Tensor doubled = embedding.table.grad().clone();
+    doubled *= 2;
+    embedding.backward(dy, cache);
+    // sums of at most nine terms in another order: a few roundings
+    CHECK(max_difference(embedding.table.grad(), doubled) <
+          20 * std::numeric_limits<Real>::epsilon() * 9);
+    CHECK(std::equal(ids.begin(), ids.end(), cache.ids.values().begin(), cache.ids.values().end()));
+    CHECK(same_bits(dy, dy_before));
+}
+
+TEST_CASE("a look-up gives the same bits for the same seed and any number of threads") {
+    const Ids ids = ids_of({16, 40}, 300);
+    const Tensor dy = random_tensor({16, 40, 64});
+    Tensor y1, grad1;
+    for (int n : {1, 2, 3}) {
+        set_threads(n);
+        Random random(11);
+        Embedding embedding(300, 64, {.scale = true}, random);
+        Embedding::Cache cache;
+        const Tensor y = embedding.forward(ids, &cache);
+        embedding.backward(dy, cache);
+        if (n == 1) {
+            y1 = y;
+            grad1 = embedding.table.grad();
+        }
+        CHECK(same_bits(y, y1));
+        CHECK(same_bits(embedding.table.grad(), grad1));
+    }
+    set_threads(1);
+    Random other(12);
+    CHECK_FALSE(same_bits(Embedding(300, 64, {.scale = true}, other).forward(ids), y1));
+}
+
+TEST_CASE("a look-up says what is wrong with its input") {
+    Random random(1);
+    Embedding embedding(11, 4, {}, random);
+    CHECK_THROWS_WITH(embedding.forward(Ids({1, 3}, {1, 11, 12})),
+                      "embedding: id 11 in a table of 11 words");
+    CHECK_THROWS_WITH(embedding.forward(Ids({1, 2}, {0, -1})),
+                      "embedding: id -1 in a table of 11 words");
+    CHECK_THROWS_WITH(embedding.forward(Ids({3}, {1, 2, 3})),
+                      "embedding: ids have shape [3], expected [B, L]");
+    CHECK_THROWS_WITH(Embedding(0, 4, {}, random),
+                      "embedding: 0 words of width 4; both must be at least 1");
+    CHECK_THROWS_WITH(Embedding(3, 4, {.scale = false, .padding_id = 3}, random),
+                      "embedding: padding id 3 in a table of 3 words");
+    Embedding::Cache cache;
+    embedding.forward(Ids({1, 2}, {0, 1}), &cache);
+    CHECK_THROWS_WITH(
+        embedding.backward(Tensor({1, 2, 5}), cache),
+        Contains("embedding backward") && Contains("[1, 2, 5]") && Contains("[1, 2, 4]"));
+    CHECK(embedding.forward(Ids(Shape{2, 0})).shape() == Shape{2, 0, 4});  // no word is no error
+}
+
+TEST_CASE("the table is an embedding's only parameter") {
+    Random random(1);
+    Embedding embedding(11, 4, {}, random);
+    const Parameters list = parameters_of(embedding, "src_embed");
+    REQUIRE(list.size() == 1);
+    CHECK(list[0].name == "src_embed.weight");
+    CHECK(count_elements(list) == 44);
+}

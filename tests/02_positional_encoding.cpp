@@ -1,0 +1,430 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/other_tables.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/matmul.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), sizeof(Real) * static_cast<std::size_t>(a.size())) == 0;
+}
+
+bool same_mask(const Mask& a, const Mask& b) {
+    return a.shape() == b.shape() &&
+           std::equal(a.values().begin(), a.values().end(), b.values().begin());
+}
+
+Tensor random_tensor(const Shape& shape, std::uint64_t seed = 9) {
+    Random random(seed);
+    return normal(shape, random.stream());
+}
+
+/// Entries of both tables are at most 1 in size and rounded once.
+constexpr double rounding = std::numeric_limits<Real>::epsilon();
+
+double value_at(const Tensor& table, Index p, Index column) {
+    return static_cast<double>(table(p, column));
+}
+
+}  // namespace
+
+// The table --------------------------------------------------------------------------------------
+
+TEST_CASE("columns 4 to 7 of a code of width 20 are those of the article's figure") {
+    const Tensor code = sinusoid_table(100, 20);
+    const double expected[3][4] = {{0, 1, 0, 1},
+                                   {0.157826632, 0.987466812, 0.0630538836, 0.998010159},
+                                   {0.311697155, 0.950181484, 0.125856832, 0.992048442}};
+    // PyTorch computed these with angles in single precision: they are right to 5e-8
+    for (Index p = 0; p < 3; ++p)
+        for (Index c = 0; c < 4; ++c)
+            CHECK(std::abs(value_at(code, p, 4 + c) - expected[p][c]) < 1e-7);
+    CHECK(std::abs(2 * std::numbers::pi / sinusoid_frequency(2, 20) - 39.64) < 0.005);
+    CHECK(std::abs(2 * std::numbers::pi / sinusoid_frequency(3, 20) - 99.58) < 0.005);
+}
+
+TEST_CASE("the toy's heat map has the toy's numbers") {
+    const Tensor toy = column_exponent_table(100, 16);
+    CHECK(toy.shape() == Shape{100, 16});
+    CHECK(matrix(toy).row(0).isZero(0));
+    const double row1[8] = {0.841470985,   0.950415280, 0.0998334166,   0.999500042,
+                            0.00999983333, 0.999995,    0.000999999833, 0.9999999500};
+    const double row99[5] = {-0.999206834, 0.994024221, -0.457535894, -0.999940183, 0.836025979};
+    for (Index c = 0; c < 8; ++c) CHECK(std::abs(value_at(toy, 1, c) - row1[c]) < 1e-9 + rounding);
+    for (Index c = 0; c < 5; ++c)
+        CHECK(std::abs(value_at(toy, 99, c) - row99[c]) < 1e-9 + rounding);
+}
+
+TEST_CASE("columns 1 to 3 of the toy's table begin as its line plot does") {
+    const Tensor toy = column_exponent_table(100, 16);
+    std::string text;
+    for (Index p = 1; p < 4; ++p)
+        text += fmt::format("{:#.6g} {:#.6g} {:#.6g} / ", toy(p, 1), toy(p, 2), toy(p, 3));
+    CHECK(
+        text ==
+        "0.950415 0.0998334 0.999500 / 0.806578 0.198669 0.998001 / 0.582754 0.295520 0.995503 / ");
+}
+
+TEST_CASE("position 0 has code 0 1 0 1, and no entry leaves -1 to 1") {
+    const Tensor code = sinusoid_table(300, 32);
+    for (Index c = 0; c < 32; ++c) CHECK(code(0, c) == Real(c % 2));
+    for (Real v : code.values()) CHECK((v >= -1 && v <= 1));
+}
+
+TEST_CASE("every position has a code of its own") {
+    const Tensor code = sinusoid_table(5000, 64);
+    double nearest = 1e9;  // over all pairs of every tenth position
+    for (Index p = 0; p < 5000; p += 10)
+        for (Index q = p + 10; q < 5000; q += 10)
+            nearest = std::min<double>(nearest,
+                                       (matrix(code).row(p) - matrix(code).row(q)).squaredNorm());
+    CHECK(nearest > 0.1);
+    for (Index p = 0; p + 1 < 5000; ++p)
+        CHECK((matrix(code).row(p) - matrix(code).row(p + 1)).squaredNorm() > Real(0.9));
+}
+
+TEST_CASE("sine and cosine of a pair share one frequency") {
+    const Tensor code = sinusoid_table(200, 16);
+    for (Index p = 0; p < 200; ++p)
+        for (Index i = 0; i < 8; ++i) {
+            const double sine = value_at(code, p, 2 * i), cosine = value_at(code, p, 2 * i + 1);
+            CHECK(std::abs(sine * sine + cosine * cosine - 1) < 4 * rounding);
+        }
+    // the toy's formula fails: its columns 0 and 1 turn at different speeds
+    const Tensor toy = column_exponent_table(200, 16);
+    CHECK(std::abs(std::pow(value_at(toy, 1, 0), 2) + std::pow(value_at(toy, 1, 1), 2) - 1) > 0.5);
+}
+
+TEST_CASE("the dot product of two codes depends on their distance alone") {
+    for (Index d : {2, 20, 64}) {
+        const Tensor code = sinusoid_table(150, d);
+        const Tensor dots = matmul(code, code, {.transpose_b = true});  // [150, 150]
+        for (Index k = 0; k < 150; ++k) {
+            double sum = 0;
+            for (Index i = 0; i < d / 2; ++i)
+                sum += std::cos(static_cast<double>(k) * sinusoid_frequency(i, d));
+            // d products, each rounded and of entries rounded once
+            for (Index p = 0; p + k < 150; ++p)
+                CHECK(std::abs(value_at(dots, p, p + k) - sum) <
+                      4 * rounding * static_cast<double>(d));
+        }
+    }
+}
+
+TEST_CASE("a shift by k positions turns every pair by k times its frequency") {
+    const Tensor code = sinusoid_table(120, 24);
+    // entries rounded once; angles below 120 rounded in double precision
+    const double bound = 4 * (rounding + 120 * std::numeric_limits<double>::epsilon());
+    for (Index k : {1, 7, 60})
+        for (Index i = 0; i < 12; ++i) {
+            const double angle = static_cast<double>(k) * sinusoid_frequency(i, 24);
+            const double c = std::cos(angle), s = std::sin(angle);
+            for (Index p = 0; p + k < 120; ++p) {
+                const double sine = value_at(code, p, 2 * i), cosine = value_at(code, p, 2 * i + 1);
+                CHECK(std::abs(c * sine + s * cosine - value_at(code, p + k, 2 * i)) < bound);
+                CHECK(std::abs(c * cosine - s * sine - value_at(code, p + k, 2 * i + 1)) < bound);
+            }
+        }
+}
+
+TEST_CASE("an odd d_model ends with a sine that has no cosine") {
+    const Tensor code = sinusoid_table(50, 7);
+    CHECK(code.shape() == Shape{50, 7});
+    for (Index p = 0; p < 50; ++p) {
+        const double angle = static_cast<double>(p) * sinusoid_frequency(3, 7);
+        CHECK(std::abs(value_at(code, p, 6) - std::sin(angle)) < rounding);
+        CHECK(std::abs(value_at(code, p, 0) - std::sin(static_cast<double>(p))) < rounding);
+    }
+    CHECK(sinusoid_table(5, 1)(4, 0) == Real(std::sin(4.0)));
+}
+
+TEST_CASE("halves hold the interleaved columns in another order") {
+    const Tensor code = sinusoid_table(40, 12), halves = sines_then_cosines(40, 12);
+    for (Index i = 0; i < 6; ++i) {
+        CHECK(matrix(halves).col(i) == matrix(code).col(2 * i));
+        CHECK(matrix(halves).col(6 + i) == matrix(code).col(2 * i + 1));
+    }
+    CHECK_FALSE(same_bits(code, halves));
+    // the order changes no dot product between positions, but for the order of the sum
+    CHECK(max_difference(matmul(code, code, {.transpose_b = true}),
+                         matmul(halves, halves, {.transpose_b = true})) < 48 * rounding);
+    CHECK_THROWS_WITH(sines_then_cosines(40, 7),
+                      "sines_then_cosines: d_model is 7, expected an even number");
+}
+
+// Dropout ----------------------------------------------------------------------------------------
+
+TEST_CASE("the article's dropout sample comes back from its mask, negative zero included") {
+    const double printed_by_article[20] = {0.0000,  -0.5856, -1.4094, 0.0000,  -1.0290,  //
+                                           2.0591,  -1.3400, -1.7247, -0.9885, 0.1286,   //
+                                           0.5099,  1.3715,  0.0000,  2.2079,  -0.5497,  //
+                                           -0.0000, -0.7839, -1.2434, -0.1222, 1.2815};
+    Random random(1);
+    const Dropout dropout(Real(0.2), random);
+    Tensor x({4, 5});
+    Dropout::Cache cache;
+    cache.kept = Mask({4, 5});
+    for (Index i = 0; i < 20; ++i) {
+        const double y = printed_by_article[i];
+        cache.kept.data()[i] = y != 0;
+        x.data()[i] = static_cast<Real>(y != 0 ? 0.8 * y : std::copysign(1.0, y));
+    }
+    const Tensor y = dropout.backward(x, cache);  // multiplies by kept / (1 - p), as forward does
+    std::string text;
+    for (Index i = 0; i < 20; ++i)
+        text += fmt::format("{:.4f}{}", y.data()[i], i == 19 ? "" : i % 5 == 4 ? " / " : " ");
+    CHECK(text ==
+          "0.0000 -0.5856 -1.4094 0.0000 -1.0290 / 2.0591 -1.3400 -1.7247 -0.9885 0.1286 / "
+          "0.5099 1.3715 0.0000 2.2079 -0.5497 / -0.0000 -0.7839 -1.2434 -0.1222 1.2815");
+}
+
+TEST_CASE("dropout sets a share p to zero and divides the others by 1 - p") {
+    for (double p : {0.1, 0.2, 0.5}) {
+        Random random(3);
+        const Dropout dropout(static_cast<Real>(p), random);
+        const Tensor x = random_tensor({100, 100});
+        Dropout::Cache cache;
+        const Tensor y = dropout.forward(x, &cache);
+        const Real factor = 1 / (1 - static_cast<Real>(p));
+        Index dropped = 0;
+        for (Index i = 0; i < x.size(); ++i) {
+            const Real kept = x.data()[i] * factor;
+            const bool zero = cache.kept.data()[i] == 0;
+            dropped += zero;
+            CHECK(y.data()[i] == (zero ? 0 : kept));
+            if (zero) CHECK(std::signbit(y.data()[i]) == std::signbit(x.data()[i]));
+        }
+        // binomial of 10000: four standard deviations
+        const double share = static_cast<double>(dropped) / 10000;
+        CHECK(std::abs(share - p) < 4 * std::sqrt(p * (1 - p) / 10000));
+    }
+}
+
+TEST_CASE("dropout decides for every element by itself") {
+    Random random(3);
+    const Dropout dropout(Real(0.5), random);
+    Dropout::Cache cache;
+    dropout.forward(Tensor::full({100, 100}, 1), &cache);
+    for (Index distance : {1, 2, 3, 4, 100}) {  // within a group of four random numbers, and beyond
+        Index both = 0;
+        for (Index i = 0; i + distance < 10000; ++i)
+            both += !cache.kept.data()[i] && !cache.kept.data()[i + distance];
+        // both of two elements: p^2 = 1/4 of 10000, standard deviation below 60
+        CHECK(std::abs(static_cast<double>(both) - 2500) < 240);
+    }
+}
+
+TEST_CASE("dropout does nothing at inference, nor with p = 0") {
+    Random random(3);
+    const Dropout dropout(Real(0.5), random), none(0, random);
+    const Tensor x = random_tensor({3, 5});
+    CHECK(same_bits(dropout.forward(x), x));
+    Dropout::Cache cache;
+    cache.kept = Mask::zeros({3, 5});  // of an earlier use: must not be believed
+    CHECK(same_bits(none.forward(x, &cache), x));
+    CHECK(same_bits(none.backward(x, cache), x));
+}
+
+TEST_CASE("every training step and every layer drops other elements") {
+    Random random(3);
+    const Dropout first(Real(0.5), random), second(Real(0.5), random);
+    const Tensor x = Tensor::full({8, 8}, 1);
+    Dropout::Cache a, b, c, again;
+    first.forward(x, &a);
+    second.forward(x, &b);
+    first.forward(x, &again);
+    random.next_step();
+    first.forward(x, &c);
+    CHECK(same_mask(a.kept, again.kept));
+    CHECK_FALSE(same_mask(a.kept, b.kept));
+    CHECK_FALSE(same_mask(a.kept, c.kept));
+}
+
+TEST_CASE("the gradient of dropout equals central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        Random random(3);
+        const Dropout dropout(Real(0.3), random);
+        const Tensor x = random_tensor({3, 5, 7}), dy = random_tensor({3, 5, 7}, 10);
+        Dropout::Cache cache;
+        dropout.forward(x, &cache);
+        const Mask kept = cache.kept.clone();
+        const Tensor dx = dropout.backward(dy, cache);
+        CHECK(same_bits(dropout.backward(dy, cache), dx));
+        CHECK(same_mask(kept, cache.kept));
+        Dropout::Cache other;
+        const GradientError error =
+            check_gradient([&] { return dropout.forward(x, &other); }, x, dx, dy);
+        INFO(to_string(error));
+        CHECK(error.relative < 1e-6);
+    }
+}
+
+TEST_CASE("dropout refuses a p below 0, of 1 or above, and no number") {
+    Random random(1);
+    CHECK_THROWS_WITH(Dropout(1, random), "dropout: p is 1, expected 0 <= p < 1");
+    CHECK_THROWS_WITH(Dropout(Real(-0.5), random), "dropout: p is -0.5, expected 0 <= p < 1");
+    CHECK_THROWS_AS(Dropout(std::numeric_limits<Real>::quiet_NaN(), random), std::invalid_argument);
+    Dropout::Cache cache;
+    const Dropout dropout(Real(0.5), random);
+    dropout.forward(Tensor::zeros({2, 3}), &cache);
+    CHECK_THROWS_WITH(dropout.backward(Tensor::zeros({3, 2}), cache),
+                      Contains("dropout backward") && Contains("[3, 2]") && Contains("[2, 3]"));
+}
+
+// The layer --------------------------------------------------------------------------------------
+
+TEST_CASE("every sentence gets the same codes added") {
+    for (Positions kind : {Positions::sinusoid, Positions::learned}) {
+        Random random(5);
+        const PositionalEncoding positions(6, {.kind = kind, .max_len = 9}, random);
+        const Tensor x = random_tensor({3, 4, 6});
+        const Tensor y = positions.forward(x);
+        for (Index b = 0; b < 3; ++b)
+            for (Index l = 0; l < 4; ++l)
+                for (Index c = 0; c < 6; ++c)
+                    CHECK(y(b, l, c) == x(b, l, c) + positions.table.value(l, c));
+    }
+}
+
+TEST_CASE("a word that comes alone gets the code of its position") {
+    Random random(5);
+    const PositionalEncoding positions(6, {.max_len = 9}, random);
+    const Tensor x = random_tensor({1, 9, 6});
+    const Tensor all = positions.forward(x);
+    for (Index l = 0; l < 9; ++l) {
+        Tensor word({1, 1, 6});
+        vector(word) = matrix(x).row(l).transpose();
+        CHECK(matrix(positions.forward(word, nullptr, l)).row(0) == matrix(all).row(l));
+    }
+}
+
+TEST_CASE("the article's example is the embedding plus codes, a tenth of it zero") {
+    Random random(1);
+    const Embedding embedding(1000, 512, {.scale = true}, random);
+    const PositionalEncoding positions(512, {.max_len = 60, .dropout = Real(0.1)}, random);
+    const Tensor x = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
+    PositionalEncoding::Cache cache;
+    const Tensor y = positions.forward(x, &cache);
+    const Tensor sum = positions.forward(x);
+    CHECK(y.shape() == Shape{2, 4, 512});
+    Index zeros = 0;
+    for (Index i = 0; i < y.size(); ++i) {
+        zeros += y.data()[i] == 0;
+        if (y.data()[i] != 0) CHECK(y.data()[i] == sum.data()[i] * (1 / (1 - Real(0.1))));
+    }
+    // binomial of 4096 with p 0.1: the share has deviation 0.0047, four of them 0.019
+    CHECK(std::abs(static_cast<double>(zeros) / 4096 - 0.1) < 0.019);
+}
+
+TEST_CASE("the gradient of a learned table equals central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (Index first : {0, 2}) {
+            Random random(7);
+            PositionalEncoding positions(
+                5, {.kind = Positions::learned, .max_len = 7, .dropout = Real(0.2)}, random);
+            const Tensor x = random_tensor({3, 4, 5}), dy = random_tensor({3, 4, 5}, 10);
+            PositionalEncoding::Cache cache, other;
+            positions.forward(x, &cache, first);
+            const Tensor dx = positions.backward(dy, cache);
+            const auto forward = [&] { return positions.forward(x, &other, first); };
+            const GradientError of_x = check_gradient(forward, x, dx, dy);
+            const GradientError of_table =
+                check_gradient(forward, positions.table.value, positions.table.grad(), dy);
+            INFO(to_string(of_x) << "; " << to_string(of_table));
+            CHECK(of_x.relative < 1e-6);
+            CHECK(of_table.relative < 1e-6);
+        }
+    }
+}
+
+TEST_CASE("a second backward adds to a learned table again and returns the same dx") {
+    Random random(7);
+    PositionalEncoding positions(
+        5, {.kind = Positions::learned, .max_len = 7, .dropout = Real(0.2)}, random);
+    const Tensor x = random_tensor({1, 4, 5}), dy = random_tensor({1, 4, 5}, 10);
+    PositionalEncoding::Cache cache;
+    positions.forward(x, &cache);
+    const Mask kept = cache.dropout.kept.clone();
+    const Tensor dy_before = dy.clone();
+    const Tensor dx = positions.backward(dy, cache);
+    Tensor doubled = positions.table.grad().clone();
+    doubled *= 2;
+    CHECK(same_bits(positions.backward(dy, cache), dx));
+    CHECK(same_bits(positions.table.grad(), doubled));  // one sentence: g + g is 2 g exactly
+    CHECK(same_mask(cache.dropout.kept, kept));
+    CHECK(same_bits(dy, dy_before));
+}
+
+TEST_CASE("a sinusoid has no parameters and a learned table has one") {
+    Random random(1);
+    PositionalEncoding fixed(6, {.max_len = 9}, random);
+    PositionalEncoding learned(256, {.kind = Positions::learned, .max_len = 100}, random);
+    CHECK(parameters_of(fixed, "positions").empty());
+    const Parameters list = parameters_of(learned, "positions");
+    REQUIRE(list.size() == 1);
+    CHECK(list[0].name == "positions.weight");
+    CHECK(count_elements(list) == 25600);
+    const Tensor before = fixed.table.value.clone();
+    PositionalEncoding::Cache cache;
+    const Tensor x = random_tensor({2, 3, 6});
+    fixed.forward(x, &cache);
+    CHECK(same_bits(fixed.backward(x, cache), x));
+    CHECK(same_bits(fixed.table.value, before));
+}
+
+TEST_CASE("positions give the same bits for the same seed and any number of threads") {
+    const Tensor x = random_tensor({8, 50, 64}), dy = random_tensor({8, 50, 64}, 10);
+    Tensor y1, dx1, grad1;
+    for (int n : {1, 2, 3}) {
+        set_threads(n);
+        Random random(11);
+        PositionalEncoding positions(
+            64, {.kind = Positions::learned, .max_len = 60, .dropout = Real(0.1)}, random);
+        PositionalEncoding::Cache cache;
+        const Tensor y = positions.forward(x, &cache);
+        const Tensor dx = positions.backward(dy, cache);
+        if (n == 1) {
+            y1 = y;
+            dx1 = dx;
+            grad1 = positions.table.grad();
+        }
+        CHECK(same_bits(y, y1));
+        CHECK(same_bits(dx, dx1));
+        CHECK(same_bits(positions.table.grad(), grad1));
+    }
+    set_threads(1);
+}
+
+TEST_CASE("positions say what is wrong with their input") {
+    Random random(1);
+    PositionalEncoding positions(6, {.max_len = 9}, random);
+    CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 10, 6})),
+                      "positional encoding: positions 0 to 9 asked for, the table has 0 to 8");
+    CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 1, 6}), nullptr, 9),
+                      "positional encoding: positions 9 to 9 asked for, the table has 0 to 8");
+    CHECK_THROWS_AS(positions.forward(Tensor::zeros({2, 1, 6}), nullptr, -1),
+                    std::invalid_argument);
+    CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 9, 5})),
+                      "positional encoding: x has shape [2, 9, 5], expected [B, L, 6]");
+    CHECK_THROWS_WITH(PositionalEncoding(6, {.max_len = 0}, random),
+                      "positional encoding: 0 positions of width 6; both must be at least 1");
+    CHECK_THROWS_WITH(PositionalEncoding(6, {.dropout = Real(1.5)}, random),
+                      "dropout: p is 1.5, expected 0 <= p < 1");
+    PositionalEncoding::Cache cache;
+    positions.forward(Tensor::zeros({2, 3, 6}), &cache);
+    CHECK_THROWS_WITH(
+        positions.backward(Tensor::zeros({2, 4, 6}), cache),
+        Contains("positional encoding backward") && Contains("[2, 4, 6]") && Contains("[2, 3, 6]"));
+}

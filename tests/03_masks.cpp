@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <string>
+
+#include "chapters/03_masks/masks.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+bool equal(const Mask& a, const Mask& b) {
+    return a.shape() == b.shape() &&
+           std::equal(a.values().begin(), a.values().end(), b.values().begin());
+}
+
+Index count(const Mask& mask) {
+    return std::count(mask.values().begin(), mask.values().end(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("the five ids 1 2 3 4 0 compared with 0 give F F F F T") {
+    const Mask mask = padding_mask(Ids({1, 1}, {7}), Ids({1, 5}, {1, 2, 3, 4, 0}));
+    REQUIRE(equal(mask, Mask({1, 1, 5}, {0, 0, 0, 0, 1})));
+}
+
+TEST_CASE("the padding mask of the German-English notebook prints as it does there") {
+    const Ids queries({3, 5}, {1, 2, 3, 0, 0, 3, 4, 5, 6, 0, 2, 3, 0, 0, 0});
+    const Ids keys({3, 5}, {1, 2, 3, 4, 5, 1, 2, 0, 0, 0, 1, 2, 3, 0, 0});
+    REQUIRE(to_string(padding_mask(queries, keys), MaskStyle::booleans) ==
+            R"(tensor([[[False, False, False, False, False],
+         [False, False, False, False, False],
+         [False, False, False, False, False],
+         [False, False, False, False, False],
+         [False, False, False, False, False]],
+
+        [[False, False,  True,  True,  True],
+         [False, False,  True,  True,  True],
+         [False, False,  True,  True,  True],
+         [False, False,  True,  True,  True],
+         [False, False,  True,  True,  True]],
+
+        [[False, False, False,  True,  True],
+         [False, False, False,  True,  True],
+         [False, False, False,  True,  True],
+         [False, False, False,  True,  True],
+         [False, False, False,  True,  True]]])
+)");
+}
+
+TEST_CASE("the look-ahead mask of the German-English notebook prints as it does there") {
+    const Mask mask = look_ahead_mask(Ids({2, 5}, {1, 2, 3, 0, 0, 1, 2, 3, 4, 0}));
+    REQUIRE(to_string(mask, MaskStyle::digits) == R"(0 1 1 1 1
+0 0 1 1 1
+0 0 0 1 1
+0 0 0 0 1
+0 0 0 0 0
+
+0 1 1 1 1
+0 0 1 1 1
+0 0 0 1 1
+0 0 0 0 1
+0 0 0 0 0
+)");
+    REQUIRE(to_string(mask, MaskStyle::bytes) == R"(tensor([[[0, 1, 1, 1, 1],
+         [0, 0, 1, 1, 1],
+         [0, 0, 0, 1, 1],
+         [0, 0, 0, 0, 1],
+         [0, 0, 0, 0, 0]],
+
+        [[0, 1, 1, 1, 1],
+         [0, 0, 1, 1, 1],
+         [0, 0, 0, 1, 1],
+         [0, 0, 0, 0, 1],
+         [0, 0, 0, 0, 0]]], dtype=torch.uint8)
+)");
+}
+
+TEST_CASE("the three triangles of the Chinese-English toy print as they do there") {
+    const Ids list({4}, {1, 2, 3, 4});
+    REQUIRE(to_string(upper_triangle(list, 0)) ==
+            "[[1 2 3 4]\n [0 2 3 4]\n [0 0 3 4]\n [0 0 0 4]]\n");
+    REQUIRE(to_string(upper_triangle(list, -1)) ==
+            "[[1 2 3 4]\n [1 2 3 4]\n [0 2 3 4]\n [0 0 3 4]]\n");
+    REQUIRE(to_string(upper_triangle(list, 1)) ==
+            "[[0 2 3 4]\n [0 0 3 4]\n [0 0 0 4]\n [0 0 0 0]]\n");
+}
+
+TEST_CASE("a triangle of a matrix keeps the matrix's own rows, and prints its columns aligned") {
+    const Ids matrix({2, 3}, {1, 20, 3, 4, 5, -6});
+    REQUIRE(to_string(upper_triangle(matrix)) == "[[ 1 20  3]\n [ 0  5 -6]]\n");
+    REQUIRE_THROWS_WITH(upper_triangle(Ids({1, 2, 3})), Contains("[1, 2, 3]"));
+    REQUIRE_THROWS_WITH(to_string(Ids({3})), Contains("[3]"));
+}
+
+TEST_CASE("a mask in which everything is hidden prints True without a space before it") {
+    REQUIRE(to_string(Mask::full({1, 1, 2}, 1), MaskStyle::booleans) ==
+            "tensor([[[True, True]]])\n");
+    REQUIRE_THROWS_WITH(to_string(Mask({2, 2}), MaskStyle::digits), Contains("[2, 2]"));
+}
+
+TEST_CASE("a padding mask hides pad keys and nothing else, whatever the queries are") {
+    const Ids keys({2, 4}, {5, 0, 2, 0, 0, 3, 3, 3});
+    const Mask expected({2, 3, 4}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1,  //
+                                    1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0});
+    REQUIRE(equal(padding_mask(Ids::full({2, 3}, 9), keys), expected));
+    REQUIRE(equal(padding_mask(Ids::zeros({2, 3}), keys), expected));
+}
+
+TEST_CASE("a pad query keeps the row that every other query has") {
+    const Ids ids({1, 4}, {1, 2, 3, 0});
+    const Mask mask = padding_mask(ids, ids);
+    for (Index i = 0; i < 4; ++i)
+        for (Index j = 0; j < 4; ++j) REQUIRE(mask(0, i, j) == mask(0, 0, j));
+    for (Index i = 0; i < 4; ++i) REQUIRE(mask(0, i, 0) == 0);  // no row is hidden as a whole
+}
+
+TEST_CASE("the padding id can be another than 0") {
+    const Ids keys({1, 3}, {0, 7, 2});
+    REQUIRE(equal(padding_mask(keys, keys, 7), Mask({1, 3, 3}, {0, 1, 0, 0, 1, 0, 0, 1, 0})));
+}
+
+TEST_CASE("a cross mask has a row for each target word and a column for each source word") {
+    const Ids src({2, 8}, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 6, 7, 0, 0});
+    const Ids tgt({2, 7}, {9, 1, 2, 3, 4, 5, 11, 9, 1, 2, 3, 5, 11, 0});
+    const Mask mask = padding_mask(tgt, src);
+    REQUIRE(mask.shape() == Shape{2, 7, 8});
+    REQUIRE(count(mask) == 7 * (1 + 2));
+}
+
+TEST_CASE("no row of the look-ahead mask sees its own answer, and each sees at least itself") {
+    for (Index length : {1, 2, 7, 50}) {
+        const Mask mask = look_ahead_mask(Ids::zeros({1, length}));
+        REQUIRE(count(mask) == length * (length - 1) / 2);
+        for (Index i = 0; i < length; ++i) {
+            REQUIRE(mask(0, i, i) == 0);
+            REQUIRE(mask(0, i, 0) == 0);
+            if (i + 1 < length) REQUIRE(mask(0, i, i + 1) == 1);  // the word that row i must find
+        }
+    }
+}
+
+TEST_CASE("the look-ahead mask is the triangle above the diagonal") {
+    const Mask mask = look_ahead_mask(Ids::zeros({1, 6}));
+    const Ids triangle = upper_triangle(Ids::full({6}, 1), 1);
+    for (Index i = 0; i < 6; ++i)
+        for (Index j = 0; j < 6; ++j) REQUIRE(mask(0, i, j) == triangle(i, j));
+}
+
+TEST_CASE("the decoder's mask hides the future and the padding") {
+    const Ids tgt({1, 4}, {9, 1, 0, 0});
+    const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    REQUIRE(equal(mask, Mask({1, 4, 4}, {0, 1, 1, 1,  //
+                                         0, 0, 1, 1,  //
+                                         0, 0, 1, 1,  //
+                                         0, 0, 1, 1})));
+}
+
+TEST_CASE("inverting swaps what is hidden and what is seen") {
+    const Mask mask = look_ahead_mask(Ids::zeros({1, 3}));
+    REQUIRE(equal(invert(mask), Mask({1, 3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1})));  // lower triangle
+    REQUIRE(equal(invert(invert(mask)), mask));
+    REQUIRE(equal(invert(Mask({1, 1, 2}, {0, 7})), Mask({1, 1, 2}, {1, 0})));  // 7 is true, too
+}
+
+TEST_CASE("a mask over heads has one axis more and the same elements") {
+    const Mask mask = look_ahead_mask(Ids::zeros({2, 3}));
+    const Mask heads = over_heads(mask);
+    REQUIRE(heads.shape() == Shape{2, 1, 3, 3});
+    REQUIRE(heads.data() == mask.data());
+}
+
+TEST_CASE("a mask whose missing axis is made up at the front hides words of another sentence") {
+    const Ids src({2, 3}, {1, 2, 3, 4, 0, 0});
+    const Mask mask = padding_mask(src, src);
+    const Mask right = over_heads(mask), wrong = mask.reshape({1, 2, 3, 3});
+    // sentence 0, head 1: nothing is to be hidden there, but sentence 1's padding is
+    REQUIRE(right(0, 0, 0, 1) == 0);
+    REQUIRE(wrong(0, 1, 0, 1) == 1);
+    // sentence 1, head 0: its padding is to be hidden, but is not
+    REQUIRE(right(1, 0, 0, 1) == 1);
+    REQUIRE(wrong(0, 0, 0, 1) == 0);
+}
+
+TEST_CASE("wrong shapes are refused, with the shapes in the message") {
+    REQUIRE_THROWS_WITH(padding_mask(Ids::zeros({2, 3}), Ids::zeros({3, 3})),
+                        Contains("padding mask") && Contains("[2, 3]") && Contains("[3, 3]"));
+    REQUIRE_THROWS_WITH(padding_mask(Ids::zeros({3}), Ids::zeros({3})), Contains("[3]"));
+    REQUIRE_THROWS_WITH(look_ahead_mask(Ids::zeros({1, 2, 3})),
+                        Contains("look-ahead mask") && Contains("[1, 2, 3]"));
+    REQUIRE_THROWS_WITH(either(Mask({1, 2, 2}), Mask({1, 2, 3})),
+                        Contains("[1, 2, 2]") && Contains("[1, 2, 3]"));
+    REQUIRE_THROWS_WITH(over_heads(Mask({2, 2})), Contains("over_heads") && Contains("[2, 2]"));
+}

@@ -1,0 +1,475 @@
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+// Sums of at most a few hundred terms of order one: their order changes the last digits only.
+constexpr double round_off = sizeof(Real) == 8 ? 1e-12 : 2e-5;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
+}
+
+bool same_bits(const Parameters& a, const Parameters& b) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (!same_bits(a[i].parameter->grad(), b[i].parameter->grad())) return false;
+    return a.size() == b.size();
+}
+
+/// x[b, l] W^T + b as plain loops; with `shared`, each slice of d_in columns on its own.
+Tensor by_loops(const Linear& map, const Tensor& x) {
+    const Index d_in = map.d_in(), d_out = map.d_out(), slices = x.dim(2) / d_in;
+    Tensor y({x.dim(0), x.dim(1), slices * d_out});
+    for (Index b = 0; b < x.dim(0); ++b)
+        for (Index l = 0; l < x.dim(1); ++l)
+            for (Index s = 0; s < slices; ++s)
+                for (Index o = 0; o < d_out; ++o) {
+                    Real sum = map.has_bias() ? map.bias.value(o) : 0;
+                    for (Index i = 0; i < d_in; ++i)
+                        sum += map.weight.value(o, i) * x(b, l, s * d_in + i);
+                    y(b, l, s * d_out + o) = sum;
+                }
+    return y;
+}
+
+/// Multi-head attention, one head after the other, one number after the other.
+/// @param mask  `[B, Lq, Lk]`, 1 = hide, or empty
+Tensor head_by_head(const MultiHeadAttention& layer, const Tensor& query, const Tensor& key,
+                    const Tensor& value, const Mask& mask) {
+    const Index n_heads = layer.options().n_heads, d_k = layer.options().d_model / n_heads;
+    const Tensor q = by_loops(layer.w_q, query), k = by_loops(layer.w_k, key),
+                 v = by_loops(layer.w_v, value);
+    const Real scale = layer.options().attention.scale != 0 ? layer.options().attention.scale
+                                                            : 1 / std::sqrt(static_cast<Real>(d_k));
+    Tensor context = Tensor::zeros(query.shape());
+    for (Index b = 0; b < query.dim(0); ++b)
+        for (Index h = 0; h < n_heads; ++h)
+            for (Index i = 0; i < query.dim(1); ++i) {
+                std::vector<Real> weight;
+                Real total = 0;
+                for (Index j = 0; j < key.dim(1); ++j) {
+                    Real score = 0;
+                    for (Index d = h * d_k; d < (h + 1) * d_k; ++d)
+                        score += q(b, i, d) * k(b, j, d);
+                    const bool hidden = !mask.empty() && mask(b, i, j);
+                    weight.push_back(hidden ? 0 : std::exp(score * scale));
+                    total += weight.back();
+                }
+                for (Index j = 0; j < key.dim(1); ++j)
+                    for (Index d = h * d_k; d < (h + 1) * d_k; ++d)
+                        context(b, i, d) +=
+                            weight[static_cast<std::size_t>(j)] / total * v(b, j, d);
+            }
+    return by_loops(layer.w_o, context);
+}
+
+struct Inputs {
+    Tensor query, key, value, dy;
+};
+
+/// Inputs of a layer 6 wide, with different lengths of query and key.
+Inputs inputs(Random& random) {
+    return {normal({2, 3, 6}, random.stream()), normal({2, 5, 6}, random.stream()),
+            normal({2, 5, 6}, random.stream()), normal({2, 3, 6}, random.stream())};
+}
+
+/// Hides the last `n` keys of the first sentence and one more of the second.
+Mask hide_last(Index n, Index lq, Index lk) {
+    Mask mask = Mask::zeros({2, lq, lk});
+    for (Index b = 0; b < 2; ++b)
+        for (Index i = 0; i < lq; ++i)
+            for (Index j = lk - n - b; j < lk; ++j) mask(b, i, j) = 1;
+    return mask;
+}
+
+}  // namespace
+
+TEST_CASE("splitting gives each head its own columns, and joining puts them back") {
+    const Tensor x({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+    const Tensor heads = split_heads(x, 2);
+    REQUIRE(same_bits(heads, Tensor({1, 2, 2, 2}, {1, 2, 5, 6, 3, 4, 7, 8})));
+    REQUIRE(same_bits(join_heads(heads), x));
+
+    Random random(1);
+    const Tensor y = normal({3, 5, 12}, random.stream());
+    for (Index n_heads : {1, 2, 3, 4, 6, 12})
+        REQUIRE(same_bits(join_heads(split_heads(y, n_heads)), y));
+}
+
+TEST_CASE("joining keeps the positions apart") {
+    Tensor heads({2, 3, 5, 2});
+    for (Index b = 0; b < 2; ++b)
+        for (Index h = 0; h < 3; ++h)
+            for (Index l = 0; l < 5; ++l)
+                for (Index d = 0; d < 2; ++d) heads(b, h, l, d) = static_cast<Real>(10 * b + l);
+    const Tensor joined = join_heads(heads);
+    REQUIRE(joined.shape() == Shape{2, 5, 6});
+    for (Index b = 0; b < 2; ++b)
+        for (Index l = 0; l < 5; ++l)
+            for (Index c = 0; c < 6; ++c) REQUIRE(joined(b, l, c) == static_cast<Real>(10 * b + l));
+}
+
+TEST_CASE("two heads tell apart what one wide head cannot") {
+    const Real s = std::sqrt(Real(2)) * std::log(Real(3));
+    const Tensor query({1, 1, 4}, {s, 0, 0, s}), words({1, 2, 4}, {1, 0, 1, 0, 0, 1, 0, 1});
+    const auto result = [&](Index n_heads) {
+        const Tensor q = split_heads(query, n_heads), k = split_heads(words, n_heads);
+        return join_heads(attention(q, k, k, {}));
+    };
+    const Tensor one({1, 1, 4}, {Real(0.5), Real(0.5), Real(0.5), Real(0.5)});
+    const Tensor two({1, 1, 4}, {Real(0.75), Real(0.25), Real(0.25), Real(0.75)});
+    REQUIRE(max_difference(result(1), one) < 1e-6);
+    REQUIRE(max_difference(result(2), two) < 1e-6);
+}
+
+TEST_CASE("all heads at once give what the heads give one by one") {
+    for (bool bias_qkv : {false, true})
+        for (bool bias_out : {false, true})
+            for (bool shared : {false, true})
+                for (bool masked : {false, true}) {
+                    Random random(2);
+                    MultiHeadOptions options{.d_model = 6,
+                                             .n_heads = 3,
+                                             .bias_qkv = bias_qkv,
+                                             .bias_out = bias_out,
+                                             .shared_head_maps = shared,
+                                             .attention = {}};
+                    if (shared) options.attention.scale = Real(0.4);
+                    const MultiHeadAttention layer(options, random);
+                    const auto [query, key, value, dy] = inputs(random);
+                    const Mask mask = masked ? hide_last(1, 3, 5) : Mask();
+                    const Tensor y = layer.forward(query, key, value, mask);
+                    REQUIRE(y.shape() == query.shape());
+                    REQUIRE(max_difference(y, head_by_head(layer, query, key, value, mask)) <
+                            round_off);
+                }
+}
+
+TEST_CASE("the full size of the paper gives what the heads give one by one") {
+    Random random(3);
+    const MultiHeadAttention layer({.bias_qkv = false, .bias_out = false}, random);
+    const Tensor x = normal({1, 8, 512}, random.stream());
+    const Tensor y = layer.forward(x, x, x, {});
+    REQUIRE(max_difference(y, head_by_head(layer, x, x, x, {})) < round_off);
+}
+
+TEST_CASE("a block has as many parameters as its source counts") {
+    const auto count = [](const MultiHeadOptions& options) {
+        Random random(1);
+        MultiHeadAttention layer(options, random);
+        return count_elements(parameters_of(layer));
+    };
+    CHECK(count({.bias_qkv = false, .bias_out = false}) == 4 * 512 * 512);
+    CHECK(count({}) == 4 * (512 * 512 + 512));
+    CHECK(count({.d_model = 256, .bias_qkv = false, .shared_head_maps = true}) == 68'864);
+}
+
+TEST_CASE("parameters carry PyTorch-like names") {
+    Random random(1);
+    MultiHeadAttention layer({.d_model = 4, .n_heads = 2, .bias_qkv = false}, random);
+    std::string names;
+    for (const NamedParameter& p : parameters_of(layer, "self_attn")) names += p.name + " ";
+    REQUIRE(names ==
+            "self_attn.w_q.weight self_attn.w_k.weight self_attn.w_v.weight self_attn.w_o.weight "
+            "self_attn.w_o.bias ");
+}
+
+TEST_CASE("one small map for all heads tells heads apart by their slices alone") {
+    for (bool shared : {false, true}) {
+        Random random(4);
+        const MultiHeadAttention layer(
+            {.d_model = 8, .n_heads = 2, .shared_head_maps = shared, .attention = {}}, random);
+        const Tensor x = normal({1, 5, 8}, random.stream());
+        Tensor exchanged(x.shape());
+        for (Index l = 0; l < 5; ++l)
+            for (Index c = 0; c < 8; ++c) exchanged(0, l, c) = x(0, l, (c + 4) % 8);
+        Tensor w, other;
+        layer.forward(x, x, x, {}, nullptr, &w);
+        layer.forward(exchanged, exchanged, exchanged, {}, nullptr, &other);
+        double difference = 0;
+        for (Index h = 0; h < 2; ++h)
+            for (Index i = 0; i < 5; ++i)
+                for (Index j = 0; j < 5; ++j)
+                    difference = std::max(
+                        difference,
+                        std::abs(static_cast<double>(w(0, h, i, j) - other(0, 1 - h, i, j))));
+        if (shared)
+            REQUIRE(difference == 0);
+        else
+            REQUIRE(difference > 1e-3);
+    }
+}
+
+TEST_CASE("the scale of the shared-head block makes scores smaller by the root of the heads") {
+    Random random(5);
+    MultiHeadOptions options{
+        .d_model = 256, .bias_qkv = false, .shared_head_maps = true, .attention = {}};
+    const MultiHeadAttention by_head_width(options, random);
+    options.attention.scale = Real(1) / 16;
+    Random again(5);
+    const MultiHeadAttention by_embedding(options, again);
+    const Tensor x = normal({1, 4, 256}, random.stream());
+    Tensor w, smaller;
+    by_head_width.forward(x, x, x, {}, nullptr, &w);
+    by_embedding.forward(x, x, x, {}, nullptr, &smaller);
+    // log of a ratio of weights is a difference of scores
+    const double wide = std::log(static_cast<double>(w(0, 3, 1, 2) / w(0, 3, 1, 0)));
+    const double narrow = std::log(static_cast<double>(smaller(0, 3, 1, 2) / smaller(0, 3, 1, 0)));
+    REQUIRE(std::abs(wide / narrow / std::sqrt(8.0) - 1) < 1e-3);
+}
+
+TEST_CASE("a mask of three axes belongs to the sentences, not to the heads") {
+    // two sentences and two heads: without an axis for the heads, the shapes would fit all the same
+    Random random(6);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    const auto [query, key, value, dy] = inputs(random);
+    Mask mask = Mask::zeros({2, 3, 5});
+    for (Index i = 0; i < 3; ++i) mask(1, i, 4) = 1;
+    Tensor weights;
+    layer.forward(query, key, value, mask, nullptr, &weights);
+    for (Index h = 0; h < 2; ++h)
+        for (Index i = 0; i < 3; ++i) {
+            REQUIRE(weights(0, h, i, 4) > 0);
+            REQUIRE(weights(1, h, i, 4) == 0);
+        }
+}
+
+TEST_CASE("a mask of four axes can hide a key from one head only") {
+    Random random(6);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    const auto [query, key, value, dy] = inputs(random);
+    Mask mask = Mask::zeros({1, 2, 1, 5});
+    mask(0, 1, 0, 4) = 1;
+    Tensor weights;
+    layer.forward(query, key, value, mask, nullptr, &weights);
+    REQUIRE(weights(1, 0, 2, 4) > 0);
+    REQUIRE(weights(1, 1, 2, 4) == 0);
+}
+
+TEST_CASE("with a look-ahead mask a later word leaves the earlier rows bit-equal") {
+    Random random(7);
+    const MultiHeadAttention layer({.d_model = 12, .n_heads = 3}, random);
+    const Tensor x = normal({1, 7, 12}, random.stream());
+    const Mask mask = look_ahead_mask(Ids::zeros({1, 7}));
+    const Tensor y = layer.forward(x, x, x, mask);
+    for (Index changed = 1; changed < 7; ++changed) {
+        Tensor other = x.clone();
+        for (Index c = 0; c < 12; ++c) other(0, changed, c) += 1;
+        const Tensor z = layer.forward(other, other, other, mask);
+        for (Index l = 0; l < changed; ++l)
+            for (Index c = 0; c < 12; ++c) REQUIRE(z(0, l, c) == y(0, l, c));
+        REQUIRE(z(0, changed, 0) != y(0, changed, 0));
+    }
+}
+
+TEST_CASE("hidden keys and values have no influence and get no gradient") {
+    Random random(8);
+    MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
+    auto [query, key, value, dy] = inputs(random);
+    const Mask mask = hide_last(1, 3, 5);
+    MultiHeadAttention::Cache cache;
+    const Tensor y = layer.forward(query, key, value, mask, &cache);
+    const auto gradients = layer.backward(dy, cache);
+    for (Index c = 0; c < 6; ++c) {
+        REQUIRE(gradients.dkey(0, 4, c) == 0);
+        REQUIRE(gradients.dvalue(0, 4, c) == 0);
+        REQUIRE(gradients.dvalue(0, 3, c) != 0);
+    }
+    for (Index c = 0; c < 6; ++c) {
+        key(0, 4, c) = 100;
+        value(0, 4, c) = -100;
+    }
+    REQUIRE(same_bits(layer.forward(query, key, value, mask), y));
+}
+
+TEST_CASE("permuting the words permutes the rows of self-attention") {
+    Random random(9);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    const Tensor x = normal({1, 5, 6}, random.stream());
+    const std::vector<Index> order = {3, 0, 4, 1, 2};
+    Tensor permuted(x.shape());
+    for (Index l = 0; l < 5; ++l)
+        for (Index c = 0; c < 6; ++c)
+            permuted(0, l, c) = x(0, order[static_cast<std::size_t>(l)], c);
+    const Tensor y = layer.forward(x, x, x, {}),
+                 z = layer.forward(permuted, permuted, permuted, {});
+    for (Index l = 0; l < 5; ++l)
+        for (Index c = 0; c < 6; ++c) {
+            const Index from = order[static_cast<std::size_t>(l)];
+            REQUIRE(std::abs(z(0, l, c) - y(0, from, c)) < round_off);
+        }
+}
+
+TEST_CASE("sentences of a batch do not see each other") {
+    Random random(10);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
+    const auto [query, key, value, dy] = inputs(random);
+    const Tensor y = layer.forward(query, key, value, {});
+    Tensor other = value.clone();
+    for (Index l = 0; l < 5; ++l) other(1, l, 0) += 1;
+    const Tensor z = layer.forward(query, key, other, {});
+    for (Index l = 0; l < 3; ++l) {
+        for (Index c = 0; c < 6; ++c) REQUIRE(z(0, l, c) == y(0, l, c));
+        REQUIRE(z(1, l, 0) != y(1, l, 0));
+    }
+}
+
+TEST_CASE("the pieces put together are the forward pass") {
+    Random random(11);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
+    const auto [query, key, value, dy] = inputs(random);
+    const Tensor q = layer.heads(layer.w_q, query), k = layer.heads(layer.w_k, key),
+                 v = layer.heads(layer.w_v, value);
+    REQUIRE(q.shape() == Shape{2, 3, 3, 2});
+    REQUIRE(k.shape() == Shape{2, 3, 5, 2});
+    REQUIRE(same_bits(layer.attend(q, k, v, {}), layer.forward(query, key, value, {})));
+}
+
+TEST_CASE("a width that the heads do not divide is refused") {
+    Random random(1);
+    REQUIRE_THROWS_WITH(MultiHeadAttention({.d_model = 512, .n_heads = 7}, random),
+                        "multi-head attention: d_model 512 is not divisible by 7 heads");
+    REQUIRE_THROWS_WITH(MultiHeadAttention({.d_model = 4, .n_heads = 0}, random),
+                        "multi-head attention: d_model 4 is not divisible by 0 heads");
+    REQUIRE_THROWS_WITH(
+        split_heads(Tensor::zeros({1, 2, 6}), 4),
+        "split_heads: x has shape [1, 2, 6], its last axis is not divisible by 4 heads");
+    REQUIRE_THROWS_WITH(join_heads(Tensor::zeros({1, 2, 6})),
+                        "join_heads: x has shape [1, 2, 6], expected [B, H, L, d_k]");
+}
+
+TEST_CASE("inputs of a wrong shape are refused with their sizes") {
+    Random random(1);
+    MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    const Tensor x = Tensor::zeros({2, 3, 6});
+    REQUIRE_THROWS_WITH(layer.forward(Tensor::zeros({2, 3, 5}), x, x, {}),
+                        "multi-head attention: input has shape [2, 3, 5], expected [B, L, 6]");
+    REQUIRE_THROWS_WITH(layer.forward(x, x, Tensor::zeros({2, 4, 6}), {}),
+                        Contains("key has shape [2, 2, 3, 3], value [2, 2, 4, 3]"));
+    REQUIRE_THROWS_WITH(layer.forward(x, x, x, Mask::zeros({2, 3, 4})),
+                        Contains("[2, 1, 3, 4]") && Contains("[2, 2, 3, 3]"));
+    MultiHeadAttention::Cache cache;
+    layer.forward(x, x, x, {}, &cache);
+    REQUIRE_THROWS_WITH(layer.backward(Tensor::zeros({2, 4, 6}), cache),
+                        Contains("[2, 4, 6]") && Contains("[2, 3, 6]"));
+}
+
+TEST_CASE("a second backward gives the same input gradients and adds the parameters' again") {
+    for (bool shared : {false, true}) {
+        Random random(12);
+        MultiHeadAttention layer(
+            {.d_model = 6, .n_heads = 3, .shared_head_maps = shared, .attention = {}}, random);
+        const auto [query, key, value, dy] = inputs(random);
+        MultiHeadAttention::Cache cache;
+        layer.forward(query, key, value, hide_last(1, 3, 5), &cache);
+        const Tensor weights = cache.attention.weights.clone(), joined = cache.out.x.clone();
+
+        const auto first = layer.backward(dy, cache);
+        const Parameters parameters = parameters_of(layer);
+        std::vector<Tensor> once;
+        for (const NamedParameter& p : parameters) once.push_back(p.parameter->grad().clone());
+        const auto second = layer.backward(dy, cache);
+
+        REQUIRE(same_bits(first.dquery, second.dquery));
+        REQUIRE(same_bits(first.dkey, second.dkey));
+        REQUIRE(same_bits(first.dvalue, second.dvalue));
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            REQUIRE(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) < round_off);
+        REQUIRE(same_bits(cache.attention.weights, weights));
+        REQUIRE(same_bits(cache.out.x, joined));
+    }
+}
+
+TEST_CASE("the same seed gives the same bits, whatever the number of threads") {
+    const auto run = [](int n) {
+        set_threads(n);
+        Random random(13);
+        MultiHeadAttention layer({.d_model = 96, .n_heads = 6}, random);
+        const Tensor x = normal({3, 17, 96}, random.stream()),
+                     dy = normal(x.shape(), random.stream());
+        MultiHeadAttention::Cache cache;
+        const Tensor y = layer.forward(x, x, x, {}, &cache);
+        const auto d = layer.backward(dy, cache);
+        set_threads(1);
+        return std::tuple{y, d.dquery + d.dkey + d.dvalue, layer};
+    };
+    auto [y, dx, layer] = run(1);
+    for (int n : {1, 2, 3}) {
+        auto [other_y, other_dx, other] = run(n);
+        REQUIRE(same_bits(y, other_y));
+        REQUIRE(same_bits(dx, other_dx));
+        REQUIRE(same_bits(parameters_of(layer), parameters_of(other)));
+    }
+}
+
+TEST_CASE("multi-head gradients match central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (bool shared : {false, true})
+            for (bool bias : {false, true}) {
+                Random random(14);
+                MultiHeadOptions options{.d_model = 6,
+                                         .n_heads = 3,
+                                         .bias_qkv = bias,
+                                         .bias_out = bias,
+                                         .shared_head_maps = shared,
+                                         .attention = {}};
+                MultiHeadAttention layer(options, random);
+                const auto [query, key, value, dy] = inputs(random);
+                const Mask mask = hide_last(1, 3, 5);
+                MultiHeadAttention::Cache cache;
+                layer.forward(query, key, value, mask, &cache);
+                const auto d = layer.backward(dy, cache);
+                const auto forward = [&, &q = query, &k = key, &v = value] {
+                    return layer.forward(q, k, v, mask);
+                };
+                CHECK(check_gradient(forward, query, d.dquery, dy).relative < 1e-6);
+                CHECK(check_gradient(forward, key, d.dkey, dy).relative < 1e-6);
+                CHECK(check_gradient(forward, value, d.dvalue, dy).relative < 1e-6);
+                for (const NamedParameter& p : parameters_of(layer)) {
+                    // A bias in the keys' map adds the same to all scores of a query, which softmax
+                    // does not see: its gradient is zero, and there is nothing to be relative to.
+                    if (p.name == "w_k.bias") continue;
+                    INFO(p.name);
+                    CHECK(check_gradient(forward, p.parameter->value, p.parameter->grad(), dy)
+                              .relative < 1e-6);
+                }
+            }
+    }
+}
+
+TEST_CASE("a bias in the keys' map has no gradient") {
+    Random random(15);
+    MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
+    const auto [query, key, value, dy] = inputs(random);
+    MultiHeadAttention::Cache cache;
+    const Tensor y = layer.forward(query, key, value, {}, &cache);
+    layer.backward(dy, cache);
+    REQUIRE(max_difference(layer.w_k.bias.grad(), Tensor::zeros({6})) < round_off);
+    layer.w_k.bias.value.fill(7);
+    REQUIRE(max_difference(layer.forward(query, key, value, {}), y) < round_off);
+}
+
+TEST_CASE("the gradient of self-attention is the sum of its three inputs' gradients") {
+    if constexpr (sizeof(Real) == 8) {
+        Random random(16);
+        MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+        const Tensor x = normal({2, 3, 6}, random.stream()),
+                     dy = normal({2, 3, 6}, random.stream());
+        MultiHeadAttention::Cache cache;
+        layer.forward(x, x, x, {}, &cache);
+        const auto d = layer.backward(dy, cache);
+        const auto forward = [&] { return layer.forward(x, x, x, {}); };
+        CHECK(check_gradient(forward, x, d.dquery + d.dkey + d.dvalue, dy).relative < 1e-6);
+        CHECK(check_gradient(forward, x, d.dquery + d.dkey, dy).relative > 1e-2);
+    }
+}

@@ -1,0 +1,443 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "chapters/06_feed_forward/add_norm.hpp"
+#include "chapters/06_feed_forward/feed_forward.hpp"
+#include "chapters/06_feed_forward/layer_norm.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+// Numbers of order one after sums of some hundred terms: the order changes the last digits only.
+constexpr double round_off = sizeof(Real) == 8 ? 1e-12 : 1e-5;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
+}
+
+/// A norm whose gain and shift are not 1 and 0.
+LayerNorm bent(Index n, Random& random) {
+    LayerNorm norm(n);
+    norm.gain = Parameter(uniform({n}, Real(0.5), Real(1.5), random.stream()));
+    norm.shift = Parameter(uniform({n}, Real(-1), Real(1), random.stream()));
+    return norm;
+}
+
+/// The gradients of all parameters, copied.
+std::vector<Tensor> gradients(const Parameters& parameters) {
+    std::vector<Tensor> copies;
+    for (const NamedParameter& p : parameters) copies.push_back(p.parameter->grad().clone());
+    return copies;
+}
+
+/// A feed-forward sublayer in its residual connection, as an encoder layer has it.
+struct Block {
+    Block(const AddNormOptions& options, Random& random)
+        : ff(6, 10, true, random), add_norm(6, options, random) {}
+
+    struct Cache {
+        FeedForward::Cache ff;
+        AddNorm::Cache add_norm;
+    };
+
+    Tensor forward(const Tensor& x, Cache* cache = nullptr) const {
+        const Tensor h = add_norm.before(x, cache ? &cache->add_norm : nullptr);
+        return add_norm.after(x, ff.forward(h, cache ? &cache->ff : nullptr),
+                              cache ? &cache->add_norm : nullptr);
+    }
+    Tensor backward(const Tensor& dy, const Cache& cache) {
+        const auto [dx, ds] = add_norm.after_backward(dy, cache.add_norm);
+        return dx + add_norm.before_backward(ff.backward(ds, cache.ff), cache.add_norm);
+    }
+    void collect(Parameters& list, const std::string& name) {
+        ff.collect(list, name);
+        add_norm.collect(list, join_name(name, "norm"));
+    }
+
+    FeedForward ff;
+    AddNorm add_norm;
+};
+
+constexpr NormPlacement placements[] = {NormPlacement::post, NormPlacement::pre};
+
+}  // namespace
+
+TEST_CASE("relu keeps what is positive") {
+    const Tensor x({2, 3}, {-1, 0, 2, Real(0.5), -3, 4});
+    const Tensor y = relu(x);
+    REQUIRE(same_bits(y, Tensor({2, 3}, {0, 0, 2, Real(0.5), 0, 4})));
+    const Tensor dy({2, 3}, {1, 2, 3, 4, 5, 6});
+    REQUIRE(same_bits(relu_backward(dy, y), Tensor({2, 3}, {0, 0, 3, 4, 0, 6})));
+    REQUIRE_THROWS_WITH(relu_backward(Tensor::zeros({3, 2}), y),
+                        Contains("relu backward") && Contains("[3, 2]") && Contains("[2, 3]"));
+}
+
+TEST_CASE("relu does not hide what is not a number") {
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const Tensor y = relu(Tensor({5}, {1, nan, -1, nan, 2}));
+    REQUIRE(std::isnan(y(1)));
+    REQUIRE(std::isnan(y(3)));
+}
+
+TEST_CASE("feed-forward is two linear maps with a relu between") {
+    Random random(1);
+    FeedForward ff(2, 3, true, random);
+    ff.first.weight.value = Tensor({3, 2}, {1, 2, -1, 1, 0, -3});
+    ff.first.bias.value = Tensor({3}, {1, 0, 0});
+    ff.second.weight.value = Tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+    ff.second.bias.value = Tensor({2}, {0, 10});
+    // first: 1 + 2 + 1 = 4, -1 + 1 = 0, -3; relu: 4, 0, 0; second: 4, 16 + 10
+    REQUIRE(same_bits(ff.forward(Tensor({1, 1, 2}, {1, 1})), Tensor({1, 1, 2}, {4, 26})));
+}
+
+TEST_CASE("feed-forward has as many parameters as its source counts") {
+    const auto count = [](Index d_model, Index d_ff, bool bias) {
+        Random random(1);
+        FeedForward ff(d_model, d_ff, bias, random);
+        return count_elements(parameters_of(ff));
+    };
+    CHECK(count(512, 2048, false) == 2 * 512 * 2048);
+    CHECK(count(256, 1024, true) == (256 * 1024 + 1024) + (1024 * 256 + 256));
+    Random random(1);
+    FeedForward ff(2, 3, true, random);
+    std::string names;
+    for (const NamedParameter& p : parameters_of(ff, "layer")) names += p.name + " ";
+    CHECK(names ==
+          "layer.linear1.weight layer.linear1.bias layer.linear2.weight layer.linear2.bias ");
+}
+
+TEST_CASE("feed-forward takes each word on its own") {
+    Random random(2);
+    const FeedForward ff(6, 10, true, random);
+    const Tensor x = normal({1, 5, 6}, random.stream());
+    const Tensor y = ff.forward(x);
+    Tensor other = x.clone();
+    for (Index c = 0; c < 6; ++c) other(0, 2, c) += 1;
+    const Tensor z = ff.forward(other);
+    for (Index l = 0; l < 5; ++l)
+        for (Index c = 0; c < 6; ++c) REQUIRE((z(0, l, c) == y(0, l, c)) == (l != 2));
+    REQUIRE_THROWS_WITH(ff.forward(Tensor::zeros({1, 2, 7})),
+                        Contains("[1, 2, 7]") && Contains("[..., 6]"));
+}
+
+TEST_CASE("layer norm divides by n and has epsilon under the root") {
+    // mean 2, deviations -1 -1 -1 3, biased variance 3: 3 / sqrt(3) = 1.7320, not 3 / 2 = 1.5000
+    const Tensor y = LayerNorm(4).forward(Tensor({4}, {1, 1, 1, 5}));
+    CHECK(fmt::format("{:.4f} {:.4f}", y(0), y(3)) == "-0.5773 1.7320");
+    // variance 3e-6 against epsilon 1e-5: 0.003 / sqrt(1.3e-5) = 0.8321; outside the root: 1.7221
+    const Tensor flat = LayerNorm(4).forward(Tensor({4}, {0, 0, 0, Real(0.004)}));
+    CHECK(std::abs(flat(3) - 0.003 / std::sqrt(1.3e-5)) < round_off);
+}
+
+TEST_CASE("epsilon can be chosen") {
+    const Tensor y = LayerNorm(4, {.eps = 1}).forward(Tensor({4}, {1, 1, 1, 5}));
+    CHECK(std::abs(y(3) - 1.5) < round_off);  // 3 / sqrt(3 + 1)
+}
+
+TEST_CASE("a row of equal numbers becomes zeros, not NaN") {
+    LayerNorm norm(5);
+    LayerNorm::Cache cache;
+    const Tensor y = norm.forward(Tensor::full({2, 5}, 7), &cache);
+    REQUIRE(same_bits(y, Tensor::zeros({2, 5})));
+    const Tensor dx = norm.backward(Tensor::full({2, 5}, 1), cache);
+    for (Real g : dx.values()) REQUIRE(std::isfinite(g));
+}
+
+TEST_CASE("rows leave the norm with mean 0 and standard deviation 1") {
+    Random random(3);
+    Tensor x = normal({4, 3, 64}, random.stream());
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = 20 * x.data()[i] + 5;
+    const Tensor y = LayerNorm(64).forward(x);
+    for (Index r = 0; r < 12; ++r) {
+        const auto row = matrix(y).row(r).array();
+        REQUIRE(std::abs(row.mean()) < round_off);
+        REQUIRE(std::abs(row.square().mean() - 1) < 1e-5);
+    }
+}
+
+TEST_CASE("layer norm does not see a shift or a factor of the row") {
+    Random random(4);
+    const Tensor x = normal({3, 16}, random.stream());
+    Tensor other = x.clone();
+    for (Real& v : other.values()) v = 4 * v - 3;
+    // epsilon is not scaled along: relative to the variance it is 1e-5 against 6e-7
+    REQUIRE(max_difference(LayerNorm(16).forward(x), LayerNorm(16).forward(other)) < 1e-4);
+}
+
+TEST_CASE("gain and shift stretch and move the normalised row") {
+    LayerNorm norm(4);
+    norm.gain.value = Tensor({4}, {1, 2, 3, 4});
+    norm.shift.value = Tensor({4}, {10, 20, 30, 40});
+    const Tensor x({4}, {1, 1, 1, 5}), y = norm.forward(x), z = LayerNorm(4).forward(x);
+    for (Index c = 0; c < 4; ++c)
+        REQUIRE(std::abs(y(c) - (Real(c + 1) * z(c) + Real(10 * (c + 1)))) < round_off);
+}
+
+TEST_CASE("a fixed norm starts equal to a learned one and has no parameters") {
+    Random random(5);
+    LayerNorm fixed(8, {.learned = false}), learned(8);
+    const Tensor x = normal({3, 8}, random.stream()), dy = normal({3, 8}, random.stream());
+    LayerNorm::Cache a, b;
+    REQUIRE(same_bits(fixed.forward(x, &a), learned.forward(x, &b)));
+    REQUIRE(same_bits(fixed.backward(dy, a), learned.backward(dy, b)));
+    REQUIRE(parameters_of(fixed).empty());
+    REQUIRE(count_elements(parameters_of(learned)) == 16);
+    REQUIRE(parameters_of(learned, "norm")[0].name == "norm.weight");
+    REQUIRE(parameters_of(learned, "norm")[1].name == "norm.bias");
+    REQUIRE(max_difference(fixed.gain.grad(), Tensor::zeros({8})) == 0);
+    REQUIRE(max_difference(learned.gain.grad(), Tensor::zeros({8})) > 0);
+}
+
+TEST_CASE("a row of another width is refused by the norm") {
+    LayerNorm norm(4);
+    REQUIRE_THROWS_WITH(norm.forward(Tensor::zeros({2, 5})),
+                        "layer norm: x has shape [2, 5], expected [..., 4]");
+    REQUIRE_THROWS_WITH(LayerNorm(0), "layer norm: width 0, expected at least 1");
+    LayerNorm::Cache cache;
+    norm.forward(Tensor::zeros({2, 4}), &cache);
+    REQUIRE_THROWS_WITH(norm.backward(Tensor::zeros({3, 4}), cache),
+                        Contains("[3, 4]") && Contains("[2, 4]"));
+}
+
+TEST_CASE("the gradient of a row by hand") {
+    LayerNorm norm(4, {.learned = false});
+    LayerNorm::Cache cache;
+    norm.forward(Tensor({4}, {1, 1, 1, 5}), &cache);
+    const Real unit = 1 / (3 * std::sqrt(Real(3)));  // epsilon changes the sixth digit
+    const Tensor dx = norm.backward(Tensor({4}, {1, 0, 0, 0}), cache);
+    REQUIRE(max_difference(dx, Tensor({4}, {2 * unit, -unit, -unit, 0})) < 1e-5);
+    // 1.7320 is the most that a row of four can reach: nothing moves it
+    const Tensor none = norm.backward(Tensor({4}, {0, 0, 0, 1}), cache);
+    REQUIRE(max_difference(none, Tensor::zeros({4})) < 1e-5);
+}
+
+TEST_CASE("a gradient through the norm has no part along ones nor along the row itself") {
+    Random random(6);
+    LayerNorm norm = bent(32, random);
+    const Tensor x = normal({5, 32}, random.stream()), dy = normal({5, 32}, random.stream());
+    LayerNorm::Cache cache;
+    norm.forward(x, &cache);
+    const Tensor dx = norm.backward(dy, cache);
+    for (Index r = 0; r < 5; ++r) {
+        REQUIRE(std::abs(matrix(dx).row(r).sum()) < 10 * round_off);
+        // sum of dx * z is n mean(g z) eps / (var + eps) / s: zero but for epsilon
+        REQUIRE(std::abs(matrix(dx).row(r).dot(matrix(cache.normalized).row(r))) < 1e-3);
+    }
+}
+
+TEST_CASE("layer norm gradients match central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (Real factor : {Real(1), Real(0.003), Real(30)}) {  // variance about 1, eps, 900
+            Random random(7);
+            LayerNorm norm = bent(7, random);
+            Tensor x = normal({3, 5, 7}, random.stream());
+            x *= factor;
+            const Tensor dy = normal({3, 5, 7}, random.stream());
+            LayerNorm::Cache cache;
+            norm.forward(x, &cache);
+            const Tensor dx = norm.backward(dy, cache);
+            const auto forward = [&] { return norm.forward(x); };
+            const double step = 1e-5 * std::min(1.0, static_cast<double>(factor));
+            CHECK(check_gradient(forward, x, dx, dy, step).relative < 1e-6);
+            CHECK(check_gradient(forward, norm.gain.value, norm.gain.grad(), dy).relative < 1e-6);
+            CHECK(check_gradient(forward, norm.shift.value, norm.shift.grad(), dy).relative < 1e-6);
+        }
+    }
+}
+
+TEST_CASE(
+    "a backward that takes the variance for a constant passes with ones and fails otherwise") {
+    if constexpr (sizeof(Real) == 8) {
+        Random random(8);
+        const LayerNorm norm(7);
+        const Tensor x = normal({7}, random.stream()), random_dy = normal({7}, random.stream());
+        LayerNorm::Cache cache;
+        norm.forward(x, &cache);
+        const auto error = [&](const Tensor& dy) {
+            Tensor dx(x.shape());
+            vector(dx) = (vector(dy).array() - vector(dy).mean()) * cache.inverse_stddev(0);
+            const auto checked = check_gradient([&] { return norm.forward(x); }, x, dx, dy);
+            return std::abs(checked.analytic - checked.numeric);
+        };
+        CHECK(error(Tensor::full({7}, 1)) < 1e-8);
+        CHECK(error(random_dy) > 1e-3);
+    }
+}
+
+TEST_CASE("feed-forward gradients match central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (bool bias : {false, true}) {
+            Random random(9);
+            FeedForward ff(5, 9, bias, random);
+            const Tensor x = normal({2, 3, 5}, random.stream()),
+                         dy = normal({2, 3, 5}, random.stream());
+            FeedForward::Cache cache;
+            ff.forward(x, &cache);
+            const Tensor dx = ff.backward(dy, cache);
+            const auto forward = [&] { return ff.forward(x); };
+            // The corner of relu would spoil a difference that steps across it: none is so near.
+            REQUIRE(vector(ff.first.forward(x)).cwiseAbs().minCoeff() > 1e-3);
+            CHECK(check_gradient(forward, x, dx, dy).relative < 1e-6);
+            for (const NamedParameter& p : parameters_of(ff)) {
+                INFO(p.name);
+                CHECK(
+                    check_gradient(forward, p.parameter->value, p.parameter->grad(), dy).relative <
+                    1e-6);
+            }
+        }
+    }
+}
+
+TEST_CASE("the norm stands after the sum or before the sublayer, as asked") {
+    Random random(10);
+    const Tensor x = normal({2, 3, 6}, random.stream()), s = normal({2, 3, 6}, random.stream());
+    const LayerNorm norm(6);
+
+    const AddNorm post(6, {.placement = NormPlacement::post}, random);
+    REQUIRE(same_bits(post.before(x), x));
+    REQUIRE(same_bits(post.after(x, s), norm.forward(x + s)));
+
+    const AddNorm pre(6, {.placement = NormPlacement::pre}, random);
+    REQUIRE(same_bits(pre.before(x), norm.forward(x)));
+    REQUIRE(same_bits(pre.after(x, s), x + s));
+
+    REQUIRE(AddNormOptions{}.placement == NormPlacement::post);
+    REQUIRE_THROWS_WITH(post.after(x, Tensor::zeros({2, 3, 5})),
+                        Contains("[2, 3, 5]") && Contains("[2, 3, 6]"));
+}
+
+TEST_CASE("without its sublayer a pre-norm block is the identity") {
+    Random random(11);
+    Block block({.placement = NormPlacement::pre}, random);
+    block.ff.second.weight.value.fill(0);
+    block.ff.second.bias.value.fill(0);
+    const Tensor x = normal({2, 3, 6}, random.stream()), dy = normal({2, 3, 6}, random.stream());
+    Block::Cache cache;
+    REQUIRE(same_bits(block.forward(x, &cache), x));
+    REQUIRE(same_bits(block.backward(dy, cache), dy));
+}
+
+TEST_CASE("dropout acts before the sum or after the norm, and only while training") {
+    Random random(12);
+    const Tensor x = Tensor::full({1, 50, 6}, 1), s = Tensor::full({1, 50, 6}, 1);
+    const auto distinct = [](const Tensor& t) {
+        std::vector<Real> values(t.values().begin(), t.values().end());
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
+        return values;
+    };
+    AddNorm::Cache cache;
+    const AddNorm before(6, {.placement = NormPlacement::pre, .dropout = Real(0.5)}, random);
+    REQUIRE(distinct(before.after(x, s, &cache)) == std::vector<Real>{1, 3});
+    REQUIRE(distinct(before.after(x, s)) == std::vector<Real>{2});
+
+    const AddNorm after(6, {.placement = NormPlacement::pre, .dropout_after_norm = Real(0.5)},
+                        random);
+    REQUIRE(distinct(after.after(x, s, &cache)) == std::vector<Real>{0, 4});
+    REQUIRE(distinct(after.after(x, s)) == std::vector<Real>{2});
+}
+
+TEST_CASE("add and norm gradients match central differences") {
+    if constexpr (sizeof(Real) == 8) {
+        for (NormPlacement placement : placements)
+            for (bool learned : {false, true})
+                for (Real dropout : {Real(0), Real(0.3)}) {
+                    Random random(13);
+                    Block block({.placement = placement,
+                                 .norm = {.learned = learned},
+                                 .dropout = dropout,
+                                 .dropout_after_norm = dropout},
+                                random);
+                    const Tensor x = normal({2, 3, 6}, random.stream()),
+                                 dy = normal({2, 3, 6}, random.stream());
+                    Block::Cache cache;
+                    block.forward(x, &cache);
+                    const Tensor dx = block.backward(dy, cache);
+                    // the same step and stream: each forward drops the same elements
+                    const auto forward = [&] {
+                        Block::Cache unused;
+                        return block.forward(x, &unused);
+                    };
+                    CHECK(check_gradient(forward, x, dx, dy).relative < 1e-6);
+                    for (const NamedParameter& p : parameters_of(block)) {
+                        INFO(p.name);
+                        CHECK(check_gradient(forward, p.parameter->value, p.parameter->grad(), dy)
+                                  .relative < 1e-6);
+                    }
+                }
+    }
+}
+
+TEST_CASE("a second backward gives the same dx and adds the parameters' gradients again") {
+    for (NormPlacement placement : placements) {
+        Random random(14);
+        Block block({.placement = placement, .dropout = Real(0.2)}, random);
+        const Tensor x = normal({2, 3, 6}, random.stream()),
+                     dy = normal({2, 3, 6}, random.stream());
+        Block::Cache cache;
+        block.forward(x, &cache);
+        const Tensor z = cache.add_norm.norm.normalized.clone(), hidden = cache.ff.hidden.clone();
+        const Tensor first = block.backward(dy, cache);
+        const Parameters parameters = parameters_of(block);
+        const std::vector<Tensor> once = gradients(parameters);
+        REQUIRE(same_bits(block.backward(dy, cache), first));
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            REQUIRE(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) < round_off);
+        REQUIRE(same_bits(cache.add_norm.norm.normalized, z));
+        REQUIRE(same_bits(cache.ff.hidden, hidden));
+    }
+}
+
+TEST_CASE("a norm in a block gives the same bits for any number of threads") {
+    const auto run = [](int n) {
+        set_threads(n);
+        Random random(15);
+        LayerNorm norm = bent(65, random);
+        FeedForward ff(65, 131, true, random);
+        const Tensor x = normal({3, 67, 65}, random.stream()),
+                     dy = normal(x.shape(), random.stream());
+        LayerNorm::Cache cache;
+        FeedForward::Cache ff_cache;
+        const Tensor y = ff.forward(norm.forward(x, &cache), &ff_cache);
+        const Tensor dx = norm.backward(ff.backward(dy, ff_cache), cache);
+        set_threads(1);
+        std::vector<Tensor> all = gradients(parameters_of(norm));
+        for (const Tensor& t : gradients(parameters_of(ff))) all.push_back(t);
+        all.push_back(y);
+        all.push_back(dx);
+        return all;
+    };
+    const std::vector<Tensor> one = run(1);
+    for (int n : {1, 2, 3}) {
+        const std::vector<Tensor> other = run(n);
+        for (std::size_t i = 0; i < one.size(); ++i) REQUIRE(same_bits(one[i], other[i]));
+    }
+}
+
+TEST_CASE("rows stay of one size behind the norm and grow past it") {
+    Random random(16);
+    std::vector<Block> post, pre;
+    for (int i = 0; i < 24; ++i) {
+        post.emplace_back(AddNormOptions{.placement = NormPlacement::post}, random);
+        pre.emplace_back(AddNormOptions{.placement = NormPlacement::pre}, random);
+    }
+    const Tensor start = normal({16, 6}, random.stream());
+    Tensor a = start, b = start;
+    for (int i = 0; i < 24; ++i) {
+        a = post[static_cast<std::size_t>(i)].forward(a);
+        b = pre[static_cast<std::size_t>(i)].forward(b);
+    }
+    const auto size = [](const Tensor& t) {
+        return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
+    };
+    CHECK(std::abs(size(a) - 1) < 1e-3);
+    CHECK(size(b) > 1.3);
+}

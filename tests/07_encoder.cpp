@@ -1,0 +1,401 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/07_encoder/encoder.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr bool in_double = sizeof(Real) == 8;
+// Two orders of summation of numbers of order one: some tens of roundings of the type's epsilon.
+constexpr double round_off = in_double ? 1e-13 : 2e-5;
+
+/// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
+LayerOptions small(bool bias = false, bool learned = false,
+                   NormPlacement placement = NormPlacement::post, Real dropout = 0) {
+    LayerOptions o;
+    o.attention.d_model = 6;
+    o.attention.n_heads = 3;
+    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = bias;
+    o.d_ff = 7;
+    o.add_norm.placement = placement;
+    o.add_norm.norm.learned = learned;
+    o.add_norm.dropout = o.add_norm.dropout_after_norm = dropout;
+    return o;
+}
+
+/// The layer of the Chinese-English toy.
+LayerOptions toy() {
+    LayerOptions o;
+    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
+    o.add_norm.norm.learned = false;
+    return o;
+}
+
+/// Large enough that matrix products are shared among threads.
+LayerOptions medium() {
+    LayerOptions o = toy();
+    o.attention.d_model = 64;
+    o.attention.n_heads = 4;
+    o.d_ff = 256;
+    return o;
+}
+
+/// Gains and shifts other than 1 and 0, so that an error in them shows.
+template <class Layer>
+void shake(Layer& layer, Random& random) {
+    for (const NamedParameter& p : parameters_of(layer))
+        if (p.parameter->value.rank() == 1)
+            p.parameter->value +=
+                uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), random.stream());
+}
+
+Ids ids_of(const Shape& shape, std::initializer_list<int> values) {
+    Ids ids(shape);
+    std::copy(values.begin(), values.end(), ids.data());
+    return ids;
+}
+
+/// Two sentences of five and three words, in the columns of five.
+Mask small_mask() {
+    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    return padding_mask(ids, ids);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
+}
+
+/// Rows `first` to `first + count - 1` of the first sentence of `[B, L, d]`.
+Tensor rows_of(const Tensor& x, Index first, Index count) {
+    Tensor part({count, x.dim(2)});
+    matrix(part) = matrix(x).middleRows(first, count);
+    return part;
+}
+
+/// `dx` and the gradient of every parameter against central differences.
+template <class Layer>
+void check_all_gradients(Layer& layer, Random& random) {
+    const Tensor x = normal({2, 5, 6}, random.stream());
+    const Tensor dy = normal({2, 5, 6}, random.stream());
+    const Mask mask = small_mask();
+    const auto forward = [&] {
+        typename Layer::Cache
+            unused;  // with a cache dropout acts, with the same elements each time
+        return layer.forward(x, mask, &unused);
+    };
+    typename Layer::Cache cache;
+    layer.forward(x, mask, &cache);
+    zero_grad(parameters_of(layer));
+    const Tensor dx = layer.backward(dy, cache);
+
+    const GradientError error = check_gradient(forward, x, dx, dy);
+    INFO("x: " << to_string(error));
+    CHECK(error.relative < 1e-6);
+    for (const NamedParameter& p : parameters_of(layer)) {
+        const GradientError e =
+            check_gradient(forward, p.parameter->value, p.parameter->grad(), dy);
+        INFO(p.name << ": " << to_string(e));
+        CHECK(e.relative < 1e-6);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an encoder layer of the toy has 3,145,728 parameters") {
+    Random random(1);
+    EncoderLayer layer(toy(), random);
+    CHECK(count_elements(parameters_of(layer)) == 3'145'728);
+    CHECK(count_elements(parameters_of(layer.self_attn)) == 4 * 512 * 512);
+    CHECK(count_elements(parameters_of(layer.ff)) == 2 * 512 * 2048);
+    CHECK(parameters_of(layer.norm1.norm).empty());
+}
+
+TEST_CASE("an encoder layer of the shared-head block has 595,456 parameters") {
+    Random random(1);
+    LayerOptions o;
+    o.attention.d_model = 256;
+    o.attention.shared_head_maps = true;
+    o.attention.bias_qkv = false;
+    o.d_ff = 1024;
+    EncoderLayer layer(o, random);
+    CHECK(count_elements(parameters_of(layer)) == 595'456);
+}
+
+TEST_CASE("parameters have PyTorch's names") {
+    Random random(1);
+    Encoder encoder(small(true, true, NormPlacement::pre), 2, random);
+    std::set<std::string> names;
+    for (const NamedParameter& p : parameters_of(encoder, "encoder")) names.insert(p.name);
+    for (const char* name :
+         {"encoder.layers.0.self_attn.w_q.weight", "encoder.layers.1.self_attn.w_o.bias",
+          "encoder.layers.0.linear1.weight", "encoder.layers.1.linear2.bias",
+          "encoder.layers.0.norm1.weight", "encoder.layers.1.norm2.bias", "encoder.norm.weight"})
+        CHECK(names.count(name) == 1);
+    CHECK(names.size() == 2 * (4 + 2 + 2) * 2 + 2);
+}
+
+TEST_CASE("each layer has weights of its own") {
+    Random random(1);
+    Encoder encoder(medium(), 6, random);
+    std::set<const Real*> blocks;
+    std::set<Real> first_elements;
+    const Parameters parameters = parameters_of(encoder);
+    for (const NamedParameter& p : parameters) {
+        blocks.insert(p.parameter->value.data());
+        first_elements.insert(p.parameter->value.data()[0]);
+        blocks.insert(p.parameter->grad().data());
+    }
+    CHECK(blocks.size() == 2 * parameters.size());
+    CHECK(first_elements.size() == parameters.size());  // and no two begin with the same values
+}
+
+TEST_CASE("a copied layer shares its weights with the original") {
+    Random random(1);
+    const EncoderLayer layer(small(), random);
+    std::vector<EncoderLayer> copies(3, layer);
+    copies[0].ff.first.weight.value(0, 0) = 42;
+    CHECK(copies[2].ff.first.weight.value(0, 0) == 42);
+    // Gradients are made when first asked for, so here each copy gets its own ...
+    copies[0].ff.first.weight.grad()(0, 0) = 1;
+    CHECK(copies[2].ff.first.weight.grad()(0, 0) == 0);
+    // ... but a copy of a layer that has been through a backward pass shares them too.
+    EncoderLayer late = copies[0];
+    CHECK(late.ff.first.weight.grad()(0, 0) == 1);
+    late.ff.first.weight.grad()(0, 0) = 7;
+    CHECK(copies[0].ff.first.weight.grad()(0, 0) == 7);
+}
+
+TEST_CASE("an encoder keeps the shape and gives the weights of every layer") {
+    Random random(1);
+    Encoder encoder(small(), 4, random);
+    const Tensor x = normal({2, 5, 6}, random.stream());
+    std::vector<Tensor> maps;
+    const Tensor y = encoder.forward(x, small_mask(), nullptr, &maps);
+    CHECK(y.shape() == Shape{2, 5, 6});
+    REQUIRE(maps.size() == 4);
+    for (const Tensor& map : maps) {
+        CHECK(map.shape() == Shape{2, 3, 5, 5});
+        const auto sums = matrix(map).rowwise().sum().eval();
+        CHECK((sums.array() - 1).abs().maxCoeff() < Real(1e-5));
+        for (Index h = 0; h < 3; ++h)
+            for (Index i = 0; i < 5; ++i) {  // a pad's own row too looks at words only
+                CHECK(map(1, h, i, 3) == 0);
+                CHECK(map(1, h, i, 4) == 0);
+            }
+    }
+}
+
+TEST_CASE("a stack is its layers one after another") {
+    Random random(1);
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        Encoder encoder(small(true, true, placement), 3, random);
+        shake(encoder, random);
+        const Tensor x = normal({2, 5, 6}, random.stream());
+        Tensor y = x;
+        for (const EncoderLayer& layer : encoder.layers) y = layer.forward(y, small_mask());
+        CHECK(encoder.norm.has_value() == (placement == NormPlacement::pre));
+        if (encoder.norm) y = encoder.norm->forward(y);
+        CHECK(same_bits(encoder.forward(x, small_mask()), y));
+    }
+}
+
+TEST_CASE("an encoder layer is its equation") {
+    Random random(1);
+    const Tensor x = normal({2, 5, 6}, random.stream());
+    const Mask mask = small_mask();
+
+    EncoderLayer post(small(true, true), random);
+    shake(post, random);
+    const Tensor a = post.norm1.norm.forward(x + post.self_attn.forward(x, x, x, mask));
+    CHECK(max_difference(post.forward(x, mask), post.norm2.norm.forward(a + post.ff.forward(a))) <
+          round_off);
+
+    EncoderLayer pre(small(true, true, NormPlacement::pre), random);
+    shake(pre, random);
+    const Tensor h = pre.norm1.norm.forward(x);
+    const Tensor b = x + pre.self_attn.forward(h, h, h, mask);
+    CHECK(max_difference(pre.forward(x, mask), b + pre.ff.forward(pre.norm2.norm.forward(b))) <
+          round_off);
+}
+
+TEST_CASE("with the fixed norm after it, every row of a layer has mean 0 and norm sqrt(d_model)") {
+    Random random(1);
+    Encoder encoder(medium(), 2, random);
+    const Tensor y = encoder.forward(normal({2, 5, 64}, random.stream()), Mask());
+    for (Index r = 0; r < 10; ++r) {
+        CHECK(std::abs(matrix(y).row(r).mean()) < Real(1e-6));
+        CHECK(matrix(y).row(r).norm() == Approx(8).epsilon(1e-4));  // eps 1e-5 takes 5e-6 of it
+    }
+}
+
+TEST_CASE("more padding leaves the words' rows as they are") {
+    Random random(1);
+    Encoder encoder(medium(), 6, random);
+    const Embedding embedding(11, 64, {}, random);
+    const PositionalEncoding positions(64, {.max_len = 100}, random);
+    const auto words = [&](Index more, bool masked) {
+        Ids ids = Ids::zeros({1, 8 + more});
+        for (std::int32_t i = 0; i < 7; ++i) ids(0, i) = i + 1;
+        const Mask mask = masked ? padding_mask(ids, ids) : Mask();
+        return rows_of(encoder.forward(positions.forward(embedding.forward(ids)), mask), 0, 7);
+    };
+    for (const Index more : {1, 3, 12, 50}) {
+        CHECK(max_difference(words(0, true), words(more, true)) < round_off);
+        CHECK(max_difference(words(0, false), words(more, false)) > 0.01);
+    }
+}
+
+TEST_CASE("what stands in a padded place does not reach the words") {
+    Random random(1);
+    Encoder encoder(small(true, true), 3, random);
+    const Tensor x = normal({2, 5, 6}, random.stream());
+    Tensor other = x.clone();
+    for (Index j = 0; j < 6; ++j) other(1, 3, j) = other(1, 4, j) = 100;
+    const Tensor y = encoder.forward(x, small_mask()), z = encoder.forward(other, small_mask());
+    CHECK(std::equal(y.data(), y.data() + 8 * 6, z.data()));  // five words, then three words
+    CHECK_FALSE(
+        std::equal(y.data() + 8 * 6, y.data() + 60, z.data() + 8 * 6));  // the pads' own rows
+}
+
+TEST_CASE("the order of the words does not matter to an encoder without positions") {
+    Random random(1);
+    Encoder encoder(small(true, true), 3, random);
+    const std::vector<Index> order{3, 0, 4, 1, 2};
+    const Tensor x = normal({1, 5, 6}, random.stream());
+    Tensor permuted(x.shape());
+    for (Index i = 0; i < 5; ++i)
+        matrix(permuted).row(i) = matrix(x).row(order[static_cast<std::size_t>(i)]);
+    const Tensor y = encoder.forward(x, Mask()), z = encoder.forward(permuted, Mask());
+    for (Index i = 0; i < 5; ++i)
+        CHECK((matrix(z).row(i) - matrix(y).row(order[static_cast<std::size_t>(i)]))
+                  .cwiseAbs()
+                  .maxCoeff() < static_cast<Real>(round_off));
+}
+
+TEST_CASE("every gradient of an encoder layer is that of central differences") {
+    if constexpr (in_double) {
+        std::uint64_t seed = 1;
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const bool bias : {false, true})
+                for (const bool learned : {false, true})
+                    for (const Real dropout : {Real(0), Real(0.3)}) {
+                        Random random(++seed);
+                        EncoderLayer layer(small(bias, learned, placement, dropout), random);
+                        shake(layer, random);
+                        check_all_gradients(layer, random);
+                    }
+    }
+}
+
+TEST_CASE("every gradient of a stack of two layers is that of central differences") {
+    if constexpr (in_double) {
+        std::uint64_t seed = 100;
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const bool bias_and_learned : {false, true})
+                for (const Real dropout : {Real(0), Real(0.3)}) {
+                    Random random(++seed);
+                    Encoder encoder(small(bias_and_learned, bias_and_learned, placement, dropout),
+                                    2, random);
+                    shake(encoder, random);
+                    check_all_gradients(encoder, random);
+                }
+    }
+}
+
+TEST_CASE("backward twice adds the parameters' gradients twice and returns the same dx") {
+    Random random(1);
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        Encoder encoder(small(true, true, placement, Real(0.2)), 2, random);
+        const Tensor x = normal({2, 5, 6}, random.stream()),
+                     dy = normal({2, 5, 6}, random.stream());
+        Encoder::Cache cache;
+        encoder.forward(x, small_mask(), &cache);
+        const Tensor hidden = cache.layers[0].ff.hidden.clone();
+        const Tensor weights = cache.layers[1].self_attn.attention.weights.clone();
+        const Tensor normalized = cache.layers[1].norm2.norm.normalized.clone();
+
+        const Tensor dy_before = dy.clone();
+        const Tensor once = encoder.backward(dy, cache).clone();
+        std::vector<Tensor> first;
+        for (const NamedParameter& p : parameters_of(encoder))
+            first.push_back(p.parameter->grad().clone());
+        const Tensor twice = encoder.backward(dy, cache);
+
+        CHECK(same_bits(once, twice));
+        CHECK(same_bits(dy, dy_before));
+        std::size_t i = 0;
+        for (const NamedParameter& p : parameters_of(encoder)) {
+            Tensor doubled = first[i].clone();
+            doubled *= 2;
+            INFO(p.name);
+            CHECK(max_difference(doubled, p.parameter->grad()) <=
+                  1e-5 * std::sqrt(dot(first[i], first[i])));
+            ++i;
+        }
+        CHECK(same_bits(hidden, cache.layers[0].ff.hidden));
+        CHECK(same_bits(weights, cache.layers[1].self_attn.attention.weights));
+        CHECK(same_bits(normalized, cache.layers[1].norm2.norm.normalized));
+    }
+}
+
+TEST_CASE("an encoder gives the same bits with any number of threads") {
+    const int before = threads();
+    std::vector<Tensor> results;
+    for (const int n : {1, 2, 3, 1}) {
+        set_threads(n);
+        Random random(5);
+        Encoder encoder(medium(), 2, random);
+        const Tensor x = normal({3, 9, 64}, random.stream());
+        Encoder::Cache cache;
+        results.push_back(encoder.forward(x, Mask(), &cache));
+        results.push_back(encoder.backward(normal(x.shape(), random.stream()), cache));
+        results.push_back(encoder.layers[0].ff.first.weight.grad());
+    }
+    set_threads(before);
+    for (std::size_t i = 3; i < results.size(); ++i) CHECK(same_bits(results[i], results[i % 3]));
+}
+
+TEST_CASE("another seed gives another encoder") {
+    Random one(1), two(2);
+    CHECK_FALSE(same_bits(EncoderLayer(small(), one).self_attn.w_q.weight.value,
+                          EncoderLayer(small(), two).self_attn.w_q.weight.value));
+}
+
+TEST_CASE("dropout acts with a cache only, and moves on with the step") {
+    Random random(1);
+    Encoder encoder(small(false, false, NormPlacement::post, Real(0.3)), 2, random);
+    const Tensor x = normal({2, 5, 6}, random.stream());
+    const auto train = [&] {
+        Encoder::Cache cache;
+        return encoder.forward(x, Mask(), &cache);
+    };
+    CHECK(same_bits(encoder.forward(x, Mask()), encoder.forward(x, Mask())));
+    CHECK(same_bits(train(), train()));
+    CHECK_FALSE(same_bits(train(), encoder.forward(x, Mask())));
+    const Tensor first = train();
+    random.next_step();
+    CHECK_FALSE(same_bits(first, train()));
+}
+
+TEST_CASE("a wrong number of layers, width or mask is named") {
+    Random random(1);
+    CHECK_THROWS_WITH(Encoder(small(), 0, random), "encoder: 0 layers, expected at least 1");
+    const Encoder encoder(small(), 1, random);
+    CHECK_THROWS_WITH(encoder.forward(Tensor::zeros({2, 5, 8}), Mask()),
+                      Contains("[2, 5, 8]") && Contains("[B, L, 6]"));
+    CHECK_THROWS_WITH(encoder.forward(Tensor::zeros({2, 5, 6}), Mask::zeros({2, 5, 4})),
+                      Contains("[2, 1, 5, 4]") && Contains("[2, 3, 5, 5]"));
+    LayerOptions o = small();
+    o.attention.n_heads = 4;
+    CHECK_THROWS_WITH(Encoder(o, 1, random), Contains("6") && Contains("4 heads"));
+}

@@ -1,0 +1,501 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/08_decoder/decoder.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr bool in_double = sizeof(Real) == 8;
+// Two orders of summation of numbers of order one: some tens of roundings of the type's epsilon.
+constexpr double round_off = in_double ? 1e-13 : 2e-5;
+
+/// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
+LayerOptions small(bool bias = false, bool learned = false,
+                   NormPlacement placement = NormPlacement::post, Real dropout = 0) {
+    LayerOptions o;
+    o.attention.d_model = 6;
+    o.attention.n_heads = 3;
+    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = bias;
+    o.d_ff = 7;
+    o.add_norm.placement = placement;
+    o.add_norm.norm.learned = learned;
+    o.add_norm.dropout = o.add_norm.dropout_after_norm = dropout;
+    return o;
+}
+
+/// The layer of the Chinese-English toy.
+LayerOptions toy() {
+    LayerOptions o;
+    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
+    o.add_norm.norm.learned = false;
+    return o;
+}
+
+/// Large enough that matrix products are shared among threads.
+LayerOptions medium() {
+    LayerOptions o = toy();
+    o.attention.d_model = 64;
+    o.attention.n_heads = 4;
+    o.d_ff = 256;
+    return o;
+}
+
+/// Gains and shifts other than 1 and 0, so that an error in them shows.
+template <class Layer>
+void shake(Layer& layer, Random& random) {
+    for (const NamedParameter& p : parameters_of(layer))
+        if (p.parameter->value.rank() == 1)
+            p.parameter->value +=
+                uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), random.stream());
+}
+
+Ids ids_of(const Shape& shape, std::initializer_list<int> values) {
+    Ids ids(shape);
+    std::copy(values.begin(), values.end(), ids.data());
+    return ids;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
+}
+
+bool same_row(const Tensor& a, const Tensor& b, Index sentence, Index row) {
+    const Index d = a.dim(2), first = (sentence * a.dim(1) + row) * d;
+    return std::equal(a.data() + first, a.data() + first + d, b.data() + first);
+}
+
+/// Puts another vector into one row.
+Tensor with_row(const Tensor& x, Index sentence, Index row, Real value) {
+    Tensor changed = x.clone();
+    for (Index i = 0; i < x.dim(2); ++i)
+        changed(sentence, row, i) = value * static_cast<Real>(i % 3 - 1);
+    return changed;
+}
+
+/// A batch of two: sources of four and two words in four columns, targets of five and four in five.
+struct Batch {
+    Ids src = ids_of({2, 4}, {1, 2, 3, 4, 5, 6, 0, 0});
+    Ids tgt = ids_of({2, 5}, {9, 1, 2, 3, 4, 9, 5, 6, 7, 0});
+    Mask self_mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    Mask cross_mask = padding_mask(tgt, src);
+    Tensor x, memory, dy;
+
+    Batch(Index d_model, Random& random)
+        : x(normal({2, 5, d_model}, random.stream())),
+          memory(normal({2, 4, d_model}, random.stream())),
+          dy(normal({2, 5, d_model}, random.stream())) {}
+};
+
+/// Gradients of x, memory and every parameter against central differences.
+template <class Layer>
+void check_all_gradients(Layer& layer, Random& random) {
+    const Batch b(6, random);
+    const auto forward = [&] {
+        typename Layer::Cache
+            unused;  // with a cache dropout acts, with the same elements each time
+        return layer.forward(b.x, b.memory, b.self_mask, b.cross_mask, &unused);
+    };
+    typename Layer::Cache cache;
+    layer.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
+    zero_grad(parameters_of(layer));
+    const auto [dx, dmemory] = layer.backward(b.dy, cache);
+
+    const auto check = [&](const std::string& name, const Tensor& at, const Tensor& gradient) {
+        const GradientError error = check_gradient(forward, at, gradient, b.dy);
+        INFO(name << ": " << to_string(error));
+        CHECK(error.relative < 1e-6);
+    };
+    check("x", b.x, dx);
+    check("memory", b.memory, dmemory);
+    for (const NamedParameter& p : parameters_of(layer))
+        check(p.name, p.parameter->value, p.parameter->grad());
+}
+
+}  // namespace
+
+TEST_CASE("a decoder layer of the toy has 4,194,304 parameters") {
+    Random random(1);
+    DecoderLayer layer(toy(), random);
+    CHECK(count_elements(parameters_of(layer)) == 4'194'304);
+    CHECK(count_elements(parameters_of(layer.cross_attn)) == 4 * 512 * 512);
+}
+
+TEST_CASE("a decoder layer of the shared-head block has 664,832 parameters") {
+    Random random(1);
+    LayerOptions o;
+    o.attention.d_model = 256;
+    o.attention.shared_head_maps = true;
+    o.attention.bias_qkv = false;
+    o.d_ff = 1024;
+    DecoderLayer layer(o, random);
+    CHECK(count_elements(parameters_of(layer)) == 664'832);
+}
+
+TEST_CASE("a decoder's parameters have PyTorch's names and memory of their own") {
+    Random random(1);
+    Decoder decoder(small(true, true, NormPlacement::pre), 3, random);
+    std::set<std::string> names;
+    std::set<const Real*> blocks;
+    for (const NamedParameter& p : parameters_of(decoder, "decoder")) {
+        names.insert(p.name);
+        blocks.insert(p.parameter->value.data());
+    }
+    for (const char* name :
+         {"decoder.layers.0.self_attn.w_q.weight", "decoder.layers.2.multihead_attn.w_o.bias",
+          "decoder.layers.1.linear1.weight", "decoder.layers.0.norm3.bias", "decoder.norm.weight"})
+        CHECK(names.count(name) == 1);
+    CHECK(names.size() == 3 * (4 + 4 + 2 + 3) * 2 + 2);
+    CHECK(blocks.size() == names.size());
+}
+
+TEST_CASE("a decoder keeps the shape and gives both maps of every layer") {
+    Random random(1);
+    const Decoder decoder(small(), 2, random);
+    const Batch b(6, random);
+    std::vector<DecoderLayer::Maps> maps;
+    const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
+    CHECK(y.shape() == Shape{2, 5, 6});
+    REQUIRE(maps.size() == 2);
+    for (const DecoderLayer::Maps& map : maps) {
+        CHECK(map.self.shape() == Shape{2, 3, 5, 5});
+        CHECK(map.cross.shape() == Shape{2, 3, 5, 4});
+        for (const Tensor& weights : {map.self, map.cross})
+            CHECK((matrix(weights).rowwise().sum().array() - 1).abs().maxCoeff() < Real(1e-5));
+        for (Index h = 0; h < 3; ++h)
+            for (Index i = 0; i < 5; ++i) {
+                for (Index j = i + 1; j < 5; ++j) CHECK(map.self(0, h, i, j) == 0);
+                CHECK(map.self(1, h, i, 4) == 0);  // the pad of the second target
+            }
+    }
+}
+
+TEST_CASE("cross-attention gives the pads of the source no weight") {
+    Random random(1);
+    const Decoder decoder(small(), 2, random);
+    const Batch b(6, random);
+    std::vector<DecoderLayer::Maps> maps;
+    decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
+    for (const DecoderLayer::Maps& map : maps)
+        for (Index h = 0; h < 3; ++h)
+            for (Index i = 0; i < 5; ++i) {
+                CHECK(map.cross(1, h, i, 2) == 0);
+                CHECK(map.cross(1, h, i, 3) == 0);
+                CHECK(map.cross(0, h, i, 3) > 0);
+            }
+    // And nothing of what stands there arrives.
+    const Tensor other = with_row(with_row(b.memory, 1, 2, 100), 1, 3, -50);
+    CHECK(same_bits(decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask),
+                    decoder.forward(b.x, other, b.self_mask, b.cross_mask)));
+}
+
+TEST_CASE("a decoder layer is its equation") {
+    Random random(1);
+    const Batch b(6, random);
+    DecoderLayer post(small(true, true), random);
+    shake(post, random);
+    const Tensor a =
+        post.norm1.norm.forward(b.x + post.self_attn.forward(b.x, b.x, b.x, b.self_mask));
+    const Tensor c =
+        post.norm2.norm.forward(a + post.cross_attn.forward(a, b.memory, b.memory, b.cross_mask));
+    CHECK(max_difference(post.forward(b.x, b.memory, b.self_mask, b.cross_mask),
+                         post.norm3.norm.forward(c + post.ff.forward(c))) < round_off);
+
+    DecoderLayer pre(small(true, true, NormPlacement::pre), random);
+    shake(pre, random);
+    const Tensor h1 = pre.norm1.norm.forward(b.x);
+    const Tensor p = b.x + pre.self_attn.forward(h1, h1, h1, b.self_mask);
+    const Tensor h2 = pre.norm2.norm.forward(p);
+    const Tensor q = p + pre.cross_attn.forward(h2, b.memory, b.memory, b.cross_mask);
+    CHECK(max_difference(pre.forward(b.x, b.memory, b.self_mask, b.cross_mask),
+                         q + pre.ff.forward(pre.norm3.norm.forward(q))) < round_off);
+}
+
+TEST_CASE("a later word leaves the earlier rows bit-equal") {
+    Random random(1);
+    const Ids tgt = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
+    const Ids src = ids_of({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
+    const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        LayerOptions o = medium();
+        o.add_norm.placement = placement;
+        const Decoder decoder(o, 3, random);
+        const Tensor x = normal({1, 7, 64}, random.stream());
+        const Tensor memory = normal({1, 8, 64}, random.stream());
+        const Tensor y = decoder.forward(x, memory, mask, padding_mask(tgt, src));
+        for (Index j = 0; j < 7; ++j) {
+            const Tensor z =
+                decoder.forward(with_row(x, 0, j, 3), memory, mask, padding_mask(tgt, src));
+            for (Index t = 0; t < 7; ++t) CHECK(same_row(y, z, 0, t) == (t < j));
+        }
+        // Without the look-ahead mask the last word reaches the first row.
+        const Mask open = padding_mask(tgt, tgt);
+        CHECK_FALSE(same_row(
+            decoder.forward(x, memory, open, padding_mask(tgt, src)),
+            decoder.forward(with_row(x, 0, 6, 3), memory, open, padding_mask(tgt, src)), 0, 0));
+    }
+}
+
+TEST_CASE("the look-ahead mask alone hides pads at the end of the target from its words") {
+    Random random(1);
+    const Decoder decoder(small(true, true), 2, random);
+    const Batch b(6, random);
+    const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask);
+    const Tensor z = decoder.forward(b.x, b.memory, look_ahead_mask(b.tgt), b.cross_mask);
+    for (Index t = 0; t < 4; ++t) CHECK(same_row(y, z, 1, t));
+    CHECK_FALSE(same_row(y, z, 1, 4));  // the pad's own row, which nobody reads
+}
+
+TEST_CASE("no row depends on the word that it must say, if the input is shifted") {
+    Random random(1);
+    const Decoder decoder(small(), 2, random);
+    const Tensor table = normal({12, 6}, random.stream());  // one vector a word
+    const Tensor memory = normal({1, 8, 6}, random.stream());
+    const auto rows_that_see_their_answer = [&](const Ids& input, Index ahead) {
+        const auto decode = [&](const Ids& ids) {
+            Tensor x({1, 7, 6});
+            for (Index t = 0; t < 7; ++t) matrix(x).row(t) = matrix(table).row(ids(0, t));
+            return decoder.forward(x, memory, look_ahead_mask(ids), Mask());
+        };
+        const Tensor y = decode(input);
+        int seen = 0;
+        for (Index t = 0; t + ahead < 7; ++t) {
+            Ids other = input.clone();
+            other(0, t + ahead) = 7;
+            seen += !same_row(y, decode(other), 0, t);
+        }
+        return seen;
+    };
+    const Ids shifted = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
+    const Ids target = ids_of({1, 7}, {1, 2, 3, 4, 5, 11, 10});
+    for (Index t = 0; t + 1 < 7; ++t) REQUIRE(shifted(0, t + 1) == target(0, t));
+    CHECK(rows_that_see_their_answer(shifted, 1) == 0);
+    CHECK(rows_that_see_their_answer(target, 0) == 7);  // the mistake: every row reads its answer
+}
+
+TEST_CASE("every word of the source reaches every row of the decoder") {
+    Random random(1);
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        const Decoder decoder(small(true, true, placement), 2, random);
+        const Batch b(6, random);
+        const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask);
+        for (Index s = 0; s < 4; ++s) {
+            const Tensor z =
+                decoder.forward(b.x, with_row(b.memory, 0, s, 3), b.self_mask, b.cross_mask);
+            for (Index t = 0; t < 5; ++t) {
+                CHECK_FALSE(same_row(y, z, 0, t));
+                CHECK(same_row(y, z, 1, t));  // the other sentence of the batch
+            }
+        }
+    }
+}
+
+TEST_CASE("the source's words may stand in any order for a decoder") {
+    Random random(1);
+    const Decoder decoder(small(), 2, random);
+    const Batch b(6, random);
+    Tensor reversed(b.memory.shape());
+    for (Index s = 0; s < 4; ++s) {
+        matrix(reversed).row(s) = matrix(b.memory).row(3 - s);
+        matrix(reversed).row(4 + s) = matrix(b.memory).row(7 - s);
+    }
+    CHECK(max_difference(decoder.forward(b.x, b.memory, b.self_mask, Mask()),
+                         decoder.forward(b.x, reversed, b.self_mask, Mask())) < round_off);
+}
+
+TEST_CASE("more padding of the source leaves the decoder's rows as they are") {
+    Random random(1);
+    const Decoder decoder(medium(), 3, random);
+    const Ids tgt = ids_of({1, 3}, {9, 1, 2});
+    const Tensor x = normal({1, 3, 64}, random.stream());
+    const Tensor memory = normal({1, 40, 64}, random.stream());
+    const auto with_length = [&](Index length, bool masked) {
+        Tensor part({1, length, 64});
+        std::copy_n(memory.data(), part.size(), part.data());
+        Ids src = Ids::zeros({1, length});
+        for (Index s = 0; s < 5; ++s) src(0, s) = 1;
+        return decoder.forward(x, part, look_ahead_mask(tgt),
+                               masked ? padding_mask(tgt, src) : Mask());
+    };
+    for (const Index length : {6, 8, 17, 40}) {
+        CHECK(max_difference(with_length(5, true), with_length(length, true)) < round_off);
+        CHECK(max_difference(with_length(5, false), with_length(length, false)) > 0.01);
+    }
+}
+
+TEST_CASE("every gradient of a decoder layer is that of central differences") {
+    if constexpr (in_double) {
+        std::uint64_t seed = 1;
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const bool bias : {false, true})
+                for (const bool learned : {false, true})
+                    for (const Real dropout : {Real(0), Real(0.3)}) {
+                        Random random(++seed);
+                        DecoderLayer layer(small(bias, learned, placement, dropout), random);
+                        shake(layer, random);
+                        check_all_gradients(layer, random);
+                    }
+    }
+}
+
+TEST_CASE("every gradient of a stack of two decoder layers is that of central differences") {
+    if constexpr (in_double) {
+        std::uint64_t seed = 100;
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const bool bias_and_learned : {false, true})
+                for (const Real dropout : {Real(0), Real(0.3)}) {
+                    Random random(++seed);
+                    Decoder decoder(small(bias_and_learned, bias_and_learned, placement, dropout),
+                                    2, random);
+                    shake(decoder, random);
+                    check_all_gradients(decoder, random);
+                }
+    }
+}
+
+TEST_CASE("the gradient of memory is the sum over layers, of key and of value") {
+    Random random(1);
+    Decoder decoder(small(true, true), 3, random);
+    const Batch b(6, random);
+    Decoder::Cache cache;
+    decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
+    const Decoder::Gradients all = decoder.backward(b.dy, cache);
+
+    Tensor dx = b.dy, sum = Tensor::zeros(b.memory.shape());
+    for (std::size_t i = 3; i-- > 0;) {
+        DecoderLayer& layer = decoder.layers[i];
+        const DecoderLayer::Cache& c = cache.layers[i];
+        // down to the cross-attention of this layer, by hand
+        auto [dx2, ds3] = layer.norm3.after_backward(dx, c.norm3);
+        dx2 = dx2 + layer.ff.backward(ds3, c.ff);
+        const auto [dx1, ds2] = layer.norm2.after_backward(dx2, c.norm2);
+        const auto cross = layer.cross_attn.backward(ds2, c.cross_attn);
+        sum += cross.dkey;
+        sum += cross.dvalue;
+        dx = layer.backward(dx, c).dx;
+    }
+    CHECK(max_difference(all.dmemory, sum) < round_off);
+    CHECK(same_bits(all.dx, dx));
+    for (Index s = 2; s < 4; ++s)  // pads of the second source
+        for (Index i = 0; i < 6; ++i) CHECK(all.dmemory(1, s, i) == 0);
+}
+
+TEST_CASE("a gradient in an early row does not reach later words") {
+    Random random(1);
+    Decoder decoder(small(true, true), 2, random);
+    const Batch b(6, random);
+    Decoder::Cache cache;
+    decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
+    Tensor dy = Tensor::zeros(b.dy.shape());
+    for (Index i = 0; i < 6; ++i) dy(0, 2, i) = b.dy(0, 2, i);
+    const Tensor dx = decoder.backward(dy, cache).dx;
+    for (Index t = 0; t < 5; ++t) {
+        const Real norm = matrix(dx).row(t).norm();
+        CHECK((norm > 0) == (t <= 2));
+    }
+}
+
+TEST_CASE("backward twice adds the parameters' gradients twice and returns the same gradients") {
+    Random random(1);
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        Decoder decoder(small(true, true, placement, Real(0.2)), 2, random);
+        const Batch b(6, random);
+        Decoder::Cache cache;
+        decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
+        const Tensor hidden = cache.layers[0].ff.hidden.clone();
+        const Tensor cross = cache.layers[1].cross_attn.attention.weights.clone();
+        const Tensor keys = cache.layers[0].cross_attn.k.x.clone();
+        const Tensor dy_before = b.dy.clone();
+
+        const Decoder::Gradients once = decoder.backward(b.dy, cache);
+        const Tensor dx = once.dx.clone(), dmemory = once.dmemory.clone();
+        std::vector<Tensor> first;
+        for (const NamedParameter& p : parameters_of(decoder))
+            first.push_back(p.parameter->grad().clone());
+        const Decoder::Gradients twice = decoder.backward(b.dy, cache);
+
+        CHECK(same_bits(dx, twice.dx));
+        CHECK(same_bits(dmemory, twice.dmemory));
+        CHECK(same_bits(dy_before, b.dy));
+        std::size_t i = 0;
+        for (const NamedParameter& p : parameters_of(decoder)) {
+            Tensor doubled = first[i].clone();
+            doubled *= 2;
+            INFO(p.name);
+            CHECK(max_difference(doubled, p.parameter->grad()) <=
+                  1e-5 * std::sqrt(dot(first[i], first[i])));
+            ++i;
+        }
+        CHECK(same_bits(hidden, cache.layers[0].ff.hidden));
+        CHECK(same_bits(cross, cache.layers[1].cross_attn.attention.weights));
+        CHECK(same_bits(keys, cache.layers[0].cross_attn.k.x));
+        CHECK(same_bits(keys, b.memory));
+    }
+}
+
+TEST_CASE("a decoder gives the same bits with any number of threads") {
+    const int before = threads();
+    std::vector<Tensor> results;
+    for (const int n : {1, 2, 3, 1}) {
+        set_threads(n);
+        Random random(5);
+        Decoder decoder(medium(), 2, random);
+        const Batch b(64, random);
+        Decoder::Cache cache;
+        results.push_back(decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache));
+        const Decoder::Gradients d = decoder.backward(b.dy, cache);
+        results.push_back(d.dx);
+        results.push_back(d.dmemory);
+        results.push_back(decoder.layers[0].cross_attn.w_k.weight.grad());
+    }
+    set_threads(before);
+    for (std::size_t i = 4; i < results.size(); ++i) CHECK(same_bits(results[i], results[i % 4]));
+}
+
+TEST_CASE("memory of another batch or width, or a mask of the wrong side, is named") {
+    Random random(1);
+    CHECK_THROWS_WITH(Decoder(small(), 0, random), "decoder: 0 layers, expected at least 1");
+    const Decoder decoder(small(), 1, random);
+    const Batch b(6, random);
+    CHECK_THROWS_WITH(decoder.forward(b.x, Tensor::zeros({1, 4, 6}), b.self_mask, b.cross_mask),
+                      Contains("decoder layer: memory has shape [1, 4, 6], expected [2, Ls, 6]"));
+    CHECK_THROWS_WITH(decoder.forward(b.x, Tensor::zeros({2, 4, 8}), b.self_mask, b.cross_mask),
+                      Contains("[2, 4, 8]") && Contains("[2, Ls, 6]"));
+    CHECK_THROWS_WITH(decoder.forward(Tensor::zeros({5, 6}), b.memory, b.self_mask, b.cross_mask),
+                      Contains("x has shape [5, 6], expected [B, Lt, d_model]"));
+    const Mask wrong_side = padding_mask(b.tgt, b.tgt);  // keys of the target, not of the source
+    CHECK_THROWS_WITH(decoder.forward(b.x, b.memory, b.self_mask, wrong_side),
+                      Contains("[2, 1, 5, 5]") && Contains("[2, 3, 5, 4]"));
+    // Keys and values from the decoder: the source's mask does not fit them.
+    CHECK_THROWS_WITH(decoder.forward(b.x, b.x, b.self_mask, b.cross_mask),
+                      Contains("[2, 1, 5, 4]") && Contains("[2, 3, 5, 5]"));
+    // Queries from the encoder: the sum with the residual does not fit.
+    const DecoderLayer& layer = decoder.layers[0];
+    const Tensor turned = layer.cross_attn.forward(b.memory, b.x, b.x, Mask());
+    CHECK(turned.shape() == Shape{2, 4, 6});
+    CHECK_THROWS_WITH(layer.norm2.after(b.x, turned),
+                      Contains("[2, 4, 6]") && Contains("[2, 5, 6]"));
+}
+
+TEST_CASE("a mask of the wrong side passes where both lengths are equal, and shows the pads") {
+    Random random(1);
+    const Decoder decoder(small(), 1, random);
+    const Ids src = ids_of({1, 5}, {1, 2, 3, 0, 0}), tgt = ids_of({1, 5}, {9, 1, 2, 3, 4});
+    const Tensor x = normal({1, 5, 6}, random.stream()),
+                 memory = normal({1, 5, 6}, random.stream());
+    std::vector<DecoderLayer::Maps> right, wrong;
+    decoder.forward(x, memory, look_ahead_mask(tgt), padding_mask(tgt, src), nullptr, &right);
+    decoder.forward(x, memory, look_ahead_mask(tgt), padding_mask(tgt, tgt), nullptr, &wrong);
+    for (Index h = 0; h < 3; ++h)
+        for (Index t = 0; t < 5; ++t) {
+            CHECK(right[0].cross(0, h, t, 4) == 0);
+            CHECK(wrong[0].cross(0, h, t, 4) > 0);
+        }
+}

@@ -1,0 +1,280 @@
+// Vocabularies, corpora, batches, files of pairs.
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "chapters/09_training/grammar.hpp"
+#include "chapters/09_training/training.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that goes away with its test.
+struct Folder {
+    fs::path path;
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "abhXXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Folder() { fs::remove_all(path); }
+    /// A file in it, with this content.
+    fs::path put(const std::string& name, const std::string& content) const {
+        std::ofstream(path / name, std::ios::binary) << content;
+        return path / name;
+    }
+};
+
+std::vector<int> row(const Ids& ids, Index b) {
+    return {&ids(b, 0), &ids(b, 0) + ids.dim(1)};
+}
+
+std::string text(const SentencePair& pair) {
+    return fmt::format("{} -> {}", join_words(pair.source), join_words(pair.target));
+}
+
+/// The message with which reading this content as a file fails.
+std::string failure(const std::string& content, Index max_words = 100) {
+    const Folder folder;
+    const fs::path file = folder.put("pairs.tsv", content);
+    try {
+        read_corpus(file, max_words);
+    } catch (const std::runtime_error& error) {
+        const std::string message = error.what();
+        CHECK(message.rfind(file.string(), 0) == 0);  // it begins with the file's name
+        CHECK(message.find('\n') == std::string::npos);
+        return message.substr(file.string().size());
+    }
+    return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a vocabulary numbers words as they come, and names one that it does not know") {
+    Vocabulary vocabulary({"P", "ein", "bier"});
+    CHECK(vocabulary.add("cola") == 3);
+    CHECK(vocabulary.add("ein") == 1);
+    CHECK(vocabulary.size() == 4);
+    CHECK(vocabulary.id("cola") == 3);
+    CHECK(vocabulary.word(2) == "bier");
+    CHECK_THROWS_WITH(vocabulary.id("wein"), Contains("unknown word wein"));
+    CHECK_THROWS_WITH(vocabulary.word(4), Contains("id 4 among 4 words"));
+    CHECK_THROWS_WITH(vocabulary.word(-1), Contains("id -1"));
+}
+
+TEST_CASE("words are what white space separates") {
+    CHECK(split_words("  a  b\tc \r") == std::vector<std::string>{"a", "b", "c"});
+    CHECK(split_words("").empty());
+    CHECK(join_words({"a", "b"}) == "a b");
+}
+
+TEST_CASE("the toy has the ids of its source") {
+    const Corpus corpus = toy_corpus();
+    const Batch batch = make_batch(corpus, corpus.train);
+    REQUIRE(batch.source.shape() == Shape{3, 8});
+    REQUIRE(batch.target_in.shape() == Shape{3, 7});
+    CHECK(row(batch.source, 0) == std::vector{1, 2, 3, 4, 5, 6, 7, 0});
+    CHECK(row(batch.source, 1) == std::vector{1, 2, 8, 4, 9, 6, 7, 0});
+    CHECK(row(batch.source, 2) == std::vector{1, 2, 3, 4, 10, 6, 7, 0});
+    CHECK(row(batch.target_in, 0) == std::vector{9, 1, 2, 3, 4, 5, 11});
+    CHECK(row(batch.target_in, 1) == std::vector{9, 1, 2, 6, 7, 5, 11});
+    CHECK(row(batch.target_in, 2) == std::vector{9, 1, 2, 3, 8, 5, 11});
+    CHECK(row(batch.target_out, 0) == std::vector{1, 2, 3, 4, 5, 11, 10});
+    CHECK(row(batch.target_out, 1) == std::vector{1, 2, 6, 7, 5, 11, 10});
+    CHECK(row(batch.target_out, 2) == std::vector{1, 2, 3, 8, 5, 11, 10});
+    const Batch unseen = make_batch(corpus, corpus.held_out);
+    CHECK(row(unseen.source, 0) == std::vector{1, 2, 3, 4, 9, 6, 7, 0});
+    CHECK(corpus.source.size() == 11);
+    CHECK(corpus.target.size() == 12);
+}
+
+TEST_CASE("a batch is padded to its longest sentence, and the target is shifted by one") {
+    Corpus corpus = empty_corpus();
+    corpus.train = {{split_words("a b c"), split_words("x")},
+                    {split_words("b"), split_words("y x y")}};
+    for (const SentencePair& pair : corpus.train) add_words(corpus, pair);
+    const Batch batch = make_batch(corpus, corpus.train);
+    CHECK(row(batch.source, 0) == std::vector{1, 2, 3});
+    CHECK(row(batch.source, 1) == std::vector{2, 0, 0});
+    CHECK(row(batch.target_in, 0) == std::vector{1, 3, 0, 0});   // S x P P
+    CHECK(row(batch.target_out, 0) == std::vector{3, 2, 0, 0});  // x E P P
+    CHECK(row(batch.target_in, 1) == std::vector{1, 4, 3, 4});
+    CHECK(row(batch.target_out, 1) == std::vector{4, 3, 4, 2});
+}
+
+TEST_CASE("a sentence to translate must have words, all of them known") {
+    const Corpus corpus = toy_corpus();
+    CHECK(row(source_ids(corpus.source, split_words("我 有 友")), 0) == std::vector{1, 2, 7});
+    CHECK_THROWS_WITH(source_ids(corpus.source, {"我", "狗"}), Contains("unknown word 狗"));
+    CHECK_THROWS_WITH(source_ids(corpus.source, {}), Contains("no word"));
+}
+
+TEST_CASE("the grammar has 1,764 pairs to train on and 180 held out, all different") {
+    const Corpus corpus = grammar_corpus();
+    CHECK(corpus.train.size() == 1764);
+    CHECK(corpus.held_out.size() == 180);
+    std::set<std::string> sources, targets;
+    for (const auto* pairs : {&corpus.train, &corpus.held_out})
+        for (const SentencePair& pair : *pairs) {
+            sources.insert(join_words(pair.source));
+            targets.insert(join_words(pair.target));
+        }
+    CHECK(sources.size() == 1944);  // so no held-out sentence is trained on
+    CHECK(targets.size() == 1944);
+}
+
+TEST_CASE("the grammar translates as it should") {
+    const Corpus corpus = grammar_corpus();
+    std::map<std::string, std::string> english;
+    for (const auto* pairs : {&corpus.train, &corpus.held_out})
+        for (const SentencePair& pair : *pairs)
+            english[join_words(pair.source)] = join_words(pair.target);
+    CHECK(english["我 有 一 个 好 朋 友"] == "I have a good friend .");
+    CHECK(english["她 喜 欢 两 个 老 老 师"] == "she likes two old teachers .");
+    CHECK(english["他 没 有 一 个 老 孩 子"] == "he does not have an old child .");
+    CHECK(english["你 不 认 识 三 个 男 朋 友"] == "you do not know three boy friends .");
+    CHECK(english["她 有 三 个 孩 子 吗"] == "does she have three children ?");
+    CHECK(english["我 认 识 一 个 学 生 吗"] == "do I know a student ?");
+}
+
+TEST_CASE("the source's unseen sentence is the first that the grammar holds out") {
+    const Corpus corpus = grammar_corpus();
+    CHECK(text(corpus.held_out.front()) == "我 有 一 个 女 朋 友 -> I have a girl friend .");
+    std::set<std::string> trained;
+    for (const SentencePair& pair : corpus.train) trained.insert(join_words(pair.source));
+    CHECK(trained.count("我 有 一 个 女 朋 友") == 0);
+    CHECK(trained.count("我 有 一 个 好 女 朋 友") == 0);
+    CHECK(trained.count("我 有 两 个 女 朋 友") == 1);
+}
+
+TEST_CASE("held out are whole combinations of verb, count and noun; each two of them are trained") {
+    const std::vector<std::string> verbs{"have", "like", "know"}, counts{"a", "two", "three"},
+        nouns{"friend", "girl friend", "boy friend", "teacher", "student", "child"};
+    // which of a list's entries stands in a sentence; plural and third person without their endings
+    const auto plain = [](const SentencePair& pair) {
+        std::string line = fmt::format(" {} ", join_words(pair.target));
+        for (const auto& [from, to] :
+             std::map<std::string, std::string>{{" has ", " have "},
+                                                {" likes ", " like "},
+                                                {" knows ", " know "},
+                                                {" an ", " a "},
+                                                {" friends ", " friend "},
+                                                {" teachers ", " teacher "},
+                                                {" students ", " student "},
+                                                {" children ", " child "}}) {
+            const auto at = line.find(from);
+            if (at != std::string::npos) line.replace(at, from.size(), to);
+        }
+        return line;
+    };
+    const auto which = [](const std::string& line, const std::vector<std::string>& list) {
+        std::size_t found = list.size(), length = 0;  // the longest: girl friend before friend
+        for (std::size_t i = 0; i < list.size(); ++i)
+            if (line.find(fmt::format(" {} ", list[i])) != std::string::npos &&
+                list[i].size() > length) {
+                found = i;
+                length = list[i].size();
+            }
+        REQUIRE(found < list.size());
+        return found;
+    };
+    using Triple = std::array<std::size_t, 3>;
+    const auto triple = [&](const SentencePair& pair) {
+        const std::string line = plain(pair);
+        return Triple{which(line, verbs), which(line, counts), which(line, nouns)};
+    };
+
+    const Corpus corpus = grammar_corpus();
+    std::map<Triple, int> trained, held;
+    std::set<std::array<std::size_t, 3>> twos;  // which two, and their values
+    std::set<std::string> words;
+    for (const SentencePair& pair : corpus.train) {
+        const Triple t = triple(pair);
+        ++trained[t];
+        twos.insert({0, t[0], t[1]});
+        twos.insert({1, t[0], t[2]});
+        twos.insert({2, t[1], t[2]});
+        words.insert(pair.source.begin(), pair.source.end());
+        words.insert(pair.target.begin(), pair.target.end());
+    }
+    for (const SentencePair& pair : corpus.held_out) {
+        ++held[triple(pair)];
+        for (const auto* sentence : {&pair.source, &pair.target})
+            for (const std::string& word : *sentence) CHECK(words.count(word) == 1);
+    }
+    CHECK(trained.size() == 49);
+    CHECK(held.size() == 5);
+    for (const auto& [t, count] : trained) CHECK(count == 36);
+    for (const auto& [t, count] : held) {
+        CHECK(count == 36);  // every person, adjective and form
+        CHECK(trained.count(t) == 0);
+    }
+    CHECK(twos.size() == 3 * 3 + 3 * 6 + 3 * 6);
+}
+
+TEST_CASE("a file of pairs may have empty lines, Windows line ends and further columns") {
+    const Folder folder;
+    const fs::path file = folder.put("pairs.tsv",
+                                     "\xEF\xBB\xBFich mochte ein bier\ti want a beer .\r\n"
+                                     "\r\n"
+                                     "   \n"
+                                     "ich mochte ein cola P\ti want a coke .\tCC-BY\tsomebody");
+    const Corpus corpus = read_corpus(file, 100);
+    REQUIRE(corpus.train.size() == 2);
+    CHECK(corpus.held_out.empty());
+    CHECK(text(corpus.train[0]) == "ich mochte ein bier -> i want a beer .");
+    CHECK(text(corpus.train[1]) == "ich mochte ein cola P -> i want a coke .");
+    CHECK(corpus.source.words() == split_words("P ich mochte ein bier cola"));
+    CHECK(corpus.target.words() == split_words("P S E i want a beer . coke"));
+}
+
+TEST_CASE("a line that is no pair is named with file, number and value") {
+    CHECK(failure("a\tb\n\na b c\n") == ":3: no tab between source and target: a b c");
+    CHECK(failure("a\tb\n\tb\n") == ":2: no source before the tab: \tb");
+    CHECK(failure("a\t \r\n") == ":1: no target after the tab: a\t ");
+    CHECK(failure("a\tb\na\tx E y\n") ==
+          ":2: the word E is a symbol of its own and cannot stand in a target");
+    CHECK(failure("a\tP\n").find("the word P") != std::string::npos);
+    CHECK(failure("a\tS\n").find("the word S") != std::string::npos);
+    CHECK(failure("a b c d\tx\n", 3) == ":1: a sentence of 4 words, the model takes 3: a b c d\tx");
+    CHECK(failure("a b c\tw x y z\n", 3).find("a sentence of 4 words") != std::string::npos);
+}
+
+TEST_CASE("a long line is cut in its message, but not within a character") {
+    std::string line = "x";
+    for (int i = 0; i < 40; ++i) line += "好";
+    const std::string message = failure(line + "\n");
+    CHECK(message.find("好...") == message.size() - 6);
+    CHECK(message.size() < 110);
+}
+
+TEST_CASE("a file without pairs, and one that cannot be read, are named") {
+    CHECK(failure("") == ": no pair of sentences in the file");
+    CHECK(failure("\n  \n\r\n") == ": no pair of sentences in the file");
+    const Folder folder;
+    CHECK_THROWS_WITH(read_corpus(folder.path / "none.tsv", 9),
+                      Contains("cannot read") && Contains("none.tsv"));
+    CHECK_THROWS_WITH(read_corpus(folder.path, 9), Contains("cannot read"));
+}
+
+TEST_CASE("a task is the toy, the grammar, or the pairs of a file") {
+    CHECK(make_task("toy", "").name == "toy");
+    CHECK(make_task("toy", "").training.optimizer == "sgd");
+    CHECK(make_task("grammar", "").corpus.train.size() == 1764);
+    CHECK_THROWS_WITH(make_task("tatoeba", ""), Contains("unknown corpus tatoeba"));
+
+    const Folder folder;
+    const Task task = make_task("toy", folder.put("toy.tsv", "a b\tx\n"));
+    CHECK(task.name == "data-toy");  // its checkpoint does not take the toy's place
+    CHECK(task.model.src_words == 3);
+    CHECK(task.model.tgt_words == 4);
+    std::string longest = "w";
+    for (Index i = 1; i < task.model.positions.max_len - 1; ++i) longest += " w";
+    CHECK_NOTHROW(make_task("", folder.put("fits.tsv", longest + "\t" + longest + "\n")));
+    CHECK_THROWS_WITH(make_task("", folder.put("long.tsv", "a\t" + longest + " w\n")),
+                      Contains("long.tsv:1: a sentence of 256 words, the model takes 255"));
+}

@@ -1,0 +1,273 @@
+// Cross entropy, optimizers, learning rate.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr bool in_double = sizeof(Real) == 8;
+// A few roundings of numbers of order one.
+constexpr double round_off = in_double ? 1e-12 : 2e-6;
+
+Tensor example_logits() {
+    return Tensor({2, 2, 4}, {Real(0.5), Real(-1.25), 2, Real(0.75), 3, 0, -2, 1,  //
+                              0, 0, 0, 0, -1, 4, Real(2.5), 1});
+}
+Ids example_targets() {
+    return Ids({2, 2}, {2, 3, 0, 1});
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
+}
+
+bool near(const Tensor& a, std::initializer_list<double> expected) {
+    return std::equal(
+        a.values().begin(), a.values().end(), expected.begin(), expected.end(),
+        [](Real x, double y) { return std::abs(static_cast<double>(x) - y) < 2 * round_off; });
+}
+
+}  // namespace
+
+TEST_CASE("cross entropy of equal logits is the logarithm of the number of words") {
+    for (const Index n : {1, 2, 12, 1000}) {
+        const Tensor logits = Tensor::full({1, 3, n}, Real(0.25));
+        const Ids targets = Ids::full({1, 3}, static_cast<std::int32_t>(n - 1));
+        CHECK(cross_entropy(logits, targets, {.ignore = -1}) ==
+              Approx(std::log(static_cast<double>(n))).margin(round_off));
+    }
+}
+
+TEST_CASE("cross entropy has the values of its definition, smoothed or not") {
+    // computed from - sum_w q_w log p_w with the decimal logits above
+    const auto loss = [](std::int32_t ignore, double smoothing) {
+        return cross_entropy(example_logits(), example_targets(),
+                             {ignore, static_cast<Real>(smoothing)});
+    };
+    CHECK(loss(0, 0) == Approx(0.953111356247).margin(round_off));
+    CHECK(loss(0, 0.1) == Approx(1.098944689580).margin(round_off));
+    CHECK(loss(0, 0.3) == Approx(1.390611356247).margin(round_off));
+    CHECK(loss(3, 0) == Approx(0.690037689081).margin(round_off));
+    CHECK(loss(3, 0.1) == Approx(0.819204355748).margin(round_off));
+    CHECK(loss(3, 0.3) == Approx(1.077537689081).margin(round_off));
+}
+
+TEST_CASE("an ignored target counts neither in the sum nor in the number") {
+    const Tensor one({1, 1, 3}, {2, 1, 0});
+    const Tensor padded({1, 4, 3}, {2, 1, 0, 9, -9, 0, 0, 0, 5, 1, 1, 1});
+    const double alone = cross_entropy(one, Ids({1, 1}, {1}));
+    CHECK(cross_entropy(padded, Ids({1, 4}, {1, 0, 0, 0})) == alone);
+    CHECK(alone == Approx(1.407605964444).margin(round_off));  // log(e^2 + e + 1) - 1
+}
+
+TEST_CASE("label smoothing leaves ignored targets out") {
+    const Tensor one({1, 1, 3}, {2, 1, 0});
+    const Tensor padded({1, 4, 3}, {2, 1, 0, 9, -9, 0, 0, 0, 5, 1, 1, 1});
+    const CrossEntropyOptions options{.ignore = 0, .smoothing = Real(0.25)};
+    CrossEntropyCache cache;
+    CHECK(cross_entropy(padded, Ids({1, 4}, {1, 0, 0, 0}), options, &cache) ==
+          cross_entropy(one, Ids({1, 1}, {1}), options));
+    const Tensor d = cross_entropy_backward(cache);
+    for (Index t = 1; t < 4; ++t)
+        for (Index w = 0; w < 3; ++w) CHECK(d(0, t, w) == 0);
+}
+
+TEST_CASE("a smoothed loss is never below the entropy of its targets") {
+    const double e = 0.1, n = 5;
+    const double at = 1 - e + e / n, off = e / n;
+    const double entropy = -at * std::log(at) - (n - 1) * off * std::log(off);
+    const CrossEntropyOptions options{.ignore = -1, .smoothing = Real(0.1)};
+    Tensor logits = Tensor::full({1, 1, 5}, static_cast<Real>(std::log(off)));
+    logits(0, 0, 2) = static_cast<Real>(std::log(at));
+    const Ids target({1, 1}, {2});
+    CrossEntropyCache cache;
+    CHECK(cross_entropy(logits, target, options, &cache) == Approx(entropy).margin(round_off));
+    const Tensor d = cross_entropy_backward(cache);
+    for (Real g : d.values()) CHECK(std::abs(static_cast<double>(g)) < round_off);
+    for (const Real more : {Real(-1), Real(1), Real(8)}) {  // surer or less sure: a larger loss
+        Tensor other = logits.clone();
+        other(0, 0, 2) += more;
+        CHECK(cross_entropy(other, target, options) > entropy + 1e-3);
+    }
+}
+
+TEST_CASE("the gradient of a row is p - q over the number that counts, and sums to zero") {
+    for (const Real e : {Real(0), Real(0.2)}) {
+        CrossEntropyCache cache;
+        cross_entropy(example_logits(), example_targets(), {0, e}, &cache);
+        CHECK(cache.counted == 3);
+        const Tensor d = cross_entropy_backward(cache);
+        CHECK(d.shape() == Shape{2, 2, 4});
+        for (Index r = 0; r < 4; ++r) {
+            const std::int32_t target = example_targets().values()[static_cast<std::size_t>(r)];
+            double sum = 0;
+            for (Index w = 0; w < 4; ++w) {
+                const Real q = (w == target ? 1 - e : Real(0)) + e / 4;
+                const Real expected = target == 0 ? 0 : (cache.probabilities(r, w) - q) / 3;
+                const Real g = d.data()[r * 4 + w];
+                CHECK(std::abs(static_cast<double>(g - expected)) < round_off);
+                sum += static_cast<double>(g);
+            }
+            CHECK(std::abs(sum) < round_off);
+        }
+        CHECK(same_bits(cross_entropy_backward(cache), d));  // a second time, the same
+    }
+}
+
+TEST_CASE("the gradient of cross entropy agrees with central differences") {
+    if constexpr (in_double) {
+        Random random(7);
+        const Tensor logits = normal({3, 5, 7}, random.stream());
+        const Ids targets({3, 5}, {1, 2, 3, 4, 5, 6, 6, 0, 0, 0, 3, 1, 1, 5, 0});
+        const Tensor cotangent({1}, {Real(-1.7)});
+        for (const Real e : {Real(0), Real(0.1)}) {
+            CrossEntropyCache cache;
+            cross_entropy(logits, targets, {0, e}, &cache);
+            Tensor d = cross_entropy_backward(cache);
+            d *= cotangent(0);
+            const auto forward = [&] {
+                return Tensor({1}, {static_cast<Real>(cross_entropy(logits, targets, {0, e}))});
+            };
+            const GradientError error = check_gradient(forward, logits, d, cotangent);
+            INFO(to_string(error));
+            CHECK(error.relative < 1e-6);
+            CHECK(error.checked == 105);
+        }
+    }
+}
+
+TEST_CASE("cross entropy of huge logits is finite") {
+    const Tensor logits({1, 2, 3}, {10000, 9999, -10000, -3000, -3000, 3000});
+    const double loss = cross_entropy(logits, Ids({1, 2}, {0, 2}), {.ignore = -1});
+    CHECK(loss == Approx(std::log(1 + std::exp(-1)) / 2).margin(in_double ? 1e-11 : 1e-3));
+}
+
+TEST_CASE("cross entropy names what does not fit") {
+    const Tensor logits = Tensor::zeros({2, 3, 4});
+    CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({3, 2}, 1)),
+                      Contains("logits have shape [2, 3, 4], targets [3, 2]"));
+    CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 4)),
+                      Contains("target 4 among 4 words"));
+    CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, -1)),
+                      Contains("target -1 among 4 words"));
+    CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 0)),
+                      Contains("all 6 targets are ignored"));
+    CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 1), {0, 1}),
+                      Contains("smoothing 1, expected 0 <= smoothing < 1"));
+}
+
+TEST_CASE("sgd takes the steps that one computes by hand") {
+    Parameter w(Tensor({2}, {1, -2}));
+    Sgd sgd({{"w", &w}}, Real(0.9));
+    const double path[3][2] = {{0.95, -1.7}, {0.88, -1.43}, {0.917, -1.387}};
+    const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
+    for (Index t = 0; t < 3; ++t) {
+        std::copy_n(&gradients(t, 0), 2, w.grad().data());
+        sgd.step(Real(0.1));
+        CHECK(near(w.value, {path[t][0], path[t][1]}));
+        CHECK(w.grad()(0) == gradients(t, 0));  // the optimizer leaves the gradient as it is
+    }
+}
+
+TEST_CASE("adam takes the steps that one computes by hand") {
+    Parameter w(Tensor({2}, {1, -2}));
+    Adam adam({{"w", &w}});
+    const double path[3][2] = {{0.900000002, -1.900000000333},
+                               {0.806782040477, -1.832994175236},
+                               {0.827417742885, -1.825370372445}};
+    const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
+    for (Index t = 0; t < 3; ++t) {
+        std::copy_n(&gradients(t, 0), 2, w.grad().data());
+        adam.step(Real(0.1));
+        INFO(w.value(0) << " " << w.value(1));
+        for (Index i = 0; i < 2; ++i)  // 1 - 0.999 loses three digits
+            CHECK(static_cast<double>(w.value(i)) ==
+                  Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
+    }
+}
+
+TEST_CASE("adam's first step is the learning rate, whatever the size of the gradient") {
+    for (const Real size : {Real(1e-3), Real(1), Real(1e3)}) {
+        Parameter w(Tensor({2}, {0, 0}));
+        w.grad()(0) = size;
+        w.grad()(1) = -size;
+        Adam adam({{"w", &w}});
+        adam.step(Real(0.01));
+        CHECK(w.value(0) == Approx(-0.01).epsilon(1e-4));
+        CHECK(w.value(1) == Approx(0.01).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("momentum adds up a steady gradient to a speed of g / (1 - momentum)") {
+    Parameter w(Tensor({1}, {0}));
+    Sgd sgd({{"w", &w}}, Real(0.9));
+    w.grad()(0) = 1;
+    Real before = 0;
+    for (int step = 0; step < 300; ++step) {
+        before = w.value(0);
+        sgd.step(Real(0.01));
+    }
+    CHECK(before - w.value(0) == Approx(0.1).epsilon(1e-4));
+}
+
+TEST_CASE("optimizers move every parameter, the same bits for any number of threads") {
+    const auto trained = [](int n, bool adam) {
+        set_threads(n);
+        Random random(3);
+        Parameter a(normal({300, 257}, random.stream())), b(normal({5}, random.stream()));
+        const Parameters list{{"a", &a}, {"b", &b}};
+        Sgd sgd(list, Real(0.99));
+        Adam other(list);
+        for (int step = 0; step < 3; ++step) {
+            a.grad() += normal(a.value.shape(), random.stream());
+            b.grad() += normal(b.value.shape(), random.stream());
+            adam ? other.step(Real(0.01)) : sgd.step(Real(0.01));
+        }
+        set_threads(1);
+        return std::pair(a.value, b.value);
+    };
+    for (const bool adam : {false, true}) {
+        const auto [a1, b1] = trained(1, adam);
+        const auto [a3, b3] = trained(3, adam);
+        CHECK(same_bits(a1, a3));
+        CHECK(same_bits(b1, b3));
+        Random random(3);
+        const Tensor start = normal({300, 257}, random.stream());
+        Index moved = 0;
+        for (Index i = 0; i < start.size(); ++i) moved += a1.data()[i] != start.data()[i];
+        CHECK(moved > start.size() * 99 / 100);
+    }
+}
+
+TEST_CASE("sgd refuses a momentum outside 0 to 1") {
+    Parameter w(Tensor({1}, {0}));
+    CHECK_THROWS_WITH(Sgd({{"w", &w}}, 1), Contains("momentum 1, expected 0 <= momentum < 1"));
+    CHECK_THROWS_WITH(Sgd({{"w", &w}}, -1), Contains("momentum -1"));
+}
+
+TEST_CASE("the learning rate grows to its peak and decays with the inverse root") {
+    CHECK(learning_rate(1, Real(0.5), 0) == Real(0.5));
+    CHECK(learning_rate(1'000'000, Real(0.5), 0) == Real(0.5));
+    CHECK(learning_rate(10, 1, 40) == Approx(0.25));
+    CHECK(learning_rate(40, 1, 40) == 1);
+    CHECK(learning_rate(160, 1, 40) == Approx(0.5));
+    CHECK_THROWS_WITH(learning_rate(0, 1, 40), Contains("step 0"));
+    CHECK_THROWS_WITH(learning_rate(1, 1, -1), Contains("warm-up -1"));
+}
+
+TEST_CASE("the learning rate is the paper's, for the peak that the paper's sizes give") {
+    // d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) with d_model 512 and warm-up 4000
+    const Real peak = static_cast<Real>(1 / std::sqrt(512.0 * 4000.0));
+    CHECK(learning_rate(1, peak, 4000) == Approx(1.74692810742e-07).epsilon(1e-6));
+    CHECK(learning_rate(100, peak, 4000) == Approx(1.74692810742e-05).epsilon(1e-6));
+    CHECK(learning_rate(4000, peak, 4000) == Approx(6.98771242969e-04).epsilon(1e-6));
+    CHECK(learning_rate(16000, peak, 4000) == Approx(3.49385621484e-04).epsilon(1e-6));
+}

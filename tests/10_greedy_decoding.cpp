@@ -1,0 +1,364 @@
+#include <algorithm>
+#include <cmath>
+
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "chapters/09_training/training.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/parallel.hpp"
+#include "tests/catch.hpp"
+
+using namespace abh;
+
+namespace {
+
+// Sums of some tens of numbers of order one, taken in another order.
+constexpr double round_off = sizeof(Real) == 8 ? 1e-13 : 1e-5;
+constexpr std::int32_t start = 8, no_end = -1;
+
+/// A small post-norm model of odd sizes: 7 source words, 9 target words, width 6, three heads.
+TransformerOptions small() {
+    TransformerOptions o;
+    o.src_words = 7;
+    o.tgt_words = 9;
+    o.n_encoder_layers = 1;
+    o.n_decoder_layers = 2;
+    o.layer.attention.d_model = 6;
+    o.layer.attention.n_heads = 3;
+    o.layer.d_ff = 7;
+    o.positions.max_len = 20;
+    return o;
+}
+
+TransformerOptions toy_like() {
+    TransformerOptions o = small();
+    o.layer.attention.bias_qkv = o.layer.attention.bias_out = o.layer.ff_bias = false;
+    o.layer.add_norm.norm.learned = false;
+    o.output_bias = false;
+    return o;
+}
+
+TransformerOptions pre_norm() {
+    TransformerOptions o = small();
+    o.layer.add_norm.placement = NormPlacement::pre;
+    o.embedding = {.scale = true, .padding_id = 0};
+    return o;
+}
+
+/// Heads that share one map, masks that say what to keep, filled before scaling; learned positions.
+TransformerOptions shared_heads() {
+    TransformerOptions o = small();
+    o.layer.attention.shared_head_maps = true;
+    o.layer.attention.bias_qkv = false;
+    o.layer.attention.attention = {.scale = Real(1 / std::sqrt(6.0)),
+                                   .mask_meaning = MaskMeaning::keep,
+                                   .fill = Real(-1e20),
+                                   .fill_place = FillPlace::before_scale};
+    o.positions.kind = Positions::learned;
+    return o;
+}
+
+TransformerOptions future_only() {
+    TransformerOptions o = shared_heads();
+    o.mask_target_pads = false;
+    return o;
+}
+
+const std::vector<std::pair<const char*, TransformerOptions>> kinds{
+    {"post-norm with biases", small()},
+    {"the toy's", toy_like()},
+    {"pre-norm, scaled embedding", pre_norm()},
+    {"shared heads, keep masks, learned positions", shared_heads()},
+    {"shared heads, target pads not hidden", future_only()}};
+
+/// A model with random weights, gains and shifts other than 1 and 0 among them.
+Transformer random_model(const TransformerOptions& options, std::uint64_t seed) {
+    Random random(seed);
+    Transformer model(options, random);
+    for (const NamedParameter& p : parameters_of(model))
+        p.parameter->value +=
+            uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), random.stream());
+    return model;
+}
+
+Ids row_of(const std::vector<std::int32_t>& words) {
+    Ids ids({1, static_cast<Index>(words.size())});
+    std::copy(words.begin(), words.end(), ids.data());
+    return ids;
+}
+
+const Ids source = row_of({3, 1, 6, 2, 0, 0});
+
+double difference(const std::vector<Real>& a, const std::vector<Real>& b) {
+    REQUIRE(a.size() == b.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        largest = std::max<double>(largest, std::abs(a[i] - b[i]));
+    return largest;
+}
+
+}  // namespace
+
+TEST_CASE("decoding with a key-value cache gives the same words and probabilities") {
+    for (const auto& [name, options] : kinds)
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            const Transformer model = random_model(options, seed);
+            const DecodingOptions decoding{start, no_end, 12};
+            const Translation plain = greedy_decode(model, source, decoding);
+            const Translation cached = greedy_decode_cached(model, source, decoding);
+            INFO(name << ", seed " << seed);
+            CHECK(plain.ids.size() == 12);
+            CHECK(plain.ids == cached.ids);
+            CHECK(difference(plain.probabilities, cached.probabilities) < round_off);
+        }
+}
+
+TEST_CASE("one row with cached keys equals the last row of the whole prefix, pads among it") {
+    const std::vector<std::int32_t> words{start, 3, 0, 5, 5, 0, 0, 2, start, 7};
+    for (const auto& [name, options] : kinds) {
+        const Transformer model = random_model(options, 7);
+        const Tensor memory = model.encode(source);
+        IncrementalDecoder decoder(model, source);
+        for (std::size_t t = 0; t < words.size(); ++t) {
+            const Ids prefix = row_of({words.begin(), words.begin() + static_cast<long>(t) + 1});
+            const Tensor whole = model.decode(prefix, memory, source);  // [1, t + 1, 9]
+            const Tensor row = decoder.next(words[t]);                  // [1, 1, 9]
+            Tensor last({1, 1, 9});
+            std::copy_n(whole.data() + whole.size() - 9, 9, last.data());
+            INFO(name << ", word " << t);
+            CHECK(max_difference(row, last) < 10 * round_off);
+        }
+    }
+}
+
+TEST_CASE("every word is the likeliest after the words before it") {
+    for (const auto& [name, options] : kinds) {
+        const Transformer model = random_model(options, 3);
+        const Translation t = greedy_decode(model, source, {start, no_end, 6});
+        std::vector<std::int32_t> words{start};
+        words.insert(words.end(), t.ids.begin(), t.ids.end() - 1);
+        const Tensor logits = model.forward(source, row_of(words));  // [1, 6, 9]
+        INFO(name);
+        for (Index i = 0; i < 6; ++i) {
+            const Real* const row = &logits(0, i, 0);
+            CHECK(std::max_element(row, row + 9) - row == t.ids[static_cast<std::size_t>(i)]);
+            double sum = 0;
+            for (Index w = 0; w < 9; ++w)
+                sum += std::exp(static_cast<double>(row[w] - *std::max_element(row, row + 9)));
+            CHECK(static_cast<double>(t.probabilities[static_cast<std::size_t>(i)]) ==
+                  Approx(1 / sum).epsilon(round_off * 10));
+        }
+    }
+}
+
+TEST_CASE("a translation stops at the length cap") {
+    const Transformer model = random_model(small(), 1);
+    for (Index cap : {1, 2, 7}) {
+        const Translation plain = greedy_decode(model, source, {start, no_end, cap});
+        const Translation cached = greedy_decode_cached(model, source, {start, no_end, cap});
+        CHECK(static_cast<Index>(plain.ids.size()) == cap);
+        CHECK(plain.probabilities.size() == plain.ids.size());
+        CHECK_FALSE(plain.finished);
+        CHECK(cached.ids == plain.ids);
+        CHECK_FALSE(cached.finished);
+    }
+}
+
+TEST_CASE("a translation stops where the model's positions end") {
+    const Transformer model = random_model(small(), 1);  // 20 positions
+    CHECK(greedy_decode(model, source, {start, no_end, 1000}).ids.size() == 20);
+    CHECK(greedy_decode_cached(model, source, {start, no_end, 1000}).ids.size() == 20);
+}
+
+TEST_CASE("the end symbol is not part of the translation") {
+    Transformer model = random_model(small(), 1);
+    model.output.bias.value(5) = 100;  // whatever the sentence, word 5 comes
+    for (const Translation& t : {greedy_decode(model, source, {start, 5, 10}),
+                                 greedy_decode_cached(model, source, {start, 5, 10})}) {
+        CHECK(t.ids.empty());
+        CHECK(t.finished);
+        REQUIRE(t.probabilities.size() == 1);  // that of the end symbol
+        CHECK(t.probabilities[0] > Real(0.99));
+    }
+}
+
+TEST_CASE("a translation of one word is one word") {
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Transformer model = random_model(small(), seed);
+        const std::vector<std::int32_t> two = greedy_decode(model, source, {start, no_end, 2}).ids;
+        if (two[0] == two[1]) continue;
+        ++found;
+        const Translation plain = greedy_decode(model, source, {start, two[1], 10});
+        const Translation cached = greedy_decode_cached(model, source, {start, two[1], 10});
+        CHECK(plain.ids == std::vector<std::int32_t>{two[0]});
+        CHECK(cached.ids == plain.ids);
+        CHECK(plain.finished);
+        CHECK(plain.probabilities.size() == 2);
+    }
+    CHECK(found > 0);
+}
+
+TEST_CASE("padding behind the source changes nothing") {
+    for (const auto& [name, options] : kinds) {
+        const Transformer model = random_model(options, 2);
+        const DecodingOptions decoding{start, no_end, 8};
+        const Translation bare = greedy_decode(model, row_of({3, 1, 6, 2}), decoding);
+        const Translation padded = greedy_decode(model, row_of({3, 1, 6, 2, 0, 0, 0}), decoding);
+        const Translation other = greedy_decode(model, row_of({3, 1, 6, 5}), decoding);
+        INFO(name);
+        CHECK(bare.ids == padded.ids);
+        CHECK(difference(bare.probabilities, padded.probabilities) < round_off);
+        CHECK(difference(bare.probabilities, other.probabilities) > 1e-4);
+    }
+}
+
+TEST_CASE("the same sentence gives the same bits with any number of threads") {
+    TransformerOptions options = toy_like();
+    options.layer.attention.d_model = 96;  // large enough that products are shared among threads
+    options.layer.d_ff = 512;
+    const Transformer model = random_model(options, 1);
+    const DecodingOptions decoding{start, no_end, 8};
+    const Translation one = greedy_decode(model, source, decoding);
+    const Translation cached = greedy_decode_cached(model, source, decoding);
+    for (int n : {1, 2, 3}) {
+        set_threads(n);
+        const Translation again = greedy_decode(model, source, decoding);
+        CHECK(again.ids == one.ids);
+        CHECK(again.probabilities == one.probabilities);
+        CHECK(greedy_decode_cached(model, source, decoding).probabilities == cached.probabilities);
+    }
+    set_threads(1);
+}
+
+TEST_CASE("dropout left on makes decoding random, dropout off does not") {
+    TransformerOptions options = small();
+    options.layer.add_norm.dropout = options.positions.dropout = Real(0.3);
+    Transformer model = random_model(options, 4);
+    const DecodingOptions off{start, no_end, 6}, on{start, no_end, 6, true};
+    const Translation calm = greedy_decode(model, source, off);
+    const Translation first = greedy_decode(model, source, on);
+    CHECK(first.probabilities != calm.probabilities);
+    CHECK(greedy_decode(model, source, on).probabilities == first.probabilities);
+    model.random().next_step();
+    CHECK(greedy_decode(model, source, on).probabilities != first.probabilities);
+    CHECK(greedy_decode(model, source, off).probabilities == calm.probabilities);
+    CHECK(greedy_decode_cached(model, source, off).ids == calm.ids);
+}
+
+TEST_CASE("the last pass leaves one row of attention for each word and the end symbol") {
+    Transformer model = random_model(small(), 6);
+    const Translation endless = greedy_decode(model, source, {start, no_end, 5}, true);
+    REQUIRE(endless.maps.decoder.size() == 2);
+    CHECK(endless.maps.decoder[1].self.shape() == Shape{1, 3, 5, 5});
+    const Tensor& cross = endless.maps.decoder[1].cross;
+    REQUIRE(cross.shape() == Shape{1, 3, 5, 6});
+    for (Index h = 0; h < 3; ++h)
+        for (Index t = 0; t < 5; ++t) {
+            double sum = 0;
+            for (Index j = 0; j < 6; ++j) sum += static_cast<double>(cross(0, h, t, j));
+            CHECK(sum == Approx(1).epsilon(1e-6));
+            CHECK(cross(0, h, t, 4) == 0);  // padding
+        }
+    model.output.bias.value(5) = 100;
+    CHECK(greedy_decode(model, source, {start, 5, 5}, true).maps.decoder[0].cross.dim(2) == 1);
+    CHECK(greedy_decode(model, source, {start, 5, 5}).maps.decoder.empty());
+}
+
+TEST_CASE("a triangle aligned at the top left hides all but the first key from one query") {
+    Random random(5);
+    const Index t = 5;
+    const Tensor q = normal({1, 1, t, 4}, random.stream());
+    const Tensor k = normal({1, 1, t, 4}, random.stream());
+    const Tensor v = normal({1, 1, t, 3}, random.stream());
+    const Mask triangle = look_ahead_mask(Ids::zeros({1, t}));      // [1, t, t]
+    const Tensor whole = attention(q, k, v, over_heads(triangle));  // [1, 1, t, 3]
+    Tensor last_query({1, 1, 1, 4}), last_row({1, 1, 1, 3}), first_value({1, 1, 1, 3});
+    std::copy_n(&q(0, 0, t - 1, 0), 4, last_query.data());
+    std::copy_n(&whole(0, 0, t - 1, 0), 3, last_row.data());
+    std::copy_n(v.data(), 3, first_value.data());
+    Mask top({1, 1, 1, t}), bottom({1, 1, 1, t});
+    std::copy_n(triangle.data(), t, top.data());
+    std::copy_n(triangle.data() + (t - 1) * t, t, bottom.data());
+
+    CHECK(max_difference(attention(last_query, k, v, Mask()), last_row) < round_off);
+    CHECK(max_difference(attention(last_query, k, v, bottom), last_row) < round_off);
+    CHECK(max_difference(attention(last_query, k, v, top), first_value) < round_off);
+    CHECK(max_difference(attention(last_query, k, v, top), last_row) > 0.01);
+}
+
+TEST_CASE("multiply-adds are those counted with pen and paper") {
+    TransformerOptions o;
+    o.n_decoder_layers = 1;
+    o.layer.attention.d_model = 2;
+    o.layer.attention.n_heads = 1;
+    o.layer.d_ff = 3;
+    o.tgt_words = 5;
+    // A row: six 2x2 maps and two 2x3 maps, 36; a key: 4; the source's 2 words: 2 maps each, 16.
+    // One word sees 1 + 2 keys: 36 + 12 + 16, and 10 of the output map.
+    CHECK(decoder_multiply_adds(o, 2, 1, false) == 74);
+    CHECK(decoder_multiply_adds(o, 2, 1, true) == 74);
+    // Another word, two rows and 2 + 2 keys: 2 * (36 + 16 + 10) + 16; with the cache 36 + 16 + 10.
+    CHECK(decoder_multiply_adds(o, 2, 2, false) == 74 + 140);
+    CHECK(decoder_multiply_adds(o, 2, 2, true) == 74 + 62);
+    o.n_decoder_layers = 3;
+    CHECK(decoder_multiply_adds(o, 2, 1, true) == 3 * 64 + 10);
+    o.n_decoder_layers = 1;
+    o.layer.attention.n_heads = 2;
+    o.layer.attention.shared_head_maps = true;  // q, k and v take 2 instead of 4
+    CHECK(decoder_multiply_adds(o, 2, 1, true) == (4 * 2 + 2 * 4 + 12) + 12 + 8 + 10);
+}
+
+TEST_CASE("a small model trained on the toy translates its three sentences") {
+    Task task = toy_task();
+    task.model.n_encoder_layers = task.model.n_decoder_layers = 1;
+    task.model.layer.attention.d_model = 32;
+    task.model.layer.attention.n_heads = 4;
+    task.model.layer.d_ff = 64;
+    task.model.positions.dropout = 0;
+    task.training.epochs = 80;
+    task.training.optimizer = "adam";
+    task.training.learning_rate = Real(3e-3);
+    Transformer model(task.model, Random(1));
+    train(model, task.corpus, task.training, [](const StepReport&) {});
+
+    const DecodingOptions options{task.corpus.target.id("S"), task.corpus.target.id("E"), 50};
+    const auto words_of = [&](const Translation& translation) {
+        std::vector<std::string> words;
+        for (std::int32_t id : translation.ids) words.push_back(task.corpus.target.word(id));
+        return join_words(words);
+    };
+    for (const SentencePair& pair : task.corpus.train) {
+        const Ids src = source_ids(task.corpus.source, pair.source);
+        const Translation t = greedy_decode(model, src, options);
+        CHECK(words_of(t) == join_words(pair.target));
+        CHECK(t.finished);
+        CHECK(greedy_decode_cached(model, src, options).ids == t.ids);
+        CHECK(*std::min_element(t.probabilities.begin(), t.probabilities.end()) > Real(0.5));
+    }
+    const Ids unseen = source_ids(task.corpus.source, task.corpus.held_out[0].source);
+    CHECK(greedy_decode(model, unseen, options).finished);  // which words, nobody promises
+}
+
+TEST_CASE("a request that cannot be met is refused, and the values are named") {
+    const Transformer model = random_model(small(), 1);
+    const DecodingOptions options{start, no_end, 5};
+    const auto plain = [&](const Ids& src, const DecodingOptions& o) {
+        return greedy_decode(model, src, o);
+    };
+    const auto cached = [&](const Ids& src, const DecodingOptions& o) {
+        return greedy_decode_cached(model, src, o);
+    };
+    const auto both = [&](const Ids& src, const DecodingOptions& o, const std::string& message) {
+        CHECK_THROWS_WITH(plain(src, o), Contains(message));
+        CHECK_THROWS_WITH(cached(src, o), Contains(message));
+    };
+    both(Ids::full({2, 3}, 1), options, "src has shape [2, 3], expected [1, Ls]");
+    both(Ids({1, 0}), options, "src has shape [1, 0]");
+    both(Ids::full({1, 21}, 1), options, "the sentence has 21 words, the model takes at most 20");
+    both(source, {start, no_end, 0}, "max_words is 0, expected at least 1");
+    both(source, {0, no_end, 5}, "start symbol 0 is padding");
+    both(row_of({1, 7}), options, "7");
+    both(source, {9, no_end, 5}, "9");
+    CHECK_THROWS_WITH(cached(source, {start, no_end, 5, true}), Contains("dropout"));
+}

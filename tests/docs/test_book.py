@@ -1,0 +1,412 @@
+"""The book's pipeline on a small project: what it renders, and what it refuses.
+
+    build/venv/bin/python -m unittest discover tests/docs
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+FIXTURE = HERE / "fixture"
+BUILD = REPOSITORY / "docs" / "build.py"
+TANGLE = REPOSITORY / "docs" / "tangle.py"
+OFFLINE = REPOSITORY / "docs" / "offline.py"
+DRAW = REPOSITORY / "figures" / "draw.py"
+CHAPTER = "chapters/04_small_attention/index.md"
+WORKBENCH = "chapters/00_workbench/index.md"
+
+sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
+
+from abh_book import weave
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MPLCONFIGDIR": tempfile.gettempdir(), "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, *map(str, command)],
+        capture_output=True, text=True, encoding="utf-8", check=False, env=environment,
+    )
+
+
+class Project:
+    """A copy of the fixture, free to be spoilt."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "root"
+        self.build = folder / "build"
+        shutil.copytree(FIXTURE, self.root)
+        self.build.mkdir()
+        for name in ("results", "figures"):
+            shutil.move(self.root / name, self.build / name)
+
+    @property
+    def html(self) -> Path:
+        return self.build / "html"
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.root / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{name} has no {old!r}"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def render(self) -> subprocess.CompletedProcess[str]:
+        return run(BUILD, "--root", self.root, "--build", self.build, "--jobs", 1)
+
+    def tangle(self, *options: object) -> subprocess.CompletedProcess[str]:
+        return run(TANGLE, self.html, *options)
+
+
+class Case(unittest.TestCase):
+    def project(self) -> Project:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return Project(Path(folder.name).resolve())
+
+    def assert_succeeds(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def assert_refused(self, done: subprocess.CompletedProcess[str], *words: str) -> None:
+        """It failed, and one line of what it said holds all the words."""
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 1, said)
+        found = any(all(word in line for word in words) for line in said.splitlines())
+        self.assertTrue(found, f"no line with {words} in:\n{said}")
+
+
+class Rendered(Case):
+    """One good build, looked at from many sides."""
+
+    folder: tempfile.TemporaryDirectory[str]
+    good: Project
+    said: subprocess.CompletedProcess[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.good = Project(Path(cls.folder.name).resolve())
+        cls.said = cls.good.render()
+        cls.page = ""
+        if cls.said.returncode == 0:
+            cls.page = (cls.good.html / CHAPTER).with_suffix(".html").read_text(encoding="utf-8")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    def setUp(self) -> None:
+        self.assert_succeeds(self.said)
+
+    def test_last_line_is_the_path_of_the_index(self) -> None:
+        last = self.said.stdout.splitlines()[-1]
+        self.assertEqual(last, str(self.good.html / "index.html"))
+        self.assertTrue(Path(last).is_file())
+
+    def test_a_second_call_does_nothing(self) -> None:
+        before = (self.good.html / "index.html").stat().st_mtime_ns
+        done = self.good.render()
+        self.assert_succeeds(done)
+        self.assertIn("nothing has changed", done.stdout)
+        self.assertEqual((self.good.html / "index.html").stat().st_mtime_ns, before)
+
+    def test_pages_alone_give_the_sources_back(self) -> None:
+        self.assert_succeeds(self.good.tangle("--sources", self.good.root))
+        with tempfile.TemporaryDirectory() as folder:
+            self.assert_succeeds(self.good.tangle("--out", folder))
+            names = weave.source_names(self.good.root)
+            self.assertEqual(len(names), 5)
+            for name in names:
+                book = (Path(folder) / name).read_bytes().split(b"\n")
+                file = (self.good.root / name).read_bytes().split(b"\n")
+                book = [line for line in book if weave.marker(line.decode()) is None]
+                file = [line for line in file if weave.marker(line.decode()) is None]
+                self.assertEqual(book, file, name)
+
+    def test_listing_names_file_and_lines_and_links_to_the_source(self) -> None:
+        self.assertIn('data-file="chapters/04_small_attention/attention.cu" data-lines="2-5"', self.page)
+        link = "../../source/chapters/04_small_attention/attention.cu.html#L2"
+        self.assertIn(f'href="{link}"', self.page)
+        target = (self.good.html / "chapters/04_small_attention" / link.split("#")[0]).resolve()
+        self.assertIn('id="L2"', target.read_text(encoding="utf-8"))
+
+    def test_values_are_formatted_and_measured_ones_are_marked(self) -> None:
+        self.assertRegex(self.page, r'<span class="value" title="[^"]*score_std[^"]*">1\.003</span>')
+        self.assertRegex(self.page, r'<span class="value varies" title="[^"]*">0\.12</span>')
+        self.assertRegex(self.page, r">−8\.0271</span>")
+        self.assertRegex(self.page, r">3\.2\s×\s10<sup>−9</sup></span>")
+        self.assertIn(">我 有 一 个 好 朋 友 P</span>", self.page)
+
+    def test_console_shows_one_section_and_the_ends_of_another(self) -> None:
+        blocks = re.findall(r'<figure class="console">.*?</figure>', self.page, re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        self.assertIn("0.55", blocks[0])
+        self.assertNotIn("sums to 1", blocks[0])
+        self.assertIn("Chapter 4: small attention", blocks[1])
+        self.assertIn("every row sums to 1", blocks[1])
+        self.assertIn("⋮ 6 lines", blocks[1])
+        self.assertNotIn("0.55", blocks[1])
+
+    def test_figure_has_both_looks_and_says_what_to_see(self) -> None:
+        for look in ("light", "dark"):
+            image = re.search(rf'<img class="only-{look}" src="([^"]+)" alt="([^"]+)"', self.page)
+            assert image is not None
+            self.assertTrue(image.group(2).startswith("Heat map of 8 x 8 weights"))
+            path = self.good.html / "chapters/04_small_attention" / image.group(1)
+            self.assertTrue(path.resolve().is_file())
+
+    def test_mathematics_needs_no_script(self) -> None:
+        self.assertGreaterEqual(self.page.count('class="katex"'), 4)
+        self.assertIn("<math", self.page)
+        self.assertNotIn("mathjax", self.page.lower())
+        css = (self.good.html / "_static/katex/katex.css").read_text(encoding="utf-8")
+        for font in re.findall(r"url\(([^)]+)\)", css):
+            self.assertTrue((self.good.html / "_static/katex" / font).is_file(), font)
+
+    def test_api_reference_has_every_header(self) -> None:
+        api = (self.good.html / "api/lib/tensor.hpp.html").read_text(encoding="utf-8")
+        self.assertIn('id="_CPPv4N3abh10shape_textERK6Tensor"', api)
+        self.assertIn('id="_CPPv4N3abh6TensorE"', api)
+        api = self.good.html / "api/chapters/04_small_attention/attention.hpp.html"
+        self.assertIn("katex", api.read_text(encoding="utf-8"))
+
+    def test_no_page_asks_another_host(self) -> None:
+        self.assert_succeeds(run(OFFLINE, self.good.html))
+        for name, flaw, words in (
+            ("a.html", '<img src="https://example.org/a.png">', "loads https://example.org/a.png"),
+            ("a.html", '<script src="//example.org/a.js"></script>', "loads //example.org/a.js"),
+            ("a.html", '<link rel="stylesheet" href="http://example.org/a.css">', "a.html loads http"),
+            ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which is not there"),
+            ("a.css", "@font-face { src: url('https://example.org/a.woff2') }", "a.css loads https"),
+            ("a.js", "fetch('https://example.org/')", "a.js loads by fetch"),
+        ):
+            with self.subTest(flaw=flaw):
+                path = self.good.html / name
+                path.write_text(flaw, encoding="utf-8")
+                self.assert_refused(run(OFFLINE, self.good.html), words)
+                path.unlink()
+
+
+class Refused(Case):
+    """One flaw each; the build fails and names page and thing."""
+
+    def refuse(self, name: str, old: str, new: str, *words: str) -> None:
+        project = self.project()
+        project.edit(name, old, new)
+        self.assert_refused(project.render(), *words)
+
+    def test_unknown_part(self) -> None:
+        self.refuse(CHAPTER, ":part: kernel", ":part: kernle", f"{CHAPTER}:32", "attention.cu", "[kernle]")
+
+    def test_a_flaw_is_not_forgotten(self) -> None:
+        """A page that has been read before does not complain again by itself."""
+        project = self.project()
+        self.assert_succeeds(project.render())
+        project.edit(CHAPTER, "04/main/raw_std", "04/main/raw_sdt")
+        for _ in range(2):
+            self.assert_refused(project.render(), CHAPTER, "raw_sdt")
+        project.edit(CHAPTER, "04/main/raw_sdt", "04/main/raw_std")
+        self.assert_succeeds(project.render())
+
+    def test_part_that_no_page_shows(self) -> None:
+        flaw = "```{listing} attention.cu\n:part: kernel\n```\n"
+        self.refuse(CHAPTER, flaw, "", "chapters/04_small_attention/attention.cu:2-5", "[kernel]")
+
+    def test_many_flaws_are_named_at_once(self) -> None:
+        """Cheaper than a build for each."""
+        project = self.project()
+        project.edit(CHAPTER, "{listing} main.cpp", "{listing} mian.cpp")
+        project.edit(CHAPTER, "04/main/score_std", "04/main/score_sdt")
+        project.edit(CHAPTER, "04/main/raw_std", "05/main/raw_std")
+        project.edit(CHAPTER, "04/main/seconds:.2f", "04/main/seconds:.2x")
+        project.edit(CHAPTER, ":section: Score table", ":section: Score tabel")
+        project.edit(CHAPTER, "{console} wide", "{console} wdie")
+        project.edit(CHAPTER, "{plot} weights", "{plot} wieghts")
+        project.edit(CHAPTER, "{exercise} 04.1", "{exercise} 05.1")
+        project.edit(CHAPTER, "`a hidden key gets", "`a hidden key has")
+        project.edit(CHAPTER, r"\operatorname{softmax}", r"\nosuchcommand")
+        project.edit(CHAPTER, "{eq}`weights`", "{eq}`wieghts`")
+        project.edit(WORKBENCH, "On to", "```{listing} /lib/tensor.cpp\n:part: at\n```\n\nOn to")
+        project.edit(WORKBENCH, "(../04_small_attention/index.md)", "(../05_attention/index.md)")
+        (project.root / "lib" / "extra.cpp").write_text("int extra = 0;\n// [more]\nint more = 0;\n")
+        (project.root / "lib" / "empty.cpp").write_text("int a = 0;\n// [none]\n// [some]\nint b = 0;\n")
+        done = project.render()
+        for words in (
+            (CHAPTER, "no file chapters/04_small_attention/mian.cpp"),
+            ("main.cpp:1-3", "no page shows part [head]"),
+            (CHAPTER, "04/main/score_sdt", "no value score_sdt"),
+            (CHAPTER, "05/main/raw_std", "no results of chapter 05"),
+            (CHAPTER, "04/main/seconds:.2x"),
+            (CHAPTER, "no section 'Score tabel'", "Score table"),
+            (CHAPTER, "04_small_attention/wdie", "main, wide"),
+            (CHAPTER, "plot wieghts", "figures: weights"),
+            (CHAPTER, "exercise 05.1", "04_small_attention"),
+            (CHAPTER, "mistake Hiding keys after the softmax", "no test"),
+            (CHAPTER, "mathematics", "nosuchcommand"),
+            (CHAPTER, "wieghts", "equation"),
+            ("lib/tensor.cpp:9-14", "[at]", "shown 2 times", WORKBENCH),
+            (WORKBENCH, "../05_attention/index.md"),
+            ("lib/extra.cpp:1: no page shows part [head]",),
+            ("lib/extra.cpp:3: no page shows part [more]",),
+            ("lib/empty.cpp:2: part [none] is empty",),
+        ):
+            self.assert_refused(done, *words)
+
+    def test_plot_without_alt_text(self) -> None:
+        self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")
+
+
+class Incremental(Case):
+    def test_pages_follow_sources_results_and_figures(self) -> None:
+        project = self.project()
+        self.assert_succeeds(project.render())
+        page = (project.html / CHAPTER).with_suffix(".html")
+        untouched = (project.html / WORKBENCH).with_suffix(".html").stat().st_mtime_ns
+
+        project.edit("chapters/04_small_attention/attention.cu", "__expf(x[i])", "__expf(x[i] - m)")
+        results = project.build / "results/04_small_attention/main/results.json"
+        entries = json.loads(results.read_text(encoding="utf-8"))
+        entries["score_std"]["value"] = 7.5
+        results.write_text(json.dumps(entries), encoding="utf-8")
+        figure = project.build / "figures/04_small_attention/weights.light.svg"
+        figure.write_text(figure.read_text(encoding="utf-8") + "<!-- new -->\n", encoding="utf-8")
+        self.assert_succeeds(project.render())
+        text = page.read_text(encoding="utf-8")
+        self.assertIn(">7.500</span>", text)
+        self.assert_succeeds(project.tangle("--sources", project.root))
+        shown = project.html / "_figures/04_small_attention/weights.light.svg"
+        self.assertIn("<!-- new -->", shown.read_text(encoding="utf-8"))
+        later = (project.html / WORKBENCH).with_suffix(".html").stat().st_mtime_ns
+        self.assertEqual(later, untouched, "a page that shows none of this was written again")
+
+        # A line more in a source moves the parts below it; nothing else has changed.
+        project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")
+        self.assert_succeeds(project.render())
+        self.assert_succeeds(project.tangle("--sources", project.root))
+
+        # A chapter that is gone leaves no page behind, and its sources are asked for no more.
+        project.edit(WORKBENCH, "On to [chapter four](../04_small_attention/index.md).", "The end.")
+        shutil.rmtree(project.root / "chapters/04_small_attention")
+        self.assert_succeeds(project.render())
+        self.assertFalse(page.exists())
+
+
+class Tangle(Case):
+    def test_notices_one_changed_byte(self) -> None:
+        project = self.project()
+        self.assert_succeeds(project.render())
+        page = (project.html / CHAPTER).with_suffix(".html")
+        good = page.read_text(encoding="utf-8")
+
+        page.write_text(good.replace("blockDim", "blockdim", 1), encoding="utf-8")
+        name = "chapters/04_small_attention/attention.cu"
+        self.assert_refused(project.tangle("--sources", project.root), f"{name}:3")
+
+        page.write_text(good.replace('data-lines="2-5"', 'data-lines="2-6"', 1), encoding="utf-8")
+        self.assert_refused(project.tangle(), f"{name}:2-6", "4 lines")
+
+        page.write_text(good.replace('data-lines="2-5"', 'data-lines="4-7"', 1), encoding="utf-8")
+        self.assert_refused(project.tangle(), name, "1-3", "not shown")
+
+        listing = re.search(r'<figure class="listing" id="attention-cu-kernel">.*?</figure>', good, re.DOTALL)
+        assert listing is not None
+        page.write_text(good.replace(listing.group(), ""), encoding="utf-8")
+        self.assert_refused(project.tangle("--sources", project.root), name, "no page shows")
+        page.write_text(good.replace(listing.group(), listing.group() * 2), encoding="utf-8")
+        self.assert_refused(project.tangle(), name, "shown twice")
+
+        page.write_text(good, encoding="utf-8")
+        self.assert_succeeds(project.tangle("--sources", project.root))
+        path = project.root / "lib/tensor.cpp"
+        path.write_bytes(path.read_bytes() + b"\n")
+        self.assert_refused(project.tangle("--sources", project.root), "lib/tensor.cpp:14")
+
+
+class Weave(unittest.TestCase):
+    def test_markers(self) -> None:
+        for line, name in (
+            ("// [softmax]\n", "softmax"),
+            ("    // [a part: no. 2 (of 3), x_y-z]\n", "a part: no. 2 (of 3), x_y-z"),
+            ("// [B, H, L]\n", None),
+            ("int x;  // [shape]\n", None),
+            ("//[softmax]\n", None),
+            ("// [softmax] and more\n", None),
+            ("/// [softmax]\n", None),
+        ):
+            with self.subTest(line=line):
+                self.assertEqual(weave.marker(line), name)
+
+    def test_flaws_are_named_with_their_line(self) -> None:
+        for content, words in (
+            (b"a\n// [x]\nb\n// [x]\nc\n", "f.cpp:4: part [x] stands in line 2 already"),
+            (b"a\n// [x]\n// [y]\nb\n", "f.cpp:2: part [x] is empty"),
+            (b"a\n// [x]\n", "f.cpp:2: part [x] is empty"),
+            (b"a\n// [head]\nb\n", "f.cpp:2: part [head] stands in line 0 already"),
+            (b"a\r\nb\n", "f.cpp:1: control character"),
+            (b"a\xff\n", "f.cpp: not UTF-8"),
+        ):
+            with self.subTest(content=content), tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "f.cpp").write_bytes(content)
+                with self.assertRaises(weave.WeaveError) as caught:
+                    weave.read_source(Path(folder), "f.cpp")
+                self.assertTrue(str(caught.exception).startswith(words), caught.exception)
+
+
+class Figures(Case):
+    SOURCE = """
+from style import Data, Figure, figure, heat, muted
+
+@figure("weights", width=4, height=3)
+def weights(data: Data, fig: Figure) -> None:
+    words = data.value("words").split()
+    heat(fig.subplots(), data.array("weights"), rows=words, columns=words, numbers="{:.1f}", bar="w")
+"""
+
+    def draw(self, folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+        import numpy
+
+        folder.mkdir(exist_ok=True)
+        (folder / "04_small_attention.py").write_text(source, encoding="utf-8")
+        results = folder / "results" / "04_small_attention" / "main"
+        results.mkdir(parents=True, exist_ok=True)
+        numpy.save(results / "weights.npy", numpy.eye(3, dtype="f4"))
+        words = {"words": {"value": "我 有 P"}}
+        (results / "results.json").write_text(json.dumps(words), encoding="utf-8")
+        return run(
+            DRAW, "04_small_attention", "--figures", folder, "--results", folder / "results",
+            "--out", folder / "out", "--stamp", folder / "stamp", "--depfile", folder / "dep",
+        )
+
+    def test_two_looks_the_same_bytes_each_time_and_no_missing_glyph(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            done = self.draw(folder, self.SOURCE)
+            self.assert_succeeds(done)
+            self.assertNotIn("missing from font", done.stderr)
+            pictures = sorted((folder / "out/04_small_attention").glob("*.svg"))
+            self.assertEqual([p.name for p in pictures], ["weights.dark.svg", "weights.light.svg"])
+            before = [p.read_bytes() for p in pictures]
+            self.assertNotEqual(before[0], before[1])
+            self.assertNotIn(b"<text", before[0])
+            for picture in pictures:
+                picture.unlink()
+            self.assert_succeeds(self.draw(folder, self.SOURCE))
+            self.assertEqual([p.read_bytes() for p in pictures], before)
+            self.assertIn("weights.npy", (folder / "dep").read_text())
+
+    def test_missing_array_is_named(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            done = self.draw(Path(name), self.SOURCE.replace('array("weights")', 'array("wieghts")'))
+            self.assert_refused(done, "figure weights", "wieghts.npy", "arrays of this run: weights")
+
+
+if __name__ == "__main__":
+    unittest.main()
