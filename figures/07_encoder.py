@@ -1,27 +1,6 @@
 """Figures of chapter 7."""
 
-from matplotlib.patches import FancyBboxPatch
-from style import Axes, Data, Figure, figure, ink, muted, paper, sequential
-
-
-def box(axes: Axes, x: float, text: str, width: float, colour: str) -> None:
-    """A part of the layer, its centre at (x, 0)."""
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=paper(), edgecolor=colour, linewidth=1.4, zorder=2,
-        )
-    )
-    axes.text(x, 0, text, ha="center", va="center", fontsize=8, linespacing=1.4, zorder=3)
-
-
-def arrow(axes: Axes, *points: tuple[float, float]) -> None:
-    """A line through `points` with its head at the last one."""
-    axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
-    axes.annotate(
-        "", points[-1], points[-2], zorder=1,
-        arrowprops={"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
-    )
+from style import Data, Figure, arrow, box, figure, muted, sequential
 
 
 @figure("layer", width=7.4, height=1.7)
@@ -41,8 +20,8 @@ def layer(data: Data, fig: Figure) -> None:
         box(axes, x, text, width, colour)
     for plus in (3.6, 8.6):
         axes.text(plus, 0, "+", ha="center", va="center", fontsize=12)
-    for start, end in ((0.2, 1.0), (3.0, 3.45), (3.75, 4.1), (5.0, 6.0), (8.0, 8.45), (8.75, 9.1),
-                       (10.0, 10.9)):
+    for start, end in ((0.2, 0.98), (3.02, 3.42), (3.78, 4.08), (5.02, 5.98), (8.02, 8.42), (8.78, 9.08),
+                       (10.02, 10.9)):
         arrow(axes, (start, 0), (end, 0))
     for start, end in ((0.5, 3.6), (5.4, 8.6)):
         arrow(axes, (start, 0), (start, 0.75), (end, 0.75), (end, 0.17))
@@ -98,7 +77,7 @@ def gradient(data: Data, fig: Figure) -> None:
         axes.plot(
             range(len(norms) - 1, -1, -1), norms, marker=marker, linestyle=line, label=label
         )
-    axes.set_xlabel("above layer (the rightmost point is the output)")
+    axes.set_xlabel("above layer (0: the input, rightmost: the output)")
     axes.set_ylabel("norm of the gradient")
     axes.set_ylim(0, 1.1 * norms.max())
     axes.grid()

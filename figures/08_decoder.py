@@ -1,28 +1,7 @@
 """Figures of chapter 8."""
 
 import numpy as np
-from matplotlib.patches import FancyBboxPatch
-from style import Axes, Data, Figure, figure, heat, ink, muted, paper, sequential
-
-
-def box(axes: Axes, x: float, text: str, width: float, colour: str) -> None:
-    """A part of the layer, its centre at (x, 0)."""
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=paper(), edgecolor=colour, linewidth=1.4, zorder=2,
-        )
-    )
-    axes.text(x, 0, text, ha="center", va="center", fontsize=7.5, linespacing=1.4, zorder=3)
-
-
-def arrow(axes: Axes, *points: tuple[float, float]) -> None:
-    """A line through `points` with its head at the last one."""
-    axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
-    axes.annotate(
-        "", points[-1], points[-2], zorder=1,
-        arrowprops={"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
-    )
+from style import Data, Figure, arrow, box, figure, heat, ink, muted, sequential
 
 
 @figure("layer", width=7.6, height=2.0)
@@ -37,21 +16,23 @@ def layer(data: Data, fig: Figure) -> None:
     ]
     axes.text(0, 0, "$x$", ha="center", va="center")
     for i, (text, colour) in enumerate(parts):
-        left = 4.3 * i + 0.2  # where the residual connection leaves
-        box(axes, left + 1.65, text, 1.9, colour)
-        box(axes, left + 3.6, "norm", 0.8, "C6")
-        axes.text(left + 2.95, 0, "+", ha="center", va="center", fontsize=12)
-        arrow(axes, (left, 0), (left + 0.7, 0))
-        arrow(axes, (left + 2.6, 0), (left + 2.83, 0))
-        arrow(axes, (left + 3.05, 0), (left + 3.22, 0))
-        arrow(axes, (left + 4.0, 0), (left + (4.5 if i < 2 else 4.75), 0))
-        arrow(axes, (left + 0.2, 0), (left + 0.2, 0.72), (left + 2.95, 0.72), (left + 2.95, 0.17))
-        axes.text(left + 1.6, 0.8, "residual", ha="center", fontsize=8, color=muted())
-    axes.text(13.15, 0, "$y$", ha="center", va="center")
-    arrow(axes, (6.15, -1.0), (6.15, -0.42))
-    axes.text(6.3, -0.85, "memory, the encoder's output: key and value", fontsize=8, va="center")
-    axes.text(4.75, -0.32, "query", fontsize=7, color=muted(), ha="center", va="center")
-    axes.set_xlim(-0.2, 13.4)
+        left = 5.0 * i + 0.2  # where this sublayer's line begins
+        plus = left + 3.3
+        box(axes, left + 1.7, text, 2.0, colour, fontsize=7.5)
+        box(axes, left + 4.3, "norm", 0.9, "C6", fontsize=7.5)
+        axes.text(plus, 0, "+", ha="center", va="center", fontsize=12)
+        arrow(axes, (left, 0), (left + 0.68, 0))
+        arrow(axes, (left + 2.72, 0), (plus - 0.2, 0))
+        arrow(axes, (plus + 0.2, 0), (left + 3.83, 0))
+        arrow(axes, (left + 0.2, 0), (left + 0.2, 0.72), (plus, 0.72), (plus, 0.17))
+        axes.plot((left + 4.77, left + 5.0), (0, 0), color=ink(), linewidth=1.0, zorder=1)
+        axes.text(left + 1.75, 0.8, "residual", ha="center", fontsize=8, color=muted())
+    arrow(axes, (15.2, 0), (15.6, 0))
+    axes.text(15.8, 0, "$y$", ha="center", va="center")
+    arrow(axes, (6.9, -1.0), (6.9, -0.42))
+    axes.text(7.05, -0.85, "memory, the encoder's output: key and value", fontsize=8, va="center")
+    axes.text(5.45, -0.25, "query", fontsize=7, color=muted(), ha="center", va="center")
+    axes.set_xlim(-0.2, 16.0)
     axes.set_ylim(-1.1, 1.15)
 
 

@@ -48,6 +48,12 @@ build with one line that names it. Nothing else is a source: no numbers typed in
 same where two heat maps must compare), `bar="..."` adds a colour bar with that label, `top=True` puts
 the column labels above.
 
+`box` and `arrow` draw the parts of a layer and the lines between them, left to right:
+
+    axes.set_axis_off()
+    box(axes, 2.0, "self-attention", 2.0, "C0")     centre x, text, width, colour of the frame
+    arrow(axes, (0.2, 0), (1.0, 0))                 through as many points as are given
+
 Draw one chapter with
 
     build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention \\
@@ -70,11 +76,12 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
 __all__ = [
-    "LOOKS", "Axes", "Data", "Figure", "FigureError", "diverging", "figure", "heat", "ink", "look",
-    "muted", "paper", "sequential",
+    "LOOKS", "Axes", "Data", "Figure", "FigureError", "arrow", "box", "diverging", "figure", "heat",
+    "ink", "look", "muted", "paper", "sequential",
 ]
 
 WIDTH, HEIGHT = 6.4, 3.6
@@ -401,3 +408,23 @@ def heat(
         colour_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
         colour_bar.outline.set_visible(False)
     return drawn
+
+
+def box(
+    axes: Axes, x: float, text: str, width: float, colour: str, *, fontsize: float = 8.0
+) -> None:
+    """A part of a layer: a frame with text, 0.8 high, its centre at (x, 0)."""
+    axes.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
+            facecolor=paper(), edgecolor=colour, linewidth=1.4, zorder=2,
+        )
+    )
+    axes.text(x, 0, text, ha="center", va="center", fontsize=fontsize, linespacing=1.4, zorder=3)
+
+
+def arrow(axes: Axes, *points: tuple[float, float]) -> None:
+    """A line through `points` with its head at the last one."""
+    axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
+    head = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", points[-1], points[-2], zorder=1, arrowprops=head)

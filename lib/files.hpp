@@ -20,7 +20,8 @@ public:
     /// @throws std::runtime_error naming path and reason, a full disk for instance
     void write(const void* data, std::size_t bytes);
     void write(std::string_view text) { write(text.data(), text.size()); }
-    /// Puts the file in its place; nothing can be written after. @throws std::runtime_error as `write` does
+    /// Puts the file in its place; nothing can be written after.
+    /// @throws std::runtime_error as `write` does
     void commit();
 
 private:

@@ -33,17 +33,9 @@ LayerOptions small(bool bias = false, bool learned = false,
     return o;
 }
 
-/// The layer of the Chinese-English toy.
-LayerOptions toy() {
-    LayerOptions o;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
-    o.add_norm.norm.learned = false;
-    return o;
-}
-
 /// Large enough that matrix products are shared among threads.
 LayerOptions medium() {
-    LayerOptions o = toy();
+    LayerOptions o = toy_layer();
     o.attention.d_model = 64;
     o.attention.n_heads = 4;
     o.d_ff = 256;
@@ -113,7 +105,7 @@ void check_all_gradients(Layer& layer, Random& random) {
 
 TEST_CASE("an encoder layer of the toy has 3,145,728 parameters") {
     Random random(1);
-    EncoderLayer layer(toy(), random);
+    EncoderLayer layer(toy_layer(), random);
     CHECK(count_elements(parameters_of(layer)) == 3'145'728);
     CHECK(count_elements(parameters_of(layer.self_attn)) == 4 * 512 * 512);
     CHECK(count_elements(parameters_of(layer.ff)) == 2 * 512 * 2048);
@@ -122,13 +114,20 @@ TEST_CASE("an encoder layer of the toy has 3,145,728 parameters") {
 
 TEST_CASE("an encoder layer of the shared-head block has 595,456 parameters") {
     Random random(1);
-    LayerOptions o;
-    o.attention.d_model = 256;
-    o.attention.shared_head_maps = true;
-    o.attention.bias_qkv = false;
-    o.d_ff = 1024;
-    EncoderLayer layer(o, random);
+    EncoderLayer layer(shared_head_layer(), random);
     CHECK(count_elements(parameters_of(layer)) == 595'456);
+}
+
+TEST_CASE("an encoder layer of the shared-head block takes masks that say what to keep") {
+    Random random(1);
+    const EncoderLayer layer(shared_head_layer(), random);
+    Tensor weights;
+    layer.forward(normal({2, 5, 256}, random.stream()), invert(small_mask()), nullptr, &weights);
+    for (Index h = 0; h < 8; ++h)
+        for (Index i = 0; i < 5; ++i) {
+            for (Index j = 0; j < 3; ++j) CHECK(weights(1, h, i, j) > 0);
+            for (Index j = 3; j < 5; ++j) CHECK(weights(1, h, i, j) == 0);
+        }
 }
 
 TEST_CASE("parameters have PyTorch's names") {

@@ -31,17 +31,9 @@ LayerOptions small(bool bias = false, bool learned = false,
     return o;
 }
 
-/// The layer of the Chinese-English toy.
-LayerOptions toy() {
-    LayerOptions o;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
-    o.add_norm.norm.learned = false;
-    return o;
-}
-
 /// Large enough that matrix products are shared among threads.
 LayerOptions medium() {
-    LayerOptions o = toy();
+    LayerOptions o = toy_layer();
     o.attention.d_model = 64;
     o.attention.n_heads = 4;
     o.d_ff = 256;
@@ -123,19 +115,14 @@ void check_all_gradients(Layer& layer, Random& random) {
 
 TEST_CASE("a decoder layer of the toy has 4,194,304 parameters") {
     Random random(1);
-    DecoderLayer layer(toy(), random);
+    DecoderLayer layer(toy_layer(), random);
     CHECK(count_elements(parameters_of(layer)) == 4'194'304);
     CHECK(count_elements(parameters_of(layer.cross_attn)) == 4 * 512 * 512);
 }
 
 TEST_CASE("a decoder layer of the shared-head block has 664,832 parameters") {
     Random random(1);
-    LayerOptions o;
-    o.attention.d_model = 256;
-    o.attention.shared_head_maps = true;
-    o.attention.bias_qkv = false;
-    o.d_ff = 1024;
-    DecoderLayer layer(o, random);
+    DecoderLayer layer(shared_head_layer(), random);
     CHECK(count_elements(parameters_of(layer)) == 664'832);
 }
 

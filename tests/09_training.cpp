@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <regex>
 #include <set>
@@ -324,20 +325,23 @@ TEST_CASE("pads in the target change neither the loss nor its gradient") {
 
 TEST_CASE("a batch's loss is that of its sentences, each word counting the same") {
     Corpus corpus = empty_corpus();
-    const std::vector<SentencePair> pairs{{split_words("a b c"), split_words("x")},
-                                          {split_words("b"), split_words("y x y")}};
+    corpus.train = {{split_words("a b c"), split_words("x")},
+                    {split_words("b"), split_words("y x y")}};
+    const std::span<const SentencePair> pairs = corpus.train;
     for (const SentencePair& pair : pairs) add_words(corpus, pair);
     TransformerOptions options = toy_like();
     options.src_words = corpus.source.size();
     options.tgt_words = corpus.target.size();
-    const Transformer model(options, Random(4));
+    Transformer model(options, Random(4));
     const Evaluation both = evaluate(model, corpus, pairs);
-    const Evaluation one = evaluate(model, corpus, std::span(pairs).first(1));
-    const Evaluation two = evaluate(model, corpus, std::span(pairs).last(1));
+    const Evaluation one = evaluate(model, corpus, pairs.first(1));
+    const Evaluation two = evaluate(model, corpus, pairs.last(1));
     CHECK(one.words == 2);  // x and the end
     CHECK(two.words == 4);
     CHECK(both.words == 6);
     CHECK(both.loss == Approx((2 * one.loss + 4 * two.loss) / 6).margin(round_off));
+    train(model, corpus, small_task().training, [](const StepReport&) {});
+    CHECK(evaluate(model, corpus, pairs).exact == 2);  // pads are not asked for
 }
 
 TEST_CASE("training makes the loss fall until the pairs come out exact") {
@@ -468,6 +472,7 @@ TEST_CASE("training refuses options out of range, and stops where the loss is no
     };
     using O = TrainingOptions;
     CHECK_THROWS_WITH(failing([](O& o) { o.epochs = 0; }), Contains("0 epochs"));
+    CHECK_THROWS_WITH(failing([](O& o) { o.epochs = Index{1} << 62; }), Contains("1,000,000"));
     CHECK_THROWS_WITH(failing([](O& o) { o.batch_size = 0; }), Contains("batches of 0"));
     CHECK_THROWS_WITH(failing([](O& o) { o.optimizer = "lion"; }),
                       Contains("unknown optimizer lion, expected sgd or adam"));
@@ -477,6 +482,18 @@ TEST_CASE("training refuses options out of range, and stops where the loss is no
     CHECK_THROWS_WITH(failing([](O& o) { o.smoothing = 1; }), Contains("smoothing 1"));
     CHECK_THROWS_WITH(failing([](O& o) { o.learning_rate = Real(in_double ? 1e300 : 1e30); }),
                       Contains("the loss of step") && Contains("is not finite"));
+}
+
+TEST_CASE("a batch larger than the corpus is the whole corpus") {
+    Task task = small_task();
+    task.training.epochs = 2;
+    task.training.batch_size = 3;
+    const auto losses = losses_of(task, 1);
+    task.training.batch_size = std::numeric_limits<Index>::max();
+    CHECK(count_steps(task.corpus, task.training) == 2);
+    CHECK(losses_of(task, 1) == losses);
+    task.corpus.train.clear();
+    CHECK_THROWS_WITH(count_steps(task.corpus, task.training), Contains("no pair to train on"));
 }
 
 TEST_CASE("a sentence longer than the model is an error") {

@@ -250,6 +250,7 @@ TEST_CASE("a long line is cut in its message, but not within a character") {
     const std::string message = failure(line + "\n");
     CHECK(message.find("好...") == message.size() - 6);
     CHECK(message.size() < 110);
+    CHECK(failure("a\x1b[31m\x07 b\n") == ":1: no tab between source and target: a?[31m? b");
 }
 
 TEST_CASE("a file without pairs, and one that cannot be read, are named") {

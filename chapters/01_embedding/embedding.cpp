@@ -30,8 +30,9 @@ Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
         require(id >= 0 && id < n_words(), "embedding: id {} in a table of {} words", id,
                 n_words());
     Tensor y({ids.dim(0), ids.dim(1), d_model()});
-    for (Index i = 0; i < ids.size(); ++i)  // i counts all B * L words
-        matrix(y).row(i) = factor() * matrix(table.value).row(ids.data()[i]);  // [d_model]
+    const Real s = factor();
+    for (Index i = 0; i < ids.size(); ++i)  // all B * L words; each row is [d_model]
+        matrix(y).row(i) = s * matrix(table.value).row(ids.data()[i]);
     if (cache) cache->ids = ids;
     return y;
 }
@@ -42,9 +43,10 @@ void Embedding::backward(const Tensor& dy, const Cache& cache) {
     const Ids& ids = cache.ids;
     require_shape(dy.shape(), {ids.dim(0), ids.dim(1), d_model()}, "embedding backward", "dy");
     MatrixMap dtable = matrix(table.grad());  // [n_words, d_model]
+    const Real s = factor();
     for (Index i = 0; i < ids.size(); ++i)
         if (ids.data()[i] != options_.padding_id)
-            dtable.row(ids.data()[i]) += factor() * matrix(dy).row(i);  // [d_model]
+            dtable.row(ids.data()[i]) += s * matrix(dy).row(i);  // [d_model]
 }
 
 }  // namespace abh

@@ -16,7 +16,8 @@ struct EmbeddingOptions {
     std::int32_t padding_id = -1;
 };
 // [embedding]
-/// A table with one trained vector for each word, `y[b, l] = table[ids[b, l]]`.
+/// A table with one trained vector for each word: `y[b, l] = s table[ids[b, l]]`, where s is
+/// sqrt(d_model) if the option `scale` is set, and otherwise 1.
 ///
 /// Entries start standard normal, PyTorch's default. Vaswani et al. 2017, section 3.4.
 class Embedding {

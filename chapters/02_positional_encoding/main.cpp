@@ -71,8 +71,9 @@ void show_wavelengths(Index d_model, Results& results) {
     Tensor toy = column_exponent_table(101, d_model);
     matrix(toy).row(0) = matrix(toy).row(1);  // its row of zeros would count as a move
     const Index still = count_still(sinusoid_table(101, d_model)), toy_still = count_still(toy);
-    fmt::print("of {} columns, still over 100 positions: {}; with the toy's formula {}\n", d_model,
-               still, toy_still);
+    fmt::print(
+        "{} of {} columns move by less than 0.01 over 100 positions, {} with the toy's formula\n",
+        still, d_model, toy_still);
     results.set("still", static_cast<double>(still));
     results.set("toy_still", static_cast<double>(toy_still));
 }

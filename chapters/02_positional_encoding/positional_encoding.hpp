@@ -45,7 +45,7 @@ public:
     /// @param cache  filled for `backward`; leave it out at inference
     /// @param first  position of the first vector; 0 but for decoding word by word
     /// @return       `[B, L, d_model]`
-    /// @throws std::invalid_argument if `first + L` is more than `max_len`
+    /// @throws std::invalid_argument unless `first` >= 0 and `first + L` <= `max_len`
     Tensor forward(const Tensor& x, Cache* cache = nullptr, Index first = 0) const;
     /// Adds to the gradient of a learned table.
     /// @param dy  gradient of the loss with respect to `y`, `[B, L, d_model]`

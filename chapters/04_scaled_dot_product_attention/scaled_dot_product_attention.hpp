@@ -6,12 +6,13 @@ namespace abh {
 // [softmax]
 /// Softmax over the last axis, `y_j = exp(x_j - max x) / sum_k exp(x_k - max x)`.
 ///
-/// @param x  scores, any shape `[..., n]`, n >= 1
-/// @return   weights of the same shape; each row is >= 0 and sums to 1
-/// @throws std::invalid_argument if the last axis is empty
 /// Vaswani et al. 2017, eq. 1. Subtracting the row's maximum changes nothing and keeps every
 /// exponent <= 0. Where exp falls below the smallest normal number, the weight is exactly 0.
 /// A row in which every score is -infinity becomes NaN.
+///
+/// @param x  scores, any shape `[..., n]`, n >= 1
+/// @return   weights of the same shape; each row is >= 0 and sums to 1
+/// @throws std::invalid_argument if the last axis is empty
 Tensor softmax(const Tensor& x);
 
 /// Gradient of `softmax`: `dx = y * (dy - sum(dy * y))`, row by row.
@@ -25,7 +26,8 @@ enum class MaskMeaning { hide, keep };
 /// Whether hidden scores are overwritten after the scaling or before it.
 enum class FillPlace { after_scale, before_scale };
 
-/// Where the sources of this book differ; the defaults are the paper's.
+/// Where the sources of this book differ. The defaults are the paper's, but for the fill: the paper
+/// has -infinity.
 struct AttentionOptions {
     Real scale = 0;  ///< factor of the scores; 0 stands for 1/sqrt(d_k)
     MaskMeaning mask_meaning = MaskMeaning::hide;
@@ -51,8 +53,10 @@ struct AttentionCache {
 /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
 /// @return         `[B, H, Lq, d_v]`: for each query a mean of the values, weighted
 ///
-/// A hidden key has weight 0 for a query that sees another one. A query whose every key is hidden
-/// gets equal weights for all keys, as the fill is finite; with a fill of -infinity it gets NaN.
+/// With a fill far below the scores, a hidden key has weight 0 for a query that sees another one.
+/// A query whose every key is hidden gets equal weights for all keys, as the fill is finite; with a
+/// fill of -infinity it gets NaN.
+///
 /// @throws std::invalid_argument if the shapes do not fit; a mask of three axes too
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options = {}, AttentionCache* cache = nullptr,

@@ -32,7 +32,7 @@ struct AddNormOptions {
 /// and backward, from last to first, `x` collecting from both of its uses:
 ///
 ///     auto [dx, ds] = add_norm.after_backward(dy, cache);
-///     dx += add_norm.before_backward(sublayer.backward(ds), cache);
+///     dx = dx + add_norm.before_backward(sublayer.backward(ds), cache);
 class AddNorm {
 public:
     struct Cache {

@@ -58,7 +58,7 @@ Tensor LayerNorm::backward(const Tensor& dy, const Cache& cache) {
         for (Index r = begin; r < end; ++r) {
             const auto z_row = matrix(z).row(r).array();
             auto g = matrix(dx).row(r).array();
-            g = matrix(dy).row(r).array() * vector(std::as_const(gain).value).transpose().array();
+            g = matrix(dy).row(r).array() * vector(gain.value).transpose().array();
             const Real mean_g = g.mean(), mean_gz = (g * z_row).mean();
             g = (g - mean_g - z_row * mean_gz) * cache.inverse_stddev(r);
         }

@@ -1,6 +1,28 @@
 #include "chapters/07_encoder/encoder.hpp"
 
 namespace abh {
+// [layers of the sources]
+LayerOptions toy_layer() {
+    LayerOptions o;
+    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
+    o.add_norm.norm.learned = false;
+    return o;
+}
+
+LayerOptions notebook_layer() {
+    return {};
+}
+
+LayerOptions shared_head_layer() {
+    LayerOptions o;
+    o.attention = {.d_model = 256, .bias_qkv = false, .shared_head_maps = true};
+    o.attention.attention = {.scale = Real(1) / 16,
+                             .mask_meaning = MaskMeaning::keep,
+                             .fill = Real(-1e20),
+                             .fill_place = FillPlace::before_scale};
+    o.d_ff = 4 * 256;
+    return o;
+}
 // [layer: construct]
 EncoderLayer::EncoderLayer(const LayerOptions& o, Random& random)
     : self_attn(o.attention, random),

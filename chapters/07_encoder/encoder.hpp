@@ -10,13 +10,21 @@
 
 namespace abh {
 // [options]
-/// What an encoder or decoder layer is made of; the sources of this book differ in all of it.
+/// What an encoder or decoder layer is made of; the sources of this book differ in it.
 struct LayerOptions {
     MultiHeadOptions attention;  ///< of every attention block; its `d_model` is the layer's width
     Index d_ff = 2048;           ///< width inside the feed-forward network
     bool ff_bias = true;
     AddNormOptions add_norm;  ///< around every sublayer
 };
+// [layers of the sources]
+/// The Chinese-English toy: no biases, and a layer norm that is not learned.
+LayerOptions toy_layer();
+/// The German-English notebook: biases everywhere; with the norm that it leaves out, learned.
+LayerOptions notebook_layer();
+/// The shared-head block: small maps without biases that all heads share, scores times
+/// 1/sqrt(d_model), masks that say what to keep.
+LayerOptions shared_head_layer();
 // [layer]
 /// Self-attention, then feed-forward, each in its residual connection with layer norm.
 /// Vaswani et al. 2017, section 3.1.

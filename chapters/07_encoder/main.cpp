@@ -24,39 +24,19 @@ Ids sentence(Index more_pads = 0) {
     for (std::int32_t i = 0; i < 7; ++i) ids(0, i) = i + 1;
     return ids;
 }
-// [layer of the toy]
+// [sizes]
 struct Sizes {
     Index n_layers = 6, d_model = 512, n_heads = 8, d_ff = 2048;
     std::string norm = "post";
 };
 
-/// As in the Chinese-English toy: no biases, and a layer norm that is not learned.
-LayerOptions toy(const Sizes& sizes) {
-    LayerOptions o;
+/// The toy's layer, in other sizes if so wished.
+LayerOptions layer_of(const Sizes& sizes) {
+    LayerOptions o = toy_layer();
     o.attention.d_model = sizes.d_model;
     o.attention.n_heads = sizes.n_heads;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
     o.d_ff = sizes.d_ff;
-    o.add_norm.norm.learned = false;
     o.add_norm.placement = sizes.norm == "pre" ? NormPlacement::pre : NormPlacement::post;
-    return o;
-}
-// [layers of the sources]
-/// The German-English notebook: biases everywhere; with the norm that it leaves out, learned.
-LayerOptions notebook() {
-    LayerOptions o;
-    o.attention.d_model = 512;
-    o.d_ff = 2048;
-    return o;
-}
-
-/// The shared-head block: small maps that all heads share, a bias only at the output.
-LayerOptions shared_head_block() {
-    LayerOptions o;
-    o.attention.d_model = 256;
-    o.attention.shared_head_maps = true;
-    o.attention.bias_qkv = false;
-    o.d_ff = 4 * 256;
     return o;
 }
 // [parameters]
@@ -78,15 +58,15 @@ void show_parameters(const Sizes& sizes, Results& results) {
         results.set(key + "_attention", static_cast<double>(count(layer.self_attn)));
         results.set(key + "_ff", static_cast<double>(count(layer.ff)));
     };
-    row("this program", "own", toy(sizes));
-    row("Chinese-English toy", "toy", toy({}));
-    row("German-English notebook", "notebook", notebook());
-    row("shared-head block", "block", shared_head_block());
+    row("this program", "own", layer_of(sizes));
+    row("Chinese-English toy", "toy", toy_layer());
+    row("German-English notebook", "notebook", notebook_layer());
+    row("shared-head block", "block", shared_head_layer());
 }
 // [statistics]
-/// What we look at in the output of a layer, over the rows of the words; pads are left out.
 constexpr Index n_words = 7;
 
+/// What we look at in the output of a layer, over the rows of the words; pads are left out.
 struct Statistics {
     double mean, stddev, row_norm, cos_input, cos_words;
 };
@@ -197,7 +177,7 @@ Index count_stored(Layers& layers) {
 void show_copies(Encoder& encoder, const Sizes& sizes, Results& results) {
     section("Six layers, or one layer six times");
     Random random(1);
-    std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(toy(sizes), random));
+    std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(layer_of(sizes), random));
     Index counted = 0;
     for (EncoderLayer& layer : copies) counted += count(layer);
     fmt::print("{:32}{:>14}{:>14}\n", "", "counted", "stored");
@@ -223,7 +203,7 @@ void show_copies(Encoder& encoder, const Sizes& sizes, Results& results) {
 void show_backward(Encoder& encoder, const Tensor& x, const Mask& mask, Random& random,
                    Results& results) {
     section("A gradient on its way back");
-    fmt::print("{:>16}{:>14}{:>24}\n", "below", "norm of dx", "norm of the weights'");
+    fmt::print("{:>16}{:>14}{:>24}\n", "below", "norm of dx", "norm of all dW");
     Encoder::Cache cache;
     encoder.forward(x, mask, &cache);
     Tensor dx = normal(x.shape(), random.stream());
@@ -259,7 +239,7 @@ int main(int argc, char** argv) {
         Random random(program.seed());
         Embedding embedding(11, sizes.d_model, {}, random);
         PositionalEncoding positions(sizes.d_model, {.max_len = 100}, random);
-        Encoder encoder(toy(sizes), sizes.n_layers, random);
+        Encoder encoder(layer_of(sizes), sizes.n_layers, random);
 
         const auto vectors = [&](const Ids& ids) {
             return positions.forward(embedding.forward(ids));

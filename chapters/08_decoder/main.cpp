@@ -41,24 +41,6 @@ void show_shift(Results& results) {
     results.set("input", sentence(input_ids));
     results.set("target", sentence(target_ids));
 }
-// [layers of the sources]
-/// The Chinese-English toy: no biases, and a layer norm that is not learned.
-LayerOptions toy() {
-    LayerOptions o;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
-    o.add_norm.norm.learned = false;
-    return o;
-}
-
-/// The shared-head block: small maps that all heads share, a bias only at the output.
-LayerOptions shared_head_block() {
-    LayerOptions o;
-    o.attention.d_model = 256;
-    o.attention.shared_head_maps = true;
-    o.attention.bias_qkv = false;
-    o.d_ff = 4 * 256;
-    return o;
-}
 // [parameters]
 template <class Part>
 Index count(Part& part) {
@@ -80,9 +62,9 @@ void show_parameters(Results& results) {
         results.set(key + "_attention", static_cast<double>(count(layer.self_attn)));
         results.set(key + "_ff", static_cast<double>(count(layer.ff)));
     };
-    row("Chinese-English toy", "toy", toy());
-    row("German-English notebook", "notebook", {});  // biases, and a learned norm
-    row("shared-head block", "block", shared_head_block());
+    row("Chinese-English toy", "toy", toy_layer());
+    row("German-English notebook", "notebook", notebook_layer());
+    row("shared-head block", "block", shared_head_layer());
 }
 // [translator]
 /// All that stands between the ids and the decoder's output, with random weights.
@@ -97,8 +79,8 @@ struct Translator {
           target_words(12, 512, {}, random),
           source_positions(512, {.max_len = 100}, random),
           target_positions(512, {.max_len = 100}, random),
-          encoder(toy(), n_layers, random),
-          decoder(toy(), n_layers, random) {}
+          encoder(toy_layer(), n_layers, random),
+          decoder(toy_layer(), n_layers, random) {}
 
     /// The encoder's output. Its mask is that of the whole sentence, whatever word we put into it.
     Tensor memory(const Ids& ids) const {

@@ -1,6 +1,7 @@
 #include "chapters/09_training/corpus.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "lib/files.hpp"
@@ -69,13 +70,16 @@ Corpus toy_corpus() {
 // [line]
 namespace {
 
-/// The beginning of a line for a message, not cut within a character.
+/// The beginning of a line for a message, not cut within a character, without control characters.
 std::string excerpt(const std::string& line) {
-    constexpr std::size_t longest = 60;
-    if (line.size() <= longest) return line;
-    std::size_t end = longest;
-    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
-    return line.substr(0, end) + "...";
+    std::size_t end = std::min<std::size_t>(line.size(), 60);
+    while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80)
+        --end;
+    std::string text = line.substr(0, end) + (end < line.size() ? "..." : "");
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c != '\t' && std::iscntrl(c); },
+        '?');
+    return text;
 }
 
 /// @throws std::invalid_argument with the value that is wrong

@@ -71,6 +71,7 @@ struct Batch {
     Ids target_out;  ///< [B, Lt], the words, then the end symbol
 };
 
+/// The ids of some pairs.
 /// @throws std::invalid_argument naming a word that is not in the vocabularies
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs);
 /// The ids of one source sentence, `[1, L]`.

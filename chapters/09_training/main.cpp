@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
         show_result(model, task.corpus, program.results());
         const double floor = smallest_loss(static_cast<double>(task.training.smoothing),
                                            static_cast<double>(task.model.tgt_words));
-        fmt::print("\nno loss in training is below {:.6f}\n", floor);
+        if (floor > 0) fmt::print("\nno loss in training is below {:.6f}\n", floor);
         program.results().set("smallest_loss", floor);
     });
 }

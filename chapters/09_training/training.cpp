@@ -79,7 +79,8 @@ Task make_task(const std::string& name, const std::filesystem::path& file) {
 namespace {
 
 void check(const TrainingOptions& o) {
-    require(o.epochs >= 1, "train: {} epochs, expected at least 1", o.epochs);
+    require(o.epochs >= 1 && o.epochs <= 1'000'000, "train: {} epochs, expected 1 to 1,000,000",
+            o.epochs);
     require(o.batch_size >= 1, "train: batches of {}, expected at least 1", o.batch_size);
     require(o.optimizer == "sgd" || o.optimizer == "adam",
             "train: unknown optimizer {}, expected sgd or adam", o.optimizer);
@@ -101,27 +102,31 @@ std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const Tr
 
 Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
     check(options);
+    require(!corpus.train.empty(), "train: there is no pair to train on");
     const Index pairs = static_cast<Index>(corpus.train.size());
-    return options.epochs * ((pairs + options.batch_size - 1) / options.batch_size);
+    const Index size = std::min(options.batch_size, pairs);
+    return options.epochs * ((pairs + size - 1) / size);
 }
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
            const std::function<void(const StepReport&)>& report) {
     check(options);
+    require(!corpus.train.empty(), "train: there is no pair to train on");
     const Parameters parameters = parameters_of(model);
     const auto optimizer = make_optimizer(parameters, options);
     const Stream shuffle = model.random().stream();
     const CrossEntropyOptions loss_options{model.options().pad, options.smoothing};
     const Index pairs = static_cast<Index>(corpus.train.size());
+    const Index size = std::min(options.batch_size, pairs);
 
     Transformer::Cache cache;
     CrossEntropyCache loss_cache;
     Index step = 0;
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
         const std::vector<Index> order = permutation(pairs, shuffle);  // a new one at every step
-        for (Index first = 0; first < pairs; first += options.batch_size) {
+        for (Index first = 0; first < pairs; first += size) {
             std::vector<SentencePair> chosen;
-            for (Index i = first; i < std::min(pairs, first + options.batch_size); ++i)
+            for (Index i = first; i < std::min(pairs, first + size); ++i)
                 chosen.push_back(
                     corpus.train[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
             const Batch batch = make_batch(corpus, chosen);

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
@@ -153,10 +155,9 @@ void show_word_by_word(const Translator& translator, const Words& source, const 
     results.set(name + "_said", said);
     results.set(name + "_answer", join_words(translator.words(translation)));
     results.array(name + "_probabilities", p.reshape({p.dim(1), p.dim(2)}));
-    Tensor cross;
-    for (const DecoderLayer::Maps& maps : translation.maps.decoder) cross = maps.cross;
-    results.array(name + "_cross", mean_over_heads(cross));  // of the last layer
-    results.set_varying(name + "_strongest", mean_strongest(mean_over_heads(cross)));
+    const Tensor cross = mean_over_heads(translation.maps.decoder.back().cross);  // last layer
+    results.array(name + "_cross", cross);                                        // [t, Ls]
+    results.set_varying(name + "_strongest", mean_strongest(cross));
 }
 // [unseen]
 /// What the model says about a sentence that training never saw, and where it goes astray.
