@@ -3,7 +3,7 @@
 include_guard(GLOBAL)
 include(FetchContent)
 
-# abh_find(PACKAGE TARGET URL SHA256): makes TARGET available
+# abh_find(PACKAGE TARGET URL SHA256): makes TARGET available and sets PACKAGE_VERSION
 function(abh_find package target url hash)
   find_package(${package} QUIET)
   if(NOT TARGET ${target})
@@ -15,6 +15,7 @@ function(abh_find package target url hash)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "${package}: neither installed nor fetched; see ./book --help")
   endif()
+  set(${package}_VERSION ${${package}_VERSION} PARENT_SCOPE)  # empty where fetched
 endfunction()
 
 abh_find(Eigen3 Eigen3::Eigen

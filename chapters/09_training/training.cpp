@@ -48,10 +48,7 @@ TrainingOptions small_training() {
 
 Task toy_task() {
     TransformerOptions o;
-    o.layer.attention = {.d_model = 512, .n_heads = 8, .bias_qkv = false, .bias_out = false};
-    o.layer.d_ff = 2048;
-    o.layer.ff_bias = false;
-    o.layer.add_norm.norm.learned = false;
+    o.layer = toy_layer();
     o.positions = {.kind = Positions::sinusoid, .max_len = 5000, .dropout = Real(0.1)};
     o.output_bias = false;
     Task task = with_vocabulary("toy", toy_corpus(), o, {});

@@ -44,8 +44,7 @@ public:
     Transformer(const TransformerOptions& options, Random random);
 
     /// @param src    source ids `[B, Ls]`
-    /// @param tgt    target ids `[B, Lt]`, shifted right: the start symbol, then all words but the
-    /// end
+    /// @param tgt    target ids `[B, Lt]`, shifted right: the start symbol, then the words
     /// @param cache  filled for `backward`; leave it out at inference, which also turns dropout off
     /// @return       logits `[B, Lt, tgt_words]`: row t scores the word after `tgt[.., 0..t]`
     Tensor forward(const Ids& src, const Ids& tgt, Cache* cache = nullptr,

@@ -171,6 +171,12 @@ class Rendered(Case):
         for font in re.findall(r"url\(([^)]+)\)", css):
             self.assertTrue((self.good.html / "_static/katex" / font).is_file(), font)
 
+    def test_no_id_of_a_chapter_occurs_twice(self) -> None:
+        ids = re.findall(r'<[^<>]*\sid="([^"]+)"', self.page)
+        self.assertIn("equation-weights", ids)
+        self.assertEqual([one for one in ids if ids.count(one) > 1], [])
+        self.assertIn('href="#equation-weights"', self.page)
+
     def test_api_reference_has_every_header(self) -> None:
         api = (self.good.html / "api/lib/tensor.hpp.html").read_text(encoding="utf-8")
         self.assertIn('id="_CPPv4N3abh10shape_textERK6Tensor"', api)

@@ -124,7 +124,8 @@ def visit_math(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
-    self.body.append(self.starttag(node, "div", "", CLASS="math display"))
+    wrapped = node.parent.get("ids") == node["ids"]  # the theme's wrapper has the id already
+    self.body.append(self.starttag({} if wrapped else node, "div", "", CLASS="math display"))
     self.body.append(f'<div class="math-body">{to_html(self, node)}</div>')
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
