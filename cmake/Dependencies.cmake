@@ -9,7 +9,7 @@ function(abh_find package target url hash)
   if(NOT TARGET ${target})
     message(STATUS "${package} is not installed and is fetched")
     set(BUILD_TESTING OFF)
-    FetchContent_Declare(${package} URL ${url} URL_HASH SHA256=${hash})
+    FetchContent_Declare(${package} URL ${url} URL_HASH SHA256=${hash} SYSTEM)
     FetchContent_MakeAvailable(${package})
   endif()
   if(NOT TARGET ${target})
@@ -33,6 +33,11 @@ abh_find(nlohmann_json nlohmann_json::nlohmann_json
 if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
   abh_find(Catch2 Catch2::Catch2
     https://github.com/catchorg/Catch2/archive/refs/tags/v2.13.10.tar.gz
-    d54a712b7b1d7708bc7a819a8e6e47b2fde9536f487b89ccbca295072a7d943a)
+    d54a712b7b1d7708bc7a819a8e6e47b2fde9536f487b89ccbca295072a7d9943)
+  if(Catch2_VERSION VERSION_GREATER_EQUAL 3)
+    set(ABH_CATCH 3)
+  else()
+    set(ABH_CATCH 2)
+  endif()
 endif()
 find_package(Threads REQUIRED)
