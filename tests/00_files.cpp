@@ -12,33 +12,12 @@
 #include "lib/parallel.hpp"
 #include "lib/program.hpp"
 #include "lib/safetensors.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder that goes away with its test.
-struct Folder {
-    fs::path path;
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "abhXXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { fs::remove_all(path); }
-    fs::path operator/(const std::string& name) const { return path / name; }
-    /// How many things lie in it.
-    long count() const {
-        return std::distance(fs::directory_iterator(path), fs::directory_iterator());
-    }
-};
-
-void put(const fs::path& path, const std::string& content) {
-    fs::remove(path);  // to cut a file down to nothing makes some file systems wait for the disk
-    std::ofstream(path, std::ios::binary) << content;
-}
 
 /// The bytes of a number, little-endian.
 template <class T>

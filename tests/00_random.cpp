@@ -10,28 +10,9 @@
 
 #include "lib/parallel.hpp"
 #include "lib/random.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
-
-namespace {
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(Real)) == 0;
-}
-
-/// Runs a test's body with 1, 2 and 3 threads, and leaves one.
-template <class F>
-void for_threads(const F& f) {
-    for (int n : {1, 2, 3}) {
-        set_threads(n);
-        f(n);
-    }
-    set_threads(1);
-}
-
-}  // namespace
 
 // Random numbers ------------------------------------------------------------
 

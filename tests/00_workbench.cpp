@@ -9,7 +9,7 @@
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
@@ -22,21 +22,6 @@ struct Draw {
     Random random{7};
     Tensor operator()(const Shape& shape) { return normal(shape, random.stream()); }
 };
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(Real)) == 0;
-}
-
-/// Runs a test's body with 1, 2 and 3 threads, and leaves one.
-template <class F>
-void for_threads(const F& f) {
-    for (int n : {1, 2, 3}) {
-        set_threads(n);
-        f(n);
-    }
-    set_threads(1);
-}
 
 /// Three loops, sums in double: what `matmul` is compared with.
 Tensor naive_matmul(const Tensor& a, const Tensor& b, MatmulOptions o) {
@@ -235,7 +220,7 @@ TEST_CASE("a product has the same bits for any number of threads") {
 }
 
 TEST_CASE("the gradients of a product equal central differences in all four forms") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Draw draw;
         for (const std::vector<Index>& batch : {std::vector<Index>{}, {3}, {2, 1}})
             for (const MatmulOptions& o : all_forms) {
@@ -282,7 +267,7 @@ TEST_CASE("a linear map names shapes that do not fit") {
 }
 
 TEST_CASE("the gradients of a linear map equal central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Draw draw;
         for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 1, 5}, Shape{2, 3, 1, 5}})
             for (bool bias : {true, false}) {
@@ -373,7 +358,7 @@ namespace {
 /// Relative error of a weight gradient of `map`, at a step that suits `Real`. A linear map has no
 /// curvature, so that a long step costs nothing.
 double weight_error(Linear& map, const Tensor& x, const Tensor& dW, const Tensor& dy) {
-    const double step = sizeof(Real) == 8 ? 1e-5 : 0.0625;
+    const double step = in_double ? 1e-5 : 0.0625;
     return check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, step).relative;
 }
 
@@ -387,7 +372,7 @@ Tensor softmax_rows(const Tensor& x) {
 }  // namespace
 
 TEST_CASE("the gradient check finds one element that is off by one part in a hundred thousand") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Draw draw;
         const Tensor a = draw({3, 5}), b = draw({5, 2}), dc = draw({3, 2}), before = a.clone();
         Tensor da = matmul_backward(dc, a, b).da;
@@ -425,7 +410,7 @@ TEST_CASE("the gradient check reports what is not a number and passes a gradient
         vector(moved).array() += shift(0);
         return softmax_rows(moved);
     };
-    if constexpr (sizeof(Real) == 8)
+    if constexpr (in_double)
         REQUIRE(check_gradient(shifted, shift, Tensor::zeros({1}), cotangent).relative < 1e-6);
 }
 
@@ -435,7 +420,7 @@ TEST_CASE("a cotangent of ones does not see a reshape where a transpose belongs"
     const Tensor x = draw({7, 5}), ones = Tensor::full({7, 3}, 1), drawn = draw({7, 3});
     const auto right = [&](const Tensor& dy) { return matmul(dy, x, {.transpose_a = true}); };
     const auto wrong = [&](const Tensor& dy) { return matmul(dy.reshape({3, 7}), x); };
-    const double small = sizeof(Real) == 8 ? 1e-6 : 1e-2;
+    const double small = in_double ? 1e-6 : 1e-2;
     REQUIRE(weight_error(map, x, right(ones), ones) < small);
     REQUIRE(weight_error(map, x, right(drawn), drawn) < small);
     REQUIRE(weight_error(map, x, wrong(ones), ones) < small);
@@ -443,7 +428,7 @@ TEST_CASE("a cotangent of ones does not see a reshape where a transpose belongs"
 }
 
 TEST_CASE("a cotangent of ones does not see a softmax gradient without its factor y") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Draw draw;
         const Tensor x = draw({3, 5}), y = softmax_rows(x);
         const auto error = [&](const Tensor& dy, bool with_factor) {
@@ -471,7 +456,7 @@ TEST_CASE("a right gradient passes the check in double and fails it in float") {
     const Tensor dW = matmul(dy, x, {.transpose_a = true});
     const double error =
         check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, 1e-5).relative;
-    if constexpr (sizeof(Real) == 8)
+    if constexpr (in_double)
         REQUIRE(error < 1e-6);
     else
         REQUIRE(error > 1e-3);

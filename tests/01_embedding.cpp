@@ -5,7 +5,7 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
@@ -26,19 +26,9 @@ void set_row(Embedding& embedding, Index id, std::initializer_list<double> value
     for (double value : values) embedding.table.value(id, column++) = static_cast<Real>(value);
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::memcmp(a.data(), b.data(), sizeof(Real) * static_cast<std::size_t>(a.size())) == 0;
-}
-
 Ids ids_of(const Shape& shape, std::int32_t n_words, std::uint64_t seed = 5) {
     Random random(seed);
     return random_ids(shape, 0, n_words, random.stream());
-}
-
-Tensor random_tensor(const Shape& shape, std::uint64_t seed = 9) {
-    Random random(seed);
-    return normal(shape, random.stream());
 }
 
 }  // namespace
@@ -161,7 +151,7 @@ TEST_CASE("the padding row gets no gradient, and the other rows get theirs") {
 }
 
 TEST_CASE("the gradient of the table equals central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (bool scale : {false, true}) {
             Random random(7);
             Embedding embedding(7, 5, {.scale = scale}, random);

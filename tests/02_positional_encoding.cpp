@@ -10,26 +10,11 @@
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::memcmp(a.data(), b.data(), sizeof(Real) * static_cast<std::size_t>(a.size())) == 0;
-}
-
-bool same_mask(const Mask& a, const Mask& b) {
-    return a.shape() == b.shape() &&
-           std::equal(a.values().begin(), a.values().end(), b.values().begin());
-}
-
-Tensor random_tensor(const Shape& shape, std::uint64_t seed = 9) {
-    Random random(seed);
-    return normal(shape, random.stream());
-}
 
 /// Entries of both tables are at most 1 in size and rounded once.
 constexpr double rounding = std::numeric_limits<Real>::epsilon();
@@ -247,13 +232,13 @@ TEST_CASE("every training step and every layer drops other elements") {
     first.forward(x, &again);
     random.next_step();
     first.forward(x, &c);
-    CHECK(same_mask(a.kept, again.kept));
-    CHECK_FALSE(same_mask(a.kept, b.kept));
-    CHECK_FALSE(same_mask(a.kept, c.kept));
+    CHECK(same_bits(a.kept, again.kept));
+    CHECK_FALSE(same_bits(a.kept, b.kept));
+    CHECK_FALSE(same_bits(a.kept, c.kept));
 }
 
 TEST_CASE("the gradient of dropout equals central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Random random(3);
         const Dropout dropout(Real(0.3), random);
         const Tensor x = random_tensor({3, 5, 7}), dy = random_tensor({3, 5, 7}, 10);
@@ -262,7 +247,7 @@ TEST_CASE("the gradient of dropout equals central differences") {
         const Mask kept = cache.kept.clone();
         const Tensor dx = dropout.backward(dy, cache);
         CHECK(same_bits(dropout.backward(dy, cache), dx));
-        CHECK(same_mask(kept, cache.kept));
+        CHECK(same_bits(kept, cache.kept));
         Dropout::Cache other;
         const GradientError error =
             check_gradient([&] { return dropout.forward(x, &other); }, x, dx, dy);
@@ -329,7 +314,7 @@ TEST_CASE("the article's example is the embedding plus codes, a tenth of it zero
 }
 
 TEST_CASE("the gradient of a learned table equals central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (Index first : {0, 2}) {
             Random random(7);
             PositionalEncoding positions(
@@ -363,7 +348,7 @@ TEST_CASE("a second backward adds to a learned table again and returns the same 
     doubled *= 2;
     CHECK(same_bits(positions.backward(dy, cache), dx));
     CHECK(same_bits(positions.table.grad(), doubled));  // one sentence: g + g is 2 g exactly
-    CHECK(same_mask(cache.dropout.kept, kept));
+    CHECK(same_bits(cache.dropout.kept, kept));
     CHECK(same_bits(dy, dy_before));
 }
 

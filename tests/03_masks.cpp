@@ -2,16 +2,11 @@
 #include <string>
 
 #include "chapters/03_masks/masks.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
-
-bool equal(const Mask& a, const Mask& b) {
-    return a.shape() == b.shape() &&
-           std::equal(a.values().begin(), a.values().end(), b.values().begin());
-}
 
 Index count(const Mask& mask) {
     return std::count(mask.values().begin(), mask.values().end(), 1);
@@ -21,7 +16,7 @@ Index count(const Mask& mask) {
 
 TEST_CASE("the five ids 1 2 3 4 0 compared with 0 give F F F F T") {
     const Mask mask = padding_mask(Ids({1, 1}, {7}), Ids({1, 5}, {1, 2, 3, 4, 0}));
-    REQUIRE(equal(mask, Mask({1, 1, 5}, {0, 0, 0, 0, 1})));
+    REQUIRE(same_bits(mask, Mask({1, 1, 5}, {0, 0, 0, 0, 1})));
 }
 
 TEST_CASE("the padding mask of the German-English notebook prints as it does there") {
@@ -103,8 +98,8 @@ TEST_CASE("a padding mask hides pad keys and nothing else, whatever the queries 
     const Ids keys({2, 4}, {5, 0, 2, 0, 0, 3, 3, 3});
     const Mask expected({2, 3, 4}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1,  //
                                     1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0});
-    REQUIRE(equal(padding_mask(Ids::full({2, 3}, 9), keys), expected));
-    REQUIRE(equal(padding_mask(Ids::zeros({2, 3}), keys), expected));
+    REQUIRE(same_bits(padding_mask(Ids::full({2, 3}, 9), keys), expected));
+    REQUIRE(same_bits(padding_mask(Ids::zeros({2, 3}), keys), expected));
 }
 
 TEST_CASE("a pad query keeps the row that every other query has") {
@@ -117,7 +112,7 @@ TEST_CASE("a pad query keeps the row that every other query has") {
 
 TEST_CASE("the padding id can be another than 0") {
     const Ids keys({1, 3}, {0, 7, 2});
-    REQUIRE(equal(padding_mask(keys, keys, 7), Mask({1, 3, 3}, {0, 1, 0, 0, 1, 0, 0, 1, 0})));
+    REQUIRE(same_bits(padding_mask(keys, keys, 7), Mask({1, 3, 3}, {0, 1, 0, 0, 1, 0, 0, 1, 0})));
 }
 
 TEST_CASE("a cross mask has a row for each target word and a column for each source word") {
@@ -150,17 +145,18 @@ TEST_CASE("the look-ahead mask is the triangle above the diagonal") {
 TEST_CASE("the decoder's mask hides the future and the padding") {
     const Ids tgt({1, 4}, {9, 1, 0, 0});
     const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
-    REQUIRE(equal(mask, Mask({1, 4, 4}, {0, 1, 1, 1,  //
-                                         0, 0, 1, 1,  //
-                                         0, 0, 1, 1,  //
-                                         0, 0, 1, 1})));
+    REQUIRE(same_bits(mask, Mask({1, 4, 4}, {0, 1, 1, 1,  //
+                                             0, 0, 1, 1,  //
+                                             0, 0, 1, 1,  //
+                                             0, 0, 1, 1})));
 }
 
 TEST_CASE("inverting swaps what is hidden and what is seen") {
     const Mask mask = look_ahead_mask(Ids::zeros({1, 3}));
-    REQUIRE(equal(invert(mask), Mask({1, 3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1})));  // lower triangle
-    REQUIRE(equal(invert(invert(mask)), mask));
-    REQUIRE(equal(invert(Mask({1, 1, 2}, {0, 7})), Mask({1, 1, 2}, {1, 0})));  // 7 is true, too
+    REQUIRE(
+        same_bits(invert(mask), Mask({1, 3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1})));  // lower triangle
+    REQUIRE(same_bits(invert(invert(mask)), mask));
+    REQUIRE(same_bits(invert(Mask({1, 1, 2}, {0, 7})), Mask({1, 1, 2}, {1, 0})));  // 7 is true, too
 }
 
 TEST_CASE("a mask over heads has one axis more and the same elements") {

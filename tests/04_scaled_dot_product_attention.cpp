@@ -9,21 +9,15 @@
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
 #include "lib/random.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
-constexpr bool is_double = sizeof(Real) == 8;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
 /// Round-off of some dozen operations on numbers of order one.
-constexpr double rounding = is_double ? 1e-14 : 2e-6;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::equal(a.values().begin(), a.values().end(), b.values().begin());
-}
+constexpr double rounding = in_double ? 1e-14 : 2e-6;
 
 /// Queries, keys, values and the gradient of the result, of odd sizes.
 struct Example {
@@ -87,7 +81,7 @@ Tensor weights_of(const Example& e, const Mask& mask, const AttentionOptions& op
 /// Checks the gradients of attention by differences; 1e-6 is what central differences with a step
 /// of 1e-5 can prove in double precision.
 void check_gradients(const Example& e, const Mask& mask, const AttentionOptions& options = {}) {
-    if constexpr (is_double) {
+    if constexpr (in_double) {
         AttentionCache cache;
         attention(e.q, e.k, e.v, mask, options, &cache);
         const AttentionGradients d = attention_backward(e.dy, cache);
@@ -133,7 +127,7 @@ TEST_CASE("softmax of one score is one, and of no score is an error") {
 }
 
 TEST_CASE("the gradient of softmax agrees with differences") {
-    if constexpr (is_double) {
+    if constexpr (in_double) {
         Random random(2);
         const Tensor x = normal({3, 2, 7}, random.stream()),
                      dy = normal({3, 2, 7}, random.stream());

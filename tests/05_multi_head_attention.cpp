@@ -7,20 +7,16 @@
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
 // Sums of at most a few hundred terms of order one: their order changes the last digits only.
-constexpr double round_off = sizeof(Real) == 8 ? 1e-12 : 2e-5;
+constexpr double round_off = in_double ? 1e-12 : 2e-5;
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
-}
-
-bool same_bits(const Parameters& a, const Parameters& b) {
+bool same_gradients(const Parameters& a, const Parameters& b) {
     for (std::size_t i = 0; i < a.size(); ++i)
         if (!same_bits(a[i].parameter->grad(), b[i].parameter->grad())) return false;
     return a.size() == b.size();
@@ -408,12 +404,12 @@ TEST_CASE("the same seed gives the same bits, whatever the number of threads") {
         auto [other_y, other_dx, other] = run(n);
         REQUIRE(same_bits(y, other_y));
         REQUIRE(same_bits(dx, other_dx));
-        REQUIRE(same_bits(parameters_of(layer), parameters_of(other)));
+        REQUIRE(same_gradients(parameters_of(layer), parameters_of(other)));
     }
 }
 
 TEST_CASE("multi-head gradients match central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (bool shared : {false, true})
             for (bool bias : {false, true}) {
                 Random random(14);
@@ -460,7 +456,7 @@ TEST_CASE("a bias in the keys' map has no gradient") {
 }
 
 TEST_CASE("the gradient of self-attention is the sum of its three inputs' gradients") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Random random(16);
         MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
         const Tensor x = normal({2, 3, 6}, random.stream()),

@@ -10,18 +10,14 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
 // Numbers of order one after sums of some hundred terms: the order changes the last digits only.
-constexpr double round_off = sizeof(Real) == 8 ? 1e-12 : 1e-5;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
-}
+constexpr double round_off = in_double ? 1e-12 : 1e-5;
 
 /// A norm whose gain and shift are not 1 and 0.
 LayerNorm bent(Index n, Random& random) {
@@ -234,7 +230,7 @@ TEST_CASE("a gradient through the norm has no part along ones nor along the row 
 }
 
 TEST_CASE("layer norm gradients match central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (Real factor : {Real(1), Real(0.003), Real(30)}) {  // variance about 1, eps, 900
             Random random(7);
             LayerNorm norm = bent(7, random);
@@ -255,7 +251,7 @@ TEST_CASE("layer norm gradients match central differences") {
 
 TEST_CASE(
     "a backward that takes the variance for a constant passes with ones and fails otherwise") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         Random random(8);
         const LayerNorm norm(7);
         const Tensor x = normal({7}, random.stream()), random_dy = normal({7}, random.stream());
@@ -273,7 +269,7 @@ TEST_CASE(
 }
 
 TEST_CASE("feed-forward gradients match central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (bool bias : {false, true}) {
             Random random(9);
             FeedForward ff(5, 9, bias, random);
@@ -346,7 +342,7 @@ TEST_CASE("dropout acts before the sum or after the norm, and only while trainin
 }
 
 TEST_CASE("add and norm gradients match central differences") {
-    if constexpr (sizeof(Real) == 8) {
+    if constexpr (in_double) {
         for (NormPlacement placement : placements)
             for (bool learned : {false, true})
                 for (Real dropout : {Real(0), Real(0.3)}) {

@@ -9,62 +9,20 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/layers.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
-constexpr bool in_double = sizeof(Real) == 8;
 // Two orders of summation of numbers of order one: some tens of roundings of the type's epsilon.
 constexpr double round_off = in_double ? 1e-13 : 2e-5;
-
-/// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
-LayerOptions small(bool bias = false, bool learned = false,
-                   NormPlacement placement = NormPlacement::post, Real dropout = 0) {
-    LayerOptions o;
-    o.attention.d_model = 6;
-    o.attention.n_heads = 3;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = bias;
-    o.d_ff = 7;
-    o.add_norm.placement = placement;
-    o.add_norm.norm.learned = learned;
-    o.add_norm.dropout = o.add_norm.dropout_after_norm = dropout;
-    return o;
-}
-
-/// Large enough that matrix products are shared among threads.
-LayerOptions medium() {
-    LayerOptions o = toy_layer();
-    o.attention.d_model = 64;
-    o.attention.n_heads = 4;
-    o.d_ff = 256;
-    return o;
-}
-
-/// Gains and shifts other than 1 and 0, so that an error in them shows.
-template <class Layer>
-void shake(Layer& layer, Random& random) {
-    for (const NamedParameter& p : parameters_of(layer))
-        if (p.parameter->value.rank() == 1)
-            p.parameter->value +=
-                uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), random.stream());
-}
-
-Ids ids_of(const Shape& shape, std::initializer_list<int> values) {
-    Ids ids(shape);
-    std::copy(values.begin(), values.end(), ids.data());
-    return ids;
-}
 
 /// Two sentences of five and three words, in the columns of five.
 Mask small_mask() {
     const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     return padding_mask(ids, ids);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
 }
 
 /// Rows `first` to `first + count - 1` of the first sentence of `[B, L, d]`.
@@ -132,7 +90,7 @@ TEST_CASE("an encoder layer of the shared-head block takes masks that say what t
 
 TEST_CASE("parameters have PyTorch's names") {
     Random random(1);
-    Encoder encoder(small(true, true, NormPlacement::pre), 2, random);
+    Encoder encoder(small_layer(true, true, NormPlacement::pre), 2, random);
     std::set<std::string> names;
     for (const NamedParameter& p : parameters_of(encoder, "encoder")) names.insert(p.name);
     for (const char* name :
@@ -145,7 +103,7 @@ TEST_CASE("parameters have PyTorch's names") {
 
 TEST_CASE("each layer has weights of its own") {
     Random random(1);
-    Encoder encoder(medium(), 6, random);
+    Encoder encoder(medium_layer(), 6, random);
     std::set<const Real*> blocks;
     std::set<Real> first_elements;
     const Parameters parameters = parameters_of(encoder);
@@ -160,7 +118,7 @@ TEST_CASE("each layer has weights of its own") {
 
 TEST_CASE("a copied layer shares its weights with the original") {
     Random random(1);
-    const EncoderLayer layer(small(), random);
+    const EncoderLayer layer(small_layer(), random);
     std::vector<EncoderLayer> copies(3, layer);
     copies[0].ff.first.weight.value(0, 0) = 42;
     CHECK(copies[2].ff.first.weight.value(0, 0) == 42);
@@ -176,7 +134,7 @@ TEST_CASE("a copied layer shares its weights with the original") {
 
 TEST_CASE("an encoder keeps the shape and gives the weights of every layer") {
     Random random(1);
-    Encoder encoder(small(), 4, random);
+    Encoder encoder(small_layer(), 4, random);
     const Tensor x = normal({2, 5, 6}, random.stream());
     std::vector<Tensor> maps;
     const Tensor y = encoder.forward(x, small_mask(), nullptr, &maps);
@@ -197,7 +155,7 @@ TEST_CASE("an encoder keeps the shape and gives the weights of every layer") {
 TEST_CASE("a stack is its layers one after another") {
     Random random(1);
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Encoder encoder(small(true, true, placement), 3, random);
+        Encoder encoder(small_layer(true, true, placement), 3, random);
         shake(encoder, random);
         const Tensor x = normal({2, 5, 6}, random.stream());
         Tensor y = x;
@@ -213,13 +171,13 @@ TEST_CASE("an encoder layer is its equation") {
     const Tensor x = normal({2, 5, 6}, random.stream());
     const Mask mask = small_mask();
 
-    EncoderLayer post(small(true, true), random);
+    EncoderLayer post(small_layer(true, true), random);
     shake(post, random);
     const Tensor a = post.norm1.norm.forward(x + post.self_attn.forward(x, x, x, mask));
     CHECK(max_difference(post.forward(x, mask), post.norm2.norm.forward(a + post.ff.forward(a))) <
           round_off);
 
-    EncoderLayer pre(small(true, true, NormPlacement::pre), random);
+    EncoderLayer pre(small_layer(true, true, NormPlacement::pre), random);
     shake(pre, random);
     const Tensor h = pre.norm1.norm.forward(x);
     const Tensor b = x + pre.self_attn.forward(h, h, h, mask);
@@ -229,7 +187,7 @@ TEST_CASE("an encoder layer is its equation") {
 
 TEST_CASE("with the fixed norm after it, every row of a layer has mean 0 and norm sqrt(d_model)") {
     Random random(1);
-    Encoder encoder(medium(), 2, random);
+    Encoder encoder(medium_layer(), 2, random);
     const Tensor y = encoder.forward(normal({2, 5, 64}, random.stream()), Mask());
     for (Index r = 0; r < 10; ++r) {
         CHECK(std::abs(matrix(y).row(r).mean()) < Real(1e-6));
@@ -239,7 +197,7 @@ TEST_CASE("with the fixed norm after it, every row of a layer has mean 0 and nor
 
 TEST_CASE("more padding leaves the words' rows as they are") {
     Random random(1);
-    Encoder encoder(medium(), 6, random);
+    Encoder encoder(medium_layer(), 6, random);
     const Embedding embedding(11, 64, {}, random);
     const PositionalEncoding positions(64, {.max_len = 100}, random);
     const auto words = [&](Index more, bool masked) {
@@ -256,7 +214,7 @@ TEST_CASE("more padding leaves the words' rows as they are") {
 
 TEST_CASE("what stands in a padded place does not reach the words") {
     Random random(1);
-    Encoder encoder(small(true, true), 3, random);
+    Encoder encoder(small_layer(true, true), 3, random);
     const Tensor x = normal({2, 5, 6}, random.stream());
     Tensor other = x.clone();
     for (Index j = 0; j < 6; ++j) other(1, 3, j) = other(1, 4, j) = 100;
@@ -268,7 +226,7 @@ TEST_CASE("what stands in a padded place does not reach the words") {
 
 TEST_CASE("the order of the words does not matter to an encoder without positions") {
     Random random(1);
-    Encoder encoder(small(true, true), 3, random);
+    Encoder encoder(small_layer(true, true), 3, random);
     const std::vector<Index> order{3, 0, 4, 1, 2};
     const Tensor x = normal({1, 5, 6}, random.stream());
     Tensor permuted(x.shape());
@@ -289,7 +247,7 @@ TEST_CASE("every gradient of an encoder layer is that of central differences") {
                 for (const bool learned : {false, true})
                     for (const Real dropout : {Real(0), Real(0.3)}) {
                         Random random(++seed);
-                        EncoderLayer layer(small(bias, learned, placement, dropout), random);
+                        EncoderLayer layer(small_layer(bias, learned, placement, dropout), random);
                         shake(layer, random);
                         check_all_gradients(layer, random);
                     }
@@ -303,8 +261,9 @@ TEST_CASE("every gradient of a stack of two layers is that of central difference
             for (const bool bias_and_learned : {false, true})
                 for (const Real dropout : {Real(0), Real(0.3)}) {
                     Random random(++seed);
-                    Encoder encoder(small(bias_and_learned, bias_and_learned, placement, dropout),
-                                    2, random);
+                    Encoder encoder(
+                        small_layer(bias_and_learned, bias_and_learned, placement, dropout), 2,
+                        random);
                     shake(encoder, random);
                     check_all_gradients(encoder, random);
                 }
@@ -314,7 +273,7 @@ TEST_CASE("every gradient of a stack of two layers is that of central difference
 TEST_CASE("backward twice adds the parameters' gradients twice and returns the same dx") {
     Random random(1);
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Encoder encoder(small(true, true, placement, Real(0.2)), 2, random);
+        Encoder encoder(small_layer(true, true, placement, Real(0.2)), 2, random);
         const Tensor x = normal({2, 5, 6}, random.stream()),
                      dy = normal({2, 5, 6}, random.stream());
         Encoder::Cache cache;
@@ -353,7 +312,7 @@ TEST_CASE("an encoder gives the same bits with any number of threads") {
     for (const int n : {1, 2, 3, 1}) {
         set_threads(n);
         Random random(5);
-        Encoder encoder(medium(), 2, random);
+        Encoder encoder(medium_layer(), 2, random);
         const Tensor x = normal({3, 9, 64}, random.stream());
         Encoder::Cache cache;
         results.push_back(encoder.forward(x, Mask(), &cache));
@@ -366,13 +325,13 @@ TEST_CASE("an encoder gives the same bits with any number of threads") {
 
 TEST_CASE("another seed gives another encoder") {
     Random one(1), two(2);
-    CHECK_FALSE(same_bits(EncoderLayer(small(), one).self_attn.w_q.weight.value,
-                          EncoderLayer(small(), two).self_attn.w_q.weight.value));
+    CHECK_FALSE(same_bits(EncoderLayer(small_layer(), one).self_attn.w_q.weight.value,
+                          EncoderLayer(small_layer(), two).self_attn.w_q.weight.value));
 }
 
 TEST_CASE("dropout acts with a cache only, and moves on with the step") {
     Random random(1);
-    Encoder encoder(small(false, false, NormPlacement::post, Real(0.3)), 2, random);
+    Encoder encoder(small_layer(false, false, NormPlacement::post, Real(0.3)), 2, random);
     const Tensor x = normal({2, 5, 6}, random.stream());
     const auto train = [&] {
         Encoder::Cache cache;
@@ -388,13 +347,13 @@ TEST_CASE("dropout acts with a cache only, and moves on with the step") {
 
 TEST_CASE("a wrong number of layers, width or mask is named") {
     Random random(1);
-    CHECK_THROWS_WITH(Encoder(small(), 0, random), "encoder: 0 layers, expected at least 1");
-    const Encoder encoder(small(), 1, random);
+    CHECK_THROWS_WITH(Encoder(small_layer(), 0, random), "encoder: 0 layers, expected at least 1");
+    const Encoder encoder(small_layer(), 1, random);
     CHECK_THROWS_WITH(encoder.forward(Tensor::zeros({2, 5, 8}), Mask()),
                       Contains("[2, 5, 8]") && Contains("[B, L, 6]"));
     CHECK_THROWS_WITH(encoder.forward(Tensor::zeros({2, 5, 6}), Mask::zeros({2, 5, 4})),
                       Contains("[2, 1, 5, 4]") && Contains("[2, 3, 5, 5]"));
-    LayerOptions o = small();
+    LayerOptions o = small_layer();
     o.attention.n_heads = 4;
     CHECK_THROWS_WITH(Encoder(o, 1, random), Contains("6") && Contains("4 heads"));
 }

@@ -7,57 +7,15 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/layers.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
-constexpr bool in_double = sizeof(Real) == 8;
 // Two orders of summation of numbers of order one: some tens of roundings of the type's epsilon.
 constexpr double round_off = in_double ? 1e-13 : 2e-5;
-
-/// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
-LayerOptions small(bool bias = false, bool learned = false,
-                   NormPlacement placement = NormPlacement::post, Real dropout = 0) {
-    LayerOptions o;
-    o.attention.d_model = 6;
-    o.attention.n_heads = 3;
-    o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = bias;
-    o.d_ff = 7;
-    o.add_norm.placement = placement;
-    o.add_norm.norm.learned = learned;
-    o.add_norm.dropout = o.add_norm.dropout_after_norm = dropout;
-    return o;
-}
-
-/// Large enough that matrix products are shared among threads.
-LayerOptions medium() {
-    LayerOptions o = toy_layer();
-    o.attention.d_model = 64;
-    o.attention.n_heads = 4;
-    o.d_ff = 256;
-    return o;
-}
-
-/// Gains and shifts other than 1 and 0, so that an error in them shows.
-template <class Layer>
-void shake(Layer& layer, Random& random) {
-    for (const NamedParameter& p : parameters_of(layer))
-        if (p.parameter->value.rank() == 1)
-            p.parameter->value +=
-                uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), random.stream());
-}
-
-Ids ids_of(const Shape& shape, std::initializer_list<int> values) {
-    Ids ids(shape);
-    std::copy(values.begin(), values.end(), ids.data());
-    return ids;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
-}
 
 bool same_row(const Tensor& a, const Tensor& b, Index sentence, Index row) {
     const Index d = a.dim(2), first = (sentence * a.dim(1) + row) * d;
@@ -128,7 +86,7 @@ TEST_CASE("a decoder layer of the shared-head block has 664,832 parameters") {
 
 TEST_CASE("a decoder's parameters have PyTorch's names and memory of their own") {
     Random random(1);
-    Decoder decoder(small(true, true, NormPlacement::pre), 3, random);
+    Decoder decoder(small_layer(true, true, NormPlacement::pre), 3, random);
     std::set<std::string> names;
     std::set<const Real*> blocks;
     for (const NamedParameter& p : parameters_of(decoder, "decoder")) {
@@ -145,7 +103,7 @@ TEST_CASE("a decoder's parameters have PyTorch's names and memory of their own")
 
 TEST_CASE("a decoder keeps the shape and gives both maps of every layer") {
     Random random(1);
-    const Decoder decoder(small(), 2, random);
+    const Decoder decoder(small_layer(), 2, random);
     const Batch b(6, random);
     std::vector<DecoderLayer::Maps> maps;
     const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
@@ -166,7 +124,7 @@ TEST_CASE("a decoder keeps the shape and gives both maps of every layer") {
 
 TEST_CASE("cross-attention gives the pads of the source no weight") {
     Random random(1);
-    const Decoder decoder(small(), 2, random);
+    const Decoder decoder(small_layer(), 2, random);
     const Batch b(6, random);
     std::vector<DecoderLayer::Maps> maps;
     decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
@@ -186,7 +144,7 @@ TEST_CASE("cross-attention gives the pads of the source no weight") {
 TEST_CASE("a decoder layer is its equation") {
     Random random(1);
     const Batch b(6, random);
-    DecoderLayer post(small(true, true), random);
+    DecoderLayer post(small_layer(true, true), random);
     shake(post, random);
     const Tensor a =
         post.norm1.norm.forward(b.x + post.self_attn.forward(b.x, b.x, b.x, b.self_mask));
@@ -195,7 +153,7 @@ TEST_CASE("a decoder layer is its equation") {
     CHECK(max_difference(post.forward(b.x, b.memory, b.self_mask, b.cross_mask),
                          post.norm3.norm.forward(c + post.ff.forward(c))) < round_off);
 
-    DecoderLayer pre(small(true, true, NormPlacement::pre), random);
+    DecoderLayer pre(small_layer(true, true, NormPlacement::pre), random);
     shake(pre, random);
     const Tensor h1 = pre.norm1.norm.forward(b.x);
     const Tensor p = b.x + pre.self_attn.forward(h1, h1, h1, b.self_mask);
@@ -211,7 +169,7 @@ TEST_CASE("a later word leaves the earlier rows bit-equal") {
     const Ids src = ids_of({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
     const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        LayerOptions o = medium();
+        LayerOptions o = medium_layer();
         o.add_norm.placement = placement;
         const Decoder decoder(o, 3, random);
         const Tensor x = normal({1, 7, 64}, random.stream());
@@ -232,7 +190,7 @@ TEST_CASE("a later word leaves the earlier rows bit-equal") {
 
 TEST_CASE("the look-ahead mask alone hides pads at the end of the target from its words") {
     Random random(1);
-    const Decoder decoder(small(true, true), 2, random);
+    const Decoder decoder(small_layer(true, true), 2, random);
     const Batch b(6, random);
     const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask);
     const Tensor z = decoder.forward(b.x, b.memory, look_ahead_mask(b.tgt), b.cross_mask);
@@ -242,7 +200,7 @@ TEST_CASE("the look-ahead mask alone hides pads at the end of the target from it
 
 TEST_CASE("no row depends on the word that it must say, if the input is shifted") {
     Random random(1);
-    const Decoder decoder(small(), 2, random);
+    const Decoder decoder(small_layer(), 2, random);
     const Tensor table = normal({12, 6}, random.stream());  // one vector a word
     const Tensor memory = normal({1, 8, 6}, random.stream());
     const auto rows_that_see_their_answer = [&](const Ids& input, Index ahead) {
@@ -270,7 +228,7 @@ TEST_CASE("no row depends on the word that it must say, if the input is shifted"
 TEST_CASE("every word of the source reaches every row of the decoder") {
     Random random(1);
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        const Decoder decoder(small(true, true, placement), 2, random);
+        const Decoder decoder(small_layer(true, true, placement), 2, random);
         const Batch b(6, random);
         const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask);
         for (Index s = 0; s < 4; ++s) {
@@ -286,7 +244,7 @@ TEST_CASE("every word of the source reaches every row of the decoder") {
 
 TEST_CASE("the source's words may stand in any order for a decoder") {
     Random random(1);
-    const Decoder decoder(small(), 2, random);
+    const Decoder decoder(small_layer(), 2, random);
     const Batch b(6, random);
     Tensor reversed(b.memory.shape());
     for (Index s = 0; s < 4; ++s) {
@@ -299,7 +257,7 @@ TEST_CASE("the source's words may stand in any order for a decoder") {
 
 TEST_CASE("more padding of the source leaves the decoder's rows as they are") {
     Random random(1);
-    const Decoder decoder(medium(), 3, random);
+    const Decoder decoder(medium_layer(), 3, random);
     const Ids tgt = ids_of({1, 3}, {9, 1, 2});
     const Tensor x = normal({1, 3, 64}, random.stream());
     const Tensor memory = normal({1, 40, 64}, random.stream());
@@ -325,7 +283,7 @@ TEST_CASE("every gradient of a decoder layer is that of central differences") {
                 for (const bool learned : {false, true})
                     for (const Real dropout : {Real(0), Real(0.3)}) {
                         Random random(++seed);
-                        DecoderLayer layer(small(bias, learned, placement, dropout), random);
+                        DecoderLayer layer(small_layer(bias, learned, placement, dropout), random);
                         shake(layer, random);
                         check_all_gradients(layer, random);
                     }
@@ -339,8 +297,9 @@ TEST_CASE("every gradient of a stack of two decoder layers is that of central di
             for (const bool bias_and_learned : {false, true})
                 for (const Real dropout : {Real(0), Real(0.3)}) {
                     Random random(++seed);
-                    Decoder decoder(small(bias_and_learned, bias_and_learned, placement, dropout),
-                                    2, random);
+                    Decoder decoder(
+                        small_layer(bias_and_learned, bias_and_learned, placement, dropout), 2,
+                        random);
                     shake(decoder, random);
                     check_all_gradients(decoder, random);
                 }
@@ -349,7 +308,7 @@ TEST_CASE("every gradient of a stack of two decoder layers is that of central di
 
 TEST_CASE("the gradient of memory is the sum over layers, of key and of value") {
     Random random(1);
-    Decoder decoder(small(true, true), 3, random);
+    Decoder decoder(small_layer(true, true), 3, random);
     const Batch b(6, random);
     Decoder::Cache cache;
     decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
@@ -376,7 +335,7 @@ TEST_CASE("the gradient of memory is the sum over layers, of key and of value") 
 
 TEST_CASE("a gradient in an early row does not reach later words") {
     Random random(1);
-    Decoder decoder(small(true, true), 2, random);
+    Decoder decoder(small_layer(true, true), 2, random);
     const Batch b(6, random);
     Decoder::Cache cache;
     decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
@@ -392,7 +351,7 @@ TEST_CASE("a gradient in an early row does not reach later words") {
 TEST_CASE("backward twice adds the parameters' gradients twice and returns the same gradients") {
     Random random(1);
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Decoder decoder(small(true, true, placement, Real(0.2)), 2, random);
+        Decoder decoder(small_layer(true, true, placement, Real(0.2)), 2, random);
         const Batch b(6, random);
         Decoder::Cache cache;
         decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
@@ -433,7 +392,7 @@ TEST_CASE("a decoder gives the same bits with any number of threads") {
     for (const int n : {1, 2, 3, 1}) {
         set_threads(n);
         Random random(5);
-        Decoder decoder(medium(), 2, random);
+        Decoder decoder(medium_layer(), 2, random);
         const Batch b(64, random);
         Decoder::Cache cache;
         results.push_back(decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache));
@@ -448,8 +407,8 @@ TEST_CASE("a decoder gives the same bits with any number of threads") {
 
 TEST_CASE("memory of another batch or width, or a mask of the wrong side, is named") {
     Random random(1);
-    CHECK_THROWS_WITH(Decoder(small(), 0, random), "decoder: 0 layers, expected at least 1");
-    const Decoder decoder(small(), 1, random);
+    CHECK_THROWS_WITH(Decoder(small_layer(), 0, random), "decoder: 0 layers, expected at least 1");
+    const Decoder decoder(small_layer(), 1, random);
     const Batch b(6, random);
     CHECK_THROWS_WITH(decoder.forward(b.x, Tensor::zeros({1, 4, 6}), b.self_mask, b.cross_mask),
                       Contains("decoder layer: memory has shape [1, 4, 6], expected [2, Ls, 6]"));
@@ -473,7 +432,7 @@ TEST_CASE("memory of another batch or width, or a mask of the wrong side, is nam
 
 TEST_CASE("a mask of the wrong side passes where both lengths are equal, and shows the pads") {
     Random random(1);
-    const Decoder decoder(small(), 1, random);
+    const Decoder decoder(small_layer(), 1, random);
     const Ids src = ids_of({1, 5}, {1, 2, 3, 0, 0}), tgt = ids_of({1, 5}, {9, 1, 2, 3, 4});
     const Tensor x = normal({1, 5, 6}, random.stream()),
                  memory = normal({1, 5, 6}, random.stream());

@@ -19,33 +19,15 @@
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
 #include "lib/safetensors.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr bool in_double = sizeof(Real) == 8;
 // Sums in another order through some layers: tens of roundings of numbers of order one.
 constexpr double round_off = in_double ? 1e-12 : 2e-5;
-
-struct Folder {
-    fs::path path;
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "abhXXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { fs::remove_all(path); }
-    long count() const {
-        return std::distance(fs::directory_iterator(path), fs::directory_iterator());
-    }
-};
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
-}
 
 /// The toy's options at the given sizes.
 TransformerOptions toy_like(Index d_model = 6, Index n_heads = 3, Index d_ff = 7) {

@@ -6,28 +6,12 @@
 
 #include "chapters/09_training/grammar.hpp"
 #include "chapters/09_training/training.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder that goes away with its test.
-struct Folder {
-    fs::path path;
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "abhXXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    ~Folder() { fs::remove_all(path); }
-    /// A file in it, with this content.
-    fs::path put(const std::string& name, const std::string& content) const {
-        std::ofstream(path / name, std::ios::binary) << content;
-        return path / name;
-    }
-};
 
 std::vector<int> row(const Ids& ids, Index b) {
     return {&ids(b, 0), &ids(b, 0) + ids.dim(1)};

@@ -7,13 +7,12 @@
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
-#include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
 namespace {
 
-constexpr bool in_double = sizeof(Real) == 8;
 // A few roundings of numbers of order one.
 constexpr double round_off = in_double ? 1e-12 : 2e-6;
 
@@ -23,10 +22,6 @@ Tensor example_logits() {
 }
 Ids example_targets() {
     return Ids({2, 2}, {2, 3, 0, 1});
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && std::equal(a.values().begin(), a.values().end(), b.data());
 }
 
 bool near(const Tensor& a, std::initializer_list<double> expected) {

@@ -6,9 +6,8 @@
 #include <catch2/catch_message.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
-
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
 using Catch::Approx;

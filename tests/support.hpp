@@ -1,0 +1,77 @@
+#pragma once
+
+// What the tests of several chapters share.
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "lib/parallel.hpp"
+#include "lib/parameter.hpp"
+#include "lib/random.hpp"
+#include "tests/catch.hpp"
+
+/// The tests of gradients run where differences are exact enough: in the double build.
+constexpr bool in_double = sizeof(abh::Real) == 8;
+
+/// Same shape and the same bits; -0 is not 0, and NaN is NaN.
+template <class T>
+bool same_bits(const abh::BasicTensor<T>& a, const abh::BasicTensor<T>& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
+}
+
+/// Standard normal numbers.
+inline abh::Tensor random_tensor(const abh::Shape& shape, std::uint64_t seed = 9) {
+    abh::Random random(seed);
+    return abh::normal(shape, random.stream());
+}
+
+/// Gains, shifts and biases other than 1 and 0, so that an error in them shows.
+template <class Layer>
+void shake(Layer& layer, abh::Random& random) {
+    for (const abh::NamedParameter& p : abh::parameters_of(layer))
+        if (p.parameter->value.rank() == 1)
+            p.parameter->value += abh::uniform(p.parameter->value.shape(), abh::Real(-0.5),
+                                               abh::Real(0.5), random.stream());
+}
+
+/// Runs a test's body with 1, 2 and 3 threads, and leaves one.
+template <class F>
+void for_threads(const F& f) {
+    for (int n : {1, 2, 3}) {
+        abh::set_threads(n);
+        f(n);
+    }
+    abh::set_threads(1);
+}
+
+/// Writes a file anew.
+inline void put(const std::filesystem::path& path, const std::string& content) {
+    std::filesystem::remove(path);  // to cut a file down to nothing makes some systems wait
+    std::ofstream(path, std::ios::binary) << content;
+}
+
+/// A folder that goes away with its test.
+struct Folder {
+    std::filesystem::path path;
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "abhXXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path operator/(const std::string& name) const { return path / name; }
+    /// A file in it, with this content.
+    std::filesystem::path put(const std::string& name, const std::string& content) const {
+        ::put(path / name, content);
+        return path / name;
+    }
+    /// How many things lie in it.
+    long count() const {
+        return std::distance(std::filesystem::directory_iterator(path),
+                             std::filesystem::directory_iterator());
+    }
+};
