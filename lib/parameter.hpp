@@ -25,7 +25,7 @@ private:
 // [list]
 /// A parameter under the name that it has in the whole model.
 struct NamedParameter {
-    std::string name;  ///< as in PyTorch's `state_dict`: `encoder.layers.0.self_attn.w_q.weight`
+    std::string name;  ///< in the style of PyTorch's `state_dict`: `encoder.layers.0.norm1.weight`
     Parameter* parameter;
 };
 
