@@ -108,7 +108,7 @@ void check_near(const std::string& name, const Tensor& ours, const Tensor& their
     CHECK(worst <= bound);
 }
 
-// Round-off through some forty operations: at worst 1e-13 and 1e-6 where this was written.
+// Round-off through some forty operations. It measures 1e-13 and 1e-6 at worst, with AVX-512.
 constexpr double bound = in_double ? 1e-12 : 5e-6;
 
 }  // namespace
@@ -151,7 +151,7 @@ TEST_CASE("the gradient of every parameter of the four source systems is that of
 }
 
 TEST_CASE("ten steps of sgd and adam with warm-up end where PyTorch ends") {
-    // ten steps multiply the round-off of one: at worst 1e-13 and 4e-5 where this was written
+    // ten steps multiply the round-off of one; it measures 1e-13 and 4e-5 at worst, with AVX-512
     const double after_steps = in_double ? 1e-11 : 1e-4;
     for (const System& system : systems())
         for (const std::string method : {"sgd", "adam"}) {

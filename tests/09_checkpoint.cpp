@@ -1,0 +1,89 @@
+// Checkpoints: written, read back, refused.
+#include <cstdlib>
+
+#include "lib/files.hpp"
+#include "lib/safetensors.hpp"
+#include "tests/support.hpp"
+#include "tests/transformers.hpp"
+
+using namespace abh;
+namespace fs = std::filesystem;
+
+TEST_CASE("a checkpoint gives back the model, its options and its words") {
+    const Folder folder;
+    for (auto options : {toy_like(), paper_like(NormPlacement::pre), shared_head_like()}) {
+        Corpus corpus = toy_corpus();
+        Transformer model(options, Random(9));
+        const fs::path file = folder.path / "model.safetensors";
+        save_checkpoint(file, model, corpus);
+        CHECK(folder.count() == 1);
+        const Checkpoint back = load_checkpoint(file);
+        CHECK(back.source.words() == corpus.source.words());
+        CHECK(back.target.words() == corpus.target.words());
+        CHECK(same_bits(back.model.forward(example_src(), example_tgt()),
+                        model.forward(example_src(), example_tgt())));
+        const TransformerOptions& o = back.model.options();
+        CHECK(o.n_decoder_layers == options.n_decoder_layers);
+        CHECK(o.layer.add_norm.dropout == options.layer.add_norm.dropout);
+        CHECK(o.layer.add_norm.placement == options.layer.add_norm.placement);
+        CHECK(o.positions.kind == options.positions.kind);
+        CHECK(o.positions.dropout == options.positions.dropout);
+        CHECK(o.layer.attention.attention.fill == options.layer.attention.attention.fill);
+    }
+}
+
+TEST_CASE("a file that is no checkpoint is named, and says why") {
+    const Folder folder;
+    const fs::path file = folder.path / "model.safetensors";
+    Corpus corpus = toy_corpus();
+    Transformer model(toy_like(), Random(9));
+    save_checkpoint(file, model, corpus);
+    const std::string whole = read_file(file);
+    const TensorFile content = load_safetensors(file);
+    const auto message = [&] {
+        try {
+            load_checkpoint(file);
+        } catch (const std::runtime_error& error) {
+            CHECK_THAT(error.what(), Contains(file.string()));
+            return std::string(error.what());
+        }
+        return std::string("no error");
+    };
+    const auto altered = [&](auto change) {
+        TensorFile other = content;
+        change(other);
+        save_safetensors(file, other);
+        return message();
+    };
+
+    for (const std::size_t length :
+         {std::size_t{0}, std::size_t{7}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
+        put(file, whole.substr(0, length));
+        CHECK_THAT(message(), Contains("not a usable safetensors file"));
+    }
+    put(file, "Epoch: 0001 loss = 2.345678\n");
+    CHECK_THAT(message(), Contains("not a usable safetensors file"));
+    CHECK_THAT(altered([](TensorFile& f) { f.metadata.clear(); }),
+               Contains("not a checkpoint of this book") && Contains("no options in its notes"));
+    CHECK_THAT(altered([](TensorFile& f) { f.metadata["options"] = "{"; }),
+               Contains("not a checkpoint of this book"));
+    CHECK_THAT(altered([](TensorFile& f) { f.metadata["options"] = "{}"; }),
+               Contains("no option src_words"));
+    CHECK_THAT(altered([](TensorFile& f) { f.metadata["source_words"] = "[\"P\"]"; }),
+               Contains("vocabularies have 1 and 12 words, its model 11 and 12"));
+    CHECK_THAT(altered([](TensorFile& f) { f.tensors.erase("output.weight"); }),
+               Contains("tensor output.weight is missing"));
+    CHECK_THAT(altered([](TensorFile& f) {
+                   f.tensors["output.weight"] = Tensor::zeros({12, 5});
+               }),
+               Contains("tensor output.weight has shape [12, 5], expected [12, 6]"));
+    fs::remove(file);
+    CHECK_THAT(message(), Contains("cannot read"));
+}
+
+TEST_CASE("a checkpoint has its place by task and seed") {
+    ::setenv("ABH_CHECKPOINTS", "/somewhere", 1);
+    CHECK(default_checkpoint("toy", 3) == "/somewhere/toy-seed3.safetensors");
+    ::unsetenv("ABH_CHECKPOINTS");
+    CHECK(default_checkpoint("grammar", 1) == "checkpoints/grammar-seed1.safetensors");
+}

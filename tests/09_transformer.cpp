@@ -1,0 +1,219 @@
+// The whole Transformer: sizes, gradients, what depends on what.
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "chapters/09_training/loss.hpp"
+#include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
+#include "tests/support.hpp"
+#include "tests/transformers.hpp"
+
+using namespace abh;
+
+namespace {
+
+void check_all_gradients(const TransformerOptions& options) {
+    Transformer model(options, Random(5));
+    shake(model, model.random());
+    Tensor dlogits = normal({2, 4, options.tgt_words}, model.random().stream());
+    matrix(dlogits).bottomRows(2).setZero();  // pads, whose rows the loss leaves out
+    const auto forward = [&] {
+        Transformer::Cache unused;  // with a cache dropout acts, on the same elements each time
+        return model.forward(example_src(), example_tgt(), &unused);
+    };
+    Transformer::Cache cache;
+    model.forward(example_src(), example_tgt(), &cache);
+    model.backward(dlogits, cache);
+    Index checked = 0;
+    for (const NamedParameter& p : parameters_of(model)) {
+        const GradientError e =
+            check_gradient(forward, p.parameter->value, p.parameter->grad(), dlogits);
+        INFO(p.name << ": " << to_string(e));
+        CHECK(e.relative < 1e-6);
+        checked += e.checked;
+    }
+    CHECK(checked > 500);
+}
+
+}  // namespace
+
+TEST_CASE("the toy has 44,058,112 parameters") {
+    Transformer model(toy_task().model, Random(1));
+    CHECK(count_elements(parameters_of(model)) == 44'058'112);
+    std::set<std::string> names;
+    for (const NamedParameter& p : parameters_of(model)) names.insert(p.name);
+    CHECK(names.size() == 6 * (4 + 2) + 6 * (8 + 2) + 3);  // all of them matrices
+    CHECK(names.count("encoder.layers.5.self_attn.w_q.weight") == 1);
+    CHECK(names.count("decoder.layers.0.multihead_attn.w_v.weight") == 1);
+    CHECK(names.count("output.weight") == 1);
+}
+
+TEST_CASE("the German-English notebook, completed, has 44,150,793 parameters") {
+    TransformerOptions o = toy_task().model;
+    o.src_words = 6;
+    o.tgt_words = 9;
+    o.layer.attention.bias_qkv = o.layer.attention.bias_out = o.layer.ff_bias = true;
+    o.output_bias = true;
+    o.layer.add_norm.norm.learned = true;
+    Transformer model(o, Random(1));
+    CHECK(count_elements(parameters_of(model)) == 44'150'793);
+}
+
+TEST_CASE("the shared-head block has 7,620,618 parameters and gives logits [2, 7, 10]") {
+    TransformerOptions o = shared_head_like();
+    o.src_words = o.tgt_words = 10;
+    o.n_encoder_layers = o.n_decoder_layers = 6;
+    o.layer.attention.d_model = 256;
+    o.layer.attention.n_heads = 8;
+    o.layer.attention.attention.scale = Real(1) / 16;
+    o.layer.d_ff = 1024;
+    o.positions.max_len = 100;
+    Transformer model(o, Random(1));
+    CHECK(count_elements(parameters_of(model)) == 7'620'618);
+    const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
+    const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});
+    CHECK(model.forward(src, tgt).shape() == Shape{2, 7, 10});
+}
+
+TEST_CASE("every parameter's gradient agrees with differences, as in the toy") {
+    if constexpr (in_double) check_all_gradients(toy_like());
+}
+
+TEST_CASE("every parameter's gradient agrees with differences, with biases and learned norm") {
+    if constexpr (in_double) check_all_gradients(paper_like(NormPlacement::post));
+}
+
+TEST_CASE("every parameter's gradient agrees with differences, with the norm before") {
+    if constexpr (in_double) check_all_gradients(paper_like(NormPlacement::pre));
+}
+
+TEST_CASE("every parameter's gradient agrees with differences, with shared heads") {
+    if constexpr (in_double) check_all_gradients(shared_head_like());
+}
+
+TEST_CASE("backward twice adds every gradient twice and leaves the cache alone") {
+    Transformer model(paper_like(NormPlacement::post), Random(2));
+    const Parameters parameters = parameters_of(model);
+    Transformer::Cache cache;
+    model.forward(example_src(), example_tgt(), &cache);
+    const Tensor dlogits = normal({2, 4, model.options().tgt_words}, model.random().stream());
+    model.backward(dlogits, cache);
+    std::vector<Tensor> once;
+    for (const NamedParameter& p : parameters) once.push_back(p.parameter->grad().clone());
+    zero_grad(parameters);
+    model.backward(dlogits, cache);  // from the same cache, the same bits
+    for (std::size_t i = 0; i < once.size(); ++i)
+        CHECK(same_bits(parameters[i].parameter->grad(), once[i]));
+    model.backward(dlogits, cache);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+        INFO(parameters[i].name);
+        const double size = std::sqrt(dot(once[i], once[i]));
+        CHECK(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) <=
+              round_off * (1 + size));
+    }
+}
+
+TEST_CASE("a logit does not depend on later target words") {
+    for (const auto& options : {toy_like(), paper_like(NormPlacement::pre), shared_head_like()}) {
+        const Transformer model(options, Random(3));
+        const Tensor logits = model.forward(example_src(), example_tgt());
+        for (Index changed = 1; changed < 4; ++changed) {
+            Ids tgt = example_tgt().clone();
+            tgt(0, changed) = 7;
+            const Tensor other = model.forward(example_src(), tgt);
+            const auto row = [](const Tensor& x, Index t) {
+                return matrix(x).row(t).eval();  // of the first sentence
+            };
+            for (Index t = 0; t < changed; ++t) CHECK(row(other, t) == row(logits, t));
+            CHECK(row(other, changed) != row(logits, changed));
+        }
+    }
+}
+
+TEST_CASE("encode, then decode, is forward") {
+    const Transformer model(toy_like(), Random(3));
+    const Tensor memory = model.encode(example_src());
+    CHECK(memory.shape() == Shape{2, 5, 6});
+    CHECK(same_bits(model.decode(example_tgt(), memory, example_src()),
+                    model.forward(example_src(), example_tgt())));
+}
+
+TEST_CASE("dropout acts with a cache and not without") {
+    Transformer model(toy_like(), Random(3));
+    const Tensor still = model.forward(example_src(), example_tgt());
+    CHECK(same_bits(model.forward(example_src(), example_tgt()), still));
+    Transformer::Cache cache;
+    const Tensor first = model.forward(example_src(), example_tgt(), &cache);
+    CHECK_FALSE(same_bits(first, still));
+    CHECK(same_bits(model.forward(example_src(), example_tgt(), &cache), first));
+    model.random().next_step();
+    CHECK_FALSE(same_bits(model.forward(example_src(), example_tgt(), &cache), first));
+}
+
+TEST_CASE("pads after the source change no logit") {
+    for (const auto& options : {toy_like(), paper_like(NormPlacement::post), shared_head_like()}) {
+        const Transformer model(options, Random(4));
+        const Ids src({1, 3}, {1, 2, 3}), padded({1, 6}, {1, 2, 3, 0, 0, 0});
+        const Ids tgt({1, 3}, {9, 1, 2});
+        CHECK(max_difference(model.forward(src, tgt), model.forward(padded, tgt)) < round_off);
+    }
+}
+
+TEST_CASE("pads in the target change neither the loss nor its gradient") {
+    for (const Real smoothing : {Real(0), Real(0.1)})
+        for (const bool mask : {false, true}) {
+            TransformerOptions options = toy_like();
+            options.mask_target_pads = mask;
+            options.positions.dropout = 0;
+            Transformer model(options, Random(4));
+            const Parameters parameters = parameters_of(model);
+            const auto run = [&](const Ids& tgt_in, const Ids& tgt_out) {
+                Transformer::Cache cache;
+                CrossEntropyCache loss_cache;
+                const Tensor logits = model.forward(Ids({1, 3}, {1, 2, 3}), tgt_in, &cache);
+                const double loss = cross_entropy(logits, tgt_out, {0, smoothing}, &loss_cache);
+                zero_grad(parameters);
+                model.backward(cross_entropy_backward(loss_cache), cache);
+                std::vector<Tensor> gradients;
+                for (const NamedParameter& p : parameters)
+                    gradients.push_back(p.parameter->grad().clone());
+                return std::pair(loss, gradients);
+            };
+            const auto [loss, gradients] = run(Ids({1, 3}, {9, 1, 2}), Ids({1, 3}, {1, 2, 10}));
+            const auto [padded_loss, padded_gradients] =
+                run(Ids({1, 6}, {9, 1, 2, 0, 0, 0}), Ids({1, 6}, {1, 2, 10, 0, 0, 0}));
+            CHECK(padded_loss == Approx(loss).margin(round_off));
+            for (std::size_t i = 0; i < gradients.size(); ++i)
+                CHECK(max_difference(gradients[i], padded_gradients[i]) < round_off);
+        }
+}
+
+TEST_CASE("a batch's loss is that of its sentences, each word counting the same") {
+    Corpus corpus = empty_corpus();
+    corpus.train = {{split_words("a b c"), split_words("x")},
+                    {split_words("b"), split_words("y x y")}};
+    const std::span<const SentencePair> pairs = corpus.train;
+    for (const SentencePair& pair : pairs) add_words(corpus, pair);
+    TransformerOptions options = toy_like();
+    options.src_words = corpus.source.size();
+    options.tgt_words = corpus.target.size();
+    Transformer model(options, Random(4));
+    const Evaluation both = evaluate(model, corpus, pairs);
+    const Evaluation one = evaluate(model, corpus, pairs.first(1));
+    const Evaluation two = evaluate(model, corpus, pairs.last(1));
+    CHECK(one.words == 2);  // x and the end
+    CHECK(two.words == 4);
+    CHECK(both.words == 6);
+    CHECK(both.loss == Approx((2 * one.loss + 4 * two.loss) / 6).margin(round_off));
+    train(model, corpus, small_task().training, [](const StepReport&) {});
+    CHECK(evaluate(model, corpus, pairs).exact == 2);  // pads are not asked for
+}
+
+TEST_CASE("a sentence longer than the model is an error") {
+    TransformerOptions o = toy_like();
+    o.positions.max_len = 4;
+    const Transformer model(o, Random(1));
+    CHECK_THROWS_WITH(model.encode(example_src()),
+                      Contains("positional encoding") && Contains("asked for"));
+}
