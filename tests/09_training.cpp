@@ -74,6 +74,20 @@ TEST_CASE("sgd with momentum makes the loss fall, too") {
     CHECK(losses.back() < losses.front() / 5);
 }
 
+TEST_CASE("adamw decays the weights, and adam does not") {
+    Task task = small_task();
+    task.training.epochs = 2;
+    const auto losses = [&](const char* optimizer, Real weight_decay) {
+        task.training.optimizer = optimizer;
+        task.training.weight_decay = weight_decay;
+        return losses_of(task, 1);
+    };
+    const auto adam = losses("adam", 0);
+    CHECK(losses("adam", Real(0.5)) == adam);
+    CHECK(losses("adamw", 0) == adam);
+    CHECK(losses("adamw", Real(0.5)) != adam);
+}
+
 TEST_CASE("an epoch takes each pair once, in an order that changes") {
     Task task = small_task();
     task.training.epochs = 8;
@@ -179,7 +193,8 @@ TEST_CASE("training refuses options out of range, and stops where the loss is no
     CHECK_THROWS_WITH(failing([](O& o) { o.epochs = Index{1} << 62; }), Contains("1,000,000"));
     CHECK_THROWS_WITH(failing([](O& o) { o.batch_size = 0; }), Contains("batches of 0"));
     CHECK_THROWS_WITH(failing([](O& o) { o.optimizer = "lion"; }),
-                      Contains("unknown optimizer lion, expected sgd or adam"));
+                      Contains("unknown optimizer lion, expected sgd, adam or adamw"));
+    CHECK_THROWS_WITH(failing([](O& o) { o.weight_decay = -1; }), Contains("weight decay -1"));
     CHECK_THROWS_WITH(failing([](O& o) { o.learning_rate = -1; }), Contains("learning rate -1"));
     CHECK_THROWS_WITH(failing([](O& o) { o.momentum = 1; }), Contains("momentum 1"));
     CHECK_THROWS_WITH(failing([](O& o) { o.warmup = -2; }), Contains("warm-up of -2"));

@@ -1,6 +1,7 @@
 // Cross entropy, optimizers, learning rate.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "chapters/09_training/loss.hpp"
@@ -187,6 +188,35 @@ TEST_CASE("adam takes the steps that one computes by hand") {
             CHECK(static_cast<double>(w.value(i)) ==
                   Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
     }
+}
+
+TEST_CASE("adamw takes the steps that one computes by hand") {
+    Parameter w(Tensor({2}, {1, -2}));
+    Adam adamw({{"w", &w}}, {.weight_decay = Real(0.5)});
+    // the first: 1 (1 - 0.1 * 0.5) - 0.1 = 0.85
+    const double path[3][2] = {{0.850000002, -1.800000000333},
+                               {0.714282040377, -1.642994175219},
+                               {0.699203640767, -1.553220663668}};
+    const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
+    for (Index t = 0; t < 3; ++t) {
+        std::copy_n(&gradients(t, 0), 2, w.grad().data());
+        adamw.step(Real(0.1));
+        INFO(w.value(0) << " " << w.value(1));
+        for (Index i = 0; i < 2; ++i)  // 1 - 0.999 loses three digits
+            CHECK(static_cast<double>(w.value(i)) ==
+                  Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
+    }
+}
+
+TEST_CASE("adamw shrinks a weight without a gradient, and adam leaves it alone") {
+    Parameter w(Tensor({1}, {4}));
+    w.grad()(0) = 0;
+    Adam({{"w", &w}}).step(Real(0.1));
+    CHECK(w.value(0) == 4);
+    Adam({{"w", &w}}, {.weight_decay = Real(0.25)}).step(Real(0.1));
+    CHECK(w.value(0) == Approx(4 * (1 - 0.1 * 0.25)).epsilon(1e-6));
+    for (const Real decay : {Real(-1), std::numeric_limits<Real>::quiet_NaN()})
+        CHECK_THROWS_WITH(Adam({{"w", &w}}, {.weight_decay = decay}), Contains("weight decay"));
 }
 
 TEST_CASE("adam's first step is the learning rate, whatever the size of the gradient") {

@@ -1,6 +1,5 @@
-// The whole Transformer: sizes, gradients, what depends on what.
+// The whole Transformer: gradients, what depends on what.
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "chapters/09_training/loss.hpp"
@@ -37,44 +36,6 @@ void check_all_gradients(const TransformerOptions& options) {
 }
 
 }  // namespace
-
-TEST_CASE("the toy has 44,058,112 parameters") {
-    Transformer model(toy_task().model, Random(1));
-    CHECK(count_elements(parameters_of(model)) == 44'058'112);
-    std::set<std::string> names;
-    for (const NamedParameter& p : parameters_of(model)) names.insert(p.name);
-    CHECK(names.size() == 6 * (4 + 2) + 6 * (8 + 2) + 3);  // all of them matrices
-    CHECK(names.count("encoder.layers.5.self_attn.w_q.weight") == 1);
-    CHECK(names.count("decoder.layers.0.multihead_attn.w_v.weight") == 1);
-    CHECK(names.count("output.weight") == 1);
-}
-
-TEST_CASE("the German-English notebook, completed, has 44,150,793 parameters") {
-    TransformerOptions o = toy_task().model;
-    o.src_words = 6;
-    o.tgt_words = 9;
-    o.layer.attention.bias_qkv = o.layer.attention.bias_out = o.layer.ff_bias = true;
-    o.output_bias = true;
-    o.layer.add_norm.norm.learned = true;
-    Transformer model(o, Random(1));
-    CHECK(count_elements(parameters_of(model)) == 44'150'793);
-}
-
-TEST_CASE("the shared-head block has 7,620,618 parameters and gives logits [2, 7, 10]") {
-    TransformerOptions o = shared_head_like();
-    o.src_words = o.tgt_words = 10;
-    o.n_encoder_layers = o.n_decoder_layers = 6;
-    o.layer.attention.d_model = 256;
-    o.layer.attention.n_heads = 8;
-    o.layer.attention.attention.scale = Real(1) / 16;
-    o.layer.d_ff = 1024;
-    o.positions.max_len = 100;
-    Transformer model(o, Random(1));
-    CHECK(count_elements(parameters_of(model)) == 7'620'618);
-    const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
-    const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});
-    CHECK(model.forward(src, tgt).shape() == Shape{2, 7, 10});
-}
 
 TEST_CASE("every parameter's gradient agrees with differences, as in the toy") {
     if constexpr (in_double) check_all_gradients(toy_like());

@@ -12,7 +12,7 @@ constexpr double round_off = in_double ? 1e-12 : 2e-5;
 /// The toy's options at the given sizes.
 inline abh::TransformerOptions toy_like(abh::Index d_model = 6, abh::Index n_heads = 3,
                                         abh::Index d_ff = 7) {
-    abh::TransformerOptions o = abh::toy_task().model;
+    abh::TransformerOptions o = abh::TransformerOptions::toy();
     o.layer.attention.d_model = d_model;
     o.layer.attention.n_heads = n_heads;
     o.layer.d_ff = d_ff;

@@ -125,10 +125,11 @@ int main(int argc, char** argv) {
     };
     option("--epochs", &TrainingOptions::epochs, "passes over the pairs");
     option("--batch", &TrainingOptions::batch_size, "pairs a step");
-    option("--optimizer", &TrainingOptions::optimizer, "sgd or adam");
+    option("--optimizer", &TrainingOptions::optimizer, "sgd, adam or adamw");
     option("--lr", &TrainingOptions::learning_rate, "learning rate, at its peak");
     option("--warmup", &TrainingOptions::warmup, "steps of growing learning rate; 0: constant");
     option("--momentum", &TrainingOptions::momentum, "of sgd");
+    option("--weight-decay", &TrainingOptions::weight_decay, "of adamw");
     option("--smoothing", &TrainingOptions::smoothing, "of the targets");
     // [program: body]
     return program.run(argc, argv, [&] {

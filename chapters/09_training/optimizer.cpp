@@ -44,26 +44,30 @@ Adam::Adam(Parameters parameters, AdamOptions options)
     : Optimizer(std::move(parameters)),
       options_(options),
       mean_(zeros_like(parameters_)),
-      square_(zeros_like(parameters_)) {}
+      square_(zeros_like(parameters_)) {
+    require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
+            "adam: weight decay {}, expected 0 or more", options.weight_decay);
+}
 
 void Adam::step(Real learning_rate) {
     ++steps_;
-    const auto [beta1, beta2, eps] = options_;
-    const Real bias1 = 1 - std::pow(beta1, static_cast<Real>(steps_));
-    const Real bias2 = 1 - std::pow(beta2, static_cast<Real>(steps_));
+    const auto [b1, b2, eps, weight_decay] = options_;
+    const Real bias1 = 1 - std::pow(b1, static_cast<Real>(steps_));
+    const Real bias2 = 1 - std::pow(b2, static_cast<Real>(steps_));
+    const Real kept = 1 - learning_rate * weight_decay;  // of a weight; 1 without decay
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Tensor &w = parameters_[i].parameter->value, &g = parameters_[i].parameter->grad();
-        parallel_ranges(w.size(), grain,
-                        [&, b1 = beta1, b2 = beta2, e = eps](Index begin, Index end) {
-                            const Index n = end - begin;
-                            auto m = vector(mean_[i]).segment(begin, n).array();
-                            auto v = vector(square_[i]).segment(begin, n).array();
-                            const auto dw = vector(g).segment(begin, n).array();
-                            m = b1 * m + (1 - b1) * dw;
-                            v = b2 * v + (1 - b2) * dw.square();
-                            vector(w).segment(begin, n).array() -=
-                                learning_rate * (m / bias1) / ((v / bias2).sqrt() + e);
-                        });
+        Tensor &weights = parameters_[i].parameter->value, &g = parameters_[i].parameter->grad();
+        const auto update = [&, b1 = b1, b2 = b2, eps = eps](Index begin, Index end) {
+            const Index n = end - begin;
+            auto w = vector(weights).segment(begin, n).array();
+            auto m = vector(mean_[i]).segment(begin, n).array();
+            auto v = vector(square_[i]).segment(begin, n).array();
+            const auto dw = vector(g).segment(begin, n).array();
+            m = b1 * m + (1 - b1) * dw;
+            v = b2 * v + (1 - b2) * dw.square();
+            w = kept * w - learning_rate * (m / bias1) / ((v / bias2).sqrt() + eps);
+        };
+        parallel_ranges(weights.size(), grain, update);
     }
 }
 // [schedule]

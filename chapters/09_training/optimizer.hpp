@@ -35,12 +35,17 @@ struct AdamOptions {
     Real beta1 = Real(0.9);
     Real beta2 = Real(0.999);
     Real eps = Real(1e-8);
+    Real weight_decay = 0;  ///< more than 0 makes it AdamW; PyTorch's AdamW has 0.01
 };
 
 /// Adam, Kingma and Ba 2015: `m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
 /// w = w - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)`.
+///
+/// With weight decay AdamW, Loshchilov and Hutter 2019, as in PyTorch: before that step, and past
+/// both means, `w = w - lr * weight_decay * w`, for every parameter.
 class Adam : public Optimizer {
 public:
+    /// @throws std::invalid_argument if `weight_decay` is negative or not finite
     Adam(Parameters parameters, AdamOptions options = {});
     void step(Real learning_rate) override;
 

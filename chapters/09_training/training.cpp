@@ -47,11 +47,7 @@ TrainingOptions small_training() {
 }  // namespace
 
 Task toy_task() {
-    TransformerOptions o;
-    o.layer = toy_layer();
-    o.positions = {.kind = Positions::sinusoid, .max_len = 5000, .dropout = Real(0.1)};
-    o.output_bias = false;
-    Task task = with_vocabulary("toy", toy_corpus(), o, {});
+    Task task = with_vocabulary("toy", toy_corpus(), TransformerOptions::toy(), {});
     task.print_steps = true;
     return task;
 }
@@ -79,12 +75,14 @@ void check(const TrainingOptions& o) {
     require(o.epochs >= 1 && o.epochs <= 1'000'000, "train: {} epochs, expected 1 to 1,000,000",
             o.epochs);
     require(o.batch_size >= 1, "train: batches of {}, expected at least 1", o.batch_size);
-    require(o.optimizer == "sgd" || o.optimizer == "adam",
-            "train: unknown optimizer {}, expected sgd or adam", o.optimizer);
+    require(o.optimizer == "sgd" || o.optimizer == "adam" || o.optimizer == "adamw",
+            "train: unknown optimizer {}, expected sgd, adam or adamw", o.optimizer);
     require(o.learning_rate > 0 && std::isfinite(o.learning_rate),
             "train: learning rate {}, expected more than 0", o.learning_rate);
     require(o.momentum >= 0 && o.momentum < 1, "train: momentum {}, expected 0 <= momentum < 1",
             o.momentum);
+    require(o.weight_decay >= 0 && std::isfinite(o.weight_decay),
+            "train: weight decay {}, expected 0 or more", o.weight_decay);
     require(o.warmup >= 0, "train: warm-up of {} steps, expected 0 or more", o.warmup);
     require(o.smoothing >= 0 && o.smoothing < 1, "train: smoothing {}, expected 0 <= smoothing < 1",
             o.smoothing);
@@ -92,7 +90,8 @@ void check(const TrainingOptions& o) {
 
 std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const TrainingOptions& o) {
     if (o.optimizer == "sgd") return std::make_unique<Sgd>(parameters, o.momentum);
-    return std::make_unique<Adam>(parameters);
+    const Real weight_decay = o.optimizer == "adamw" ? o.weight_decay : 0;
+    return std::make_unique<Adam>(parameters, AdamOptions{.weight_decay = weight_decay});
 }
 
 }  // namespace

@@ -14,11 +14,12 @@ namespace abh {
 struct TrainingOptions {
     Index epochs = 100;
     Index batch_size = 2;
-    std::string optimizer = "sgd";  ///< `sgd` or `adam`
+    std::string optimizer = "sgd";  ///< `sgd`, `adam` or `adamw`
     Real learning_rate = Real(1e-3);
-    Index warmup = 0;            ///< steps of growing learning rate; 0: constant
-    Real momentum = Real(0.99);  ///< of sgd
-    Real smoothing = 0;          ///< of the cross entropy
+    Index warmup = 0;                ///< steps of growing learning rate; 0: constant
+    Real momentum = Real(0.99);      ///< of sgd
+    Real weight_decay = Real(1e-2);  ///< of adamw
+    Real smoothing = 0;              ///< of the cross entropy
 };
 
 /// A corpus with the model and the training that fit it.

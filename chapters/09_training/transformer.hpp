@@ -22,7 +22,26 @@ struct TransformerOptions {
     bool output_bias = true;
     std::int32_t pad = 0;          ///< id of the padding symbol in both vocabularies
     bool mask_target_pads = true;  ///< false: the decoder's self-attention hides the future only
+
+    /// The Chinese-English toy: no biases, a norm that is not learned.
+    static TransformerOptions toy();
+    /// The German-English notebook, its empty sections filled in: biases, a learned norm, sinusoid
+    /// positions with dropout 0.1, and the toy's sizes.
+    static TransformerOptions notebook();
+    /// The architecture article: scaled embeddings, sinusoid positions, dropout 0.1 there and in
+    /// the sublayers; sizes of the paper, 1,000 words a language.
+    static TransformerOptions article();
+    /// The block with one small map that all heads share: d_model 256, learned positions, masks
+    /// that say what to keep and leave the target's pads visible.
+    static TransformerOptions shared_heads();
 };
+// [options as json]
+/// All options as a JSON object, a field a line. @throws std::invalid_argument if one is not finite
+std::string to_json(const TransformerOptions& options);
+/// The options that `to_json` wrote.
+/// @throws std::invalid_argument if the text is not JSON, or naming a field that is missing,
+///         unknown, there twice, or of another type
+TransformerOptions transformer_options(const std::string& text);
 // [transformer]
 /// The Transformer of Vaswani et al. 2017: embeddings, positions, encoder, decoder, and a linear
 /// map to one score a target word.
