@@ -116,6 +116,7 @@ private:
 json parse_header(const std::filesystem::path& path, std::string_view text) {
     Watch watch;
     if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
+    if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
     if (!json::sax_parse(text, &watch)) reject(path, "the header is unusable: {}", watch.wrong);
     return json::parse(text);
 }

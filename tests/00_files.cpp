@@ -185,6 +185,7 @@ TEST_CASE("a safetensors header of wrong length or text is refused") {
     for (const char* text : {"{", "{}x", "{\"a\":}", "{'a':1}", "{} {}", "{\"a\xff\":{}}",
                              "{\"__metadata__\":{\"a\":1e999}}"})
         REQUIRE_THAT(refused(text), Contains("it is not JSON"));
+    REQUIRE_THAT(refused(std::string("{}\0", 3)), Contains("zero byte"));
     REQUIRE_THAT(refused(R"({"__metadata__":3})"), Contains("__metadata__ is not an object"));
     REQUIRE_THAT(refused(R"({"__metadata__":{"a":3}})"),
                  Contains("__metadata__ a is not a string"));

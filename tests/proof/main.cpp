@@ -1,0 +1,83 @@
+// Prints, for every component, how far its gradients are from finite differences (double precision
+// only) and how far its results and gradients are from PyTorch's.
+#include <cmath>
+
+#include "lib/program.hpp"
+#include "tests/proof/proof.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr bool in_double = sizeof(Real) == 8;
+
+/// The worst of what a component's fixture holds.
+struct Worst {
+    double forward = 0, backward = 0, pytorch_forward = 0, pytorch_backward = 0;
+};
+
+Worst worst_of(const std::vector<proof::Distance>& list) {
+    Worst worst;
+    for (const proof::Distance& d : list) {
+        double& ours = d.is_gradient ? worst.backward : worst.forward;
+        double& theirs = d.is_gradient ? worst.pytorch_backward : worst.pytorch_forward;
+        if (!(d.relative <= ours)) ours = d.relative;
+        theirs = std::max(theirs, d.of_pytorch);
+    }
+    return worst;
+}
+
+std::string cell(bool shown, double value) {
+    return shown ? value == 0 ? "0" : fmt::format("{:.0e}", value) : "-";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::string folder = ABH_GOLDEN;
+    int trials = 3;
+    Program program("Hold every component against finite differences and against PyTorch.");
+    program.app().add_option("--fixtures", folder, "folder of the fixtures from PyTorch");
+    program.app()
+        .add_option("--trials", trials, "gradient checks a component, each with other sizes")
+        ->check(CLI::Range(1, 1000));
+    return program.run(argc, argv, [&] {
+        Results& results = program.results();
+        Index all_checked = 0;
+        double all_differences = 0;
+        Worst all;
+        const char* const header = in_double ? "differences  " : "";
+        fmt::print("{:32}  elements  {}forward  backward{}\n", "", header,
+                   in_double ? "" : "  PyTorch: forward  backward");
+        for (const proof::Component& c : proof::components()) {
+            Index checked = 0;
+            double differences = 0;
+            for (int i = 0; in_double && c.has_gradient && i < trials; ++i) {
+                const auto found =
+                    proof::check_differences(c, program.seed() + static_cast<std::uint64_t>(i));
+                checked += found.checked;
+                differences = std::max(differences, found.worst.relative);
+            }
+            const Worst w = c.in_pytorch ? worst_of(proof::compare(c, folder)) : Worst{};
+            const bool gradient = c.in_pytorch && c.has_gradient;
+            if (in_double)
+                fmt::print("{:32}  {:8}  {:>11}  {:>7}  {:>8}\n", c.name, checked,
+                           cell(c.has_gradient, differences), cell(c.in_pytorch, w.forward),
+                           cell(gradient, w.backward));
+            else
+                fmt::print("{:32}  {:>7}  {:>8}  {:>16}  {:>8}\n", c.name,
+                           cell(c.in_pytorch, w.forward), cell(gradient, w.backward),
+                           cell(c.in_pytorch, w.pytorch_forward),
+                           cell(gradient, w.pytorch_backward));
+            all_checked += checked;
+            all_differences = std::max(all_differences, differences);
+            all.forward = std::max(all.forward, w.forward);
+            all.backward = std::max(all.backward, w.backward);
+        }
+        results.set("seed", static_cast<double>(program.seed()));
+        results.set("checked", static_cast<double>(all_checked));
+        results.set_varying("differences", all_differences);
+        results.set_varying("forward", all.forward);
+        results.set_varying("backward", all.backward);
+    });
+}

@@ -1,0 +1,163 @@
+#include "tests/proof/proof.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace abh::proof {
+namespace {
+
+template <class T>
+void write(BasicTensor<T> target, const Tensor& values) {  // a handle: writes where it points
+    std::transform(values.values().begin(), values.values().end(), target.data(),
+                   [](Real value) { return static_cast<T>(value); });
+}
+
+Sizes read_sizes(const nlohmann::json& values) {
+    Sizes s;
+    for (const auto& [name, field] : {std::pair{"batch", &s.batch},
+                                      {"length", &s.length},
+                                      {"keys", &s.keys},
+                                      {"d_model", &s.d_model},
+                                      {"n_heads", &s.n_heads},
+                                      {"d_ff", &s.d_ff},
+                                      {"src_words", &s.src_words},
+                                      {"tgt_words", &s.tgt_words},
+                                      {"n_layers", &s.n_layers}})
+        *field = values.at(name).get<Index>();
+    return s;
+}
+
+double largest(const Tensor& values) {
+    double found = 0;
+    for (Real x : values.values()) found = std::max(found, std::abs(static_cast<double>(x)));
+    return found;
+}
+
+}  // namespace
+
+Fixture::Fixture(const std::filesystem::path& file_path)
+    : path(file_path), file(load_safetensors(file_path)) {
+    try {
+        const auto notes = nlohmann::json::parse(file.metadata.at("notes"));
+        for (const auto& [name, sizes] : notes.at("cases").items()) cases[name] = read_sizes(sizes);
+    } catch (const std::exception& error) {
+        throw std::runtime_error(fmt::format("{}: its notes: {}", path.string(), error.what()));
+    }
+}
+
+const Tensor& Fixture::at(const std::string& name, const Shape& shape) const {
+    try {
+        return file.at(name, shape);
+    } catch (const std::exception& error) {
+        throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+    }
+}
+
+Trial load_trial(const Component& component, const Fixture& fixture, const std::string& name) {
+    Random random(1);
+    Trial trial = component.make(fixture.cases.at(name), random);
+    for (const auto& [key, x] : trial.inputs)
+        write(x, fixture.at(name + "/input." + key, x.shape()));
+    for (const auto& [key, ids] : trial.ids)
+        write(ids, fixture.at(name + "/ids." + key, ids.shape()));
+    for (const NamedParameter& p : trial.parameters)
+        write(p.parameter->value,
+              fixture.at(name + "/param." + p.name, p.parameter->value.shape()));
+    return trial;
+}
+
+Distance distance(const std::string& name, const Tensor& ours, const Tensor& theirs, double floor) {
+    const double scale = std::max({largest(theirs), floor, std::numeric_limits<double>::min()});
+    Distance worst{.name = name};
+    for (Index i = 0; i < ours.size(); ++i) {
+        const double a = static_cast<double>(ours.data()[i]);
+        const double b = static_cast<double>(theirs.data()[i]);
+        const double relative = std::abs(a - b) / scale;
+        if (worst.element >= 0 && relative <= worst.relative) continue;
+        worst.element = i;
+        worst.relative = relative;
+        worst.ours = a;
+        worst.theirs = b;
+        if (std::isnan(relative)) break;
+    }
+    return worst;
+}
+
+std::string to_string(const Distance& d) {
+    return fmt::format(
+        "{}, element {}: {:.9g}, PyTorch has {:.9g}; relative {:.1e}, PyTorch in "
+        "single precision {:.1e}",
+        d.name, d.element, d.ours, d.theirs, d.relative, d.of_pytorch);
+}
+
+std::vector<Distance> compare(const Component& component, const std::filesystem::path& folder) {
+    const Fixture fixture(folder / (component.name + ".safetensors"));
+    std::vector<Distance> list;
+    std::size_t used = 0;
+    for (const auto& [name, sizes] : fixture.cases) {
+        const Trial trial = load_trial(component, fixture, name);
+        used += trial.inputs.size() + trial.ids.size() + trial.parameters.size();
+        const auto add = [&, prefix = name + "/"](const std::string& kind, const std::string& key,
+                                                  const Tensor& ours, double floor) {
+            const Tensor& theirs = fixture.at(prefix + kind + key, ours.shape());
+            const Tensor& single = fixture.at(prefix + kind + "32" + key, ours.shape());
+            Distance d = distance(prefix + kind + key, ours, theirs, floor);
+            d.of_pytorch = distance("", single, theirs, floor).relative;
+            d.is_gradient = kind == "grad";
+            list.push_back(d);
+            used += 2;
+        };
+        const Tensor y = trial.forward();
+        add("output", "", y, 0);
+        if (!component.has_gradient) continue;
+
+        zero_grad(trial.parameters);
+        auto gradients = trial.backward(fixture.at(name + "/cotangent", y.shape()));
+        ++used;
+        for (const NamedParameter& p : trial.parameters) gradients[p.name] = p.parameter->grad();
+        double all = 0;
+        for (const auto& [key, ours] : gradients)
+            all = std::max(all, largest(fixture.at(name + "/grad." + key, ours.shape())));
+        for (const auto& [key, ours] : gradients) {
+            const bool zero = largest(fixture.at(name + "/grad." + key, ours.shape())) < 1e-9 * all;
+            add("grad", "." + key, ours, zero ? all : 0.01 * all);
+        }
+    }
+    if (used != fixture.file.tensors.size())
+        throw std::runtime_error(fmt::format("{}: {} tensors, but {} has {}", fixture.path.string(),
+                                             fixture.file.tensors.size(), component.name, used));
+    return list;
+}
+
+Differences check_differences(const Component& component, std::uint64_t seed) {
+    Random random(seed);
+    const Trial trial = component.make(random_sizes(random.stream()), random);
+    const Tensor cotangent = normal(trial.forward().shape(), random.stream());
+    zero_grad(trial.parameters);
+    const std::map<std::string, Tensor> gradients = trial.backward(cotangent);
+
+    std::vector<Tensor> constant;
+    for (const Tensor& table : trial.padded) constant.push_back(table.clone());
+    const auto forward = [&] {
+        for (std::size_t i = 0; i < constant.size(); ++i)  // a padding row is no variable
+            std::copy_n(constant[i].data(), constant[i].dim(1), Tensor(trial.padded[i]).data());
+        return trial.forward();
+    };
+    Differences result;
+    const auto check = [&](const std::string& name, const Tensor& x, const Tensor& dx) {
+        const GradientError error = check_gradient(forward, x, dx, cotangent);
+        result.checked += error.checked;
+        if (result.name.empty() || !(error.relative <= result.worst.relative)) {
+            result.name = name;
+            result.worst = error;
+        }
+    };
+    for (const auto& [name, x] : trial.inputs) check(name, x, gradients.at(name));
+    for (const NamedParameter& p : trial.parameters)
+        check(p.name, p.parameter->value, p.parameter->grad());
+    return result;
+}
+
+}  // namespace abh::proof

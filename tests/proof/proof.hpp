@@ -1,0 +1,64 @@
+#pragma once
+
+// The two proofs of a component: finite differences, and fixtures made by PyTorch.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/gradcheck.hpp"
+#include "lib/safetensors.hpp"
+#include "tests/proof/components.hpp"
+
+namespace abh::proof {
+
+/// The worst element of all gradients of a component.
+struct Differences {
+    Index checked = 0;  ///< elements of inputs and parameters
+    std::string name;   ///< tensor of the worst element
+    GradientError worst;
+};
+
+/// Every gradient of a component against central differences: sizes, inputs, weights and cotangent
+/// are drawn from `seed`. Meant for `Real = double`.
+Differences check_differences(const Component& component, std::uint64_t seed);
+
+/// What PyTorch made of a component: some cases, each with its sizes.
+struct Fixture {
+    std::filesystem::path path;
+    TensorFile file;
+    std::map<std::string, Sizes> cases;
+
+    /// @throws std::runtime_error naming the file and what is wrong with it
+    explicit Fixture(const std::filesystem::path& path);
+    /// Tensor `CASE/NAME`. @throws std::runtime_error naming file and tensor if it is missing or
+    /// has another shape
+    const Tensor& at(const std::string& name, const Shape& shape) const;
+};
+
+/// The component with the inputs, ids and weights of one case.
+Trial load_trial(const Component& component, const Fixture& fixture, const std::string& name);
+
+/// How far one tensor of ours is from PyTorch's in double precision.
+struct Distance {
+    std::string name;       ///< `CASE/grad.w_q.weight`
+    double relative = 0;    ///< largest difference over largest element
+    double of_pytorch = 0;  ///< the same of PyTorch's own single precision
+    Index element = -1;     ///< where the difference is largest
+    double ours = 0, theirs = 0;
+    bool is_gradient = false;
+};
+
+std::string to_string(const Distance& distance);
+
+/// `largest |ours - theirs| / largest |theirs|`; below `floor` the largest counts as `floor`.
+Distance distance(const std::string& name, const Tensor& ours, const Tensor& theirs, double floor);
+
+/// The output and every gradient of a component, in every case of its fixture `FOLDER/NAME`. A
+/// small gradient is held against a hundredth of the largest gradient of the case; one that is zero
+/// but for round-off, as that of a key's bias, against the largest.
+/// @throws std::runtime_error naming file and tensor if one is missing, superfluous or of another
+///         shape, or if the file is damaged
+std::vector<Distance> compare(const Component& component, const std::filesystem::path& folder);
+
+}  // namespace abh::proof

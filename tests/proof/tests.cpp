@@ -1,0 +1,166 @@
+// Every component of the book against finite differences and against PyTorch.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "lib/files.hpp"
+#include "tests/proof/proof.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+using proof::Component;
+
+namespace {
+
+const std::filesystem::path golden = ABH_GOLDEN;
+
+const Component& component(const std::string& name) {
+    const auto& list = proof::components();
+    const auto found =
+        std::find_if(list.begin(), list.end(), [&](const Component& c) { return c.name == name; });
+    REQUIRE(found != list.end());
+    return *found;
+}
+
+Ids ids_of(const Tensor& values) {
+    Ids ids(values.shape());
+    std::transform(values.values().begin(), values.values().end(), ids.data(),
+                   [](Real value) { return static_cast<std::int32_t>(value); });
+    return ids;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const std::string& method, const Parameters& parameters) {
+    if (method == "sgd") return std::make_unique<Sgd>(parameters, Real(0.9));
+    const AdamOptions options{.weight_decay = Real(method == "adamw" ? 0.01 : 0)};
+    return std::make_unique<Adam>(parameters, options);
+}
+
+const std::vector<std::string> systems = {"toy", "notebook", "article", "shared_heads"};
+
+}  // namespace
+
+TEST_CASE("every gradient of every component agrees with finite differences") {
+    if constexpr (in_double)
+        for (const Component& c : proof::components())
+            for (std::uint64_t seed = 1; c.has_gradient && seed <= 5; ++seed) {
+                const proof::Differences found = proof::check_differences(c, seed);
+                INFO(c.name << ", seed " << seed << ": " << found.name << " "
+                            << to_string(found.worst));
+                CHECK(found.checked > 0);
+                CHECK(found.worst.relative < 1e-6);
+            }
+}
+
+TEST_CASE("every component is PyTorch's, forward and backward") {
+    for (const Component& c : proof::components()) {
+        if (!c.in_pytorch) continue;
+        for (const proof::Distance& d : proof::compare(c, golden)) {
+            INFO(c.name << ": " << to_string(d));
+            // In single precision a gradient that is a small difference of large terms, as where
+            // softmax saturates, keeps few digits. PyTorch's own single precision shows how many
+            // can be had; ours may have one less.
+            const double bound = in_double ? 1e-10 : std::max(2e-5, 10 * d.of_pytorch);
+            CHECK(d.relative <= bound);
+        }
+    }
+}
+
+TEST_CASE("every fixture belongs to a component or to the ten steps of a system") {
+    std::set<std::string> expected, found;
+    for (const Component& c : proof::components())
+        if (c.in_pytorch) expected.insert(c.name);
+    for (const std::string& system : systems) expected.insert("steps_" + system);
+    for (const auto& entry : std::filesystem::directory_iterator(golden)) {
+        if (entry.path().extension() != ".safetensors") continue;
+        found.insert(entry.path().stem().string());
+        CHECK(entry.file_size() < 1'000'000);
+    }
+    CHECK(found == expected);
+}
+
+TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
+    const double bound = in_double ? 1e-9 : 1e-4;
+    for (const std::string& system : systems)
+        for (const std::string method : {"sgd", "adam", "adamw"})
+            for (const bool smoothed : {false, true}) {
+                const std::string run = method + (smoothed ? "_smoothed" : "");
+                const TensorFile theirs =
+                    load_safetensors(golden / ("steps_" + system + ".safetensors"));
+                const proof::Fixture start(golden / ("loss_" + system + ".safetensors"));
+                const proof::Trial model =
+                    load_trial(component("transformer_" + system), start, "odd");
+                const Ids target = ids_of(start.file.tensors.at("odd/ids.target"));
+
+                std::unique_ptr<Optimizer> optimizer = make_optimizer(method, model.parameters);
+                Tensor losses({10});
+                for (Index n = 1; n <= 10; ++n) {
+                    zero_grad(model.parameters);
+                    CrossEntropyCache cache;
+                    losses(n - 1) = static_cast<Real>(cross_entropy(
+                        model.forward(), target, {0, Real(smoothed ? 0.1 : 0)}, &cache));
+                    model.backward(cross_entropy_backward(cache));
+                    optimizer->step(learning_rate(n, Real(0.01), 4));
+                }
+                const auto check = [&](const std::string& name, const Tensor& ours) {
+                    const Tensor& expected = theirs.at(run + "/" + name, ours.shape());
+                    const auto d = proof::distance(run + "/" + name, ours, expected, 0.01);
+                    INFO(system << ": " << to_string(d));
+                    CHECK(d.relative <= bound);
+                };
+                check("loss", losses);
+                for (const NamedParameter& p : model.parameters)
+                    // A key's bias moves all scores of a query alike, so its gradient is round-off,
+                    // which Adam divides by its own size: it goes astray, and nothing depends on
+                    // it.
+                    if (method == "sgd" || !p.name.ends_with("w_k.bias"))
+                        check(p.name, p.parameter->value);
+            }
+}
+
+TEST_CASE("a fixture with a fault is named with the tensor at fault") {
+    const Folder folder;
+    const Component& relu = component("relu");
+    const std::string whole = read_file(golden / "relu.safetensors");
+    const std::filesystem::path file = folder / "relu.safetensors";
+    const auto with = [&](const std::string& find, const std::string& replacement) {
+        std::string changed = whole;
+        REQUIRE(find.size() == replacement.size());  // so that the header's length stays
+        REQUIRE(changed.find(find) != std::string::npos);
+        put(file, changed.replace(changed.find(find), find.size(), replacement));
+    };
+    const auto complaint = [&] {
+        try {
+            proof::compare(relu, folder.path);
+        } catch (const std::runtime_error& error) {
+            CHECK_THAT(error.what(), Contains(file.string()));
+            return std::string(error.what());
+        }
+        return std::string("nothing");
+    };
+    put(file, whole);
+    CHECK(complaint() == "nothing");
+    with("odd/grad.x", "odd/gone.x");
+    CHECK_THAT(complaint(), Contains("odd/grad.x"));
+    with("\"shape\":[3,5,15]", "\"shape\":[5,3,15]");
+    CHECK_THAT(complaint(), Contains("[5, 3, 15]") && Contains("odd/"));
+    with("\"dtype\":\"F64\"", "\"dtype\":\"I64\"");
+    CHECK_THAT(complaint(), Contains("dtype \"I64\""));
+    put(file, whole.substr(0, whole.size() - 1));
+    CHECK_THAT(complaint(), Contains("bytes"));
+    std::string lying = whole;
+    ++lying[1];  // a header that claims 256 bytes more than it has
+    put(file, lying);
+    CHECK_THAT(complaint(), Contains("header"));
+    with("\\\"batch\\\"", "\\\"botch\\\"");
+    CHECK_THAT(complaint(), Contains("batch"));
+    put(folder / "softmax.safetensors",
+        whole);  // another component's tensors fit; their values not
+    const auto wrong = proof::compare(component("softmax"), folder.path);
+    CHECK(std::any_of(wrong.begin(), wrong.end(),
+                      [](const proof::Distance& d) { return d.relative > 0.1; }));
+    std::filesystem::remove(file);
+    CHECK_THAT(complaint(), Contains(file.string()));
+}
