@@ -76,6 +76,30 @@ TEST_CASE("the toy has the ids of its source") {
     CHECK(corpus.target.size() == 12);
 }
 
+TEST_CASE("the notebook prints the three tensors of its source") {
+    const Corpus corpus = notebook_corpus();
+    const Batch batch = make_batch(corpus, corpus.train);
+    CHECK(corpus.source.size() == 6);
+    CHECK(corpus.target.size() == 9);
+    CHECK(tensor_text(batch.source) ==
+          "tensor([[1, 2, 3, 4, 0],\n"
+          "        [1, 2, 3, 5, 0]])");
+    CHECK(tensor_text(batch.target_in) ==
+          "tensor([[6, 1, 2, 3, 4, 8],\n"
+          "        [6, 1, 2, 3, 5, 8]])");
+    CHECK(tensor_text(batch.target_out) ==
+          "tensor([[1, 2, 3, 4, 8, 7],\n"
+          "        [1, 2, 3, 5, 8, 7]])");
+}
+
+TEST_CASE("whole numbers print as PyTorch prints them") {
+    CHECK(tensor_text(Ids({3}, {9, 1, 11})) == "tensor([ 9,  1, 11])");
+    CHECK(tensor_text(Ids({1, 2}, {9, -1})) == "tensor([[ 9, -1]])");
+    CHECK(tensor_text(Ids({2, 1}, {9, 1})) == "tensor([[9],\n        [1]])");
+    CHECK(tensor_text(Ids({0})) == "tensor([])");
+    CHECK_THROWS_WITH(tensor_text(Ids({1, 1, 1})), Contains("[1, 1, 1]"));
+}
+
 TEST_CASE("a batch is padded to its longest sentence, and the target is shifted by one") {
     Corpus corpus = empty_corpus();
     corpus.train = {{split_words("a b c"), split_words("x")},
@@ -246,7 +270,15 @@ TEST_CASE("a file without pairs, and one that cannot be read, are named") {
     CHECK_THROWS_WITH(read_corpus(folder.path, 9), Contains("cannot read"));
 }
 
-TEST_CASE("a task is the toy, the grammar, or the pairs of a file") {
+TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file") {
+    for (const char* name : {"toy", "notebook", "grammar"}) {
+        const Task task = make_task(name, "");
+        CHECK(task.name == name);
+        CHECK(task.model.src_words == task.corpus.source.size());
+        CHECK(task.model.tgt_words == task.corpus.target.size());
+    }
+    CHECK(to_json(make_task("toy", "").model) == to_json(TransformerOptions::toy()));
+    CHECK(to_json(make_task("notebook", "").model) == to_json(TransformerOptions::notebook()));
     CHECK(make_task("toy", "").name == "toy");
     CHECK(make_task("toy", "").training.optimizer == "sgd");
     CHECK(make_task("grammar", "").corpus.train.size() == 1764);

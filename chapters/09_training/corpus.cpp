@@ -67,6 +67,17 @@ Corpus toy_corpus() {
         {split_words("我 有 一 个 女 朋 友 P"), split_words("I have a girl friend .")}};
     return corpus;
 }
+
+Corpus notebook_corpus() {
+    Corpus corpus;
+    corpus.source = Vocabulary(split_words("P ich mochte ein bier cola"));
+    corpus.target = Vocabulary(split_words("P i want a beer coke S E ."));
+    corpus.train = {
+        {split_words("ich mochte ein bier P"), split_words("i want a beer .")},
+        {split_words("ich mochte ein cola P"), split_words("i want a coke .")},
+    };
+    return corpus;
+}
 // [line]
 namespace {
 
@@ -155,6 +166,21 @@ Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& wor
     std::transform(words.begin(), words.end(), ids.data(),
                    [&](const std::string& word) { return vocabulary.id(word); });
     return ids;
+}
+// [print]
+std::string tensor_text(const Ids& ids) {
+    require(ids.rank() == 1 || ids.rank() == 2,
+            "tensor_text: ids have shape {}, expected [n] or [m, n]", ids.shape());
+    std::size_t width = 0;
+    for (std::int32_t id : ids.values()) width = std::max(width, std::to_string(id).size());
+    if (ids.size() == 0) return "tensor([])";
+    const Index n = ids.dim(ids.rank() - 1);
+    std::string rows;
+    for (Index i = 0; i < ids.size(); ++i) {
+        rows += i == 0 ? "[" : i % n == 0 ? "],\n        [" : ", ";
+        rows += fmt::format("{:>{}}", ids.data()[i], width);
+    }
+    return ids.rank() == 1 ? fmt::format("tensor({}])", rows) : fmt::format("tensor([{}]])", rows);
 }
 
 }  // namespace abh

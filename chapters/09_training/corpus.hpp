@@ -55,6 +55,8 @@ void add_words(Corpus& corpus, const SentencePair& pair);
 
 /// The three sentences of the Chinese-English toy, with the ids of its source.
 Corpus toy_corpus();
+/// The two sentences of the German-English notebook, with its ids.
+Corpus notebook_corpus();
 /// Pairs from a file in UTF-8: a line is the source sentence, a tab, the target sentence; further
 /// columns and empty lines are passed over. `P` in a source is padding; a target must not hold one
 /// of the three symbols.
@@ -77,5 +79,8 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs);
 /// The ids of one source sentence, `[1, L]`.
 /// @throws std::invalid_argument naming a word that is not in the vocabulary, or if there is none
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words);
+/// As PyTorch prints a tensor of whole numbers, for instance `tensor([1, 2, 3])`.
+/// @param ids  `[n]` or `[m, n]`
+std::string tensor_text(const Ids& ids);
 
 }  // namespace abh

@@ -5,6 +5,7 @@
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
+#include "lib/files.hpp"
 #include "lib/program.hpp"
 
 using namespace abh;
@@ -49,6 +50,8 @@ void show_optimizers() {
     fmt::print("sgd          {}\n", path([](const Parameters& p) { return Sgd(p, 0); }));
     fmt::print("momentum 0.9 {}\n", path([](const Parameters& p) { return Sgd(p, Real(0.9)); }));
     fmt::print("adam         {}\n", path([](const Parameters& p) { return Adam(p); }));
+    fmt::print("adamw 0.5    {}\n",
+               path([](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.5)}); }));
 }
 // [a batch]
 void show_batch(const Corpus& corpus) {
@@ -64,6 +67,59 @@ void show_batch(const Corpus& corpus) {
     show("source", corpus.source, batch.source);
     show("target in", corpus.target, batch.target_in);
     show("target out", corpus.target, batch.target_out);
+}
+
+/// All pairs as the notebook prints its data.
+void show_tensors(const Corpus& corpus) {
+    const Batch batch = make_batch(corpus, corpus.train);
+    fmt::print(" enc_inputs: \n{}\n", tensor_text(batch.source));
+    fmt::print(" dec_inputs: \n{}\n", tensor_text(batch.target_in));
+    fmt::print(" dec_outputs: \n{}\n", tensor_text(batch.target_out));
+}
+// [systems]
+/// One of the four source systems, and a batch for it.
+struct System {
+    const char* name;
+    TransformerOptions options;
+    Ids src, tgt;
+};
+
+std::vector<System> source_systems() {
+    const auto all = [](const Corpus& corpus) { return make_batch(corpus, corpus.train); };
+    const Batch toy = all(toy_corpus()), notebook = all(notebook_corpus());
+    const Ids article({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221});  // its embedding's example
+    const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
+    const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});  // without its last column
+    return {{"toy", TransformerOptions::toy(), toy.source, toy.target_in},
+            {"notebook", TransformerOptions::notebook(), notebook.source, notebook.target_in},
+            {"article", TransformerOptions::article(), article, article},
+            {"shared_heads", TransformerOptions::shared_heads(), src, tgt}};
+}
+
+TransformerOptions preset(const std::string& name) {
+    for (const System& system : source_systems())
+        if (name == system.name) return system.options;
+    throw std::invalid_argument(
+        fmt::format("unknown preset {}, expected toy, notebook, article or shared_heads", name));
+}
+// [systems: print]
+/// Builds each system at its own size and sends its batch through.
+void show_systems(const std::string& device, std::uint64_t seed, Results& results) {
+    section("Four source systems");
+    fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", "", "d_model", "d_ff", "parameters",
+               "source", "target", "logits");
+    Shape last;
+    for (const System& s : source_systems()) {
+        Transformer model(s.options, Random(seed));
+        const Index parameters = count_elements(parameters_of(model));
+        last = model.forward(s.src, s.tgt).shape();  // [B, Lt, tgt_words]
+        fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", s.name,
+                   s.options.layer.attention.d_model, s.options.layer.d_ff, parameters,
+                   fmt::format("{}", s.src.shape()), fmt::format("{}", s.tgt.shape()), last);
+        results.set(fmt::format("{}_parameters", s.name), static_cast<double>(parameters));
+    }
+    section("What the shared-head block prints");
+    fmt::print("{}\ntorch.Size({})\n", device, last);
 }
 // [smallest loss]
 /// The entropy of a smoothed target: no model has a smaller loss a word.
@@ -101,17 +157,42 @@ void show_result(const Transformer& model, const Corpus& corpus, Results& result
         results.set_varying("unseen_probability", one(corpus.held_out.front()));
 }
 
+// [another model]
+TransformerOptions read_config(const std::filesystem::path& path) {
+    try {
+        return transformer_options(read_file(path));
+    } catch (const std::invalid_argument& error) {
+        throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+    }
+}
+
+/// Replaces the model of a task; the sizes of the vocabularies stay those of the corpus.
+void use_model(Task& task, TransformerOptions model) {
+    require(model.pad == task.model.pad, "the model's pad is {}, that of the corpus {}", model.pad,
+            task.model.pad);
+    model.src_words = task.model.src_words;
+    model.tgt_words = task.model.tgt_words;
+    task.model = model;
+}
+
 }  // namespace
 // [program]
 int main(int argc, char** argv) {
     Program program("Train a Transformer to translate, and write a checkpoint.");
     std::string corpus = "toy";
-    std::filesystem::path data, checkpoint;
-    bool no_checkpoint = false;
+    std::string preset_name;
+    std::filesystem::path data, config, checkpoint;
+    bool no_checkpoint = false, show_config = false, systems = false;
     CLI::App& app = program.app();
-    app.add_option("--corpus", corpus, "toy (3 pairs) or grammar (1,944)");
+    app.add_option("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
     app.add_option("--data", data, "file of pairs to train on: source, tab, target")
         ->excludes("--corpus");
+    app.add_option("--preset", preset_name,
+                   "another model: toy, notebook, article or shared_heads");
+    app.add_option("--config", config, "another model: file with its options in JSON")
+        ->excludes("--preset");
+    app.add_flag("--show-config", show_config, "print the model's options in JSON and stop");
+    app.add_flag("--systems", systems, "instead: the four source systems");
     app.add_option("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     app.add_flag("--no-checkpoint", no_checkpoint, "write no checkpoint")->excludes("--checkpoint");
 
@@ -133,7 +214,13 @@ int main(int argc, char** argv) {
     option("--smoothing", &TrainingOptions::smoothing, "of the targets");
     // [program: body]
     return program.run(argc, argv, [&] {
+        if (systems)
+            return show_systems(app.get_option("--device")->as<std::string>(), program.seed(),
+                                program.results());
         Task task = make_task(corpus, data);
+        if (!preset_name.empty()) use_model(task, preset(preset_name));
+        if (!config.empty()) use_model(task, read_config(config));
+        if (show_config) return fmt::print("{}\n", to_json(task.model));
         for (const auto& change : changes) change(task.training);
         count_steps(task.corpus, task.training);  // complains about options before all work
         if (checkpoint.empty() && !no_checkpoint)
@@ -145,6 +232,10 @@ int main(int argc, char** argv) {
         show_optimizers();
         section("A pair as the model sees it");
         show_batch(task.corpus);
+        if (task.corpus.train.size() <= 3) {
+            section("All pairs, as the notebook prints its data");
+            show_tensors(task.corpus);
+        }
         const Transformer model =
             train_with_output(task, program.seed(), checkpoint, program.results());
         section("What came out");

@@ -52,6 +52,12 @@ Task toy_task() {
     return task;
 }
 
+Task notebook_task() {
+    Task task = with_vocabulary("notebook", notebook_corpus(), TransformerOptions::notebook(), {});
+    task.print_steps = true;
+    return task;
+}
+
 Task grammar_task() {
     return with_vocabulary("grammar", grammar_corpus(), small_model(), small_training());
 }
@@ -65,8 +71,10 @@ Task file_task(const std::filesystem::path& path) {
 
 Task make_task(const std::string& name, const std::filesystem::path& file) {
     if (!file.empty()) return file_task(file);
-    require(name == "toy" || name == "grammar", "unknown corpus {}, expected toy or grammar", name);
-    return name == "toy" ? toy_task() : grammar_task();
+    if (name == "toy") return toy_task();
+    if (name == "notebook") return notebook_task();
+    require(name == "grammar", "unknown corpus {}, expected toy, notebook or grammar", name);
+    return grammar_task();
 }
 // [steps]
 namespace {
@@ -221,8 +229,9 @@ void print_model(const Task& task, Transformer& model) {
                o.src_words, o.tgt_words, o.layer.attention.d_model, o.layer.d_ff,
                o.layer.attention.n_heads, o.n_encoder_layers, o.n_decoder_layers);
     fmt::print("{} parameters\n", count_elements(parameters_of(model)));
-    fmt::print("{}, learning rate {}, {}\n", t.optimizer, t.learning_rate,
-               t.warmup > 0 ? fmt::format("warm-up of {} steps", t.warmup) : "no warm-up");
+    fmt::print("{}, learning rate {}, {}{}\n", t.optimizer, t.learning_rate,
+               t.warmup > 0 ? fmt::format("warm-up of {} steps", t.warmup) : "no warm-up",
+               t.optimizer == "adamw" ? fmt::format(", weight decay {}", t.weight_decay) : "");
     fmt::print("{} pairs, batches of {}, {} epochs: {} steps\n", task.corpus.train.size(),
                t.batch_size, t.epochs, count_steps(task.corpus, t));
 }

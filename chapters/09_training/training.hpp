@@ -34,12 +34,14 @@ struct Task {
 /// The Chinese-English toy at its full size: d_model 512, d_ff 2048, 8 heads, 6 + 6 layers, no
 /// biases, a norm that is not learned; SGD with learning rate 1e-3 and momentum 0.99.
 Task toy_task();
+/// The German-English notebook, completed, and trained as the toy is.
+Task notebook_task();
 /// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
 /// with warm-up, batches of 32, label smoothing 0.1.
 Task grammar_task();
 /// The pairs of a file, and the small model.
 Task file_task(const std::filesystem::path& path);
-/// `toy`, `grammar`, or the pairs of a file if `file` is not empty.
+/// `toy`, `notebook`, `grammar`, or the pairs of a file if `file` is not empty.
 /// @throws std::invalid_argument for another name
 Task make_task(const std::string& name, const std::filesystem::path& file);
 // [train]

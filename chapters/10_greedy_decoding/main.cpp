@@ -102,6 +102,25 @@ void show_held_out(const Translator& translator, const Corpus& corpus, Results& 
     results.set("held_out_right", static_cast<double>(right));
     results.set("accuracy", percent);
 }
+// [as printed]
+/// A list of words as Python prints it.
+std::string python_list(const Words& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "'" : ", '") + word + "'";
+    return "[" + text + "]";
+}
+
+/// What the toy's program prints for the sentence that it translates: a rule, a heading, ids,
+/// words.
+void show_as_printed(const Translator& translator, const Words& source) {
+    const Translation translation = translator.translate(source);
+    const Ids src = translator.ids(source);
+    Ids said({static_cast<Index>(translation.ids.size())});
+    std::copy(translation.ids.begin(), translation.ids.end(), said.data());
+    fmt::print("\n{}\nGreedy decoding of: {}\n", std::string(30, '='), join_words(source));
+    fmt::print("{} -> {}\n", tensor_text(src.reshape({src.size()})), tensor_text(said));
+    fmt::print("{} -> {}\n", python_list(source), python_list(translator.words(translation)));
+}
 // [word by word]
 /// Softmax of the decoder's output after the start symbol and after each word of the translation,
 /// `[1, t, tgt_words]`: row t is what chose word t, since no row sees the words after it.
@@ -310,7 +329,7 @@ int main(int argc, char** argv) {
     bool cost = false;
     Program program("Translate word by word, each time the likeliest.");
     CLI::App& app = program.app();
-    app.add_option("--corpus", corpus, "toy or grammar");
+    app.add_option("--corpus", corpus, "toy, notebook or grammar");
     app.add_option("--data", data, "file of pairs instead: source, tab, target");
     app.add_option("--checkpoint", checkpoint, "model to load; default: that of chapter 9");
     app.add_option("--translate", sentence, "translate this line and nothing else");
@@ -336,6 +355,8 @@ int main(int argc, char** argv) {
                                       count_elements(parameters_of(translator.checkpoint.model))));
         show_sentences(translator, task.corpus, results);
         show_held_out(translator, task.corpus, results);
+        section("As the toy's program prints it");
+        show_as_printed(translator, train[std::min<std::size_t>(1, train.size() - 1)].source);
         section("Word by word");
         show_word_by_word(translator, train[0].source, "first", results);
         if (!unseen.empty()) {
