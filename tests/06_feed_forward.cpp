@@ -197,6 +197,7 @@ TEST_CASE("a row of another width is refused by the norm") {
     REQUIRE_THROWS_WITH(norm.forward(Tensor::zeros({2, 5})),
                         "layer norm: x has shape [2, 5], expected [..., 4]");
     REQUIRE_THROWS_WITH(LayerNorm(0), "layer norm: width 0, expected at least 1");
+    REQUIRE_THROWS_WITH(LayerNorm(4, {.eps = -1}), "layer norm: epsilon -1, expected 0 or more");
     LayerNorm::Cache cache;
     norm.forward(Tensor::zeros({2, 4}), &cache);
     REQUIRE_THROWS_WITH(norm.backward(Tensor::zeros({3, 4}), cache),

@@ -10,6 +10,8 @@ namespace abh {
 LayerNorm::LayerNorm(Index d_model, LayerNormOptions options)
     : gain(Tensor::full({d_model}, 1)), shift(Tensor::zeros({d_model})), options_(options) {
     require(d_model >= 1, "layer norm: width {}, expected at least 1", d_model);
+    require(options.eps >= 0 && std::isfinite(options.eps),
+            "layer norm: epsilon {}, expected 0 or more", options.eps);
 }
 
 void LayerNorm::collect(Parameters& list, const std::string& name) {

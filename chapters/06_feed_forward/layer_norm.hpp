@@ -25,6 +25,7 @@ public:
         Tensor inverse_stddev;  ///< 1 / sqrt(var + eps), [rows]
     };
 
+    /// @throws std::invalid_argument unless `d_model` is >= 1 and `eps` finite and >= 0
     explicit LayerNorm(Index d_model, LayerNormOptions options = {});
 
     /// @param x  `[..., d_model]`
