@@ -26,14 +26,12 @@ double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent,
 // [check]
 // derivative along element i:  (L(x + h e_i) - L(x - h e_i)) / 2h,  L(x) = <forward(x), cotangent>
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
-                             const Tensor& cotangent, double step) {
+                             const Tensor& cotangent, double step, bool other_steps) {
     require_shape(dx.shape(), x.shape(), "check_gradient", "dx");
     const double floor = smallest_told(dx, forward(), cotangent, step);
-    GradientError worst;
-    for (Index i = 0; i < x.size(); ++i) {
+    const auto compare = [&](Index i, double h) {
         const Real before = x.data()[i];
-        const Real right = before + static_cast<Real>(step),
-                   left = before - static_cast<Real>(step);
+        const Real right = before + static_cast<Real>(h), left = before - static_cast<Real>(h);
         x.data()[i] = right;
         const double loss_right = dot(forward(), cotangent);
         x.data()[i] = left;
@@ -43,12 +41,19 @@ GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, c
         const double analytic = static_cast<double>(dx.data()[i]);
         const double error =
             std::abs(analytic - numeric) / std::max({std::abs(analytic), std::abs(numeric), floor});
-        ++worst.checked;
-        if (!(error <= worst.relative) || worst.element < 0) {  // NaN is the worst of all
-            const Index checked = worst.checked;
-            worst = {error, analytic, numeric, i, checked};
-            if (std::isnan(error)) return worst;
-        }
+        return GradientError{error, analytic, numeric, i, i + 1};
+    };
+    GradientError worst;
+    for (Index i = 0; i < x.size(); ++i) {
+        GradientError error = compare(i, step);
+        for (const double h : {step / 10, step * 10})
+            if (other_steps && error.relative > 1e-7)
+                if (const GradientError other = compare(i, h); other.relative < error.relative)
+                    error = other;
+        if (!(error.relative <= worst.relative) || i == 0)
+            worst = error;  // NaN is the worst of all
+        worst.checked = i + 1;
+        if (std::isnan(worst.relative)) break;
     }
     return worst;
 }

@@ -34,7 +34,10 @@ std::string to_string(const GradientError& error);
 /// @param dx         the analytic gradient, shape of `x`
 /// @param cotangent  the gradient of the loss with respect to the output; draw it at random
 /// @param step       half the distance of the two evaluations
+/// @param other_steps  where an element is off by more than 1e-7, also try steps ten times smaller
+///                   and larger, and take the nearest: a kink, as that of ReLU, or round-off spoils
+///                   one difference, a wrong gradient is far from all three
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
-                             const Tensor& cotangent, double step = 1e-5);
+                             const Tensor& cotangent, double step = 1e-5, bool other_steps = false);
 
 }  // namespace abh

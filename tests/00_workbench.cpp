@@ -388,6 +388,22 @@ TEST_CASE("the gradient check finds one element that is off by one part in a hun
     }
 }
 
+TEST_CASE("the gradient check asks again with other steps where a kink lies between") {
+    if constexpr (in_double) {
+        const Tensor x({3}, {1, 3e-6, -1}), c({3}, {2, 3, 4});
+        const auto relu = [&] {
+            Tensor y(x.shape());
+            for (Index i = 0; i < 3; ++i) y(i) = std::max(x(i), Real(0));
+            return y;
+        };
+        const Tensor right({3}, {2, 3, 0}), wrong({3}, {2, 1, 0});
+        REQUIRE(check_gradient(relu, x, right, c).relative > 0.1);
+        REQUIRE(check_gradient(relu, x, right, c, 1e-5, true).relative < 1e-8);
+        REQUIRE(check_gradient(relu, x, wrong, c, 1e-5, true).relative > 0.1);
+        REQUIRE(check_gradient(relu, x, right, c, 1e-5, true).checked == 3);
+    }
+}
+
 TEST_CASE("the gradient check reports what is not a number and passes a gradient of zero") {
     Draw draw;
     const Tensor x = draw({4}), y = draw({4}), c = draw({4});

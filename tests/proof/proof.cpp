@@ -147,7 +147,7 @@ Differences check_differences(const Component& component, std::uint64_t seed) {
     };
     Differences result;
     const auto check = [&](const std::string& name, const Tensor& x, const Tensor& dx) {
-        const GradientError error = check_gradient(forward, x, dx, cotangent);
+        const GradientError error = check_gradient(forward, x, dx, cotangent, 1e-5, true);
         result.checked += error.checked;
         if (result.name.empty() || !(error.relative <= result.worst.relative)) {
             result.name = name;
