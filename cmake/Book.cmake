@@ -3,8 +3,28 @@ include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/Python.cmake)
 set(ABH_CHECKPOINTS ${CMAKE_BINARY_DIR}/checkpoints)
 
-# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [AFTER NN]): the runs of one chapter, each
-# into results/FOLDER/RUN/, then its figures. AFTER names a chapter whose runs must come first.
+# abh_book_run(FOLDER NAME CAPTION COMMAND program options... [DEPENDS ...]): one run of a program,
+# with `--out`, into results/FOLDER/NAME/. The page shows CAPTION above what was printed. Appends the
+# file to the caller's list `outputs`.
+function(abh_book_run folder name caption)
+  cmake_parse_arguments(arg "" "" "COMMAND;DEPENDS" ${ARGN})
+  set(out ${CMAKE_BINARY_DIR}/results/${folder}/${name})
+  add_custom_command(OUTPUT ${out}/stdout.txt
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${out}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
+    COMMAND ${CMAKE_COMMAND} -E env ABH_CHECKPOINTS=${ABH_CHECKPOINTS}
+      ${arg_COMMAND} --out ${out} > ${out}/stdout.part
+    COMMAND ${CMAKE_COMMAND} -E echo "${caption}" > ${out}/command.txt
+    COMMAND ${CMAKE_COMMAND} -E rename ${out}/stdout.part ${out}/stdout.txt
+    DEPENDS ${arg_DEPENDS}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    COMMENT "${caption}"
+    USES_TERMINAL VERBATIM)
+  set(outputs ${outputs} ${out}/stdout.txt PARENT_SCOPE)
+endfunction()
+
+# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [AFTER NN]): the runs of one chapter, then
+# its figures. AFTER names a chapter whose runs must come first.
 function(abh_book_chapter folder program)
   cmake_parse_arguments(arg "" "AFTER" "RUNS" ${ARGN})
   string(SUBSTRING ${folder} 0 2 number)
@@ -15,21 +35,10 @@ function(abh_book_chapter folder program)
   foreach(run IN LISTS arg_RUNS)
     string(REGEX MATCH "^([^:]+):(.*)$" matched "${run}")
     set(name ${CMAKE_MATCH_1})
-    string(STRIP "./book run ${number} ${CMAKE_MATCH_2}" command)
+    string(STRIP "./book run ${number} ${CMAKE_MATCH_2}" caption)
     separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_2}")
-    set(folder_out ${CMAKE_BINARY_DIR}/results/${folder}/${name})
-    add_custom_command(OUTPUT ${folder_out}/stdout.txt
-      COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder_out}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${folder_out}
-      COMMAND ${CMAKE_COMMAND} -E env ABH_CHECKPOINTS=${ABH_CHECKPOINTS}
-        $<TARGET_FILE:${program}> ${options} --out ${folder_out} > ${folder_out}/stdout.part
-      COMMAND ${CMAKE_COMMAND} -E echo "${command}" > ${folder_out}/command.txt
-      COMMAND ${CMAKE_COMMAND} -E rename ${folder_out}/stdout.part ${folder_out}/stdout.txt
-      DEPENDS ${program} ${before}
-      WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
-      COMMENT "${command}"
-      USES_TERMINAL VERBATIM)
-    list(APPEND outputs ${folder_out}/stdout.txt)
+    abh_book_run(${folder} ${name} "${caption}"
+      COMMAND $<TARGET_FILE:${program}> ${options} DEPENDS ${program} ${before})
   endforeach()
   set_property(GLOBAL PROPERTY abh_runs_${number} ${outputs})
 
@@ -48,6 +57,26 @@ function(abh_book_chapter folder program)
   endif()
   add_custom_target(book_${number} DEPENDS ${outputs})
   set_property(GLOBAL APPEND PROPERTY abh_book_chapters book_${number})
+endfunction()
+
+# What the appendices show: the proofs, the list of planted faults, the seeds of the toy.
+function(abh_book_appendices)
+  set(outputs)
+  set(tests ${ABH_ROOT}/tests)
+  file(GLOB fixtures CONFIGURE_DEPENDS ${tests}/golden/*.safetensors)
+  abh_book_run(proof double "./book proof"
+    COMMAND $<TARGET_FILE:proof_double> DEPENDS proof_double ${fixtures})
+  abh_book_run(proof single "./book proof --single"
+    COMMAND $<TARGET_FILE:proof> DEPENDS proof ${fixtures})
+  abh_book_run(proof faults "./book mutate --list"
+    COMMAND ${ABH_PYTHON} ${tests}/mutate.py --list
+    DEPENDS ${ABH_PYTHON_STAMP} ${tests}/mutate.py ${tests}/mutants.toml)
+  set(statistics ${tests}/golden/toy_statistics)
+  abh_book_run(proof seeds "python tests/golden/toy_statistics.py summary"
+    COMMAND ${ABH_PYTHON} ${statistics}.py summary
+    DEPENDS ${ABH_PYTHON_STAMP} ${statistics}.py ${statistics}_book.json ${statistics}_pytorch.json)
+  add_custom_target(book_proof DEPENDS ${outputs})
+  set_property(GLOBAL APPEND PROPERTY abh_book_chapters book_proof)
 endfunction()
 
 function(abh_book_pages)

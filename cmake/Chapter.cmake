@@ -35,14 +35,14 @@ if(ABH_CHECK_MEMORY)
   target_compile_definitions(abh_flags INTERFACE ABH_CHECK_MEMORY)
 endif()
 
-# abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double when tests are built
+# abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved
 function(abh_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC abh_flags ${arg_DEPENDS})
-  if(ABH_TESTS)
+  if(ABH_TESTS OR ABH_BOOK)
     list(TRANSFORM arg_DEPENDS APPEND _double)
-    add_library(${name}_double STATIC ${arg_SOURCES})
+    add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
     target_link_libraries(${name}_double PUBLIC abh_flags ${arg_DEPENDS})
     target_compile_definitions(${name}_double PUBLIC ABH_DOUBLE)
   endif()

@@ -204,6 +204,8 @@ TEST_CASE("a safetensors entry that does not add up is refused") {
     REQUIRE_THAT(refused("F16", "[6]", "[0,12]"), Contains("dtype \"F16\", expected F32 or F64"));
     REQUIRE_THAT(refused("F32", "[4]", "[0,12]"),
                  Contains("shape [4] needs 16 bytes, data_offsets hold 12"));
+    REQUIRE_THAT(refused("F32", "[2]", "[0,12]"),
+                 Contains("shape [2] needs 8 bytes, data_offsets hold 12"));
     REQUIRE_THAT(refused("F32", "[1,1,1,1,3]", "[0,12]"), Contains("rank 5"));
     REQUIRE_THAT(refused("F32", "[-3]", "[0,12]"), Contains("shape holds -3"));
     REQUIRE_THAT(refused("F32", "[3.0]", "[0,12]"), Contains("shape holds 3.0"));

@@ -54,6 +54,7 @@ TEST_CASE("streams, steps and seeds give different numbers and the same ones aga
     const Stream a = one.stream(), b = one.stream(), c = again.stream(), d = other.stream();
     REQUIRE(a.uniform4(5) == c.uniform4(5));
     REQUIRE(a.uniform4(5) != a.uniform4(6));
+    REQUIRE(a.uniform4(5) != a.uniform4((std::uint64_t{1} << 32) + 5));
     REQUIRE(a.uniform4(5) != b.uniform4(5));
     REQUIRE(a.uniform4(5) != d.uniform4(5));
     const auto before = a.uniform4(5);

@@ -118,6 +118,23 @@ TEST_CASE("a report comes before the update") {
     CHECK(evaluate(model, task.corpus, task.corpus.train).loss < before.loss);
 }
 
+TEST_CASE("training smooths its targets as asked, and evaluation does not") {
+    Task task = small_task();
+    task.training.batch_size = 3;
+    task.training.epochs = 1;
+    task.training.smoothing = Real(0.3);
+    Transformer model(task.model, Random(1));
+    const Batch batch = make_batch(task.corpus, task.corpus.train);
+    const Tensor logits = model.forward(batch.source, batch.target_in);
+    const std::int32_t pad = model.options().pad;
+    const double plain = cross_entropy(logits, batch.target_out, {pad});
+    const double smoothed = cross_entropy(logits, batch.target_out, {pad, Real(0.3)});
+    REQUIRE(std::abs(smoothed - plain) > 1e-3);
+    CHECK(evaluate(model, task.corpus, task.corpus.train).loss == Approx(plain).margin(round_off));
+    train(model, task.corpus, task.training,
+          [&](const StepReport& r) { CHECK(r.loss == Approx(smoothed).margin(round_off)); });
+}
+
 TEST_CASE("training sets the gradients to zero before each step") {
     Task task = small_task();
     task.training.batch_size = 3;

@@ -270,6 +270,20 @@ TEST_CASE("a file without pairs, and one that cannot be read, are named") {
     CHECK_THROWS_WITH(read_corpus(folder.path, 9), Contains("cannot read"));
 }
 
+TEST_CASE("the toy and the notebook are trained as the toy's source does") {
+    for (const char* name : {"toy", "notebook"}) {
+        const TrainingOptions o = make_task(name, "").training;
+        CHECK(o.epochs == 100);
+        CHECK(o.batch_size == 2);
+        CHECK(o.optimizer == "sgd");
+        CHECK(o.learning_rate == Real(1e-3));
+        CHECK(o.momentum == Real(0.99));
+        CHECK(o.warmup == 0);
+        CHECK(o.smoothing == 0);
+    }
+    CHECK(TrainingOptions().weight_decay == Real(0.01));  // PyTorch's default for AdamW
+}
+
 TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file") {
     for (const char* name : {"toy", "notebook", "grammar"}) {
         const Task task = make_task(name, "");
@@ -280,7 +294,6 @@ TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file"
     CHECK(to_json(make_task("toy", "").model) == to_json(TransformerOptions::toy()));
     CHECK(to_json(make_task("notebook", "").model) == to_json(TransformerOptions::notebook()));
     CHECK(make_task("toy", "").name == "toy");
-    CHECK(make_task("toy", "").training.optimizer == "sgd");
     CHECK(make_task("grammar", "").corpus.train.size() == 1764);
     CHECK_THROWS_WITH(make_task("tatoeba", ""), Contains("unknown corpus tatoeba"));
 

@@ -14,8 +14,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
-from transformer import ARTICLE, NOTEBOOK, SHARED_HEADS, TOY, Attention, Layer, Options, Stack
-from transformer import Transformer, loss_of, packed, sinusoid, small, to_pytorch_state
+from transformer import (
+    ARTICLE,
+    NOTEBOOK,
+    SHARED_HEADS,
+    TOY,
+    Attention,
+    Layer,
+    Options,
+    Stack,
+    Transformer,
+    loss_of,
+    packed,
+    sinusoid,
+    small,
+    to_pytorch_state,
+)
 
 Values = dict[str, Tensor]
 MAX_LEN = 9  # rows of a learned table of positions
@@ -295,8 +309,10 @@ def layers(name: str, system: Options, cross: bool, stack: bool, **changes) -> C
     def inputs(s: Sizes) -> dict[str, tuple[int, ...]]:
         return x_of(s) | {"memory": (s.batch, s.keys, s.d_model)} if cross else x_of_source(s)
 
-    make = lambda s: ours(system, cross, stack, s, **changes)  # noqa: E731
-    return Component(name, shapes_of(make), inputs, masks, run_layers(system, cross, stack, **changes))
+    make = lambda s: ours(system, cross, stack, s, **changes)
+    return Component(
+        name, shapes_of(make), inputs, masks, run_layers(system, cross, stack, **changes)
+    )
 
 
 def run_cross_entropy(smoothing: float):
@@ -327,7 +343,9 @@ def run_model(system: Options, with_loss: bool, **changes):
             y = functional_call(their_module.to(src), state, (src, tgt), masks)
             check = F.linear(y, p["output.weight"], p.get("output.bias"))
             bound = 1e-12 if check.dtype == torch.float64 else 1e-4
-            assert (check - logits).abs().max() <= bound * check.abs().max(), "transformer.py differs"
+            assert (check - logits).abs().max() <= bound * check.abs().max(), (
+                "transformer.py differs"
+            )
             logits = check
         if not with_loss:
             return logits
@@ -345,7 +363,7 @@ def module_embed(module: Transformer, p: Values, side: str, ids: Tensor) -> Tens
 
 def model(name: str, system: Options, with_loss: bool, **changes) -> Component:
     plain = {key: value for key, value in changes.items() if key != "smoothed"}
-    make = lambda s: Transformer(sized(system, s, **plain))  # noqa: E731
+    make = lambda s: Transformer(sized(system, s, **plain))
     ids = ids_of_loss if with_loss else ids_of_model
     return Component(name, shapes_of(make), nothing, ids, run_model(system, with_loss, **changes))
 
@@ -407,7 +425,9 @@ NO_BIAS = small(NOTEBOOK, bias_qkv=False, bias_out=False)
 
 COMPONENTS = [
     Component("matmul", nothing, matmul_shapes, nothing, run_matmul),
-    Component("matmul_transposed", nothing, matmul_shapes_transposed, nothing, run_matmul_transposed),
+    Component(
+        "matmul_transposed", nothing, matmul_shapes_transposed, nothing, run_matmul_transposed
+    ),
     Component("linear", linear_shapes(True), x_of, nothing, run_linear),
     Component("linear_no_bias", linear_shapes(False), x_of, nothing, run_linear),
     Component("embedding", TABLE, nothing, src_ids, run_embedding(False, None)),

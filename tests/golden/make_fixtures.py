@@ -134,8 +134,8 @@ def steps(component: Component) -> tuple[dict, dict]:
 
 def save(name: str, tensors: dict[str, Tensor], notes: dict) -> None:
     path = HERE / f"{name}.safetensors"
-    made_by = f"PyTorch {torch.__version__.split('+')[0]}"
-    metadata = {"component": name, "made_by": made_by, "notes": json.dumps(notes)}
+    notes = {"component": name, "made_by": f"PyTorch {torch.__version__.split('+')[0]}", **notes}
+    metadata = {"notes": json.dumps(notes)}  # one entry: the writer's order of several is random
     save_file({n: v.contiguous().clone() for n, v in tensors.items()}, path, metadata)
     print(f"{path.name} {path.stat().st_size}")
 

@@ -150,7 +150,7 @@ class Layer(nn.Module):
     def forward(self, x: Tensor, keep: Tensor, memory=None, keep_memory=None) -> Tensor:
         x = self.around(self.norm1, x, lambda h: self.self_attn(h, h, h, keep))
         if memory is not None:
-            cross = lambda h: self.multihead_attn(h, memory, memory, keep_memory)  # noqa: E731
+            cross = lambda h: self.multihead_attn(h, memory, memory, keep_memory)
             x = self.around(self.norm2, x, cross)
         last = self.norm2 if memory is None else self.norm3
         return self.around(last, x, lambda h: self.linear2(torch.relu(self.linear1(h))))
@@ -248,7 +248,9 @@ def to_pytorch_state(o: Options, state: dict[str, Tensor]) -> tuple[nn.Transform
     )
     if o.norm_placement == "post":  # PyTorch adds a last norm in both cases
         module.encoder.norm = module.decoder.norm = None
-    return module, packed({n: v for n, v in state.items() if n.startswith(("encoder.", "decoder."))}, "")
+    return module, packed(
+        {n: v for n, v in state.items() if n.startswith(("encoder.", "decoder."))}, ""
+    )
 
 
 def loss_of(logits: Tensor, target: Tensor, pad: int, smoothing: float = 0.0) -> Tensor:

@@ -38,17 +38,23 @@ int main(int argc, char** argv) {
     int trials = 3;
     Program program("Hold every component against finite differences and against PyTorch.");
     program.app().add_option("--fixtures", folder, "folder of the fixtures from PyTorch");
-    program.app()
-        .add_option("--trials", trials, "gradient checks a component, each with other sizes")
-        ->check(CLI::Range(1, 1000));
+    if (in_double)
+        program.app()
+            .add_option("--trials", trials, "gradient checks a component, each with other sizes")
+            ->check(CLI::Range(1, 1000));
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Index all_checked = 0;
         double all_differences = 0;
         Worst all;
-        const char* const header = in_double ? "differences  " : "";
-        fmt::print("{:32}  elements  {}forward  backward{}\n", "", header,
-                   in_double ? "" : "  PyTorch: forward  backward");
+        std::size_t compared = 0, behind = 0, far = 0;
+        if (in_double)
+            fmt::print("seeds {} to {}; the largest relative differences\n\n{:37}{}\n",
+                       program.seed(), program.seed() + static_cast<std::uint64_t>(trials) - 1,
+                       "chapter and component", "  elements  differences  forward  backward");
+        else
+            fmt::print("{:37}{}\n{:37}{}\n", "", "       ours           PyTorch, float32",
+                       "chapter and component", "forward  backward  forward  backward");
         for (const proof::Component& c : proof::components()) {
             Index checked = 0;
             double differences = 0;
@@ -58,26 +64,36 @@ int main(int argc, char** argv) {
                 checked += found.checked;
                 differences = std::max(differences, found.worst.relative);
             }
-            const Worst w = c.in_pytorch ? worst_of(proof::compare(c, folder)) : Worst{};
+            const auto distances =
+                c.in_pytorch ? proof::compare(c, folder) : std::vector<proof::Distance>{};
+            for (const proof::Distance& d : distances) {
+                behind += d.relative > d.of_pytorch;
+                far += d.relative > 2e-5;
+            }
+            compared += distances.size();
+            const Worst w = worst_of(distances);
             const bool gradient = c.in_pytorch && c.has_gradient;
             if (in_double)
-                fmt::print("{:32}  {:8}  {:>11}  {:>7}  {:>8}\n", c.name, checked,
+                fmt::print("{:02}  {:33}  {:8}  {:>11}  {:>7}  {:>8}\n", c.chapter, c.name, checked,
                            cell(c.has_gradient, differences), cell(c.in_pytorch, w.forward),
                            cell(gradient, w.backward));
-            else
-                fmt::print("{:32}  {:>7}  {:>8}  {:>16}  {:>8}\n", c.name,
-                           cell(c.in_pytorch, w.forward), cell(gradient, w.backward),
-                           cell(c.in_pytorch, w.pytorch_forward),
-                           cell(gradient, w.pytorch_backward));
+            else if (c.in_pytorch)
+                fmt::print("{:02}  {:33}{:>7}  {:>8}  {:>7}  {:>8}\n", c.chapter, c.name,
+                           cell(true, w.forward), cell(gradient, w.backward),
+                           cell(true, w.pytorch_forward), cell(gradient, w.pytorch_backward));
             all_checked += checked;
             all_differences = std::max(all_differences, differences);
             all.forward = std::max(all.forward, w.forward);
             all.backward = std::max(all.backward, w.backward);
         }
-        results.set("seed", static_cast<double>(program.seed()));
+        results.set("components", static_cast<double>(proof::components().size()));
         results.set("checked", static_cast<double>(all_checked));
+        results.set("compared", static_cast<double>(compared));
         results.set_varying("differences", all_differences);
         results.set_varying("forward", all.forward);
         results.set_varying("backward", all.backward);
+        results.set_varying("far", static_cast<double>(far));
+        results.set_varying("behind",
+                            100 * static_cast<double>(behind) / static_cast<double>(compared));
     });
 }
