@@ -22,6 +22,10 @@ add_library(abh_flags INTERFACE)
 target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
   nlohmann_json::nlohmann_json Threads::Threads)
+if(ABH_HAS_ONEDNN)  # its threads are OpenMP's, of which each of ours wants one: no -fopenmp for us
+  target_link_libraries(abh_flags INTERFACE DNNL::dnnl ${OpenMP_CXX_LIBRARIES})
+  target_compile_definitions(abh_flags INTERFACE ABH_ONEDNN)
+endif()
 if(ABH_NATIVE)
   target_compile_options(abh_flags INTERFACE -march=native)
 endif()

@@ -41,3 +41,16 @@ if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
   endif()
 endif()
 find_package(Threads REQUIRED)
+
+# Matrix products by oneDNN where it is installed (libdnnl-dev), by Eigen alone otherwise.
+set(ABH_ONEDNN AUTO CACHE STRING "matrix products by oneDNN: AUTO, ON, OFF")
+set(ABH_HAS_ONEDNN OFF)
+if(NOT ABH_ONEDNN STREQUAL OFF)
+  find_package(dnnl QUIET)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(TARGET DNNL::dnnl AND OpenMP_CXX_FOUND)
+    set(ABH_HAS_ONEDNN ON)
+  elseif(ABH_ONEDNN STREQUAL ON)
+    message(FATAL_ERROR "ABH_ONEDNN is ON, but oneDNN (package libdnnl-dev) is not found")
+  endif()
+endif()

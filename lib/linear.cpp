@@ -4,6 +4,7 @@
 
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [construct]
@@ -30,6 +31,7 @@ Tensor flat(const Tensor& x) {
 }  // namespace
 
 Tensor Linear::forward(const Tensor& x, Cache* cache) const {
+    const Timed timed("linear (bias)");
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
     Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
@@ -41,8 +43,9 @@ Tensor Linear::forward(const Tensor& x, Cache* cache) const {
 // forward was:  y = x W^T + b
 // hence:        dx = dy W,  dW = dy^T x,  db = sum of dy over rows
 Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
+    const Timed timed("linear (bias)");
     require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
-    add_matmul(weight.grad(), flat(dy), flat(cache.x), {.transpose_a = true});  // [d_out, d_in]
+    weight.add_product(flat(dy), flat(cache.x));  // [d_out, d_in]
     if (has_bias()) vector(bias.grad()) += matrix(dy).colwise().sum().transpose();
     return matmul(flat(dy), weight.value).reshape(cache.x.shape());
 }

@@ -21,6 +21,10 @@ Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options = {});
 
 /// `c += scale * op(a) op(b)`, with `c` of the shape that `matmul` would return.
 void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options = {});
+/// Rows `first` to `first + count - 1` of the product of two matrices, written over `rows` or
+/// added. Runs on the calling thread alone.
+void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,
+                 MatmulOptions options, bool add);
 // [matmul: backward]
 /// Gradients of a product with respect to its two factors.
 struct MatmulGradients {

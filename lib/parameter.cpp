@@ -1,16 +1,62 @@
 #include "lib/parameter.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "lib/matmul.hpp"
+#include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [parameter]
 Tensor& Parameter::grad() {
-    if (grad_.shape() != value.shape()) grad_ = Tensor::zeros(value.shape());
+    for (const Product& p : pending_) {
+        if (is_zero_)
+            grad_ = matmul(p.dy, p.x, {.transpose_a = true});  // [d_out, d_in]
+        else
+            add_matmul(grad_, p.dy, p.x, {.transpose_a = true});
+        is_zero_ = false;
+    }
+    pending_.clear();
+    if (is_zero_) grad_ = Tensor::zeros(value.shape());
+    is_zero_ = false;
     return grad_;
 }
 
 void Parameter::zero_grad() {
-    grad().fill(0);
+    is_zero_ = true;
+    pending_ = {};
+}
+// [parameter: products]
+void Parameter::add_product(const Tensor& dy, const Tensor& x) {
+    require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
+                value.shape() == Shape{dy.dim(1), x.dim(1)},
+            "parameter: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(),
+            value.shape());
+    pending_.push_back({dy, x});
+    const bool worth_keeping = 4 * (dy.size() + x.size()) <= value.size();
+    if (!worth_keeping) grad();
+}
+
+void Parameter::for_each_part(
+    const std::function<void(Index begin, std::span<const Real> part)>& f) {
+    constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
+    if (!is_zero_ || pending_.empty()) {
+        const Tensor& g = grad();
+        parallel_ranges(g.size(), size, [&](Index begin, Index end) {
+            f(begin, g.values().subspan(static_cast<std::size_t>(begin),
+                                        static_cast<std::size_t>(end - begin)));
+        });
+        return;
+    }
+    const Index d_out = value.dim(0), d_in = value.dim(1), height = std::max<Index>(1, size / d_in);
+    parallel_ranges(d_out, height, [&](Index begin, Index end) {
+        Tensor part({end - begin, d_in});
+        for (const Product& p : pending_)
+            matmul_rows(part.data(), begin, end - begin, p.dy, p.x, {.transpose_a = true},
+                        &p != &pending_.front());
+        f(begin * d_in, part.values());
+    });
 }
 // [list]
 std::string join_name(const std::string& prefix, const std::string& name) {
@@ -24,6 +70,7 @@ Index count_elements(const Parameters& parameters) {
 }
 
 void zero_grad(const Parameters& parameters) {
+    const Timed timed("zero grad");
     for (const NamedParameter& p : parameters) p.parameter->zero_grad();
 }
 

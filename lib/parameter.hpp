@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,27 @@ struct Parameter {
 
     /// The gradient, shape of `value`; zeros when first asked for. `backward` functions add to it.
     Tensor& grad();
-    /// Sets the gradient to zero.
+    /// Sets the gradient to zero. No memory is touched: who adds next overwrites.
     void zero_grad();
+    // [parameter: products]
+    /// `grad += dy^T x`, for `value` of shape `[d_out, d_in]`. Where the factors are much smaller
+    /// than the product they are kept, and multiplied when somebody asks.
+    /// @param dy  `[rows, d_out]`; not to be changed afterwards
+    /// @param x   `[rows, d_in]`; not to be changed afterwards
+    void add_product(const Tensor& dy, const Tensor& x);
+    /// Calls `f(begin, part)` for parts of the gradient that cover it, on all threads: `part` holds
+    /// the elements from `begin` on. A product that is pending is multiplied part by part, so that
+    /// the whole gradient never stands in memory.
+    void for_each_part(const std::function<void(Index begin, std::span<const Real> part)>& f);
 
 private:
+    struct Product {
+        Tensor dy, x;
+    };
+
     Tensor grad_;
+    bool is_zero_ = true;  ///< whatever `grad_` holds
+    std::vector<Product> pending_;
 };
 // [list]
 /// A parameter under the name that it has in the whole model.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [options]
@@ -31,6 +32,8 @@ Program::Program(const std::string& description)
             return name == "cpu" ? "" : "this build computes on the cpu only, not on " + name;
         });
     app_.add_option("--out", out_, "folder for results.json and arrays; none: not written");
+    app_.add_option("--profile", trace_,
+                    "show where the time goes; a trace for chrome://tracing in this file");
 }
 // [run]
 namespace {
@@ -50,7 +53,12 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         set_threads(threads_);
         results_ = Results(out_);
         results_.require_writable();
+        if (!trace_.empty()) start_profile();
         body();
+        if (!trace_.empty()) {
+            save_trace(trace_);
+            fmt::print("\n{}", profile_table());
+        }
         flush_output();
         results_.save();
         return 0;

@@ -35,7 +35,7 @@ private:
     std::uint64_t seed_ = 1;
     int threads_;
     std::string device_ = "cpu";
-    std::filesystem::path out_;
+    std::filesystem::path out_, trace_;
     Results results_;
 };
 // [output]

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [shape]
@@ -103,12 +104,14 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 #endif
 // [arithmetic]
 Tensor& operator+=(Tensor& y, const Tensor& x) {
+    const Timed timed("add");
     require_shape(x.shape(), y.shape(), "operator+=", "right side");
     vector(y) += vector(x);
     return y;
 }
 
 Tensor operator+(const Tensor& a, const Tensor& b) {
+    const Timed timed("add");
     require_shape(b.shape(), a.shape(), "operator+", "right side");
     Tensor sum(a.shape());
     vector(sum) = vector(a) + vector(b);

@@ -190,6 +190,86 @@ TEST_CASE("add_matmul adds to what is there") {
                         "matmul: result has shape [3, 2], expected [2, 2]");
 }
 
+TEST_CASE("a product with few rows is that of many") {
+    Draw draw;
+    for (Index m : {1, 3, 16, 17, 40, 64})
+        for (const auto& [k, n] : {std::pair<Index, Index>{128, 128}, {131, 203}, {7, 4099}})
+            for_threads([&, k = k, n = n](int) {
+                const Tensor a = draw({m, k}), b = draw({n, k}), start = draw({m, n});
+                const MatmulOptions o{.transpose_b = true, .scale = Real(-0.5)};
+                // in a batch of two the general code does the work
+                Tensor twice_a({2, m, k}), twice_b({2, n, k});
+                for (Index i = 0; i < 2; ++i) {
+                    std::copy_n(a.data(), a.size(), &twice_a(i, 0, 0));
+                    std::copy_n(b.data(), b.size(), &twice_b(i, 0, 0));
+                }
+                Tensor expected({m, n}), sum = start.clone();
+                std::copy_n(matmul(twice_a, twice_b, o).data(), m * n, expected.data());
+                REQUIRE(max_difference(matmul(a, b, o), expected) <= 8 * std::sqrt(k) * eps);
+                add_matmul(sum, a, b, o);
+                REQUIRE(max_difference(sum, start + expected) <= 10 * std::sqrt(k) * eps);
+            });
+}
+
+TEST_CASE("rows of a product are those of the whole") {
+    Draw draw;
+    const Tensor a = draw({9, 21}), b = draw({9, 50});
+    const MatmulOptions o{.transpose_a = true, .scale = 2};
+    const Tensor whole = matmul(a, b, o);  // [21, 50]
+    for (const bool add : {false, true}) {
+        Tensor rows = Tensor::full({4, 50}, 1);
+        matmul_rows(rows.data(), 7, 4, a, b, o, add);
+        for (Index r = 0; r < 4; ++r)
+            for (Index j = 0; j < 50; ++j)
+                REQUIRE(std::abs(rows(r, j) - whole(7 + r, j) - (add ? 1 : 0)) <= 100 * eps);
+    }
+}
+
+TEST_CASE("a product kept for later is the gradient that is asked for") {
+    Draw draw;
+    const Tensor dy = draw({3, 40}), x = draw({3, 70}), dy2 = draw({2, 40}), x2 = draw({2, 70});
+    const MatmulOptions o{.transpose_a = true};
+    const Tensor once = matmul(dy, x, o), twice = once + matmul(dy2, x2, o);  // [40, 70]
+    const auto parts = [](Parameter& p) {
+        Tensor g = Tensor::full(p.value.shape(), 99);
+        p.for_each_part([&](Index begin, std::span<const Real> part) {
+            std::copy(part.begin(), part.end(), g.data() + begin);
+        });
+        return g;
+    };
+    for_threads([&](int) {
+        Parameter p(Tensor::zeros({40, 70}));
+        REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
+        p.zero_grad();
+        p.add_product(dy, x);
+        REQUIRE(max_difference(parts(p), once) <= 20 * eps);
+        p.add_product(dy2, x2);
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);  // asking changes nothing
+        REQUIRE(max_difference(p.grad(), twice) <= 20 * eps);  // multiplied out
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
+        p.add_product(dy, x);  // on top of what stands there
+        REQUIRE(max_difference(parts(p), twice + once) <= 20 * eps);
+        p.add_product(dy, x);
+        p.zero_grad();  // what was pending is forgotten
+        REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
+        p.grad()(0, 0) = 5;
+        p.zero_grad();
+        p.add_product(dy2, x2);
+        REQUIRE(max_difference(p.grad(), matmul(dy2, x2, o)) <= 20 * eps);
+    });
+    Parameter wide(Tensor::zeros({2, 40000}));  // a row is more than a part
+    const Tensor d = draw({5, 2}), z = draw({5, 40000});
+    wide.add_product(d, z);
+    REQUIRE(max_difference(parts(wide), matmul(d, z, o)) <= 20 * eps);
+    Parameter tall(Tensor::zeros({3000, 40}));  // several parts
+    const Tensor e = draw({5, 3000}), y = draw({5, 40});
+    tall.add_product(e, y);
+    REQUIRE(max_difference(parts(tall), matmul(e, y, o)) <= 20 * eps);
+    REQUIRE_THROWS_WITH(tall.add_product(y, e),
+                        "parameter: [5, 40]^T [5, 3000] does not fit a value of shape [3000, 40]");
+}
+
 TEST_CASE("shapes that do not fit are named with their transposes") {
     const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape); };
     REQUIRE_THROWS_WITH(matmul(zeros({2, 3}), zeros({2, 3})),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [construct]
@@ -25,6 +26,7 @@ Real Embedding::factor() const {
 }
 
 Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
+    const Timed timed("embedding");
     require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
     for (std::int32_t id : ids.values())
         require(id >= 0 && id < n_words(), "embedding: id {} in a table of {} words", id,
@@ -40,6 +42,7 @@ Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
 // forward was:  y_i = s table[ids_i]
 // hence:        dtable[w] = s * sum of dy_i over all i with ids_i = w: one row, many additions
 void Embedding::backward(const Tensor& dy, const Cache& cache) {
+    const Timed timed("embedding");
     const Ids& ids = cache.ids;
     require_shape(dy.shape(), {ids.dim(0), ids.dim(1), d_model()}, "embedding backward", "dy");
     MatrixMap dtable = matrix(table.grad());  // [n_words, d_model]

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [construct]
@@ -11,6 +12,7 @@ Dropout::Dropout(Real p, Random& random) : p_(p), stream_(random.stream()) {
 }
 // [forward]
 Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
+    const Timed timed("dropout");
     if (!cache) return x;
     cache->kept = Mask();
     if (p_ == 0) return x;
@@ -38,6 +40,7 @@ Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
 // forward was:  y = x * kept / (1 - p), element by element
 // hence:        dx = dy * kept / (1 - p): the same map, with the same `kept`
 Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
+    const Timed timed("dropout");
     if (p_ == 0) return dy;
     require_shape(dy.shape(), cache.kept.shape(), "dropout backward", "dy");
     return apply(dy, cache.kept);

@@ -6,10 +6,12 @@
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [softmax]
 Tensor softmax(const Tensor& x) {
+    const Timed timed("softmax");
     require(x.rank() >= 1 && x.dim(-1) >= 1, "softmax: x has shape {}, its last axis is empty",
             x.shape());
     // a vectorised exp may end at some 1e-39 where the exact one has long been 0
@@ -30,6 +32,7 @@ Tensor softmax(const Tensor& x) {
 // forward was:  y = exp(x - max) / sum     so     dy_i/dx_j = y_i (1[i=j] - y_j)
 // hence:        dx = y * (dy - <dy, y>)    row by row
 Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
+    const Timed timed("softmax");
     require_shape(dy.shape(), y.shape(), "softmax backward", "dy");
     Tensor dx(y.shape());
     parallel_ranges(rows(y.shape()), 64, [&](Index begin, Index end) {
@@ -70,6 +73,7 @@ Real scale_of(const AttentionOptions& options, const Tensor& q) {
 // [mask]
 /// `scores[b, h, i, j] = value` wherever the mask hides key j from query i.
 void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Real value) {
+    const Timed timed("mask");
     if (mask.empty()) return;
     const bool hide = meaning == MaskMeaning::hide;
     const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "chapters/03_masks/masks.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [split and join]
 Tensor split_heads(const Tensor& x, Index n_heads) {
+    const Timed timed("heads");
     require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % n_heads == 0,
             "split_heads: x has shape {}, its last axis is not divisible by {} heads", x.shape(),
             n_heads);
@@ -20,6 +22,7 @@ Tensor split_heads(const Tensor& x, Index n_heads) {
 }
 
 Tensor join_heads(const Tensor& x) {
+    const Timed timed("heads");
     require(x.rank() == 4, "join_heads: x has shape {}, expected [B, H, L, d_k]", x.shape());
     const Index batch = x.dim(0), n_heads = x.dim(1), length = x.dim(2), d_k = x.dim(3);
     Tensor y({batch, length, n_heads * d_k});

@@ -1,10 +1,12 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 
 #include "lib/eigen.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [relu]
 Tensor relu(const Tensor& x) {
+    const Timed timed("relu");
     Tensor y(x.shape());
     vector(y) = vector(x).unaryExpr([](Real v) { return v < 0 ? Real(0) : v; });
     return y;
@@ -13,6 +15,7 @@ Tensor relu(const Tensor& x) {
 // forward was:  y = max(x, 0)
 // hence:        dx = dy where x > 0, which is where y > 0; at x = 0 we take 0, as PyTorch does
 Tensor relu_backward(const Tensor& dy, const Tensor& y) {
+    const Timed timed("relu");
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
     Tensor dx(y.shape());
     vector(dx).array() = (vector(y).array() > 0).select(vector(dy).array(), Real(0));

@@ -4,6 +4,7 @@
 
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [construct]
@@ -21,6 +22,7 @@ void LayerNorm::collect(Parameters& list, const std::string& name) {
 }
 // [forward]
 Tensor LayerNorm::forward(const Tensor& x, Cache* cache) const {
+    const Timed timed("layer norm");
     const Index n = gain.value.dim(0);
     require(x.rank() >= 1 && x.dim(-1) == n, "layer norm: x has shape {}, expected [..., {}]",
             x.shape(), n);
@@ -49,6 +51,7 @@ Tensor LayerNorm::forward(const Tensor& x, Cache* cache) const {
 //                     |   through mean
 //                     directly
 Tensor LayerNorm::backward(const Tensor& dy, const Cache& cache) {
+    const Timed timed("layer norm");
     const Tensor& z = cache.normalized;
     require_shape(dy.shape(), z.shape(), "layer norm backward", "dy");
     if (options_.learned) {

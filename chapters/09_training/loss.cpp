@@ -3,11 +3,13 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [cross entropy]
 double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,
                      CrossEntropyCache* cache) {
+    const Timed timed("cross entropy");
     require(logits.rank() == 3 && targets.rank() == 2 && logits.dim(0) == targets.dim(0) &&
                 logits.dim(1) == targets.dim(1),
             "cross entropy: logits have shape {}, targets {}", logits.shape(), targets.shape());
@@ -41,6 +43,7 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 // forward was:  loss = mean of - sum_w q_w log p_w,  p = softmax(logits),  sum_w q_w = 1
 // hence:        dlogits = (p - q) / counted in rows that count, 0 in the others
 Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
+    const Timed timed("cross entropy");
     const Ids& targets = cache.targets;
     const Index n = cache.probabilities.dim(1);
     const Real e = cache.options.smoothing, even = e / static_cast<Real>(n);

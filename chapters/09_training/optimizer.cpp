@@ -5,12 +5,11 @@
 
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [pieces]
 namespace {
-
-constexpr Index grain = 1 << 15;
 
 std::vector<Tensor> zeros_like(const Parameters& parameters) {
     std::vector<Tensor> zeros;
@@ -28,14 +27,16 @@ Sgd::Sgd(Parameters parameters, Real momentum)
 }
 
 void Sgd::step(Real learning_rate) {
+    const Timed timed("optimizer");
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Tensor &w = parameters_[i].parameter->value, &g = parameters_[i].parameter->grad();
-        Tensor& v = velocity_[i];
-        parallel_ranges(w.size(), grain, [&](Index begin, Index end) {
-            const Index n = end - begin;
-            vector(v).segment(begin, n) *= momentum_;
-            vector(v).segment(begin, n) += vector(g).segment(begin, n);
-            vector(w).segment(begin, n) -= learning_rate * vector(v).segment(begin, n);
+        Parameter& p = *parameters_[i].parameter;
+        p.for_each_part([&](Index begin, std::span<const Real> dw) {
+            Real* const w = p.value.data() + begin;
+            Real* const v = velocity_[i].data() + begin;
+            for (std::size_t j = 0; j < dw.size(); ++j) {
+                v[j] = momentum_ * v[j] + dw[j];
+                w[j] -= learning_rate * v[j];
+            }
         });
     }
 }
@@ -50,24 +51,24 @@ Adam::Adam(Parameters parameters, AdamOptions options)
 }
 
 void Adam::step(Real learning_rate) {
+    const Timed timed("optimizer");
     ++steps_;
     const auto [b1, b2, eps, weight_decay] = options_;
     const Real bias1 = 1 - std::pow(b1, static_cast<Real>(steps_));
     const Real bias2 = 1 - std::pow(b2, static_cast<Real>(steps_));
     const Real kept = 1 - learning_rate * weight_decay;  // of a weight; 1 without decay
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Tensor &weights = parameters_[i].parameter->value, &g = parameters_[i].parameter->grad();
-        const auto update = [&, b1 = b1, b2 = b2, eps = eps](Index begin, Index end) {
-            const Index n = end - begin;
-            auto w = vector(weights).segment(begin, n).array();
+        Parameter& p = *parameters_[i].parameter;
+        p.for_each_part([&, b1 = b1, b2 = b2, eps = eps](Index begin, std::span<const Real> part) {
+            const Index n = static_cast<Index>(part.size());
+            const Eigen::Map<const Eigen::Array<Real, Eigen::Dynamic, 1>> dw(part.data(), n);
+            auto w = vector(p.value).segment(begin, n).array();
             auto m = vector(mean_[i]).segment(begin, n).array();
             auto v = vector(square_[i]).segment(begin, n).array();
-            const auto dw = vector(g).segment(begin, n).array();
             m = b1 * m + (1 - b1) * dw;
             v = b2 * v + (1 - b2) * dw.square();
             w = kept * w - learning_rate * (m / bias1) / ((v / bias2).sqrt() + eps);
-        };
-        parallel_ranges(weights.size(), grain, update);
+        });
     }
 }
 // [schedule]
