@@ -5,8 +5,10 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 #include "lib/parallel.hpp"
 #include "tests/catch.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
@@ -89,6 +91,13 @@ Ids row_of(const std::vector<std::int32_t>& words) {
 
 const Ids source = row_of({3, 1, 6, 2, 0, 0});
 
+/// One sentence with a key-value cache.
+Translation cached_alone(const Transformer& model, const Ids& src, const DecodingOptions& options) {
+    const std::vector<Translation> results = greedy_decode_cached(model, src, options);
+    REQUIRE(results.size() == 1);
+    return results.front();
+}
+
 double difference(const std::vector<Real>& a, const std::vector<Real>& b) {
     REQUIRE(a.size() == b.size());
     double largest = 0;
@@ -105,7 +114,7 @@ TEST_CASE("decoding with a key-value cache gives the same words and probabilitie
             const Transformer model = random_model(options, seed);
             const DecodingOptions decoding{start, no_end, 12};
             const Translation plain = greedy_decode(model, source, decoding);
-            const Translation cached = greedy_decode_cached(model, source, decoding);
+            const Translation cached = cached_alone(model, source, decoding);
             INFO(name << ", seed " << seed);
             CHECK(plain.ids.size() == 12);
             CHECK(plain.ids == cached.ids);
@@ -122,7 +131,7 @@ TEST_CASE("one row with cached keys equals the last row of the whole prefix, pad
         for (std::size_t t = 0; t < words.size(); ++t) {
             const Ids prefix = row_of({words.begin(), words.begin() + static_cast<long>(t) + 1});
             const Tensor whole = model.decode(prefix, memory, source);  // [1, t + 1, 9]
-            const Tensor row = decoder.next(words[t]);                  // [1, 1, 9]
+            const Tensor row = decoder.next({words[t]});                // [1, 1, 9]
             Tensor last({1, 1, 9});
             std::copy_n(whole.data() + whole.size() - 9, 9, last.data());
             INFO(name << ", word " << t);
@@ -155,7 +164,7 @@ TEST_CASE("a translation stops at the length cap") {
     const Transformer model = random_model(small(), 1);
     for (Index cap : {1, 2, 7}) {
         const Translation plain = greedy_decode(model, source, {start, no_end, cap});
-        const Translation cached = greedy_decode_cached(model, source, {start, no_end, cap});
+        const Translation cached = cached_alone(model, source, {start, no_end, cap});
         CHECK(static_cast<Index>(plain.ids.size()) == cap);
         CHECK(plain.probabilities.size() == plain.ids.size());
         CHECK_FALSE(plain.finished);
@@ -167,14 +176,14 @@ TEST_CASE("a translation stops at the length cap") {
 TEST_CASE("a translation stops where the model's positions end") {
     const Transformer model = random_model(small(), 1);  // 20 positions
     CHECK(greedy_decode(model, source, {start, no_end, 1000}).ids.size() == 20);
-    CHECK(greedy_decode_cached(model, source, {start, no_end, 1000}).ids.size() == 20);
+    CHECK(cached_alone(model, source, {start, no_end, 1000}).ids.size() == 20);
 }
 
 TEST_CASE("the end symbol is not part of the translation") {
     Transformer model = random_model(small(), 1);
     model.output.bias.value(5) = 100;  // whatever the sentence, word 5 comes
     for (const Translation& t : {greedy_decode(model, source, {start, 5, 10}),
-                                 greedy_decode_cached(model, source, {start, 5, 10})}) {
+                                 cached_alone(model, source, {start, 5, 10})}) {
         CHECK(t.ids.empty());
         CHECK(t.finished);
         REQUIRE(t.probabilities.size() == 1);  // that of the end symbol
@@ -190,7 +199,7 @@ TEST_CASE("a translation of one word is one word") {
         if (two[0] == two[1]) continue;
         ++found;
         const Translation plain = greedy_decode(model, source, {start, two[1], 10});
-        const Translation cached = greedy_decode_cached(model, source, {start, two[1], 10});
+        const Translation cached = cached_alone(model, source, {start, two[1], 10});
         CHECK(plain.ids == std::vector<std::int32_t>{two[0]});
         CHECK(cached.ids == plain.ids);
         CHECK(plain.finished);
@@ -220,13 +229,13 @@ TEST_CASE("the same sentence gives the same bits with any number of threads") {
     const Transformer model = random_model(options, 1);
     const DecodingOptions decoding{start, no_end, 8};
     const Translation one = greedy_decode(model, source, decoding);
-    const Translation cached = greedy_decode_cached(model, source, decoding);
+    const Translation cached = cached_alone(model, source, decoding);
     for (int n : {1, 2, 3}) {
         set_threads(n);
         const Translation again = greedy_decode(model, source, decoding);
         CHECK(again.ids == one.ids);
         CHECK(again.probabilities == one.probabilities);
-        CHECK(greedy_decode_cached(model, source, decoding).probabilities == cached.probabilities);
+        CHECK(cached_alone(model, source, decoding).probabilities == cached.probabilities);
     }
     set_threads(1);
 }
@@ -243,7 +252,7 @@ TEST_CASE("dropout left on makes decoding random, dropout off does not") {
     model.random().next_step();
     CHECK(greedy_decode(model, source, on).probabilities != first.probabilities);
     CHECK(greedy_decode(model, source, off).probabilities == calm.probabilities);
-    CHECK(greedy_decode_cached(model, source, off).ids == calm.ids);
+    CHECK(cached_alone(model, source, off).ids == calm.ids);
 }
 
 TEST_CASE("the last pass leaves one row of attention for each word and the end symbol") {
@@ -333,7 +342,7 @@ TEST_CASE("a small model trained on the toy translates its three sentences") {
         const Translation t = greedy_decode(model, src, options);
         CHECK(words_of(t) == join_words(pair.target));
         CHECK(t.finished);
-        CHECK(greedy_decode_cached(model, src, options).ids == t.ids);
+        CHECK(cached_alone(model, src, options).ids == t.ids);
         CHECK(*std::min_element(t.probabilities.begin(), t.probabilities.end()) > Real(0.5));
     }
     const Ids unseen = source_ids(task.corpus.source, task.corpus.held_out[0].source);
@@ -347,13 +356,16 @@ TEST_CASE("a request that cannot be met is refused, and the values are named") {
         return greedy_decode(model, src, o);
     };
     const auto cached = [&](const Ids& src, const DecodingOptions& o) {
-        return greedy_decode_cached(model, src, o);
+        return cached_alone(model, src, o);
     };
     const auto both = [&](const Ids& src, const DecodingOptions& o, const std::string& message) {
         CHECK_THROWS_WITH(plain(src, o), Contains(message));
         CHECK_THROWS_WITH(cached(src, o), Contains(message));
     };
-    both(Ids::full({2, 3}, 1), options, "src has shape [2, 3], expected [1, Ls]");
+    CHECK_THROWS_WITH(plain(Ids::full({2, 3}, 1), options),
+                      Contains("src has shape [2, 3], expected [1, Ls]"));
+    both(Ids({0, 3}), options, "src has shape [0, 3], expected [B, Ls]");
+    both(Ids::full({3}, 1), options, "src has shape [3], expected [B, Ls]");
     both(Ids({1, 0}), options, "src has shape [1, 0]");
     both(Ids::full({1, 21}, 1), options, "the sentence has 21 words, the model takes at most 20");
     const Ids longest = Ids::full({1, 20}, 1);
@@ -363,4 +375,218 @@ TEST_CASE("a request that cannot be met is refused, and the values are named") {
     both(row_of({1, 7}), options, "7");
     both(source, {9, no_end, 5}, "9");
     CHECK_THROWS_WITH(cached(source, {start, no_end, 5, true}), Contains("dropout"));
+}
+
+namespace {
+
+/// Sentences of 4, 6, 1, 5 and 2 words, each padded to the longest.
+const std::vector<std::vector<std::int32_t>> sentences{
+    {3, 1, 6, 2}, {5, 5, 1, 2, 4, 3}, {6}, {1, 2, 3, 4, 5}, {2, 6}};
+
+Ids padded_batch() {
+    Ids ids = Ids::zeros({5, 6});
+    for (std::size_t b = 0; b < sentences.size(); ++b)
+        std::copy(sentences[b].begin(), sentences[b].end(), &ids(b, 0));
+    return ids;
+}
+
+}  // namespace
+
+TEST_CASE("sentences in a batch are translated as each of them alone") {
+    int lengths = 0, unfinished = 0;
+    for (const auto& [name, options] : kinds)
+        for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+            const Transformer model = random_model(options, seed);
+            const std::vector<std::int32_t> endless =
+                greedy_decode(model, row_of(sentences[1]), {start, no_end, 12}).ids;
+            const DecodingOptions decoding{start, endless[seed % 4], 12};
+            const std::vector<Translation> batch =
+                greedy_decode_cached(model, padded_batch(), decoding);
+            REQUIRE(batch.size() == sentences.size());
+            std::vector<std::size_t> different;
+            for (std::size_t b = 0; b < sentences.size(); ++b) {
+                const Translation alone = greedy_decode(model, row_of(sentences[b]), decoding);
+                INFO(name << ", seed " << seed << ", sentence " << b);
+                CHECK(batch[b].ids == alone.ids);
+                CHECK(batch[b].finished == alone.finished);
+                CHECK(difference(batch[b].probabilities, alone.probabilities) < round_off);
+                different.push_back(batch[b].ids.size());
+                unfinished += !batch[b].finished;
+            }
+            std::sort(different.begin(), different.end());
+            lengths += std::unique(different.begin(), different.end()) - different.begin() >= 3;
+        }
+    CHECK(lengths >= 5);  // models whose translations end at three times or more
+    CHECK(unfinished > 0);
+}
+
+TEST_CASE("a sentence that is dropped from a batch leaves the others as they are") {
+    for (const auto& [name, options] : kinds) {
+        const Transformer model = random_model(options, 3);
+        IncrementalDecoder all(model, padded_batch());
+        std::vector<IncrementalDecoder> alone;
+        for (const auto& words : sentences) alone.emplace_back(model, row_of(words));
+        INFO(name);
+        for (std::int32_t t = 0; t < 6; ++t) {
+            if (t == 2) all.keep({0, 2, 3, 4});
+            if (t == 4) all.keep({2, 4});
+            std::vector<std::int32_t> words;
+            for (Index b : all.sentences())  // pads from the second word on
+                words.push_back(t == 0 ? start : static_cast<std::int32_t>((b + 3 * t) % 4));
+            const Tensor logits = all.next(words);
+            REQUIRE(logits.shape() == Shape{static_cast<Index>(words.size()), 1, 9});
+            for (std::size_t r = 0; r < words.size(); ++r) {
+                const auto b = static_cast<std::size_t>(all.sentences()[r]);
+                const Tensor row = alone[b].next({words[r]});
+                Tensor of_batch({1, 1, 9});
+                std::copy_n(&logits(r, 0, 0), 9, of_batch.data());
+                INFO("word " << t << " of sentence " << b);
+                CHECK(max_difference(of_batch, row) < 10 * round_off);
+            }
+        }
+        all.keep({});
+        CHECK_THROWS_WITH(all.next({}), Contains("0 words for 0 sentences"));
+    }
+}
+
+TEST_CASE("keys and values find room however long a translation grows") {
+    TransformerOptions options = small();
+    options.positions.max_len = 70;  // the room is doubled twice and once more
+    const Transformer model = random_model(options, 1);
+    const DecodingOptions decoding{start, no_end, 70};
+    const std::vector<Translation> batch = greedy_decode_cached(model, padded_batch(), decoding);
+    for (std::size_t b : {std::size_t{0}, std::size_t{4}}) {
+        const Translation alone = greedy_decode(model, row_of(sentences[b]), decoding);
+        CHECK(alone.ids.size() == 70);
+        CHECK(batch[b].ids == alone.ids);
+        CHECK(difference(batch[b].probabilities, alone.probabilities) < round_off);
+    }
+}
+
+TEST_CASE("pads stay hidden when the room for keys grows") {
+    TransformerOptions options = small();
+    options.positions.max_len = 40;
+    const Transformer model = random_model(options, 2);
+    const Tensor memory = model.encode(source);
+    IncrementalDecoder decoder(model, source);
+    std::vector<std::int32_t> words{start};
+    for (std::int32_t t = 1; t < 40; ++t) words.push_back(t % 3);
+    for (std::size_t t = 0; t < words.size(); ++t) {
+        const Tensor row = decoder.next({words[t]});  // [1, 1, 9]
+        const Ids prefix = row_of({words.begin(), words.begin() + static_cast<long>(t) + 1});
+        const Tensor whole = model.decode(prefix, memory, source);  // [1, t + 1, 9]
+        Tensor last({1, 1, 9});
+        std::copy_n(whole.data() + whole.size() - 9, 9, last.data());
+        INFO("word " << t);
+        CHECK(max_difference(row, last) < 10 * round_off);
+    }
+}
+
+TEST_CASE("attention of one query equals attention") {
+    const Index heads = 3, room = 12, d = 40;
+    Random random(2);
+    const KeyValues kv{normal({4, heads, room, d}, random.stream()),
+                       normal({4, heads, room, d}, random.stream())};
+    const std::vector<Index> chosen{0, 1, 3};
+    const Tensor q = normal({3, heads, 1, d}, random.stream());
+    Mask hidden = Mask::zeros({4, 1, room, 1});
+    hidden(0, 0, 0, 0) = hidden(0, 0, 3, 0) = hidden(1, 0, 1, 0) = 1;
+    for (Index j = 0; j < room; ++j) hidden(3, 0, j, 0) = 1;  // nothing to look at
+    const std::vector<AttentionOptions> kinds_of_attention{
+        {},
+        {.scale = Real(0.3), .fill = -2},
+        {.scale = Real(0.3), .fill = -2, .fill_place = FillPlace::before_scale},
+        {.mask_meaning = MaskMeaning::keep}};
+    for (const AttentionOptions& o : kinds_of_attention)
+        for (Index length : {Index{1}, Index{5}, room}) {
+            Tensor k({3, heads, length, d}), v({3, heads, length, d});
+            Mask mask({3, 1, 1, length});
+            const bool keep = o.mask_meaning == MaskMeaning::keep;
+            for (Index r = 0; r < 3; ++r) {
+                const Index b = chosen[static_cast<std::size_t>(r)];
+                for (Index h = 0; h < heads; ++h) {
+                    std::copy_n(&kv.k(b, h, 0, 0), length * d, &k(r, h, 0, 0));
+                    std::copy_n(&kv.v(b, h, 0, 0), length * d, &v(r, h, 0, 0));
+                }
+                for (Index j = 0; j < length; ++j)
+                    mask(r, 0, 0, j) = (hidden(b, 0, j, 0) != 0) != keep;
+            }
+            const Tensor expected = attention(q, k, v, mask, o);
+            for_threads([&](int) {
+                CHECK(max_difference(attend_one(q, kv, length, hidden, chosen, o), expected) <
+                      round_off);
+            });
+        }
+}
+
+TEST_CASE("a hidden key has weight zero for one query") {
+    const KeyValues kv{Tensor({1, 1, 3, 1}, {0, 0, 0}), Tensor({1, 1, 3, 1}, {4, Real(1e38), 6})};
+    const Mask hidden({1, 1, 3, 1}, {0, 1, 0});
+    const Tensor y = attend_one(Tensor({1, 1, 1, 1}, {1}), kv, 3, hidden, {0}, {});
+    CHECK(y(0, 0, 0, 0) == 5);  // the mean of 4 and 6, whatever stands between them
+}
+
+TEST_CASE("a batch gives the same bits with any number of threads") {
+    TransformerOptions options = toy_like();
+    options.layer.attention.d_model = 96;
+    options.layer.d_ff = 512;
+    options.tgt_words = 3000;
+    const Transformer model = random_model(options, 1);
+    const DecodingOptions decoding{start, no_end, 8};
+    const std::vector<Translation> one = greedy_decode_cached(model, padded_batch(), decoding);
+    for_threads([&](int) {
+        const std::vector<Translation> again =
+            greedy_decode_cached(model, padded_batch(), decoding);
+        for (std::size_t b = 0; b < one.size(); ++b) {
+            CHECK(again[b].ids == one[b].ids);
+            CHECK(again[b].probabilities == one[b].probabilities);
+        }
+    });
+}
+
+TEST_CASE("of equally likely words the first is taken") {
+    Transformer model = random_model(small(), 1);
+    model.output.weight.value.fill(0);
+    model.output.bias.value.fill(-1);
+    model.output.bias.value(2) = model.output.bias.value(6) = 3;
+    const std::vector<std::int32_t> twos{2, 2, 2};
+    CHECK(greedy_decode(model, source, {start, no_end, 3}).ids == twos);
+    const Translation cached = cached_alone(model, source, {start, no_end, 3});
+    CHECK(cached.ids == twos);
+    const double others = 7 * std::exp(-4.0);
+    CHECK(static_cast<double>(cached.probabilities[0]) == Approx(1 / (2 + others)).epsilon(1e-6));
+}
+
+TEST_CASE("an incremental decoder refuses what does not fit, and names the values") {
+    const Transformer model = random_model(small(), 1);
+    IncrementalDecoder decoder(model, padded_batch());
+    CHECK_THROWS_WITH(decoder.next({start}), Contains("1 words for 5 sentences"));
+    CHECK_THROWS_WITH(decoder.keep({0, 5}), Contains("not some of the 5 sentences"));
+    CHECK_THROWS_WITH(decoder.keep({1, 0}), Contains("not some of the 5 sentences"));
+    CHECK_THROWS_WITH(decoder.keep({1, 1}), Contains("not some of the 5 sentences"));
+    decoder.keep({1, 3});
+    CHECK(decoder.sentences() == std::vector<Index>{1, 3});
+    CHECK_THROWS_WITH(decoder.keep({0}), Contains("not some of the 2 sentences"));
+    for (int t = 0; t < 20; ++t) decoder.next({start, start});
+    CHECK_THROWS_WITH(decoder.next({start, start}), Contains("20"));
+
+    const KeyValues kv{Tensor::zeros({2, 3, 5, 4}), Tensor::zeros({2, 3, 5, 4})};
+    const Mask hidden = Mask::zeros({2, 1, 5, 1});
+    const auto one = [&](const Shape& q, Index length, const std::vector<Index>& which) {
+        return attend_one(Tensor::zeros(q), kv, length, hidden, which, {});
+    };
+    CHECK(one({1, 3, 1, 4}, 5, {1}).shape() == Shape{1, 3, 1, 4});
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 6, {1}), Contains("6 keys where there is room for 5"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 0, {1}), Contains("0 keys"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {2}), Contains("sentence 2 of 2"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {-1}), Contains("sentence -1 of 2"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {0, 1}),
+                      Contains("[1, 3, 1, 4], expected [2, 3, 1, 4]"));
+    CHECK_THROWS_WITH(one({1, 3, 2, 4}, 5, {0}), Contains("[1, 3, 2, 4], expected [1, 3, 1, 4]"));
+    CHECK_THROWS_WITH(one({3, 1, 4}, 5, {0}), Contains("must have four axes"));
+    CHECK_THROWS_WITH(attend_one(Tensor::zeros({1, 3, 1, 4}), kv, 5, Mask(), {0}, {}),
+                      Contains("hidden has shape [0], expected [2, 1, 5, 1]"));
+    CHECK_THROWS_WITH(attend_one(Tensor::zeros({1, 3, 1, 4}), {kv.k, Tensor::zeros({2, 3, 4, 4})},
+                                 4, hidden, {0}, {}),
+                      Contains("v has shape [2, 3, 4, 4], expected [2, 3, 5, 4]"));
 }

@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
+#include "lib/eigen.hpp"
+#include "lib/parallel.hpp"
+#include "lib/profile.hpp"
 
 namespace abh {
 // [check]
 namespace {
 
 void check(const Transformer& model, const Ids& src, const DecodingOptions& options) {
-    require(src.rank() == 2 && src.dim(0) == 1 && src.dim(1) >= 1,
-            "greedy decoding: src has shape {}, expected [1, Ls] with Ls >= 1", src.shape());
+    require(src.rank() == 2 && src.dim(0) >= 1 && src.dim(1) >= 1,
+            "greedy decoding: src has shape {}, expected [B, Ls] with both >= 1", src.shape());
     require(src.dim(1) <= model.src_positions.max_len(),
             "greedy decoding: the sentence has {} words, the model takes at most {}", src.dim(1),
             model.src_positions.max_len());
@@ -25,16 +29,21 @@ Index limit(const Transformer& model, const DecodingOptions& options) {
     return std::min(options.max_words, model.tgt_positions.max_len());
 }
 // [choose]
+/// Appends a word. Returns false at the end symbol.
+bool append(std::int32_t word, Real probability, const DecodingOptions& options,
+            Translation& result) {
+    result.probabilities.push_back(probability);
+    result.finished = word == options.end;
+    if (!result.finished) result.ids.push_back(word);
+    return !result.finished;
+}
+
 /// Appends the likeliest word of the last row of `logits`. Returns false at the end symbol.
 bool append_likeliest(const Tensor& logits, const DecodingOptions& options, Translation& result) {
     const Tensor p = softmax(logits);  // [1, t, tgt_words]
     const auto row = p.values().last(static_cast<std::size_t>(logits.dim(2)));
     const auto best = std::max_element(row.begin(), row.end());
-    const auto word = static_cast<std::int32_t>(best - row.begin());
-    result.probabilities.push_back(*best);
-    result.finished = word == options.end;
-    if (!result.finished) result.ids.push_back(word);
-    return !result.finished;
+    return append(static_cast<std::int32_t>(best - row.begin()), *best, options, result);
 }
 
 }  // namespace
@@ -42,6 +51,7 @@ bool append_likeliest(const Tensor& logits, const DecodingOptions& options, Tran
 Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
                           bool with_maps) {
     check(model, src, options);
+    require(src.dim(0) == 1, "greedy decoding: src has shape {}, expected [1, Ls]", src.shape());
     Transformer::Cache cache;  // never read: a layer drops out where it is given a cache
     Transformer::Cache* const training = options.dropout ? &cache : nullptr;
     Translation result;
@@ -57,82 +67,57 @@ Translation greedy_decode(const Transformer& model, const Ids& src, const Decodi
     } while (static_cast<Index>(result.ids.size()) < limit(model, options));
     return result;
 }
-// [cached: begin]
-IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src) : model_(model) {
-    const Tensor memory = model.encode(src);  // [1, Ls, d_model]
-    cross_mask_ = model.source_mask(Ids({1, 1}, {0}), src);
-    for (const DecoderLayer& layer : model.decoder.layers) {
-        const MultiHeadAttention& cross = layer.cross_attn;
-        states_.push_back(
-            {Tensor(), Tensor(), cross.heads(cross.w_k, memory), cross.heads(cross.w_v, memory)});
-    }
-}
-// [cached: mask]
-/// The new word's row of the mask: of what came before it hides the pads, and there is no future.
-Mask IncrementalDecoder::self_mask() const {
-    if (!model_.options().mask_target_pads) return Mask();  // nothing is hidden
-    Ids keys({1, static_cast<Index>(words_.size())});       // [1, t]
-    std::copy(words_.begin(), words_.end(), keys.data());
-    return model_.source_mask(Ids({1, 1}, {0}), keys);  // [1, 1, t]; of the query only its length
-}
-// [cached: append]
+// [cached: likeliest]
 namespace {
 
-/// `[1, H, t, d_k]` and `[1, H, 1, d_k]` one after the other along the third axis.
-Tensor append_row(const Tensor& rows, const Tensor& row) {
-    if (rows.empty()) return row;
-    const Index heads = row.dim(1), t = rows.dim(2), d = row.dim(3);
-    Tensor result({1, heads, t + 1, d});
-    for (Index h = 0; h < heads; ++h) {
-        std::copy_n(rows.data() + h * t * d, t * d, result.data() + h * (t + 1) * d);
-        std::copy_n(row.data() + h * d, d, result.data() + (h * (t + 1) + t) * d);
-    }
-    return result;
+struct Choice {
+    std::int32_t word;
+    Real probability;
+};
+
+/// The likeliest word of each row: softmax, but the other words' probabilities are only summed.
+std::vector<Choice> likeliest(const Tensor& logits) {  // [n, 1, tgt_words]
+    const Timed timed("likeliest");
+    const Index words = logits.dim(2);
+    std::vector<Choice> choices(static_cast<std::size_t>(logits.dim(0)));
+    parallel_ranges(logits.dim(0), std::max<Index>(1, (1 << 13) / words), [&](Index i, Index end) {
+        for (; i < end; ++i) {
+            const auto row = matrix(logits).row(i).array();
+            const Real largest = row.maxCoeff();
+            const Real* const begin = logits.data() + i * words;
+            const Real* const best =
+                std::find_if(begin, begin + words - 1, [&](Real z) { return !(z < largest); });
+            choices[static_cast<std::size_t>(i)] = {static_cast<std::int32_t>(best - begin),
+                                                    1 / (row - largest).exp().sum()};
+        }
+    });
+    return choices;
 }
 
 }  // namespace
-// [cached: layer]
-Tensor IncrementalDecoder::layer(const DecoderLayer& layer, LayerState& state, const Mask& mask,
-                                 const Tensor& x) const {
-    const MultiHeadAttention &self = layer.self_attn, &cross = layer.cross_attn;
-    const Tensor h1 = layer.norm1.before(x);                            // [1, 1, d_model]
-    state.self_k = append_row(state.self_k, self.heads(self.w_k, h1));  // [1, H, t, d_k]
-    state.self_v = append_row(state.self_v, self.heads(self.w_v, h1));  // [1, H, t, d_k]
-    const Tensor s1 = self.attend(self.heads(self.w_q, h1), state.self_k, state.self_v, mask);
-    const Tensor x1 = layer.norm1.after(x, s1);
-
-    const Tensor h2 = layer.norm2.before(x1);
-    const Tensor s2 =
-        cross.attend(cross.heads(cross.w_q, h2), state.cross_k, state.cross_v, cross_mask_);
-    const Tensor x2 = layer.norm2.after(x1, s2);
-
-    const Tensor s3 = layer.ff.forward(layer.norm3.before(x2));
-    return layer.norm3.after(x2, s3);  // [1, 1, d_model]
-}
-// [cached: one word]
-Tensor IncrementalDecoder::next(std::int32_t word) {
-    const Index position = static_cast<Index>(words_.size());
-    words_.push_back(word);
-    const Mask mask = self_mask();                                        // [1, 1, t]
-    const Tensor vector = model_.tgt_embed.forward(Ids({1, 1}, {word}));  // [1, 1, d_model]
-    Tensor x = model_.tgt_positions.forward(vector, nullptr, position);
-    for (std::size_t i = 0; i < states_.size(); ++i)
-        x = layer(model_.decoder.layers[i], states_[i], mask, x);
-    if (model_.decoder.norm) x = model_.decoder.norm->forward(x);
-    return model_.output.forward(x);  // [1, 1, tgt_words]
-}
 // [cached: greedy]
-Translation greedy_decode_cached(const Transformer& model, const Ids& src,
-                                 const DecodingOptions& options) {
+std::vector<Translation> greedy_decode_cached(const Transformer& model, const Ids& src,
+                                              const DecodingOptions& options) {
     check(model, src, options);
     require(!options.dropout, "greedy decoding: dropout cannot stay on with a key-value cache");
-    Translation result;
+    std::vector<Translation> results(static_cast<std::size_t>(src.dim(0)));
+    std::vector<std::int32_t> words(results.size(), options.start);
     IncrementalDecoder decoder(model, src);
-    std::int32_t word = options.start;
-    while (append_likeliest(decoder.next(word), options, result) &&
-           static_cast<Index>(result.ids.size()) < limit(model, options))
-        word = result.ids.back();
-    return result;
+    for (Index t = 0; t < limit(model, options) && !words.empty(); ++t) {
+        const std::vector<Choice> choices = likeliest(decoder.next(words));
+        std::vector<Index> going_on;
+        words.clear();
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            const Index sentence = decoder.sentences()[i];
+            const auto [word, probability] = choices[i];
+            if (!append(word, probability, options, results[static_cast<std::size_t>(sentence)]))
+                continue;
+            going_on.push_back(sentence);
+            words.push_back(word);
+        }
+        decoder.keep(going_on);
+    }
+    return results;
 }
 // [cost]
 Index decoder_multiply_adds(const TransformerOptions& o, Index src_words, Index words,

@@ -34,41 +34,16 @@ struct Translation {
 /// positions, if `max_words` is less than 1, or if the start symbol is padding
 Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
                           bool with_maps = false);
-// [key-value cache]
-/// What a decoder layer keeps between words: keys and values, cut into heads.
-struct LayerState {
-    Tensor self_k, self_v;    ///< of the words so far, [1, H, t, d_k]
-    Tensor cross_k, cross_v;  ///< of the source, computed once, [1, H, Ls, d_k]
-};
-
-/// The decoder's half of a Transformer that is given one word at a time.
+// [cached]
+/// The translations that `greedy_decode` finds, of all sentences at once and with a key-value
+/// cache. A sentence that has ended costs nothing from there on.
 ///
-/// Row t of masked self-attention depends on words 0..t alone, so earlier rows never change: each
-/// layer keeps their keys and values, and a new word costs one row instead of t + 1.
-class IncrementalDecoder {
-public:
-    /// @param model  must outlive this object
-    /// @param src    ids `[1, Ls]`; encoded here
-    IncrementalDecoder(const Transformer& model, const Ids& src);
-
-    /// Takes the next word. @return the logits of the word after it, `[1, 1, tgt_words]`
-    Tensor next(std::int32_t word);
-
-private:
-    Mask self_mask() const;
-    Tensor layer(const DecoderLayer& layer, LayerState& state, const Mask& mask,
-                 const Tensor& x) const;
-
-    const Transformer& model_;
-    Mask cross_mask_;  ///< [1, 1, Ls]
-    std::vector<LayerState> states_;
-    std::vector<std::int32_t> words_;  ///< taken so far, t of them
-};
-
-/// The same translation as `greedy_decode`, with a key-value cache.
-/// @throws std::invalid_argument as `greedy_decode` does, and if `dropout` is on
-Translation greedy_decode_cached(const Transformer& model, const Ids& src,
-                                 const DecodingOptions& options);
+/// @param src  ids `[B, Ls]`, shorter sentences padded behind their end
+/// @return     B translations, without maps
+/// @throws std::invalid_argument as `greedy_decode` does, but for any B >= 1; and if `dropout` is
+/// on
+std::vector<Translation> greedy_decode_cached(const Transformer& model, const Ids& src,
+                                              const DecodingOptions& options);
 // [cost]
 /// Multiplications, each with its addition, in the decoder's matrix products while it says `words`
 /// words about a source of `src_words` words, without or with a key-value cache. The encoder, which

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 #include "lib/program.hpp"
 
 using namespace abh;
@@ -54,6 +56,13 @@ struct Translator {
     }
 };
 
+/// The pairs' sources in one batch, shorter ones padded.
+std::vector<Translation> translate_all(const Translator& translator, const Corpus& corpus,
+                                       const std::vector<SentencePair>& pairs) {
+    return greedy_decode_cached(translator.checkpoint.model, make_batch(corpus, pairs).source,
+                                translator.options);
+}
+
 /// Prints `我 有 一 个 好 朋 友 P -> I have a good friend .` Is that the translation we expect?
 bool show(const Translator& translator, const SentencePair& pair, const Translation& translation) {
     const Words words = translator.words(translation);
@@ -87,14 +96,11 @@ void show_sentences(const Translator& translator, const Corpus& corpus, Results&
 void show_held_out(const Translator& translator, const Corpus& corpus, Results& results) {
     if (corpus.held_out.empty()) return;
     section("All sentences held out");
+    const std::vector<Translation> translations =
+        translate_all(translator, corpus, corpus.held_out);
     Index right = 0;
-    Progress progress("decoding", static_cast<Index>(corpus.held_out.size()));
-    for (std::size_t i = 0; i < corpus.held_out.size(); ++i) {
-        const SentencePair& pair = corpus.held_out[i];
-        right += translator.words(translator.translate(pair.source)) == pair.target;
-        progress.show(static_cast<Index>(i) + 1);
-    }
-    progress.clear();
+    for (std::size_t i = 0; i < translations.size(); ++i)
+        right += translator.words(translations[i]) == corpus.held_out[i].target;
     const auto all = static_cast<Index>(corpus.held_out.size());
     const double percent = 100.0 * static_cast<double>(right) / static_cast<double>(all);
     fmt::print("{} of {} exact, {:.1f} %\n", right, all, percent);
@@ -247,36 +253,55 @@ double milliseconds(const std::function<void()>& work) {
     return time.count();
 }
 
-/// Three sentences of training and all held out, without and with the cache.
+/// The shortest time of `times` calls.
+double best_of(int times, const std::function<void()>& work) {
+    double best = milliseconds(work);
+    for (int i = 1; i < times; ++i) best = std::min(best, milliseconds(work));
+    return best;
+}
+
+/// Are the words the same? `difference` becomes the largest that probabilities have, at least.
+bool compare(const Translation& a, const Translation& b, double& difference) {
+    if (a.ids != b.ids || a.finished != b.finished) return false;
+    for (std::size_t i = 0; i < a.probabilities.size(); ++i)
+        difference =
+            std::max<double>(difference, std::abs(a.probabilities[i] - b.probabilities[i]));
+    return true;
+}
+// [cache: show]
+/// Three sentences of training and all held out: without the cache, with it one by one, and at
+/// once.
 void show_cache(const Translator& translator, const Corpus& corpus, Results& results) {
     const Transformer& model = translator.checkpoint.model;
     std::vector<SentencePair> pairs = corpus.held_out;
     std::copy_n(corpus.train.begin(), std::min<std::size_t>(3, corpus.train.size()),
                 std::back_inserter(pairs));
-    Index same = 0;
+    std::vector<Translation> plain, cached, batch;
     double plain_ms = 0, cached_ms = 0, difference = 0;
     for (const SentencePair& pair : pairs) {
         const Ids src = translator.ids(pair.source);
-        Translation plain, cached;
-        plain_ms += milliseconds([&] { plain = greedy_decode(model, src, translator.options); });
-        cached_ms +=
-            milliseconds([&] { cached = greedy_decode_cached(model, src, translator.options); });
-        same += plain.ids == cached.ids && plain.finished == cached.finished;
-        const auto n = std::min(plain.probabilities.size(), cached.probabilities.size());
-        for (std::size_t i = 0; i < n; ++i)
-            difference = std::max<double>(
-                difference, std::abs(plain.probabilities[i] - cached.probabilities[i]));
+        plain_ms +=
+            milliseconds([&] { plain.push_back(greedy_decode(model, src, translator.options)); });
+        cached_ms += milliseconds([&] {
+            cached.push_back(greedy_decode_cached(model, src, translator.options).front());
+        });
     }
+    const double batch_ms = milliseconds([&] { batch = translate_all(translator, corpus, pairs); });
+    Index same = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        same += compare(plain[i], cached[i], difference) && compare(plain[i], batch[i], difference);
     const double n = static_cast<double>(pairs.size());
     fmt::print("{} of {} translations the same; probabilities differ by at most {:.1e}\n", same,
                pairs.size(), difference);
-    fmt::print("a sentence takes {:.2f} ms without the cache, {:.2f} ms with it\n", plain_ms / n,
+    fmt::print("a sentence takes {:.2f} ms without the cache, {:.2f} ms with it,\n", plain_ms / n,
                cached_ms / n);
+    fmt::print("and {:.2f} ms where all are translated at once\n", batch_ms / n);
     results.set("cache_sentences", n);
     results.set("cache_same", static_cast<double>(same));
     results.set_varying("cache_difference", difference);
     results.set_varying("plain_ms", plain_ms / n, "ms");
     results.set_varying("cached_ms", cached_ms / n, "ms");
+    results.set_varying("batch_ms", batch_ms / n, "ms");
 }
 // [cost]
 /// What ever longer outputs cost, on a model with random weights and no end symbol.
@@ -297,13 +322,8 @@ void show_cost(std::uint64_t seed, Results& results) {
         const DecodingOptions endless{.start = 1, .end = -1, .max_words = n};
         const auto plain = decoder_multiply_adds(options, src.size(), n, false);
         const auto cached = decoder_multiply_adds(options, src.size(), n, true);
-        double plain_ms = 1e9, cached_ms = 1e9;  // the best of three
-        for (int again = 0; again < 3; ++again) {
-            plain_ms =
-                std::min(plain_ms, milliseconds([&] { greedy_decode(model, src, endless); }));
-            cached_ms = std::min(cached_ms,
-                                 milliseconds([&] { greedy_decode_cached(model, src, endless); }));
-        }
+        const double plain_ms = best_of(3, [&] { greedy_decode(model, src, endless); });
+        const double cached_ms = best_of(3, [&] { greedy_decode_cached(model, src, endless); });
         fmt::print("{:>5}{:>22}{:>14}{:>8.1f}{:>18.2f}{:>11.2f}{:>8.1f}\n", n, plain, cached,
                    static_cast<double>(plain) / static_cast<double>(cached), plain_ms, cached_ms,
                    plain_ms / cached_ms);
@@ -318,6 +338,51 @@ void show_cost(std::uint64_t seed, Results& results) {
     results.array("milliseconds", times);
     results.set("count_ratio", counts(0, 5) / counts(1, 5));
     results.set_varying("time_ratio", times(0, 5) / times(1, 5));
+}
+// [cost: batch]
+/// What a sentence costs in a batch of ever more: 24 words about 24, on the paper's base model with
+/// random weights.
+void show_batches(std::uint64_t seed, Results& results) {
+    section("Cost of a sentence in a batch");
+    TransformerOptions options = TransformerOptions::article();
+    options.src_words = options.tgt_words = 8000;
+    Random random(seed);
+    const Transformer model(options, random);
+    const DecodingOptions endless{.start = 1, .end = -1, .max_words = 24};
+    fmt::print("{:>10}{:>16}{:>17}\n", "sentences", "ms a sentence", "words a second");
+    double alone_ms = 0;
+    for (Index n : {1, 4, 16, 64}) {
+        const Ids src = random_ids({n, 24}, 1, 8000, random.stream());
+        greedy_decode_cached(model, src, endless);  // warm
+        const double ms =
+            best_of(2, [&] { greedy_decode_cached(model, src, endless); }) / static_cast<double>(n);
+        fmt::print("{:>10}{:>16.1f}{:>17.0f}\n", n, ms, 24 * 1000 / ms);
+        if (n == 1) alone_ms = ms;
+        results.set_varying(fmt::format("batch_{}_ms", n), ms, "ms");
+        results.set_varying(fmt::format("batch_{}_gain", n), alone_ms / ms);
+    }
+}
+// [cost: one query]
+/// Attention of one query a sentence and head, as `attention` and as `attend_one`.
+void show_one_query(std::uint64_t seed, Results& results) {
+    section("Cost of one query");
+    const Index batch = 32, heads = 8, d_k = 64;
+    Random random(seed);
+    const Tensor q = normal({batch, heads, 1, d_k}, random.stream());
+    std::vector<Index> sentences(static_cast<std::size_t>(batch));
+    std::iota(sentences.begin(), sentences.end(), Index{0});
+    fmt::print("{:>5}{:>22}{:>22}\n", "keys", "attention: us", "attend_one: us");
+    for (Index keys : {8, 32, 128}) {
+        const KeyValues kv{normal({batch, heads, keys, d_k}, random.stream()),
+                           normal({batch, heads, keys, d_k}, random.stream())};
+        const Mask mask = Mask::zeros({batch, 1, 1, keys});
+        const Mask hidden = mask.reshape({batch, 1, keys, 1});
+        const double plain = 1000 * best_of(20, [&] { attention(q, kv.k, kv.v, mask); });
+        const double one =
+            1000 * best_of(20, [&] { attend_one(q, kv, keys, hidden, sentences, {}); });
+        fmt::print("{:>5}{:>22.0f}{:>22.0f}\n", keys, plain, one);
+        results.set_varying(fmt::format("query_{}_gain", keys), plain / one);
+    }
 }
 
 }  // namespace
@@ -339,7 +404,11 @@ int main(int argc, char** argv) {
     app.add_flag("--cost", cost, "instead: cost with and without the key-value cache");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        if (cost) return show_cost(program.seed(), results);
+        if (cost) {
+            show_cost(program.seed(), results);
+            show_batches(program.seed(), results);
+            return show_one_query(program.seed(), results);
+        }
         const Task task = make_task(corpus, data);
         const bool one_line = app.count("--translate") > 0, own_file = !checkpoint.empty();
         const SentencePair line{split_words(sentence), {}};

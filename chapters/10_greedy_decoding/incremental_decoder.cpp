@@ -1,0 +1,175 @@
+#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "chapters/03_masks/masks.hpp"
+#include "lib/eigen.hpp"
+#include "lib/parallel.hpp"
+#include "lib/profile.hpp"
+
+namespace abh {
+// [begin]
+IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
+    : model_(model), sentences_(static_cast<std::size_t>(src.dim(0))) {
+    const Index batch = src.dim(0), first_room = 16;
+    const Tensor memory = model.encode(src);  // [B, Ls, d_model]
+    for (const DecoderLayer& layer : model.decoder.layers) {
+        const MultiHeadAttention& cross = layer.cross_attn;
+        const Tensor k = cross.heads(cross.w_k, memory), v = cross.heads(cross.w_v, memory);
+        const Shape room = k.shape().with(2, first_room);
+        states_.push_back({{Tensor(room), Tensor(room)}, {k, v}});
+    }
+    const Ids queries({batch, 1});  // of them only their length matters
+    cross_hidden_ =
+        padding_mask(queries, src, model.options().pad).reshape({batch, 1, src.dim(1), 1});
+    self_hidden_ = Mask({batch, 1, first_room, 1});
+    std::iota(sentences_.begin(), sentences_.end(), Index{0});
+}
+// [room]
+namespace {
+
+/// `[B, H, room, d]` becomes `[B, H, 2 room, d]`: what is there, and new room behind it.
+template <class T>
+BasicTensor<T> doubled(const BasicTensor<T>& rows) {
+    BasicTensor<T> result(rows.shape().with(2, 2 * rows.dim(2)));
+    const Index n = rows.dim(2) * rows.dim(3);
+    for (Index i = 0; i < rows.dim(0) * rows.dim(1); ++i)
+        std::copy_n(rows.data() + i * n, n, result.data() + i * 2 * n);
+    return result;
+}
+
+}  // namespace
+
+void IncrementalDecoder::make_room() {
+    if (length_ < self_hidden_.dim(2)) return;
+    for (LayerState& state : states_) state.self = {doubled(state.self.k), doubled(state.self.v)};
+    self_hidden_ = doubled(self_hidden_);
+}
+
+/// The new word's row `[n, H, 1, d_k]` of each sentence goes behind its rows `[B, H, room, d_k]`.
+void IncrementalDecoder::put(Tensor& rows, const Tensor& row) const {
+    const Index heads = row.dim(1), d = row.dim(3);
+    const Real* from = row.data();
+    for (Index b : sentences_)
+        for (Index h = 0; h < heads; ++h, from += d) std::copy_n(from, d, &rows(b, h, length_, 0));
+}
+// [one query]
+namespace {
+
+void check_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
+               const std::vector<Index>& sentences) {
+    require_shape(kv.v.shape(), kv.k.shape(), "attend_one", "v");
+    require(q.rank() == 4 && kv.k.rank() == 4, "attend_one: q {} and k {} must have four axes",
+            q.shape(), kv.k.shape());
+    const Index n = static_cast<Index>(sentences.size()), room = kv.k.dim(2);
+    require_shape(q.shape(), kv.k.shape().with(0, n).with(2, 1), "attend_one", "q");
+    require_shape(hidden.shape(), {kv.k.dim(0), 1, room, 1}, "attend_one", "hidden");
+    require(length >= 1 && length <= room, "attend_one: {} keys where there is room for {}", length,
+            room);
+    for (Index b : sentences)
+        require(b >= 0 && b < kv.k.dim(0), "attend_one: sentence {} of {}", b, kv.k.dim(0));
+}
+
+/// Sends for numbers that will be read soon; of many the first, the processor guesses the others.
+void prefetch(const Real* numbers, Index count) {
+    constexpr Index line = 64 / sizeof(Real);  // what comes at once
+    for (Index i = 0; i < std::min<Index>(count, 4096); i += line) __builtin_prefetch(numbers + i);
+}
+
+/// Softmax in place.
+void to_weights(VectorMap scores) {
+    auto w = scores.array();
+    w = (w - w.maxCoeff()).exp();
+    w = (w < std::numeric_limits<Real>::min()).select(Real(0), w);
+    w /= w.sum();
+}
+
+}  // namespace
+// [one query: all heads]
+Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
+                  const std::vector<Index>& sentences, const AttentionOptions& o) {
+    const Timed timed("attention of one query");
+    check_one(q, kv, length, hidden, sentences);
+    const Index n = q.dim(0), heads = q.dim(1), d = q.dim(3);
+    const Real scale = o.scale != 0 ? o.scale : 1 / std::sqrt(static_cast<Real>(d));
+    const Real fill = o.fill_place == FillPlace::before_scale ? o.fill * scale : o.fill;
+    Tensor weights({n, heads, length}), y(q.shape());
+    const auto at = [&](const auto& rows, Index h, Index i) {  // where those of query i begin
+        return &rows(sentences[static_cast<std::size_t>(i / heads)], h, 0, 0);
+    };
+    const auto one_head = [&](Index i, Index next) {
+        const ConstMatrixMap k(at(kv.k, i % heads, i), length, d);
+        const ConstMatrixMap v(at(kv.v, i % heads, i), length, d);
+        const std::uint8_t* const hide = at(hidden, 0, i);
+        prefetch(v.data(), v.size());
+        VectorMap w(weights.data() + i * length, length);
+        w.noalias() = scale * k * ConstVectorMap(q.data() + i * d, d);
+        for (Index j = 0; j < length; ++j)
+            if (hide[j]) w(j) = fill;
+        to_weights(w);
+        prefetch(at(kv.k, next % heads, next), k.size());
+        VectorMap(y.data() + i * d, d).noalias() = v.transpose() * w;
+    };
+    const Index grain = std::max<Index>(1, (1 << 14) / (length * d));  // enough to wake a thread
+    parallel_ranges(n * heads, grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) one_head(i, std::min(i + 1, end - 1));
+    });
+    return y;
+}
+// [layer]
+Tensor IncrementalDecoder::attend(const MultiHeadAttention& attention, const Tensor& x,
+                                  const KeyValues& kv, Index length, const Mask& hidden) const {
+    const Tensor q = attention.heads(attention.w_q, x);  // [n, H, 1, d_k]
+    const Tensor context =
+        attend_one(q, kv, length, hidden, sentences_, attention.options().attention);
+    return attention.w_o.forward(context.reshape(x.shape()));  // one row: the heads lie joined
+}
+
+Tensor IncrementalDecoder::layer(const DecoderLayer& layer, LayerState& state,
+                                 const Tensor& x) const {
+    const MultiHeadAttention& self = layer.self_attn;
+    const Tensor h1 = layer.norm1.before(x);  // [n, 1, d_model]
+    put(state.self.k, self.heads(self.w_k, h1));
+    put(state.self.v, self.heads(self.w_v, h1));
+    const Tensor s1 = attend(self, h1, state.self, length_ + 1, self_hidden_);
+    const Tensor x1 = layer.norm1.after(x, s1);
+
+    const Tensor h2 = layer.norm2.before(x1);
+    const Tensor s2 =
+        attend(layer.cross_attn, h2, state.cross, cross_hidden_.dim(2), cross_hidden_);
+    const Tensor x2 = layer.norm2.after(x1, s2);
+
+    const Tensor s3 = layer.ff.forward(layer.norm3.before(x2));
+    return layer.norm3.after(x2, s3);  // [n, 1, d_model]
+}
+// [one word]
+Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
+    require(!words.empty() && words.size() == sentences_.size(),
+            "incremental decoder: {} words for {} sentences", words.size(), sentences_.size());
+    const bool hide_pads = model_.options().mask_target_pads;
+    Ids ids({static_cast<Index>(words.size()), 1});
+    std::copy(words.begin(), words.end(), ids.data());
+    const Tensor vectors = model_.tgt_embed.forward(ids);  // [n, 1, d_model]
+    Tensor x = model_.tgt_positions.forward(vectors, nullptr, length_);
+
+    make_room();
+    for (std::size_t r = 0; r < words.size(); ++r)
+        self_hidden_(sentences_[r], 0, length_, 0) = hide_pads && words[r] == model_.options().pad;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+        x = layer(model_.decoder.layers[i], states_[i], x);
+    ++length_;
+    if (model_.decoder.norm) x = model_.decoder.norm->forward(x);
+    return model_.output.forward(x);  // [n, 1, tgt_words]
+}
+
+void IncrementalDecoder::keep(const std::vector<Index>& sentences) {
+    require(std::includes(sentences_.begin(), sentences_.end(), sentences.begin(), sentences.end()),
+            "incremental decoder: not some of the {} sentences that go on, ascending",
+            sentences_.size());
+    sentences_ = sentences;
+}
+
+}  // namespace abh
