@@ -4,6 +4,7 @@
 
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
+#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
@@ -35,7 +36,10 @@ Tensor Linear::forward(const Tensor& x, Cache* cache) const {
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
     Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
-    if (has_bias()) matrix(y).rowwise() += vector(bias.value).transpose();
+    if (has_bias())
+        parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
+            matrix(y).middleRows(begin, end - begin).rowwise() += vector(bias.value).transpose();
+        });
     if (cache) cache->x = x;
     return y.reshape(x.shape().with(-1, d_out()));
 }
@@ -46,7 +50,7 @@ Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
     const Timed timed("linear (bias)");
     require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
     weight.add_product(flat(dy), flat(cache.x));  // [d_out, d_in]
-    if (has_bias()) vector(bias.grad()) += matrix(dy).colwise().sum().transpose();
+    if (has_bias()) add_column_sums(bias.grad(), dy);
     return matmul(flat(dy), weight.value).reshape(cache.x.shape());
 }
 

@@ -9,28 +9,61 @@
 
 namespace abh {
 // [philox]
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
-                                    std::array<std::uint32_t, 2> key) {
+namespace {
+
+/// Philox for several counters at a time, lane by lane: the compiler makes vectors of them.
+template <std::size_t lanes>
+void philox_lanes(std::array<std::array<std::uint32_t, lanes>, 4>& c,
+                  std::array<std::uint32_t, 2> key) {
     for (int round = 0; round < 10; ++round) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
-        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
-        c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(p1),
-             static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(p0)};
+        for (std::size_t l = 0; l < lanes; ++l) {
+            const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0][l];
+            const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2][l];
+            c[0][l] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1][l] ^ key[0];
+            c[1][l] = static_cast<std::uint32_t>(p1);
+            c[2][l] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3][l] ^ key[1];
+            c[3][l] = static_cast<std::uint32_t>(p0);
+        }
         key[0] += 0x9E3779B9;
         key[1] += 0xBB67AE85;
     }
-    return c;
+}
+
+}  // namespace
+
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                    std::array<std::uint32_t, 2> key) {
+    std::array<std::array<std::uint32_t, 1>, 4> c{
+        {{counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}}};
+    philox_lanes(c, key);
+    return {c[0][0], c[1][0], c[2][0], c[3][0]};
 }
 // [stream]
+void Stream::uniform(std::uint64_t block, std::span<Real> numbers) const {
+    constexpr std::size_t lanes = 16;
+    std::array<std::array<std::uint32_t, lanes>, 4> words;
+    std::array<Real, 4 * lanes> u;
+    for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += lanes) {
+        // counter: element block (64 bits), stream (32), training step (32); key: seed (64)
+        for (std::size_t l = 0; l < lanes; ++l) {
+            words[0][l] = static_cast<std::uint32_t>(block + l);
+            words[1][l] = static_cast<std::uint32_t>((block + l) >> 32);
+        }
+        words[2].fill(id_);
+        words[3].fill(static_cast<std::uint32_t>(*step_));
+        philox_lanes(words,
+                     {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
+        for (std::size_t l = 0; l < lanes; ++l)
+            for (std::size_t w = 0; w < 4; ++w)
+                u[4 * l + w] = static_cast<Real>(words[w][l] >> 8) * static_cast<Real>(0x1p-24);
+        const std::span rest = numbers.subspan(at);
+        std::copy_n(u.begin(), std::min(u.size(), rest.size()), rest.begin());
+    }
+}
+
 std::array<Real, 4> Stream::uniform4(std::uint64_t block) const {
-    // counter: element block (64 bits), stream (32), training step (32); key: seed (64)
-    const auto words =
-        philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), id_,
-                static_cast<std::uint32_t>(*step_)},
-               {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
     std::array<Real, 4> u;
-    for (std::size_t i = 0; i < 4; ++i)
-        u[i] = static_cast<Real>(words[i] >> 8) * static_cast<Real>(0x1p-24);
+    uniform(block, u);
     return u;
 }
 
@@ -45,10 +78,15 @@ namespace {
 /// Calls `f(position, four uniform numbers, count)` for every group of four elements of `n`.
 template <class F>
 void for_blocks(Index n, const Stream& stream, const F& f) {
-    parallel_ranges((n + 3) / 4, 1 << 14, [&](Index begin, Index end) {
-        for (Index block = begin; block < end; ++block)
-            f(4 * block, stream.uniform4(static_cast<std::uint64_t>(block)),
-              std::min<Index>(4, n - 4 * block));
+    constexpr Index at_once = 1 << 10;
+    parallel_ranges(n, at_once, [&](Index begin, Index end) {
+        std::array<Real, at_once> numbers;
+        stream.uniform(static_cast<std::uint64_t>(begin / 4), numbers);
+        for (Index i = begin; i < end; i += 4) {
+            std::array<Real, 4> u;
+            std::copy_n(numbers.begin() + (i - begin), 4, u.begin());
+            f(i, u, std::min<Index>(4, end - i));
+        }
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lib/tensor.hpp"
@@ -22,6 +23,8 @@ public:
 
     /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
     std::array<Real, 4> uniform4(std::uint64_t block) const;
+    /// The same for elements 4 * block .. 4 * block + n - 1, which is faster where n is large.
+    void uniform(std::uint64_t block, std::span<Real> numbers) const;
 
 private:
     std::uint64_t seed_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
@@ -103,10 +104,18 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 }
 #endif
 // [arithmetic]
+namespace {
+
+constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
+
+}  // namespace
+
 Tensor& operator+=(Tensor& y, const Tensor& x) {
     const Timed timed("add");
     require_shape(x.shape(), y.shape(), "operator+=", "right side");
-    vector(y) += vector(x);
+    parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
+        vector(y).segment(begin, end - begin) += vector(x).segment(begin, end - begin);
+    });
     return y;
 }
 
@@ -114,7 +123,10 @@ Tensor operator+(const Tensor& a, const Tensor& b) {
     const Timed timed("add");
     require_shape(b.shape(), a.shape(), "operator+", "right side");
     Tensor sum(a.shape());
-    vector(sum) = vector(a) + vector(b);
+    parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
+        const Index n = end - begin;
+        vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);
+    });
     return sum;
 }
 
@@ -123,6 +135,17 @@ Tensor& operator*=(Tensor& y, Real factor) {
     return y;
 }
 // [sums]
+void add_column_sums(Tensor& sums, const Tensor& x) {
+    require_shape(sums.shape(), Shape{x.dim(-1)}, "add_column_sums", "result");
+    parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
+        const Index n = end - begin;
+        Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
+        for (Index r = 0; r < rows(x.shape()); ++r)
+            total.head(n) += matrix(x).row(r).segment(begin, n).transpose().array();
+        vector(sums).segment(begin, n).array() += total.head(n);
+    });
+}
+
 double dot(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "dot", "second tensor");
     double sum = 0;

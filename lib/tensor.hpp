@@ -194,6 +194,9 @@ Tensor& operator+=(Tensor& y, const Tensor& x);
 Tensor operator+(const Tensor& a, const Tensor& b);
 /// `y *= factor`, element by element.
 Tensor& operator*=(Tensor& y, Real factor);
+/// `sums += sum over rows of x`: column by column, for `x` of shape `[..., n]` and `sums` of `[n]`.
+/// @throws std::invalid_argument if the shapes do not fit
+void add_column_sums(Tensor& sums, const Tensor& x);
 /// `sum_i a_i b_i`, in double precision whatever `Real` is.
 double dot(const Tensor& a, const Tensor& b);
 /// The largest `|a_i - b_i|`; NaN if there is one.

@@ -16,6 +16,21 @@ using namespace abh;
 
 // Random numbers ------------------------------------------------------------
 
+TEST_CASE("many numbers at a time are those of one block after the other") {
+    Random random(std::uint64_t{7} << 40 | 5);
+    random.stream();
+    random.set_step(3);
+    const Stream stream = random.stream();
+    for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9}, (std::uint64_t{1} << 32) - 3})
+        for (std::size_t n : {0, 1, 4, 63, 64, 65, 1000}) {
+            std::vector<Real> numbers(n + 1, Real(-1));
+            stream.uniform(first, std::span(numbers).first(n));
+            for (std::size_t i = 0; i < n; ++i)
+                REQUIRE(numbers[i] == stream.uniform4(first + i / 4)[i % 4]);
+            REQUIRE(numbers[n] == -1);  // no more than was asked for
+        }
+}
+
 TEST_CASE("philox gives the known answers of the Random123 distribution") {
     using Words = std::array<std::uint32_t, 4>;
     REQUIRE(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

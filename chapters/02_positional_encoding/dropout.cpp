@@ -1,6 +1,7 @@
 #include "chapters/02_positional_encoding/dropout.hpp"
 
-#include <algorithm>
+#include <array>
+#include <span>
 
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -17,12 +18,13 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
     cache->kept = Mask();
     if (p_ == 0) return x;
     cache->kept = Mask(x.shape());
-    parallel_ranges((x.size() + 3) / 4, 1 << 12, [&](Index begin, Index end) {
-        for (Index block = begin; block < end; ++block) {
-            const auto u = stream_.uniform4(static_cast<std::uint64_t>(block));
-            for (Index i = 4 * block; i < std::min(4 * block + 4, x.size()); ++i)
-                cache->kept.data()[i] = u[static_cast<std::size_t>(i - 4 * block)] >= p_;
-        }
+    constexpr Index size = 1 << 12;
+    parallel_ranges(x.size(), size, [&](Index begin, Index end) {
+        std::array<Real, size> u;
+        stream_.uniform(static_cast<std::uint64_t>(begin / 4),
+                        std::span(u).first(static_cast<std::size_t>(end - begin)));
+        for (Index i = begin; i < end; ++i)
+            cache->kept.data()[i] = u[static_cast<std::size_t>(i - begin)] >= p_;
     });
     return apply(x, cache->kept);
 }

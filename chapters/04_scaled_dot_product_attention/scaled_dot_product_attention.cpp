@@ -77,12 +77,13 @@ void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Rea
     if (mask.empty()) return;
     const bool hide = meaning == MaskMeaning::hide;
     const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };
-    for (Index b = 0; b < scores.dim(0); ++b)
+    parallel_for(scores.dim(0), [&](Index b) {
         for (Index h = 0; h < scores.dim(1); ++h)
             for (Index i = 0; i < scores.dim(2); ++i)
                 for (Index j = 0; j < scores.dim(3); ++j)
                     if ((mask(at(0, b), at(1, h), at(2, i), at(3, j)) != 0) == hide)
                         scores(b, h, i, j) = value;
+    });
 }
 
 }  // namespace

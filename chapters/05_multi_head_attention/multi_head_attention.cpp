@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chapters/03_masks/masks.hpp"
+#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
@@ -14,10 +15,11 @@ Tensor split_heads(const Tensor& x, Index n_heads) {
             n_heads);
     const Index batch = x.dim(0), length = x.dim(1), d_k = x.dim(2) / n_heads;
     Tensor y({batch, n_heads, length, d_k});
-    for (Index b = 0; b < batch; ++b)
+    parallel_for(batch, [&](Index b) {
         for (Index h = 0; h < n_heads; ++h)
             for (Index l = 0; l < length; ++l)
                 std::copy_n(&x(b, l, h * d_k), d_k, &y(b, h, l, Index{0}));
+    });
     return y;
 }
 
@@ -26,10 +28,11 @@ Tensor join_heads(const Tensor& x) {
     require(x.rank() == 4, "join_heads: x has shape {}, expected [B, H, L, d_k]", x.shape());
     const Index batch = x.dim(0), n_heads = x.dim(1), length = x.dim(2), d_k = x.dim(3);
     Tensor y({batch, length, n_heads * d_k});
-    for (Index b = 0; b < batch; ++b)
+    parallel_for(batch, [&](Index b) {
         for (Index h = 0; h < n_heads; ++h)
             for (Index l = 0; l < length; ++l)
                 std::copy_n(&x(b, h, l, Index{0}), d_k, &y(b, l, h * d_k));
+    });
     return y;
 }
 // [construct]

@@ -1,14 +1,22 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 
-#include "lib/eigen.hpp"
+#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
 // [relu]
+namespace {
+
+constexpr Index grain = 1 << 15;  // elements that a thread takes at a time
+
+}  // namespace
+
 Tensor relu(const Tensor& x) {
     const Timed timed("relu");
     Tensor y(x.shape());
-    vector(y) = vector(x).unaryExpr([](Real v) { return v < 0 ? Real(0) : v; });
+    parallel_ranges(x.size(), grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) y.data()[i] = x.data()[i] < 0 ? 0 : x.data()[i];
+    });
     return y;
 }
 // [relu: backward]
@@ -18,7 +26,9 @@ Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     const Timed timed("relu");
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
     Tensor dx(y.shape());
-    vector(dx).array() = (vector(y).array() > 0).select(vector(dy).array(), Real(0));
+    parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) dx.data()[i] = y.data()[i] > 0 ? dy.data()[i] : 0;
+    });
     return dx;
 }
 // [feed-forward]

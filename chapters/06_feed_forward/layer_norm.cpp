@@ -55,8 +55,14 @@ Tensor LayerNorm::backward(const Tensor& dy, const Cache& cache) {
     const Tensor& z = cache.normalized;
     require_shape(dy.shape(), z.shape(), "layer norm backward", "dy");
     if (options_.learned) {
-        vector(gain.grad()) += matrix(dy).cwiseProduct(matrix(z)).colwise().sum().transpose();
-        vector(shift.grad()) += matrix(dy).colwise().sum().transpose();
+        Tensor dy_z(dy.shape());
+        parallel_ranges(dy.size(), 1 << 15, [&](Index begin, Index end) {
+            const Index n = end - begin;
+            vector(dy_z).segment(begin, n) =
+                vector(dy).segment(begin, n).cwiseProduct(vector(z).segment(begin, n));
+        });
+        add_column_sums(gain.grad(), dy_z);
+        add_column_sums(shift.grad(), dy);
     }
     Tensor dx(z.shape());
     parallel_ranges(rows(z.shape()), 64, [&](Index begin, Index end) {

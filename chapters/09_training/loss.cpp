@@ -1,8 +1,10 @@
 #include "chapters/09_training/loss.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
@@ -17,23 +19,30 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
             "cross entropy: smoothing {}, expected 0 <= smoothing < 1", options.smoothing);
     const Index n = logits.dim(2);
     Tensor p({targets.size(), n});
+    std::vector<double> losses(static_cast<std::size_t>(targets.size()));  // 0 where ignored
+    parallel_ranges(targets.size(), 16, [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) {
+            const std::int32_t target = targets.data()[r];
+            require(target >= 0 && target < n, "cross entropy: target {} among {} words", target,
+                    n);
+            const auto x = matrix(logits).row(r).array();
+            auto p_row = matrix(p).row(r).array();
+            p_row = (x - x.maxCoeff()).exp();
+            const Real total = p_row.sum();
+            p_row /= total;
+            if (target == options.ignore) continue;
+            const double log_total = static_cast<double>(x.maxCoeff() + std::log(total));
+            const double at_target = log_total - static_cast<double>(logits.data()[r * n + target]);
+            const double everywhere = log_total - static_cast<double>(x.mean());
+            const double e = static_cast<double>(options.smoothing);
+            losses[static_cast<std::size_t>(r)] = (1 - e) * at_target + e * everywhere;
+        }
+    });
     double sum = 0;
     Index counted = 0;
     for (Index r = 0; r < targets.size(); ++r) {
-        const std::int32_t target = targets.data()[r];
-        require(target >= 0 && target < n, "cross entropy: target {} among {} words", target, n);
-        const auto x = matrix(logits).row(r).array();
-        auto p_row = matrix(p).row(r).array();
-        p_row = (x - x.maxCoeff()).exp();
-        const Real total = p_row.sum();
-        p_row /= total;
-        if (target == options.ignore) continue;
-        const double log_total = static_cast<double>(x.maxCoeff() + std::log(total));
-        const double at_target = log_total - static_cast<double>(logits.data()[r * n + target]);
-        const double everywhere = log_total - static_cast<double>(x.mean());
-        const double e = static_cast<double>(options.smoothing);
-        sum += (1 - e) * at_target + e * everywhere;
-        ++counted;
+        sum += losses[static_cast<std::size_t>(r)];
+        counted += targets.data()[r] != options.ignore;
     }
     require(counted > 0, "cross entropy: all {} targets are ignored", targets.size());
     if (cache) *cache = {p, targets, counted, options};
@@ -48,15 +57,17 @@ Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     const Index n = cache.probabilities.dim(1);
     const Real e = cache.options.smoothing, even = e / static_cast<Real>(n);
     Tensor dlogits({targets.dim(0), targets.dim(1), n});
-    for (Index r = 0; r < targets.size(); ++r) {
-        const std::int32_t target = targets.data()[r];
-        auto row = matrix(dlogits).row(r).array();  // [n_words]
-        row = 0;
-        if (target == cache.options.ignore) continue;
-        row = matrix(cache.probabilities).row(r).array() - even;
-        row(target) -= 1 - e;
-        row /= static_cast<Real>(cache.counted);
-    }
+    parallel_ranges(targets.size(), 16, [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) {
+            const std::int32_t target = targets.data()[r];
+            auto row = matrix(dlogits).row(r).array();  // [n_words]
+            row = 0;
+            if (target == cache.options.ignore) continue;
+            row = matrix(cache.probabilities).row(r).array() - even;
+            row(target) -= 1 - e;
+            row /= static_cast<Real>(cache.counted);
+        }
+    });
     return dlogits;
 }
 
