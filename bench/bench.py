@@ -1,0 +1,392 @@
+"""Measures this book's programs beside the same work in PyTorch and CTranslate2.
+
+Whole training steps and decoding: one process for each system, which take turns, an iteration each,
+so that whatever else the machine does meets all of them. Medians, and ratios peer / ours, taken
+within each round. Single operations: Google Benchmark. The floor of each work follows from the
+model's sizes and from what memory and products of this machine reach, measured in the same run.
+Writes results.json into build/bench, and plots into build/bench/plots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from tables import report
+from turns import Clock, System, measure, summary
+from works import (
+    OPERATIONS,
+    OURS,
+    PEERS,
+    WORKS,
+    Work,
+    find_limits,
+    floor,
+    operation_floor,
+    read_operations,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "bench"
+BUILD = ROOT / "build" / "bench"
+VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
+ROUNDS, QUICK_ROUNDS = 7, 3
+QUICK_SECONDS = 150  # of measuring; what is under way then is cut short
+
+
+class Failure(Exception):
+    """Ends the run; its text is one line for the reader."""
+
+
+def must(command: Sequence[object], why: str, seconds: float | None = None) -> str:
+    """What a command prints; it runs in a session of its own, so that Ctrl-C is ours to handle."""
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise Failure(f"{why}: no end in {seconds:.0f} s") from None
+        raise
+    if process.returncode != 0:
+        sys.stderr.write(output[-4000:] if "cmake" in str(command[0]) else "")
+        sys.stderr.write(errors[-4000:])
+        raise Failure(why)
+    return output
+
+
+def build() -> None:
+    must(["cmake", "--preset", "bench"], "CMake could not set up the build")
+    must(["cmake", "--build", "--preset", "bench"], "the programs do not compile")
+
+
+def installed(python: Path | str) -> set[str]:
+    """Which peers' packages this Python has."""
+    script = (
+        "import importlib.util as u\n"
+        "print(*[m for m in ('torch', 'ctranslate2') if u.find_spec(m)])"
+    )
+    try:
+        found = subprocess.run(
+            [str(python), "-c", script], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise Failure(f"--python {python}: {error.strerror}") from None
+    if found.returncode != 0:
+        raise Failure(f"--python {python}: not a Python that runs")
+    return set(found.stdout.split())
+
+
+def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[str]) -> list[System]:
+    count = ["--threads", str(threads)]
+    program = str(BUILD / "bench" / "bench_steps")
+    systems = [System(OURS, (program, work.kind, *work.sizes, *count))]
+    environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+    for peer in peers:
+        if peer == "ctranslate2":
+            command = (str(python), str(HERE / "ctranslate2_peer.py"), work.kind)
+            pause = 0.25  # its threads spin for 0.2 s
+        else:
+            style = ["--style", peer]
+            command = (str(python), str(HERE / "pytorch_peer.py"), work.kind, *style)
+            pause = 0.02
+        systems.append(System(peer, (*command, *work.sizes, *count), environment, pause))
+    return systems
+
+
+def busy() -> float:
+    """The share of the processors that others use, looked at for a moment while we do nothing."""
+
+    def ticks() -> tuple[int, int]:
+        fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    try:
+        total, idle = ticks()
+        time.sleep(0.3)
+        total_now, idle_now = ticks()
+    except (OSError, ValueError):
+        return 0.0
+    return 1 - (idle_now - idle) / max(1, total_now - total)
+
+
+def describe_machine() -> dict[str, object]:
+    processor, system = platform.machine(), platform.system()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                processor = line.split(":", 1)[1].strip()
+                break
+    with suppress(OSError):
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", system)
+    return {
+        "processor": processor,
+        "threads": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": f"{system}, {platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def show_progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    try:
+        yield lambda text: show_progress(f"{what}: {text}")
+    finally:
+        show_progress("")
+
+
+def run_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict]:
+    command = [
+        BUILD / "bench" / "bench_operations",
+        "--benchmark_format=json",
+        f"--benchmark_filter={names}",
+        f"--benchmark_min_time={0.02 if quick else 0.2}",
+        f"--benchmark_repetitions={1 if quick else 5}",
+        *threads,
+    ]
+    limit = QUICK_SECONDS / 2 if quick else None
+    return read_operations(json.loads(must(command, "operations could not be measured", limit)))
+
+
+def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
+    """The peers that can do this work here; a quick run compiles nothing, which takes a minute."""
+    package = {"ctranslate2": "ctranslate2"}
+    peers = [p for p in work.peers if package.get(p, "torch") in have]
+    return [p for p in peers if not (quick and p == "compile")]
+
+
+def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock: Clock) -> dict:
+    with progress(f"{work.name}, {threads} threads") as show:
+        measured, absent = measure(systems, rounds, clock, show)
+    for name, why in absent.items():
+        print(f"{work.name}, {threads} threads: {name} failed: {why}")
+    sizes = {"batch": work.batch, "length": work.length}
+    entry = {"work": work.name, "kind": work.kind, "family": work.family, "threads": threads}
+    return {**entry, **sizes, **summary(measured), "absent": absent}
+
+
+def best_products(entries: list[dict]) -> dict[int, float]:
+    """By number of threads, the operations a second of the fastest product of any system."""
+    best: dict[int, float] = {}
+    for entry in entries:
+        if entry["kind"] == "product":
+            for system in entry["systems"].values():
+                rate = 2 * 1024**3 / (min(system["times_ms"]) / 1e3)
+                best[entry["threads"]] = max(best.get(entry["threads"], 0.0), rate)
+    return best
+
+
+def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -> None:
+    wanted = {p for work in works for p in work.peers}
+    missing = ["PyTorch"] if "torch" not in have and wanted - {"ctranslate2"} else []
+    missing += ["CTranslate2"] if "ctranslate2" not in have and "ctranslate2" in wanted else []
+    if missing:
+        print(
+            f"{' and '.join(missing)}: not installed for {python}, so measured without. To have "
+            "them:\n  python3 -m venv build/venv-bench && "
+            "build/venv-bench/bin/pip install -r bench/requirements.txt"
+        )
+
+
+def run_all(options: argparse.Namespace, works: list[Work], with_operations: bool) -> dict:
+    have = installed(options.python)
+    say_what_is_missing(works, have, options.python)
+    clock = Clock(QUICK_SECONDS if options.quick else None)
+    rounds = QUICK_ROUNDS if options.quick else options.rounds
+    others = [busy()]
+    with progress("operations") as show:
+        show("memory, products" + (", all others" if with_operations else ""))
+        names = "." if with_operations else "^(read|copy|update|matmul_y/1024x1024x1024)/"
+        operations = run_operations(options.threads, names, options.quick)
+    entries = []
+    for work in works:
+        for threads in options.threads:
+            if clock.left() <= 0:
+                print(f"{work.name}, {threads} threads: no time left")
+                continue
+            peers = peers_for(work, have, options.quick)
+            systems = systems_for(work, threads, options.python, peers)
+            entries.append(run_work(work, threads, systems, rounds, clock))
+            others.append(busy())
+
+    limits = find_limits(operations, best_products(entries))
+    needs = {work.name: work.need for work in works}
+    for entry in entries:
+        need = needs[entry["work"]]
+        if need:
+            entry["need"] = asdict(need)
+            entry["floor"] = floor(need, limits[entry["threads"]])
+    for operation in operations:
+        operation["floor_ms"] = operation_floor(operation, limits[operation["threads"]])
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": describe_machine(),
+        "quick": options.quick,
+        "rounds": rounds,
+        "busy": max(others),
+        "limits": {str(threads): asdict(limit) for threads, limit in limits.items()},
+        "operations": operations,
+        "works": entries,
+    }
+
+
+def write(path: Path, text: str) -> None:
+    """Beside, and renamed: whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def plot(path: Path) -> None:
+    python = ROOT / "build" / "venv" / "bin" / "python"
+    if not python.exists():
+        print("No plots: they are drawn by the book's own Python, which ./book build installs.")
+        return
+    drawn = must([python, HERE / "plots.py", path, BUILD / "plots"], "the plots could not be drawn")
+    print(drawn, end="")
+
+
+def choose(names: Sequence[str], quick: bool) -> tuple[list[Work], bool]:
+    """The works of these names, and whether single operations are among them. No name: all; in a
+    quick run without the families."""
+    if not names:
+        return [w for w in WORKS if not (quick and w.family)], True
+    known = {w.name for w in WORKS} | {w.family for w in WORKS if w.family} | {OPERATIONS}
+    for name in names:
+        if name not in known:
+            raise Failure(f"no work {name}; see --list")
+    return [w for w in WORKS if w.name in names or w.family in names], OPERATIONS in names
+
+
+def thread_counts(text: str) -> list[int]:
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        counts = [0]
+    if any(not 1 <= n <= 256 for n in counts) or len(set(counts)) < len(counts):
+        raise argparse.ArgumentTypeError(f"{text}: expected numbers from 1 to 256, as in 1,2")
+    return counts
+
+
+def at_least_one(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number, at least 1")
+    return int(text)
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    cores = len(os.sched_getaffinity(0))
+    both = [cores, 1] if cores > 1 else [1]
+    parser = argparse.ArgumentParser(
+        prog="./book bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK_ROUNDS} rounds, all processors only, no growth, no compiling:\n"
+        "three minutes at most, after the programs are built",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORK",
+        help="this work only; may be given more than once, see --list",
+    )
+    parser.add_argument(
+        "--threads",
+        type=thread_counts,
+        metavar="N,...",
+        help=f"numbers of threads to measure with (default: {','.join(map(str, both))};"
+        f" quick: {cores})",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=at_least_one,
+        default=ROUNDS,
+        metavar="N",
+        help=f"rounds of turns (default: {ROUNDS})",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        type=Path,
+        default=VENV if VENV.exists() else Path("python3"),
+        help="the Python that has the peers (default: that of build/venv-bench,\n"
+        "where it is there, else python3)",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="show the works and the peers, and stop"
+    )
+
+    options = parser.parse_args(arguments)
+    options.threads = options.threads or (both[:1] if options.quick else both)
+    return options
+
+
+def list_works() -> str:
+    rows = [["work", "what"], [OPERATIONS, "single operations, by Google Benchmark"]]
+    rows += [[w.name, f"{w.text}{' (growth)' if w.family else ''}"] for w in WORKS]
+    width = max(len(row[0]) for row in rows) + 2
+    works = [f"{name:<{width}}{text}" for name, text in rows[1:]]
+    peers = [f"{name:<{width}}{text}" for name, text in PEERS.items()]
+    return "\n".join(["Works:", *works, "", "Peers:", *peers])
+
+
+def main() -> int:
+    options = parse()
+    try:
+        works, with_operations = choose(options.only, options.quick)
+        if options.list:
+            print(list_works())
+            return 0
+        build()
+        results = run_all(options, works, with_operations)
+        path = BUILD / "results.json"
+        write(path, json.dumps(results, indent=1) + "\n")
+        print(report(results, with_operations))
+        print(f"\nAll numbers: {path.relative_to(ROOT)}")
+        plot(path)
+        failed = [e["work"] for e in results["works"] if OURS not in e["systems"]]
+        if failed:
+            raise Failure(f"ours failed: {', '.join(dict.fromkeys(failed))}")
+    except Failure as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        show_progress("")
+        print("bench: stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing is left running
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""The same work in PyTorch, one iteration at a time: bench.py starts it, and takes turns with ours.
+
+    python bench/pytorch_peer.py WORK --threads 2 --style eager
+
+Speaks over pipes: prints `ready` and the version, and then, for each line of input, one iteration's
+milliseconds; at the end of input the peak memory in kB. Works and sizes are those of steps.cpp.
+Styles:
+
+    eager    as a tutorial would write it: the modules of tests/golden/transformer.py; decoding
+             feeds the whole prefix for every word
+    tuned    query, key and value in one product, scaled_dot_product_attention, fused optimizers,
+             tables kept; decoding with a key-value cache
+    compile  `tuned` through torch.compile, for training
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "golden"))
+import transformer as book
+
+TOY_SRC = [[1, 2, 3, 4, 5, 6, 7, 0], [1, 2, 8, 4, 9, 6, 7, 0]]
+TOY_IN = [[9, 1, 2, 3, 4, 5, 11], [9, 1, 2, 6, 7, 5, 11]]
+TOY_OUT = [[1, 2, 3, 4, 5, 11, 10], [1, 2, 6, 7, 5, 11, 10]]
+BASE = book.small(book.ARTICLE, src_words=8000, tgt_words=8000)
+SMALL = book.small(BASE, d_model=256, d_ff=1024, n_heads=4, n_encoder_layers=3, n_decoder_layers=3)
+
+
+class FastAttention(nn.Module):
+    """Multi-head attention with as few products as can be, and PyTorch's own attention."""
+
+    def __init__(self, o: book.Options, cross: bool) -> None:
+        super().__init__()
+        self.n_heads = o.n_heads
+        d, bias = o.d_model, o.bias_qkv
+        self.w_q = nn.Linear(d, d, bias=bias) if cross else None
+        self.w_kv = nn.Linear(d, 2 * d, bias=bias) if cross else None
+        self.w_qkv = None if cross else nn.Linear(d, 3 * d, bias=bias)
+        self.w_o = nn.Linear(d, d, bias=o.bias_out)
+
+    def heads(self, linear: nn.Linear, x: Tensor) -> tuple[Tensor, ...]:
+        """`[B, H, L, d_k]` for each of the maps that stand one below the other in `linear`."""
+        y = linear(x).reshape(*x.shape[:2], -1, self.n_heads, x.shape[-1] // self.n_heads)
+        return y.permute(2, 0, 3, 1, 4).unbind()
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None) -> Tensor:
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
+        return self.w_o(context.transpose(1, 2).flatten(2))
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
+        if self.w_qkv is not None:
+            q, k, v = self.heads(self.w_qkv, query)
+        else:
+            (q,), (k, v) = self.heads(self.w_q, query), self.heads(self.w_kv, key)
+        return self.attend(q, k, v, keep[:, None])
+
+
+class FastTransformer(book.Transformer):
+    """The book's model with `FastAttention` and a table of positions that is made once."""
+
+    def __init__(self, o: book.Options) -> None:
+        super().__init__(o)
+        for layer in self.encoder.layers:
+            layer.self_attn = FastAttention(o, cross=False)
+        for layer in self.decoder.layers:
+            layer.self_attn = FastAttention(o, cross=False)
+            layer.multihead_attn = FastAttention(o, cross=True)
+        table = book.sinusoid(o.max_len, o.d_model, like=torch.zeros(0))
+        self.register_buffer("table", table, persistent=False)
+
+    def embed(self, side: str, ids: Tensor, first: int = 0) -> Tensor:
+        x = getattr(self, f"{side}_embed")(ids)
+        if self.o.scale_embedding:
+            x = x * math.sqrt(self.o.d_model)
+        return self.position_dropout(x + self.table[first : first + ids.shape[1]])
+
+
+class CachedDecoder:
+    """Decoding word by word with the keys and values of earlier words kept, written by hand."""
+
+    def __init__(self, model: FastTransformer, source: Tensor, words: int) -> None:
+        self.model, self.place = model, 0
+        self.keep = model.keep_words(source[:, :1], source)[:, None]
+        memory = model.encode(source)
+        self.cross = [
+            layer.multihead_attn.heads(layer.multihead_attn.w_kv, memory)
+            for layer in model.decoder.layers
+        ]
+        d_k = model.o.d_model // model.o.n_heads
+        shape = (2, len(source), model.o.n_heads, words, d_k)
+        self.own = [torch.empty(shape) for _ in model.decoder.layers]
+
+    def step(self, ids: Tensor) -> Tensor:
+        x = self.model.embed("tgt", ids, self.place)
+        t = self.place + 1
+        for layer, own, (cross_k, cross_v) in zip(
+            self.model.decoder.layers, self.own, self.cross, strict=True
+        ):
+            block, cross = layer.self_attn, layer.multihead_attn
+            q, own[0, :, :, t - 1 : t], own[1, :, :, t - 1 : t] = block.heads(block.w_qkv, x)
+            x = layer.norm1(x + block.attend(q, own[0, :, :, :t], own[1, :, :, :t], None))
+            (q,) = cross.heads(cross.w_q, x)
+            x = layer.norm2(x + cross.attend(q, cross_k, cross_v, self.keep))
+            x = layer.norm3(x + layer.linear2(torch.relu(layer.linear1(x))))
+        self.place = t
+        return self.model.output(x)[:, -1]
+
+
+def build(options: book.Options, style: str) -> book.Transformer:
+    torch.manual_seed(1)
+    return (book.Transformer if style == "eager" else FastTransformer)(options)
+
+
+def training_step(
+    options: book.Options, batch: tuple[Tensor, ...], optimizer: str, style: str
+) -> Callable[[], object]:
+    source, target_in, target_out = batch
+    model = build(options, style).train()
+    fast = {} if style == "eager" else {"fused": True}
+    if optimizer == "sgd":
+        moving = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.99, **fast)
+    else:
+        moving = torch.optim.Adam(model.parameters(), lr=1e-4, **fast)
+
+    def loss_of(source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
+        return book.loss_of(model(source, target_in), target_out, options.pad)
+
+    forward = torch.compile(loss_of) if style == "compile" else loss_of
+
+    def step() -> float:
+        loss = forward(source, target_in, target_out)
+        moving.zero_grad()
+        loss.backward()
+        moving.step()
+        return loss.item()
+
+    return step
+
+
+def random_batch(options: book.Options, sentences: int, words: int) -> tuple[Tensor, ...]:
+    """Sentences without pads, all of one length."""
+    random = torch.Generator().manual_seed(1)
+    return tuple(
+        torch.randint(1, n, (sentences, words), generator=random)
+        for n in (options.src_words, options.tgt_words, options.tgt_words)
+    )
+
+
+def decoding(
+    options: book.Options, source: Tensor, start: int, words: int, style: str, cached: bool
+) -> Callable[[], object]:
+    model = build(options, style).eval()
+
+    @torch.inference_mode()
+    def decode() -> Tensor:
+        ids = torch.full((len(source), words + 1), start)
+        if cached:
+            decoder = CachedDecoder(model, source, words)
+            for t in range(words):
+                ids[:, t + 1] = decoder.step(ids[:, t : t + 1]).argmax(-1)
+            return ids
+        memory = model.encode(source)
+        for t in range(words):
+            ids[:, t + 1] = model.decode(ids[:, : t + 1], memory, source)[:, -1].argmax(-1)
+        return ids
+
+    return decode
+
+
+def product(n: int) -> Callable[[], object]:
+    a, b = torch.randn(n, n), torch.randn(n, n)
+    return lambda: a @ b
+
+
+def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[], object]:
+    toy = tuple(torch.tensor(ids) for ids in (TOY_SRC, TOY_IN, TOY_OUT))
+    if name == "toy_step":
+        return training_step(book.TOY, toy, "sgd", style)
+    if name == "toy_decode":
+        return decoding(book.TOY, toy[0][:1], start=9, words=7, style=style, cached=False)
+    if name == "product":
+        return product(1024)
+    options = {"base": BASE, "small": SMALL}[name.split("_")[0]]
+    batch = random_batch(options, sentences, words)
+    if name.endswith("_step"):
+        return training_step(options, batch, "adam", style)
+    return decoding(options, batch[0], start=1, words=words, style=style, cached=style != "eager")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "work",
+        choices=[
+            *("toy_step", "base_step", "small_step"),
+            *("toy_decode", "base_decode", "small_decode", "product"),
+        ],
+    )
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=32, help="sentences")
+    parser.add_argument("--length", type=int, default=24, help="words of source and of target")
+    parser.add_argument("--style", choices=["eager", "tuned", "compile"], default="eager")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    iterate = make_work(options.work, options.batch, options.length, options.style)
+    iterate()
+    blas = "MKL" if torch.backends.mkl.is_available() else "no MKL"
+    onednn = ", oneDNN" if torch.backends.mkldnn.is_available() else ""
+    print(f"ready PyTorch {torch.__version__}, {blas}{onednn}", flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        iterate()
+        print(1000 * (time.perf_counter() - start), flush=True)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+
+
+if __name__ == "__main__":
+    main()

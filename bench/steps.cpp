@@ -1,0 +1,174 @@
+// One kind of work, one iteration at a time, for bench.py, which takes turns with other systems:
+// prints `ready` and what it is built with, and then, for each line of input, one iteration's
+// milliseconds; at the end of input the peak memory in kB. Works and sizes are those of
+// pytorch_peer.py.
+#include <sys/resource.h>
+
+#include <Eigen/Core>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#ifdef ABH_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/training.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/matmul.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+
+namespace {
+
+using Work = std::function<void()>;
+
+TransformerOptions base() {
+    TransformerOptions o = TransformerOptions::article();
+    o.src_words = o.tgt_words = 8000;
+    return o;
+}
+
+TransformerOptions small() {
+    TransformerOptions o = base();
+    o.layer.attention.d_model = 256;
+    o.layer.attention.n_heads = 4;
+    o.layer.d_ff = 1024;
+    o.n_encoder_layers = o.n_decoder_layers = 3;
+    return o;
+}
+
+/// Sentences without pads, all of one length.
+Batch random_batch(const TransformerOptions& o, Index sentences, Index words) {
+    Random random(1);
+    const auto ids = [&](Index n) {
+        return random_ids({sentences, words}, 1, static_cast<std::int32_t>(n), random.stream());
+    };
+    return {ids(o.src_words), ids(o.tgt_words), ids(o.tgt_words)};
+}
+
+/// Everything that one step of training needs, kept from step to step.
+struct Training {
+    Transformer model;
+    Parameters parameters;
+    std::unique_ptr<Optimizer> optimizer;
+    Batch batch;
+    Real rate;
+    Transformer::Cache cache;
+    CrossEntropyCache loss_cache;
+
+    Training(const TransformerOptions& options, Batch data, bool adam)
+        : model(options, Random(1)),
+          parameters(parameters_of(model)),
+          batch(std::move(data)),
+          rate(adam ? Real(1e-4) : Real(1e-3)) {
+        if (adam)
+            optimizer = std::make_unique<Adam>(parameters);
+        else
+            optimizer = std::make_unique<Sgd>(parameters, Real(0.99));
+    }
+
+    void step() {
+        zero_grad(parameters);
+        const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
+        cross_entropy(logits, batch.target_out, {model.options().pad, 0}, &loss_cache);
+        model.backward(cross_entropy_backward(loss_cache), cache);
+        optimizer->step(rate);
+        model.random().next_step();
+    }
+};
+
+Work training(const TransformerOptions& options, const Batch& batch, bool adam) {
+    const auto t = std::make_shared<Training>(options, batch, adam);
+    return [t] { t->step(); };
+}
+
+Work toy_decode() {
+    const Task task = toy_task();
+    const auto model = std::make_shared<Transformer>(task.model, Random(1));
+    const Ids src = source_ids(task.corpus.source, task.corpus.train.front().source);
+    const DecodingOptions options{task.corpus.target.id(start_word), -1, 7};
+    return [=] { greedy_decode(*model, src, options); };
+}
+
+/// All sentences at once, with a key-value cache, to the last word.
+Work decoding(const TransformerOptions& options, Index sentences, Index words) {
+    const auto model = std::make_shared<Transformer>(options, Random(1));
+    const Ids src = random_batch(options, sentences, words).source;
+    return [=] { greedy_decode_cached(*model, src, {1, -1, words}); };
+}
+
+/// A square product, as a measure of what products can reach.
+Work product(Index n) {
+    Random random(1);
+    const Tensor a = normal({n, n}, random.stream()), b = normal({n, n}, random.stream());
+    return [=] { matmul(a, b); };
+}
+
+Work make_work(const std::string& name, Index sentences, Index words) {
+    if (name == "toy_step") {
+        const Task task = toy_task();
+        return training(task.model, make_batch(task.corpus, std::span(task.corpus.train).first(2)),
+                        false);
+    }
+    if (name == "toy_decode") return toy_decode();
+    if (name == "product") return product(1024);
+    const bool decode = name == "base_decode" || name == "small_decode";
+    require(decode || name == "base_step" || name == "small_step", "no work {}", name);
+    const TransformerOptions options = name.starts_with("base") ? base() : small();
+    if (decode) return decoding(options, sentences, words);
+    return training(options, random_batch(options, sentences, words), true);
+}
+
+#ifdef __clang__
+constexpr const char* compiler = __VERSION__;
+#else
+constexpr const char* compiler = "GCC " __VERSION__;
+#endif
+
+/// What the products run on.
+std::string built_with() {
+    std::string text = fmt::format("Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
+                                   EIGEN_MINOR_VERSION);
+#ifdef ABH_ONEDNN
+    const dnnl_version_t* v = dnnl_version();
+    text += fmt::format(", oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+#endif
+    return text + ", compiled by " + compiler;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::string name;
+    Index sentences = 32, words = 24;
+    Program program("One kind of work, an iteration for each line of input.");
+    program.app()
+        .add_option("work", name,
+                    "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
+                    "product")
+        ->required();
+    program.app().add_option("--batch", sentences, "sentences")->check(CLI::Range(1, 1 << 20));
+    program.app()
+        .add_option("--length", words, "words of source and of target")
+        ->check(CLI::Range(1, 5000));
+    return program.run(argc, argv, [&] {
+        const Work work = make_work(name, sentences, words);
+        work();
+        std::cout << "ready " << built_with() << std::endl;
+        for (std::string line; std::getline(std::cin, line);) {
+            using Clock = std::chrono::steady_clock;
+            const Clock::time_point start = Clock::now();
+            work();
+            const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+            std::cout << time.count() << std::endl;
+        }
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        std::cout << usage.ru_maxrss << std::endl;
+    });
+}

@@ -1,0 +1,239 @@
+"""What ./book bench measures, and the least time that a machine can need for it."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+OURS = "ours"
+PEERS = {
+    "eager": "PyTorch as a tutorial writes it",
+    "tuned": "PyTorch tuned by hand",
+    "compile": "PyTorch tuned, and compiled by torch.compile",
+    "ctranslate2": "CTranslate2, float32",
+}
+OPERATIONS = "operations"  # a name like that of a work
+
+
+@dataclass(frozen=True)
+class Model:
+    """The sizes of a Transformer, and what follows from them."""
+
+    src_words: int
+    tgt_words: int
+    d_model: int
+    d_ff: int
+    n_layers: int  # of the encoder, and of the decoder
+    biases: bool = True  # and learned norms
+    states: int = 2  # numbers that the optimizer keeps for each weight
+
+    @property
+    def attention(self) -> int:
+        return 4 * self.d_model**2
+
+    @property
+    def encoder_layer(self) -> int:
+        return self.attention + 2 * self.d_model * self.d_ff
+
+    @property
+    def decoder_layer(self) -> int:
+        return self.encoder_layer + self.attention
+
+    @property
+    def cross_maps(self) -> int:
+        """The weights of a decoder layer that meet the source: the maps of keys and values."""
+        return self.attention // 2
+
+    @property
+    def output(self) -> int:
+        return self.d_model * self.tgt_words
+
+    @property
+    def matrices(self) -> int:
+        """Weights that stand in matrix products."""
+        return self.n_layers * (self.encoder_layer + self.decoder_layer) + self.output
+
+    @property
+    def parameters(self) -> int:
+        d = self.d_model
+        vectors = 0
+        if self.biases:
+            attention, ff, norm = 4 * d, self.d_ff + d, 2 * d
+            encoder, decoder = attention + ff + 2 * norm, 2 * attention + ff + 3 * norm
+            vectors = self.n_layers * (encoder + decoder) + self.tgt_words
+        return self.matrices + (self.src_words + self.tgt_words) * d + vectors
+
+
+TOY = Model(11, 12, 512, 2048, 6, biases=False, states=1)
+BASE = Model(8000, 8000, 512, 2048, 6)
+SMALL = Model(8000, 8000, 256, 1024, 3)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a work must do at least: bytes of weights that it reads, and that it reads and writes in
+    place; floating-point operations of matrix products."""
+
+    read: int
+    updated: int
+    flops: int
+
+
+def step_need(m: Model, sentences: int, src: int, tgt: int) -> Need:
+    """A step of training. Forward reads each matrix; backward reads it once more, for the gradient
+    that goes on, and can update it then: weight and optimizer's numbers read and written, the
+    gradient never in memory. Activations do not count, though not all of them fit into a cache."""
+    encoder = m.n_layers * (src * m.encoder_layer + 2 * src * src * m.d_model)
+    self_attention, cross = 2 * tgt * tgt * m.d_model, 2 * tgt * src * m.d_model
+    own = tgt * (m.decoder_layer - m.cross_maps) + src * m.cross_maps
+    decoder = m.n_layers * (own + self_attention + cross)
+    products = sentences * (encoder + decoder + tgt * m.output)
+    return Need(4 * m.matrices, 4 * m.parameters * 2 * (1 + m.states), 3 * 2 * products)
+
+
+def decode_need(m: Model, sentences: int, src: int, words: int, cached: bool) -> Need:
+    """Greedy decoding: the encoder and the maps of its memory once; then, for each word, all other
+    weights of the decoder, for the newest word (with a cache) or all words so far. Where they fit
+    into the processor's cache, less is read."""
+    once = m.n_layers * (m.encoder_layer + m.cross_maps)
+    each = m.n_layers * (m.decoder_layer - m.cross_maps) + m.output
+    products = src * once + m.n_layers * 2 * src * src * m.d_model
+    for t in range(1, words + 1):
+        rows = 1 if cached else t
+        products += rows * (each + m.n_layers * 2 * (t + src) * m.d_model)
+    return Need(4 * (once + words * each), 0, 2 * sentences * products)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One line of the table."""
+
+    name: str
+    kind: str  # as bench_steps and the peers call it
+    text: str
+    need: Need | None = None
+    batch: int = 0
+    length: int = 0
+    peers: tuple[str, ...] = ("eager", "tuned")
+    family: str = ""
+
+    @property
+    def sizes(self) -> list[str]:
+        return ["--batch", str(self.batch), "--length", str(self.length)] if self.batch else []
+
+
+TRAINING, DECODING = ("eager", "tuned", "compile"), ("eager", "tuned", "ctranslate2")
+
+
+def step(name: str, m: Model, batch: int, n: int, **more: object) -> Work:
+    size, sentences = ("base", "small")[m is SMALL], "sentence" if batch == 1 else "sentences"
+    text = f"training step, {size} model, {batch} {sentences} of {n} words, Adam"
+    return Work(name, f"{size}_step", text, step_need(m, batch, n, n), batch, n, **more)
+
+
+def decode(name: str, m: Model, batch: int, n: int) -> Work:
+    size, sentences = ("base", "small")[m is SMALL], "sentence" if batch == 1 else "sentences"
+    text = f"greedy decoding, {size} model, {batch} {sentences} of {n} words"
+    need = decode_need(m, batch, n, n, cached=True)
+    return Work(name, f"{size}_decode", text, need, batch, n, DECODING)
+
+
+def make_works() -> list[Work]:
+    toy = step_need(TOY, 2, 8, 7)
+    toy_text = "training step, the toy, 2 sentences of 8 and 7 words, SGD with momentum"
+    toy_decode = decode_need(TOY, 1, 8, 7, cached=False)
+    return [
+        Work("product", "product", "one product of 1024 x 1024 matrices", peers=("tuned",)),
+        Work("toy_step", "toy_step", toy_text, toy, peers=TRAINING),
+        step("base_step", BASE, 32, 24, peers=TRAINING),
+        step("small_step", SMALL, 64, 24, peers=TRAINING),
+        Work("toy_decode", "toy_decode", "greedy decoding, the toy, 7 words, no cache", toy_decode),
+        decode("base_decode", BASE, 32, 24),
+        decode("one_decode", BASE, 1, 24),
+        decode("small_decode", SMALL, 32, 24),
+        *(step(f"length_{n}", SMALL, 8, n, family="growth") for n in (16, 32, 64, 128, 256, 512)),
+        *(step(f"batch_{n}", SMALL, n, 24, family="growth") for n in (1, 4, 16, 64)),
+    ]
+
+
+WORKS = make_works()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes a second of the three streams, and the best product's operations a second."""
+
+    read: float
+    copy: float
+    update: float
+    product: float
+
+
+# How an operation's bytes are shared out among the streams: read, copied, updated.
+STREAMS = {
+    "read": (1, 0, 0),
+    "update": (0, 0, 1),
+    "cross_entropy": (1, 0, 0),
+    "softmax_backward": (1 / 3, 2 / 3, 0),
+    "layer_norm_backward": (1 / 3, 2 / 3, 0),
+    "sgd": (1 / 5, 0, 4 / 5),
+    "adam": (1 / 7, 0, 6 / 7),
+}
+
+
+def read_operations(report: dict) -> list[dict[str, object]]:
+    """The medians of Google Benchmark's report."""
+    found: dict[tuple[str, int], list[dict]] = {}
+    for entry in report["benchmarks"]:
+        if entry.get("run_type", "iteration") == "iteration" and not entry.get("error_occurred"):
+            name, _, threads = entry["name"].removesuffix("/real_time").rpartition("/threads:")
+            found.setdefault((name, int(threads)), []).append(entry)
+    unit = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+    operations = []
+    for (name, threads), entries in found.items():
+        ms = statistics.median(e["real_time"] * unit[e["time_unit"]] for e in entries)
+        operation: dict[str, object] = {"name": name, "threads": threads, "ms": ms}
+        for rate in ("bytes_per_second", "flops_per_second"):
+            if rate in entries[0]:
+                operation[rate] = statistics.median(e[rate] for e in entries)
+        operations.append(operation)
+    return operations
+
+
+def find_limits(operations: list[dict], products: dict[int, float]) -> dict[int, Limits]:
+    """The limits by number of threads. `products`: operations a second of the best product that any
+    system reached."""
+    limits = {}
+    for threads in sorted({o["threads"] for o in operations}):
+        own = {o["name"]: o for o in operations if o["threads"] == threads}
+        streams = [own[name]["bytes_per_second"] for name in ("read", "copy", "update")]
+        rates = [o["flops_per_second"] for name, o in own.items() if name.startswith("matmul")]
+        limits[threads] = Limits(*streams, max([*rates, products.get(threads, 0.0)]))
+    return limits
+
+
+def floor(need: Need, limits: Limits) -> dict[str, float]:
+    """The least milliseconds: memory's and the products' at once (overlapped), or one after the
+    other (summed)."""
+    memory = 1e3 * (need.read / limits.read + need.updated / limits.update)
+    products = 1e3 * need.flops / limits.product
+    return {
+        "memory_ms": memory,
+        "products_ms": products,
+        "overlapped_ms": max(memory, products),
+        "summed_ms": memory + products,
+    }
+
+
+def operation_floor(operation: dict, limits: Limits) -> float | None:
+    """The least milliseconds of a single operation."""
+    seconds = operation["ms"] / 1e3
+    memory = products = 0.0
+    if "bytes_per_second" in operation:
+        amount = operation["bytes_per_second"] * seconds
+        shares = STREAMS.get(operation["name"].split("/")[0], (0, 1, 0))
+        rates = (limits.read, limits.copy, limits.update)
+        memory = amount * sum(share / rate for share, rate in zip(shares, rates, strict=True))
+    if "flops_per_second" in operation:
+        products = operation["flops_per_second"] * seconds / limits.product
+    return 1e3 * max(memory, products)
