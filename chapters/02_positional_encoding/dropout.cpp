@@ -23,8 +23,9 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
         std::array<Real, size> u;
         stream_.uniform(static_cast<std::uint64_t>(begin / 4),
                         std::span(u).first(static_cast<std::size_t>(end - begin)));
-        for (Index i = begin; i < end; ++i)
-            cache->kept.data()[i] = u[static_cast<std::size_t>(i - begin)] >= p_;
+        std::uint8_t* const kept = cache->kept.data() + begin;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(end - begin); ++i)
+            kept[i] = u[i] >= p_;
     });
     return apply(x, cache->kept);
 }
@@ -32,10 +33,11 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
 Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
     Tensor y(x.shape());
     const Real factor = 1 / (1 - p_);
-    parallel_ranges(x.size(), 1 << 14, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-            y.data()[i] = x.data()[i] * (kept.data()[i] ? factor : Real(0));
-    });
+    parallel_ranges(
+        x.size(), 1 << 14,
+        [=, from = x.data(), to = y.data(), kept = kept.data()](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) to[i] = from[i] * (kept[i] ? factor : Real(0));
+        });
     return y;
 }
 // [backward]

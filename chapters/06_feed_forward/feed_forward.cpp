@@ -1,5 +1,6 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 
+#include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
@@ -15,7 +16,9 @@ Tensor relu(const Tensor& x) {
     const Timed timed("relu");
     Tensor y(x.shape());
     parallel_ranges(x.size(), grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) y.data()[i] = x.data()[i] < 0 ? 0 : x.data()[i];
+        const Index n = end - begin;
+        vector(y).segment(begin, n) =
+            vector(x).segment(begin, n).unaryExpr([](Real v) { return v < 0 ? Real(0) : v; });
     });
     return y;
 }
@@ -27,7 +30,10 @@ Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
     Tensor dx(y.shape());
     parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) dx.data()[i] = y.data()[i] > 0 ? dy.data()[i] : 0;
+        const Index n = end - begin;
+        const auto positive = vector(y).segment(begin, n).array() > 0;
+        vector(dx).segment(begin, n).array() =
+            positive.select(vector(dy).segment(begin, n).array(), Real(0));
     });
     return dx;
 }
