@@ -42,6 +42,12 @@ HERE = ROOT / "bench"
 BUILD = ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
 ROUNDS, QUICK_ROUNDS = 7, 3
+# For glibc: freed memory is not given back to the system, whose fresh pages cost time.
+KEEP_MEMORY = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TOP_PAD_": str(64 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
+}
 QUICK_SECONDS = 150  # of measuring; what is under way then is cut short
 
 
@@ -103,6 +109,7 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
     systems = [System(OURS, (program, work.kind, *work.sizes, *count))]
     environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     for peer in peers:
+        tuned = {} if peer == "eager" else KEEP_MEMORY
         if peer == "ctranslate2":
             command = (str(python), str(HERE / "ctranslate2_peer.py"), work.kind)
             pause = 0.25  # its threads spin for 0.2 s
@@ -110,7 +117,7 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
             style = ["--style", peer]
             command = (str(python), str(HERE / "pytorch_peer.py"), work.kind, *style)
             pause = 0.02
-        systems.append(System(peer, (*command, *work.sizes, *count), environment, pause))
+        systems.append(System(peer, (*command, *work.sizes, *count), environment | tuned, pause))
     return systems
 
 

@@ -8,8 +8,9 @@ Styles:
 
     eager    as a tutorial would write it: the modules of tests/golden/transformer.py; decoding
              feeds the whole prefix for every word
-    tuned    query, key and value in one product, scaled_dot_product_attention, fused optimizers,
-             tables kept; decoding with a key-value cache
+    tuned    products by oneDNN where that is faster than PyTorch's default, with weights packed
+             once for decoding; query, key and value in one product; scaled_dot_product_attention;
+             fused optimizers; tables kept; decoding with a key-value cache
     compile  `tuned` through torch.compile, for training
 """
 
@@ -35,6 +36,79 @@ TOY_IN = [[9, 1, 2, 3, 4, 5, 11], [9, 1, 2, 6, 7, 5, 11]]
 TOY_OUT = [[1, 2, 3, 4, 5, 11, 10], [1, 2, 6, 7, 5, 11, 10]]
 BASE = book.small(book.ARTICLE, src_words=8000, tgt_words=8000)
 SMALL = book.small(BASE, d_model=256, d_ff=1024, n_heads=4, n_encoder_layers=3, n_decoder_layers=3)
+
+
+# The linear map that torch.compile calls for inference; its operands may be transposed, too.
+ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+
+
+def by_onednn(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    """`x w^T + b`"""
+    if torch.compiler.is_compiling():
+        return opaque(x, w, b)
+    return ONEDNN(x, w, b, "none", [], "")
+
+
+@torch.library.custom_op("bench::linear", mutates_args=())
+def opaque(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """The same as one operation that torch.compile does not look into: in training it cannot."""
+    return ONEDNN(x, w, b, "none", [], "")
+
+
+@opaque.register_fake
+def _(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    return x.new_empty((*x.shape[:-1], w.shape[0]))
+
+
+def onednn_is_faster() -> bool:
+    """PyTorch's default for float32 is MKL, which is at half its speed on some processors."""
+    if ONEDNN is None:
+        return False
+    x, w = torch.randn(768, 512), torch.randn(512, 512)
+
+    def seconds(product: Callable[[Tensor, Tensor], Tensor]) -> float:
+        times = []
+        for _ in range(7):
+            start = time.perf_counter()
+            product(x, w)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    return seconds(by_onednn) < 0.95 * seconds(F.linear)
+
+
+class OneDNNLinear(torch.autograd.Function):
+    """`F.linear` with all three of its products by oneDNN."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, w)
+        ctx.has_bias = b is not None
+        return by_onednn(x, w, b)
+
+    @staticmethod
+    def backward(ctx, dy: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        x, w = ctx.saved_tensors
+        rows = dy.reshape(-1, dy.shape[-1])
+        dx = by_onednn(rows, w.t()).view_as(x)
+        dw = by_onednn(rows.t(), x.reshape(-1, x.shape[-1]).t())
+        return dx, dw, rows.sum(0) if ctx.has_bias else None
+
+
+class FastLinear(nn.Linear):
+    """A linear map by oneDNN."""
+
+    packed: Tensor | None = None
+
+    def pack(self, rows: int) -> None:
+        """For inference: brings the weight into the order that products with so many rows like."""
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), rows)
+        self.weight = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.packed is not None:
+            return by_onednn(x, self.packed, self.bias)
+        return OneDNNLinear.apply(x, self.weight, self.bias)
 
 
 class FastAttention(nn.Module):
@@ -67,7 +141,7 @@ class FastAttention(nn.Module):
 
 
 class FastTransformer(book.Transformer):
-    """The book's model with `FastAttention` and a table of positions that is made once."""
+    """The book's model with the maps above and a table of positions that is made once."""
 
     def __init__(self, o: book.Options) -> None:
         super().__init__(o)
@@ -78,6 +152,19 @@ class FastTransformer(book.Transformer):
             layer.multihead_attn = FastAttention(o, cross=True)
         table = book.sinusoid(o.max_len, o.d_model, like=torch.zeros(0))
         self.register_buffer("table", table, persistent=False)
+
+    def use_onednn(self) -> None:
+        for module in self.modules():
+            if type(module) is nn.Linear:
+                module.__class__ = FastLinear
+
+    def pack(self, sentences: int, words: int) -> None:
+        """For decoding."""
+        self.use_onednn()
+        for name, module in self.named_modules():
+            if isinstance(module, FastLinear):
+                many = name.startswith("encoder") or name.endswith("w_kv")
+                module.pack(sentences * words if many else sentences)
 
     def embed(self, side: str, ids: Tensor, first: int = 0) -> Tensor:
         x = getattr(self, f"{side}_embed")(ids)
@@ -127,6 +214,8 @@ def training_step(
 ) -> Callable[[], object]:
     source, target_in, target_out = batch
     model = build(options, style).train()
+    if style != "eager" and onednn_is_faster():
+        model.use_onednn()
     fast = {} if style == "eager" else {"fused": True}
     if optimizer == "sgd":
         moving = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.99, **fast)
@@ -161,6 +250,8 @@ def decoding(
     options: book.Options, source: Tensor, start: int, words: int, style: str, cached: bool
 ) -> Callable[[], object]:
     model = build(options, style).eval()
+    if style != "eager" and ONEDNN is not None:
+        model.pack(*source.shape)
 
     @torch.inference_mode()
     def decode() -> Tensor:
@@ -178,8 +269,10 @@ def decoding(
     return decode
 
 
-def product(n: int) -> Callable[[], object]:
+def product(n: int, style: str) -> Callable[[], object]:
     a, b = torch.randn(n, n), torch.randn(n, n)
+    if style != "eager" and onednn_is_faster():
+        return lambda: by_onednn(a, b.t())
     return lambda: a @ b
 
 
@@ -190,7 +283,7 @@ def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[],
     if name == "toy_decode":
         return decoding(book.TOY, toy[0][:1], start=9, words=7, style=style, cached=False)
     if name == "product":
-        return product(1024)
+        return product(1024, style)
     options = {"base": BASE, "small": SMALL}[name.split("_")[0]]
     batch = random_batch(options, sentences, words)
     if name.endswith("_step"):

@@ -143,7 +143,7 @@ def make_works() -> list[Work]:
     toy_text = "training step, the toy, 2 sentences of 8 and 7 words, SGD with momentum"
     toy_decode = decode_need(TOY, 1, 8, 7, cached=False)
     return [
-        Work("product", "product", "one product of 1024 x 1024 matrices", peers=("tuned",)),
+        Work("product", "product", "one product of 1024 x 1024 matrices"),
         Work("toy_step", "toy_step", toy_text, toy, peers=TRAINING),
         step("base_step", BASE, 32, 24, peers=TRAINING),
         step("small_step", SMALL, 64, 24, peers=TRAINING),
