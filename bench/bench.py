@@ -193,6 +193,9 @@ def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock
         measured, absent = measure(systems, rounds, clock, show)
     for name, why in absent.items():
         print(f"{work.name}, {threads} threads: {name} failed: {why}")
+    done = max((len(m.times) for m in measured.values()), default=0)
+    if 0 < done < rounds:
+        print(f"{work.name}, {threads} threads: time for {done} of {rounds} rounds only")
     sizes = {"batch": work.batch, "length": work.length}
     entry = {"work": work.name, "kind": work.kind, "family": work.family, "threads": threads}
     return {**entry, **sizes, **summary(measured), "absent": absent}
