@@ -10,7 +10,8 @@ Styles:
              feeds the whole prefix for every word
     tuned    products by oneDNN where that is faster than PyTorch's default, with weights packed
              once for decoding; query, key and value in one product; scaled_dot_product_attention;
-             fused optimizers; tables kept; decoding with a key-value cache
+             fused optimizers; tables kept; numbers too small to be normal taken for 0;
+             decoding with a key-value cache
     compile  `tuned` through torch.compile, for training
 """
 
@@ -305,6 +306,8 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=24, help="words of source and of target")
     parser.add_argument("--style", choices=["eager", "tuned", "compile"], default="eager")
     options = parser.parse_args()
+    if options.style != "eager":
+        torch.set_flush_denormal(True)  # before there are threads, which inherit it
     torch.set_num_threads(options.threads)
     iterate = make_work(options.work, options.batch, options.length, options.style)
     iterate()

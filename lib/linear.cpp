@@ -31,17 +31,34 @@ Tensor flat(const Tensor& x) {
 
 }  // namespace
 
-Tensor Linear::forward(const Tensor& x, Cache* cache) const {
+/// `x W^T`, each row of which `finish` changes.
+template <class Row>
+Tensor Linear::product(const Tensor& x, Cache* cache, const Row& finish) const {
     const Timed timed("linear (bias)");
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
     Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
-    if (has_bias())
-        parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
-            matrix(y).middleRows(begin, end - begin).rowwise() += vector(bias.value).transpose();
-        });
+    parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) finish(matrix(y).row(r).array());
+    });
     if (cache) cache->x = x;
     return y.reshape(x.shape().with(-1, d_out()));
+}
+
+Tensor Linear::forward(const Tensor& x, Cache* cache) const {
+    return product(x, cache, [&](auto y) {
+        if (has_bias()) y += vector(bias.value).transpose().array();
+    });
+}
+
+Tensor Linear::forward_relu(const Tensor& x, Cache* cache) const {
+    const auto relu = [](Real v) { return v < 0 ? Real(0) : v; };
+    return product(x, cache, [&](auto y) {
+        if (has_bias())
+            y = (y + vector(bias.value).transpose().array()).unaryExpr(relu);
+        else
+            y = y.unaryExpr(relu);
+    });
 }
 // [backward]
 // forward was:  y = x W^T + b

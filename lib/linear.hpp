@@ -24,6 +24,8 @@ public:
     /// @param cache  filled for `backward`; leave it out at inference
     /// @return       `[..., d_out]`
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
+    /// `max(x W^T + b, 0)`: bias and ReLU in one pass over the product.
+    Tensor forward_relu(const Tensor& x, Cache* cache = nullptr) const;
     /// Adds to the gradients of weight and bias.
     /// @param dy  gradient of the loss with respect to `y`, `[..., d_out]`
     /// @return    `dx`, `[..., d_in]`
@@ -37,6 +39,10 @@ public:
 
     Parameter weight;  ///< [d_out, d_in]
     Parameter bias;    ///< [d_out], or empty
+
+private:
+    template <class Row>
+    Tensor product(const Tensor& x, Cache* cache, const Row& finish) const;
 };
 
 }  // namespace abh

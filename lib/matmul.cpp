@@ -1,6 +1,7 @@
 #include "lib/matmul.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
@@ -36,6 +37,18 @@ Sizes sizes_of(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
     const Shape result = a.shape().with(-2, m).with(-1, n);
     return {m * n == 0 ? 0 : result.size() / (m * n), m, k, n, result};
 }
+// [library]
+#ifdef ABH_BY_LIBRARY
+constexpr bool with_library = true;
+#else
+constexpr bool with_library = false;
+#endif
+
+/// Whether oneDNN multiplies, in single precision and where the book was built with it; in small
+/// products Eigen begins sooner.
+bool by_library(const Sizes& s) {
+    return with_library && s.m * s.n * s.k >= 1 << 18;
+}
 // [one product]
 /// `c (+)= scale * op(a) op(b)` for a block of the product. `c` points to row 0 of the result.
 struct Product {
@@ -47,7 +60,7 @@ struct Product {
     bool add;
 
     void block(Index row, Index col, Index n_rows, Index n_cols) const {
-        if (by_library(row, col, n_rows, n_cols)) return;
+        if (by_library(s) && block_by_library(row, col, n_rows, n_cols)) return;
         const ConstMatrixMap A(a, o.transpose_a ? s.k : s.m, o.transpose_a ? s.m : s.k);
         const ConstMatrixMap B(b, o.transpose_b ? s.n : s.k, o.transpose_b ? s.k : s.n);
         if (o.transpose_a)
@@ -57,12 +70,11 @@ struct Product {
     }
 
 private:
-    /// The same by oneDNN, where the book was built with it, in single precision.
-    bool by_library([[maybe_unused]] Index row, [[maybe_unused]] Index col,
-                    [[maybe_unused]] Index n_rows, [[maybe_unused]] Index n_cols) const {
+    /// On the calling thread alone: our pool has the threads.
+    bool block_by_library([[maybe_unused]] Index row, [[maybe_unused]] Index col,
+                          [[maybe_unused]] Index n_rows, [[maybe_unused]] Index n_cols) const {
 #ifdef ABH_BY_LIBRARY
-        if (n_rows * n_cols * s.k < 1 << 18) return false;               // Eigen begins sooner
-        thread_local const bool alone = (omp_set_num_threads(1), true);  // our pool has the threads
+        thread_local const bool alone = (omp_set_num_threads(1), true);
         const Index lda = o.transpose_a ? s.m : s.k, ldb = o.transpose_b ? s.k : s.n;
         const Real* const from_a = a + (o.transpose_a ? row : row * lda);
         const Real* const from_b = b + (o.transpose_b ? col * ldb : col);
@@ -86,88 +98,155 @@ private:
     }
 };
 // [few rows]
-/// `c (+)= scale * a b^T` for an `a` of few rows: a training step of some words, or decoding. Its
-/// time is that of reading `b`, once and in order, so the next rows of `b` are on their way while
-/// some are worked on. Each number of `b` multiplies sixteen rows of `a`, which lie side by side in
-/// a vector.
+constexpr Index lanes = 16;                             // rows of `a` that lie side by side
+using Lanes = Eigen::Array<Real, lanes, 1>;             // a number of each of them
+constexpr Index numbers_in_a_line = 64 / sizeof(Real);  // what memory sends at once
+
+/// `c (+)= scale * a op(b)` for an `a` of few rows: a training step of some words, or decoding. Its
+/// time is that of reading `b`, once and in order. Sixteen rows of `a` lie side by side in a
+/// vector, which a number of `b` multiplies; eight rows of `b` are worked on at once, while the
+/// next eight are on their way.
 class FewRows {
 public:
     static bool fits(const Sizes& s, const MatmulOptions& o) {
-        return !o.transpose_a && o.transpose_b && s.batch == 1 && s.m <= 64 && s.k * s.n >= 1 << 14;
+        return !o.transpose_a && s.batch == 1 && s.m <= 64 && s.k * s.n >= 1 << 14;
     }
+    /// Columns of `c` for one call.
+    static Index columns_at_once(const MatmulOptions& o) { return o.transpose_b ? 64 : 256; }
 
-    FewRows(const Real* a, const Real* b, Real* c, const Sizes& s, Real scale, bool add)
-        : b_(b),
-          c_(c),
-          s_(s),
-          add_(add),
-          groups_((s.m + lanes - 1) / lanes),
-          a_({groups_, s.k, lanes}) {
+    FewRows(const Product& p)
+        : p_(p), groups_((p.s.m + lanes - 1) / lanes), a_({groups_, p.s.k, lanes}) {
         for (Index g = 0; g < groups_; ++g)
-            for (Index i = 0; i < s.k; ++i)
-                for (Index r = 0; r < lanes; ++r)
-                    a_(g, i, r) = r < rows_of(g) ? scale * a[(g * lanes + r) * s.k + i] : 0;
+            for (Index r = 0; r < lanes; ++r)
+                for (Index i = 0; i < p.s.k; ++i)
+                    a_(g, i, r) = r < rows_of(g) ? p.o.scale * p.a[(g * lanes + r) * p.s.k + i] : 0;
     }
 
-    /// Columns `first` to `last - 1` of `c`: that many rows of `b`.
+    /// Columns `first` to `last - 1` of `c`, `columns_at_once` or fewer.
     void columns(Index first, Index last) const {
-        Index j = first;
-        for (; j + height <= last; j += height) block<height>(j);
-        for (; j < last; ++j) block<1>(j);
+        Index g = 0;
+        for (; g + 2 <= groups_; g += 2) groups<2>(g, first, last);
+        for (; g < groups_; ++g) groups<1>(g, first, last);
     }
 
 private:
-    static constexpr Index lanes = 16, height = 8, line = 64 / sizeof(Real);
-    using Lanes = Eigen::Array<Real, lanes, 1>;
+    static constexpr Index height = 8;  // rows of `b` at once
+    using Sums = std::array<Lanes, 512>;
 
-    Index rows_of(Index g) const { return std::min(lanes, s_.m - g * lanes); }
+    Index rows_of(Index g) const { return std::min(lanes, p_.s.m - g * lanes); }
 
-    template <int H>
-    void block(Index j) const {
-        const Real* const b = b_ + j * s_.k;
-        for (Index g = 0; g < groups_; ++g) {
-            Lanes sum[H];
-            for (Lanes& lane : sum) lane.setZero();
-            const Real* const a = &a_(g, 0, 0);
-            for (Index begin = 0; begin < s_.k; begin += line) {
-                for (int h = 0; h < H; ++h) __builtin_prefetch(b + (H + h) * s_.k + begin);
-                for (Index i = begin; i < std::min(s_.k, begin + line); ++i) {
-                    const Lanes x = Eigen::Map<const Lanes>(a + i * lanes);
-#pragma GCC unroll 8
-                    for (int h = 0; h < H; ++h) sum[h] += b[h * s_.k + i] * x;
+    /// `G` groups of rows from group `g` on.
+    template <int G>
+    void groups(Index g, Index first, Index last) const {
+        Sums sums;  // [last - first, G]
+        std::fill_n(sums.begin(), G * (last - first), Lanes::Zero());
+        if (p_.o.transpose_b)
+            dot_products<G>(&a_(g, 0, 0), first, last, sums.data());
+        else
+            sums_of_rows<G>(&a_(g, 0, 0), first, last, sums.data());
+        for (Index i = 0; i < G; ++i)
+            for (Index r = 0; r < rows_of(g + i); ++r)
+                for (Index j = first; j < last; ++j) {
+                    const Real sum = sums[static_cast<std::size_t>(G * (j - first) + i)](r);
+                    Real& y = p_.c[((g + i) * lanes + r) * p_.s.n + j];
+                    y = p_.add ? y + sum : sum;
                 }
+    }
+    // [few rows: b transposed]
+    /// Column j of `c` are dot products with row j of `b`.
+    template <int G>
+    void dot_products(const Real* a, Index first, Index last, Lanes* sums) const {
+        constexpr Index deep = 256;  // so much of two groups fits into the first cache
+        for (Index begin = 0; begin < p_.s.k; begin += deep) {
+            const Index end = std::min(p_.s.k, begin + deep);
+            Index j = first;
+            for (; j + height <= last; j += height)
+                dot_products<G, height>(a, j, begin, end, sums + G * (j - first));
+            for (; j < last; ++j) dot_products<G, 1>(a, j, begin, end, sums + G * (j - first));
+        }
+    }
+
+    template <int G, int H>
+    void dot_products(const Real* a, Index j, Index begin, Index end, Lanes* sums) const {
+        const Real* const b = p_.b + j * p_.s.k;
+        Lanes sum[H][G];
+        for (int h = 0; h < H; ++h)
+            for (int i = 0; i < G; ++i) sum[h][i] = sums[h * G + i];
+        for (Index p = begin; p < end;) {
+            for (int h = 0; h < H; ++h) __builtin_prefetch(b + (H + h) * p_.s.k + p, 0, 2);
+            for (const Index next = std::min(end, p + numbers_in_a_line); p < next; ++p) {
+                Lanes x[G];
+                for (int i = 0; i < G; ++i) x[i] = of_group(a, i, p);
+#pragma GCC unroll 8
+                for (int h = 0; h < H; ++h)
+#pragma GCC unroll 2
+                    for (int i = 0; i < G; ++i) sum[h][i] += b[h * p_.s.k + p] * x[i];
             }
-            for (Index r = 0; r < rows_of(g); ++r)
-                for (int h = 0; h < H; ++h) {
-                    Real& y = c_[(g * lanes + r) * s_.n + j + h];
-                    y = add_ ? y + sum[h](r) : sum[h](r);
+        }
+        for (int h = 0; h < H; ++h)
+            for (int i = 0; i < G; ++i) sums[h * G + i] = sum[h][i];
+    }
+    // [few rows: b as it is]
+    /// Row p of `b`, times number p of each row of `a`, adds to every column of `c`.
+    template <int G>
+    void sums_of_rows(const Real* a, Index first, Index last, Lanes* sums) const {
+        Index p = 0;
+        for (; p + height <= p_.s.k; p += height) add_rows<G, height>(a, p, first, last, sums);
+        for (; p < p_.s.k; ++p) add_rows<G, 1>(a, p, first, last, sums);
+    }
+
+    template <int G, int H>
+    void add_rows(const Real* a, Index p, Index first, Index last, Lanes* sums) const {
+        const Real* const b = p_.b + p * p_.s.n;
+        Lanes x[H][G];
+        for (int h = 0; h < H; ++h)
+            for (int i = 0; i < G; ++i) x[h][i] = of_group(a, i, p + h);
+        for (Index j = first; j < last;) {
+            for (int h = 0; h < H; ++h) __builtin_prefetch(b + (H + h) * p_.s.n + j, 0, 2);
+            for (const Index next = std::min(last, j + numbers_in_a_line); j < next; ++j)
+#pragma GCC unroll 2
+                for (int i = 0; i < G; ++i) {
+                    Lanes sum = sums[G * (j - first) + i];
+#pragma GCC unroll 8
+                    for (int h = 0; h < H; ++h) sum += b[h * p_.s.n + j] * x[h][i];
+                    sums[G * (j - first) + i] = sum;
                 }
         }
     }
 
-    const Real* b_;
-    Real* c_;
-    const Sizes& s_;
-    bool add_;
+    /// Number `p` of each row of group `i`.
+    Lanes of_group(const Real* a, Index i, Index p) const {
+        return Eigen::Map<const Lanes>(a + (i * p_.s.k + p) * lanes);
+    }
+
+    const Product& p_;
     Index groups_;
     Tensor a_;  // [groups, k, lanes], times scale; zeros where there is no row
 };
 // [all products]
-/// The result is cut into blocks along its longer side. The cut depends on the sizes alone, so the
-/// bits of the result do not depend on the number of threads.
+/// The width of the blocks into which the longer side of the result is cut. Eigen's are cut by size
+/// alone, so the result has the same bits for any number of threads. oneDNN rearranges the operands
+/// of every block anew, so there is one for each thread; where a block ends, the bits may differ.
+Index block_width(const Sizes& s) {
+    const Index parts = by_library(s) ? threads() : 8;
+    return std::max<Index>(64, ((std::max(s.m, s.n) + parts - 1) / parts + 15) / 16 * 16);
+}
+
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
     const Sizes s = sizes_of(a, b, o);
     const Timed timed(s.batch == 1 ? "matmul" : "matmul, batched");
     require_shape(c.shape(), s.result, "matmul", "result");
     if (s.batch == 0) return;
     if (FewRows::fits(s, o)) {
-        const FewRows product(a.data(), b.data(), c.data(), s, o.scale, add);
-        parallel_ranges(s.n, 64, [&](Index first, Index last) { product.columns(first, last); });
+        const Product product{a.data(), b.data(), c.data(), s, o, add};
+        const FewRows few(product);
+        parallel_ranges(s.n, FewRows::columns_at_once(o),
+                        [&](Index first, Index last) { few.columns(first, last); });
         return;
     }
     const bool by_rows = s.m > s.n;
     const Index longer = by_rows ? s.m : s.n;
-    const Index width = std::max<Index>(64, (longer / 8 + 15) / 16 * 16);
+    const Index width = block_width(s);
     const Index blocks = (longer + width - 1) / width;
     const auto one = [&](Index i) {
         const Index p = i / blocks, first = i % blocks * width;
@@ -191,6 +270,10 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& 
 
 }  // namespace
 // [interface]
+bool products_by_library() {
+    return with_library;
+}
+
 Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
     Tensor c(sizes_of(a, b, options).result);
     multiply(c, a, b, options, false);

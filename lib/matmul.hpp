@@ -25,6 +25,9 @@ void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions optio
 /// added. Runs on the calling thread alone.
 void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,
                  MatmulOptions options, bool add);
+/// Whether large products are oneDNN's. Then their last bits may depend on the number of threads,
+/// though not on the run.
+bool products_by_library();
 // [matmul: backward]
 /// Gradients of a product with respect to its two factors.
 struct MatmulGradients {

@@ -1,6 +1,7 @@
 #include "lib/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -12,6 +13,17 @@ namespace abh {
 namespace {
 
 thread_local bool inside_parallel = false;
+
+/// How often a thread looks before it sleeps: for some 30 microseconds, which is longer than most
+/// pauses between two parallel passes of a training step, and as long as it takes to be woken.
+constexpr int looks = 800;
+
+/// Leaves the core's units to others for a moment.
+void pause() {
+#ifdef __SSE2__
+    __builtin_ia32_pause();
+#endif
+}
 
 /// Workers that sleep until there is a job, and take their share of it.
 class ThreadPool {
@@ -30,10 +42,11 @@ public:
         workers_.clear();
         stop_ = false;
         for (int t = 1; t < n; ++t)
-            workers_.emplace_back([this, t, seen = job_] { work(t, seen); });
+            workers_.emplace_back([this, t, seen = job_.load()] { work(t, seen); });
     }
 
     void run(Index n, const std::function<void(Index)>& f) {
+        bool asleep = false;
         {
             const std::lock_guard lock(mutex_);
             n_ = n;
@@ -41,16 +54,29 @@ public:
             error_ = nullptr;
             busy_ = static_cast<int>(workers_.size());
             ++job_;
+            asleep = sleeping_ > 0;
         }
-        wake_.notify_all();
+        if (asleep) wake_.notify_all();
         share(0);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
+        if (!soon([this] { return busy_ == 0; })) {
+            std::unique_lock lock(mutex_);
+            done_.wait(lock, [this] { return busy_ == 0; });
+        }
         if (error_) std::rethrow_exception(error_);
     }
 
 private:
     // [pool: work]
+    /// Looks again and again for a moment, which costs less than to sleep and to be woken.
+    template <class Condition>
+    static bool soon(const Condition& condition) {
+        for (int look = 0; look < looks; ++look) {
+            if (condition()) return true;
+            pause();
+        }
+        return false;
+    }
+
     void share(int t) {
         inside_parallel = true;
         try {
@@ -64,13 +90,17 @@ private:
 
     void work(int t, long seen) {
         for (;;) {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, [&] { return stop_ || job_ != seen; });
+            const auto called = [&] { return stop_ || job_ != seen; };
+            if (!soon(called)) {
+                std::unique_lock lock(mutex_);
+                ++sleeping_;
+                wake_.wait(lock, called);
+                --sleeping_;
+            }
             if (stop_) return;
             seen = job_;
-            lock.unlock();
             share(t);
-            lock.lock();
+            const std::lock_guard lock(mutex_);
             if (--busy_ == 0) done_.notify_one();
         }
     }
@@ -81,9 +111,10 @@ private:
     Index n_ = 0;
     const std::function<void(Index)>* f_ = nullptr;
     std::exception_ptr error_;
-    int busy_ = 0;
-    long job_ = 0;
-    bool stop_ = false;
+    std::atomic<int> busy_ = 0;
+    std::atomic<long> job_ = 0;
+    std::atomic<bool> stop_ = false;
+    int sleeping_ = 0;
 };
 
 ThreadPool& pool() {

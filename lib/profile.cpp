@@ -64,21 +64,30 @@ void start_profile() {
     instance = Profile();
     profile = &instance;
 }
+// [rows]
+std::vector<ProfileRow> profile_rows() {
+    std::vector<ProfileRow> rows;
+    if (!profile) return rows;
+    double rest = microseconds(Clock::now() - profile->start);
+    for (const auto& [name, sum] : profile->sums) {
+        rows.push_back({std::string(name), sum.calls, sum.own / 1000});
+        rest -= sum.own;
+    }
+    rows.push_back({"(anything else)", 0, rest / 1000});
+    std::sort(rows.begin(), rows.end(),
+              [](const ProfileRow& a, const ProfileRow& b) { return a.ms > b.ms; });
+    return rows;
+}
 // [table]
 std::string profile_table() {
     if (!profile) return "";
-    const std::map<std::string_view, Sum>& sums = profile->sums;
-    const double all = microseconds(Clock::now() - profile->start);
-    double rest = all;
-    for (const auto& [name, sum] : sums) rest -= sum.own;
-    std::vector<std::pair<std::string_view, Sum>> sorted(sums.begin(), sums.end());
-    sorted.push_back({"(anything else)", {0, rest}});
-    std::sort(sorted.begin(), sorted.end(),
-              [](const auto& a, const auto& b) { return a.second.own > b.second.own; });
+    const std::vector<ProfileRow> rows = profile_rows();
+    double all = 0;
+    for (const ProfileRow& row : rows) all += row.ms;
     std::string table = fmt::format("{:28}{:>10}{:>12}{:>9}\n", "own time of", "calls", "ms", "%");
-    for (const auto& [name, sum] : sorted)
-        table += fmt::format("{:28}{:>10}{:>12.3f}{:>9.1f}\n", name, sum.calls, sum.own / 1000,
-                             100 * sum.own / all);
+    for (const ProfileRow& row : rows)
+        table += fmt::format("{:28}{:>10}{:>12.3f}{:>9.1f}\n", row.name, row.calls, row.ms,
+                             100 * row.ms / all);
     return table;
 }
 // [trace]

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace abh {
 // [profile]
@@ -26,6 +27,17 @@ private:
 
 /// From here on blocks are measured on this thread.
 void start_profile();
+// [rows]
+/// What all blocks of one name took together.
+struct ProfileRow {
+    std::string name;
+    long calls = 0;
+    double ms = 0;  ///< own time
+};
+
+/// A row for each name and one for the time outside all blocks, the longest own time first; none
+/// where no profile is being taken.
+std::vector<ProfileRow> profile_rows();
 /// One line for each name, the longest own time first: calls, own time, its share of all.
 std::string profile_table();
 /// The first quarter of a million blocks one by one, in the format that `chrome://tracing` and

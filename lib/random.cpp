@@ -40,7 +40,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
 }
 // [stream]
 void Stream::uniform(std::uint64_t block, std::span<Real> numbers) const {
-    constexpr std::size_t lanes = 16;
+    constexpr std::size_t lanes = 64;
     std::array<std::array<std::uint32_t, lanes>, 4> words;
     std::array<Real, 4 * lanes> u;
     for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += lanes) {

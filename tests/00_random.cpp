@@ -1,5 +1,6 @@
 // Random numbers, threads.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,7 +23,7 @@ TEST_CASE("many numbers at a time are those of one block after the other") {
     random.set_step(3);
     const Stream stream = random.stream();
     for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9}, (std::uint64_t{1} << 32) - 3})
-        for (std::size_t n : {0, 1, 4, 63, 64, 65, 1000}) {
+        for (std::size_t n : {0, 1, 4, 63, 64, 65, 252, 255, 256, 257, 260, 511, 512, 513, 1000}) {
             std::vector<Real> numbers(n + 1, Real(-1));
             stream.uniform(first, std::span(numbers).first(n));
             for (std::size_t i = 0; i < n; ++i)
@@ -182,6 +183,38 @@ TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on 
         parallel_for(10, [&](Index i) { done[static_cast<std::size_t>(i)] = 1; });
         REQUIRE(std::count(done.begin(), done.end(), 1) == 10);
     });
+}
+
+TEST_CASE("many short jobs one after the other are all done, whether threads look or sleep") {
+    for (int round = 0; round < 3; ++round)
+        for (int n_threads : {1, 2, 3, 7}) {
+            set_threads(n_threads);
+            std::vector<Index> sums(7);
+            for (Index job = 0; job < 2000; ++job) {
+                parallel_for(7, [&](Index i) { sums[static_cast<std::size_t>(i)] += job + i; });
+                if (job % 500 == 499)  // long enough for the threads to fall asleep
+                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            }
+            for (Index i = 0; i < 7; ++i)
+                REQUIRE(sums[static_cast<std::size_t>(i)] == 2000 * 1999 / 2 + 2000 * i);
+            const auto fails = [](Index i) { require(i != 6, "no {}", i); };
+            for (int time = 0; time < 100; ++time)
+                REQUIRE_THROWS_WITH(parallel_for(7, fails), "no 6");
+        }
+    set_threads(1);
+}
+
+TEST_CASE("the caller waits for the thread that takes longest") {
+    set_threads(3);
+    for (int time = 0; time < 5; ++time) {
+        std::vector<int> done(3);
+        parallel_for(3, [&](Index i) {
+            if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            done[static_cast<std::size_t>(i)] = 1;
+        });
+        REQUIRE(done == std::vector<int>{1, 1, 1});
+    }
+    set_threads(1);
 }
 
 TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it") {

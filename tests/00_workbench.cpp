@@ -192,23 +192,30 @@ TEST_CASE("add_matmul adds to what is there") {
 
 TEST_CASE("a product with few rows is that of many") {
     Draw draw;
-    for (Index m : {1, 3, 16, 17, 40, 64})
-        for (const auto& [k, n] : {std::pair<Index, Index>{128, 128}, {131, 203}, {7, 4099}})
-            for_threads([&, k = k, n = n](int) {
-                const Tensor a = draw({m, k}), b = draw({n, k}), start = draw({m, n});
-                const MatmulOptions o{.transpose_b = true, .scale = Real(-0.5)};
-                // in a batch of two the general code does the work
-                Tensor twice_a({2, m, k}), twice_b({2, n, k});
-                for (Index i = 0; i < 2; ++i) {
-                    std::copy_n(a.data(), a.size(), &twice_a(i, 0, 0));
-                    std::copy_n(b.data(), b.size(), &twice_b(i, 0, 0));
-                }
-                Tensor expected({m, n}), sum = start.clone();
-                std::copy_n(matmul(twice_a, twice_b, o).data(), m * n, expected.data());
-                REQUIRE(max_difference(matmul(a, b, o), expected) <= 8 * std::sqrt(k) * eps);
-                add_matmul(sum, a, b, o);
-                REQUIRE(max_difference(sum, start + expected) <= 10 * std::sqrt(k) * eps);
-            });
+    for (bool transpose_b : {false, true})
+        for (Index m : {1, 3, 16, 17, 33, 40, 64})
+            for (const auto& [k, n] :
+                 {std::pair<Index, Index>{128, 128}, {131, 203}, {300, 70}, {7, 4099}, {4099, 7}})
+                for_threads([&, k = k, n = n](int) {
+                    const MatmulOptions o{.transpose_b = transpose_b, .scale = Real(-0.5)};
+                    const auto [a, b] = operands(draw, {}, m, k, n, o);
+                    const Tensor start = draw({m, n});
+                    // in a batch of two the general code does the work
+                    Tensor twice_a({2, m, k}), twice_b({2, b.dim(0), b.dim(1)});
+                    for (Index i = 0; i < 2; ++i) {
+                        std::copy_n(a.data(), a.size(), &twice_a(i, 0, 0));
+                        std::copy_n(b.data(), b.size(), &twice_b(i, 0, 0));
+                    }
+                    Tensor expected({m, n}), sum = start.clone();
+                    std::copy_n(matmul(twice_a, twice_b, o).data(), m * n, expected.data());
+                    // k sums, each up to a few roots of k and rounded by half an epsilon of it up
+                    // or down: the roundings add up to another root of k of them
+                    const double close = (20 + static_cast<double>(k)) * eps;
+                    CAPTURE(transpose_b, m, k, n);
+                    REQUIRE(max_difference(matmul(a, b, o), expected) <= close);
+                    add_matmul(sum, a, b, o);
+                    REQUIRE(max_difference(sum, start + expected) <= close);
+                });
 }
 
 TEST_CASE("rows of a product are those of the whole") {
@@ -284,17 +291,43 @@ TEST_CASE("shapes that do not fit are named with their transposes") {
                         "matmul_backward: dc has shape [2, 3], expected [2, 2]");
 }
 
-TEST_CASE("a product has the same bits for any number of threads") {
+TEST_CASE("a small product has the same bits for any number of threads") {
     Draw draw;
     for (const MatmulOptions& o : all_forms) {
-        // sizes of which a cut in two would leave a single row or column, a product of its own kind
-        const auto [a, b] = operands(draw, {2}, 321, 70, 67, o);
-        const auto [wide_a, wide_b] = operands(draw, {}, 5, 130, 1057, o);
+        // Eigen multiplies, on all threads; a cut in two would leave a single row or column, a
+        // product of its own kind
+        const auto [a, b] = operands(draw, {3}, 129, 30, 65, o);
+        const auto [wide_a, wide_b] = operands(draw, {}, 5, 40, 1057, o);
+        const auto [few_a, few_b] = operands(draw, {}, 3, 130, 1057, {.transpose_b = true});
         set_threads(1);
         const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
+        const Tensor few = matmul(few_a, few_b, {.transpose_b = true});
         for_threads([&](int) {
             REQUIRE(same_bits(matmul(a, b, o), c));
             REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide));
+            REQUIRE(same_bits(matmul(few_a, few_b, {.transpose_b = true}), few));
+        });
+    }
+}
+
+TEST_CASE("a large product is the same for any number of threads, and bit by bit for each") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        const auto [a, b] = operands(draw, {2}, 321, 70, 67, o);
+        const auto [wide_a, wide_b] = operands(draw, {}, 5, 130, 1057, o);
+        const auto [tall_a, tall_b] = operands(draw, {}, 1057, 70, 65, o);
+        set_threads(1);
+        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
+        const Tensor tall = matmul(tall_a, tall_b, o);
+        for_threads([&](int) {
+            const Tensor again = matmul(a, b, o), wide_again = matmul(wide_a, wide_b, o);
+            const Tensor tall_again = matmul(tall_a, tall_b, o);
+            REQUIRE(same_for_threads(c, again, 70));
+            REQUIRE(same_for_threads(wide, wide_again, 130));
+            REQUIRE(same_for_threads(tall, tall_again, 70));
+            REQUIRE(same_bits(matmul(a, b, o), again));
+            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide_again));
+            REQUIRE(same_bits(matmul(tall_a, tall_b, o), tall_again));
         });
     }
 }

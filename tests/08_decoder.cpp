@@ -356,7 +356,7 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
         Decoder::Cache cache;
         decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
         const Tensor hidden = cache.layers[0].ff.hidden.clone();
-        const Tensor cross = cache.layers[1].cross_attn.attention.weights.clone();
+        const Tensor cross = cache.layers[1].cross_attn.by_blocks.total.clone();
         const Tensor keys = cache.layers[0].cross_attn.k.x.clone();
         const Tensor dy_before = b.dy.clone();
 
@@ -380,7 +380,7 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
             ++i;
         }
         CHECK(same_bits(hidden, cache.layers[0].ff.hidden));
-        CHECK(same_bits(cross, cache.layers[1].cross_attn.attention.weights));
+        CHECK(same_bits(cross, cache.layers[1].cross_attn.by_blocks.total));
         CHECK(same_bits(keys, cache.layers[0].cross_attn.k.x));
         CHECK(same_bits(keys, b.memory));
     }

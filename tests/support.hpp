@@ -3,11 +3,15 @@
 // What the tests of several chapters share.
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 
+#include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
 #include "lib/parameter.hpp"
 #include "lib/random.hpp"
@@ -21,6 +25,23 @@ template <class T>
 bool same_bits(const abh::BasicTensor<T>& a, const abh::BasicTensor<T>& b) {
     return a.shape() == b.shape() &&
            std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
+}
+
+/// Whether `b`, computed with another number of threads, is `a`: the same bits, except where oneDNN
+/// multiplies, whose sums may be taken in another order where a block ends.
+///
+/// Each addition of a sum is rounded by half an epsilon of what has been summed so far. Terms of
+/// both signs add up to nothing larger than the largest element of the whole result, but for a
+/// small factor that the layers between the products and this result bring in: so two orders of
+/// `additions` terms are less than that many epsilons of it apart.
+/// @param additions  how many an element has gone through, in all products on its way
+inline bool same_for_threads(const abh::Tensor& a, const abh::Tensor& b, abh::Index additions) {
+    if (!abh::products_by_library()) return same_bits(a, b);
+    double largest = 0;
+    for (abh::Real v : a.values()) largest = std::max(largest, std::abs(static_cast<double>(v)));
+    constexpr double epsilon = std::numeric_limits<abh::Real>::epsilon();
+    return a.shape() == b.shape() && std::isfinite(largest) &&
+           abh::max_difference(a, b) <= static_cast<double>(additions) * epsilon * largest;
 }
 
 /// Standard normal numbers.

@@ -18,26 +18,30 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
     cache->kept = Mask();
     if (p_ == 0) return x;
     cache->kept = Mask(x.shape());
-    constexpr Index size = 1 << 12;
-    parallel_ranges(x.size(), size, [&](Index begin, Index end) {
-        std::array<Real, size> u;
-        stream_.uniform(static_cast<std::uint64_t>(begin / 4),
-                        std::span(u).first(static_cast<std::size_t>(end - begin)));
-        std::uint8_t* const kept = cache->kept.data() + begin;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(end - begin); ++i)
-            kept[i] = u[i] >= p_;
+    parallel_ranges(x.size(), 1 << 12, [&](Index begin, Index end) {
+        draw(begin, {cache->kept.data() + begin, cache->kept.data() + end});
     });
     return apply(x, cache->kept);
+}
+
+void Dropout::draw(Index begin, std::span<std::uint8_t> kept) const {
+    std::array<Real, 1 << 10> u;
+    for (std::size_t at = 0; at < kept.size(); at += u.size()) {
+        const std::size_t n = std::min(u.size(), kept.size() - at);
+        stream_.uniform((static_cast<std::uint64_t>(begin) + at) / 4, std::span(u).first(n));
+        std::uint8_t* const to = kept.data() + at;
+        for (std::size_t i = 0; i < n; ++i) to[i] = u[i] >= p_;
+    }
 }
 // [apply]
 Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
     Tensor y(x.shape());
-    const Real factor = 1 / (1 - p_);
-    parallel_ranges(
-        x.size(), 1 << 14,
-        [=, from = x.data(), to = y.data(), kept = kept.data()](Index begin, Index end) {
-            for (Index i = begin; i < end; ++i) to[i] = from[i] * (kept[i] ? factor : Real(0));
-        });
+    parallel_ranges(x.size(), 1 << 14,
+                    [=, factor = factor(), from = x.data(), to = y.data(), kept = kept.data()](
+                        Index begin, Index end) {
+                        for (Index i = begin; i < end; ++i)
+                            to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
+                    });
     return y;
 }
 // [backward]

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"
 
@@ -27,6 +29,11 @@ public:
     /// @return    `dx`, the same shape; `dy` itself where p = 0
     Tensor backward(const Tensor& dy, const Cache& cache) const;
 
+    // [dropout: pieces]
+    /// Draws which elements from `begin` on are kept. @param begin  a multiple of 4
+    void draw(Index begin, std::span<std::uint8_t> kept) const;
+    /// What a kept element is multiplied by, `1 / (1 - p)`.
+    Real factor() const { return 1 / (1 - p_); }
     Real p() const { return p_; }
 
 private:

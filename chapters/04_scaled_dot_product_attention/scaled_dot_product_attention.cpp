@@ -1,9 +1,9 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "lib/eigen.hpp"
+#include "lib/exp.hpp"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -14,16 +14,14 @@ Tensor softmax(const Tensor& x) {
     const Timed timed("softmax");
     require(x.rank() >= 1 && x.dim(-1) >= 1, "softmax: x has shape {}, its last axis is empty",
             x.shape());
-    // a vectorised exp may end at some 1e-39 where the exact one has long been 0
-    constexpr Real smallest = std::numeric_limits<Real>::min();
+    const Index n = x.dim(-1);
     Tensor y(x.shape());
     parallel_ranges(rows(x.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
-            const auto scores = matrix(x).row(r).array();
-            auto weights = matrix(y).row(r).array();
-            weights = (scores - scores.maxCoeff()).exp();  // each exponent <= 0, one of them 0
-            weights = (weights < smallest).select(Real(0), weights);
-            weights /= weights.sum();  // the sum is >= 1
+            const Real largest = matrix(x).row(r).maxCoeff();
+            Real* const weights = y.data() + r * n;
+            const Real sum = exp_and_sum(x.data() + r * n, largest, weights, n);  // >= 1
+            VectorMap(weights, n) *= 1 / sum;
         }
     });
     return y;
@@ -44,20 +42,17 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
     return dx;
 }
 // [checks]
-namespace {
-
-void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+void check_attention(const Shape& q, const Shape& k, const Shape& v, const Mask& mask) {
     require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4,
-            "attention: q {}, k {} and v {} must have four axes", q.shape(), k.shape(), v.shape());
-    require(k.dim(3) == q.dim(3), "attention: key has d_k {}, query has {}", k.dim(3), q.dim(3));
-    require(k.shape().with(3, 1) == v.shape().with(3, 1), "attention: key has shape {}, value {}",
-            k.shape(), v.shape());
-    require(q.dim(0) == k.dim(0) && q.dim(1) == k.dim(1),
-            "attention: query has shape {}, key {}: batch or heads differ", q.shape(), k.shape());
-    require(k.dim(2) >= 1 && k.dim(3) >= 1,
-            "attention: k has shape {}, expected at least one key and one column", k.shape());
+            "attention: q {}, k {} and v {} must have four axes", q, k, v);
+    require(k[3] == q[3], "attention: key has d_k {}, query has {}", k[3], q[3]);
+    require(k.with(3, 1) == v.with(3, 1), "attention: key has shape {}, value {}", k, v);
+    require(q[0] == k[0] && q[1] == k[1],
+            "attention: query has shape {}, key {}: batch or heads differ", q, k);
+    require(k[2] >= 1 && k[3] >= 1,
+            "attention: k has shape {}, expected at least one key and one column", k);
     if (mask.empty()) return;
-    const Shape scores = q.shape().with(3, k.dim(2));
+    const Shape scores = q.with(3, k[2]);
     require(mask.rank() == 4,
             "attention: mask has shape {}, scores {}: insert an axis for the heads", mask.shape(),
             scores);
@@ -67,10 +62,17 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v, const Mask&
                 scores);
 }
 
-Real scale_of(const AttentionOptions& options, const Tensor& q) {
-    return options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<Real>(q.dim(3)));
+Real scale_of(const AttentionOptions& options, Index d_k) {
+    return options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<Real>(d_k));
+}
+
+Real fill_of(const AttentionOptions& options, Index d_k) {
+    return options.fill_place == FillPlace::before_scale ? options.fill * scale_of(options, d_k)
+                                                         : options.fill;
 }
 // [mask]
+namespace {
+
 /// `scores[b, h, i, j] = value` wherever the mask hides key j from query i.
 void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Real value) {
     const Timed timed("mask");
@@ -90,13 +92,11 @@ void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Rea
 // [attention]
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options, AttentionCache* cache, Tensor* weights) {
-    check_shapes(q, k, v, mask);
-    const Real scale = scale_of(options, q);
-    const Real fill =
-        options.fill_place == FillPlace::before_scale ? options.fill * scale : options.fill;
+    check_attention(q.shape(), k.shape(), v.shape(), mask);
+    const Real scale = scale_of(options, q.dim(3));
 
     Tensor scores = matmul(q, k, {.transpose_b = true, .scale = scale});  // [B, H, Lq, Lk]
-    overwrite_hidden(scores, mask, options.mask_meaning, fill);
+    overwrite_hidden(scores, mask, options.mask_meaning, fill_of(options, q.dim(3)));
     Tensor w = softmax(scores);  // [B, H, Lq, Lk]
     Tensor y = matmul(w, v);     // [B, H, Lq, d_v]
 
@@ -111,7 +111,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
 AttentionGradients attention_backward(const Tensor& dy, const AttentionCache& cache) {
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v, &w = cache.weights;
     require_shape(dy.shape(), q.shape().with(3, v.dim(3)), "attention backward", "dy");
-    const Real scale = scale_of(cache.options, q);
+    const Real scale = scale_of(cache.options, q.dim(3));
 
     Tensor dv = matmul(w, dy, {.transpose_a = true});  // [B, H, Lk, d_v]
     Tensor dw = matmul(dy, v, {.transpose_b = true});  // [B, H, Lq, Lk]

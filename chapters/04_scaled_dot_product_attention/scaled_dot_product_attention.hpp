@@ -34,6 +34,14 @@ struct AttentionOptions {
     Real fill = Real(-1e9);  ///< what overwrites a hidden score
     FillPlace fill_place = FillPlace::after_scale;
 };
+// [attention: pieces]
+/// The factor of the scores.
+Real scale_of(const AttentionOptions& options, Index d_k);
+/// What overwrites a hidden score, scaled.
+Real fill_of(const AttentionOptions& options, Index d_k);
+/// @param q  shape of the queries, `[B, H, Lq, d_k]`, and so for keys and values
+/// @throws std::invalid_argument naming the shapes that do not fit; a mask of three axes too
+void check_attention(const Shape& q, const Shape& k, const Shape& v, const Mask& mask);
 // [attention]
 /// What `attention_backward` needs.
 struct AttentionCache {

@@ -65,14 +65,19 @@ void MultiHeadAttention::collect(Parameters& list, const std::string& name) {
     w_o.collect(list, join_name(name, "w_o"));
 }
 // [pieces]
-Tensor MultiHeadAttention::heads(const Linear& map, const Tensor& x, Linear::Cache* cache) const {
+Tensor MultiHeadAttention::map(const Linear& linear, const Tensor& x, Linear::Cache* cache) const {
     require(x.rank() == 3 && x.dim(2) == options_.d_model,
             "multi-head attention: input has shape {}, expected [B, L, {}]", x.shape(),
             options_.d_model);
+    if (!options_.shared_head_maps) return linear.forward(x, cache);
     const Index h = options_.n_heads;
-    if (!options_.shared_head_maps) return split_heads(map.forward(x, cache), h);
     const Tensor slices = x.reshape({x.dim(0), x.dim(1), h, x.dim(2) / h});  // [B, L, H, d_k]
-    return split_heads(map.forward(slices, cache).reshape(x.shape()), h);
+    return linear.forward(slices, cache).reshape(x.shape());
+}
+
+Tensor MultiHeadAttention::heads(const Linear& linear, const Tensor& x,
+                                 Linear::Cache* cache) const {
+    return split_heads(map(linear, x, cache), options_.n_heads);
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -85,6 +90,17 @@ Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& k, const Tensor
 // [forward]
 Tensor MultiHeadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const Mask& mask, Cache* cache, Tensor* weights) const {
+    if (!weights) {
+        if (cache) cache->attention = {};  // of a pass before this one
+        const Tensor q = map(w_q, query, cache ? &cache->q : nullptr);
+        const Tensor k = map(w_k, key, cache ? &cache->k : nullptr);
+        const Tensor v = map(w_v, value, cache ? &cache->v : nullptr);
+        const Mask for_heads = mask.rank() == 3 ? over_heads(mask) : mask;
+        const Tensor context =
+            attention_by_blocks(q, k, v, options_.n_heads, for_heads, options_.attention,
+                                cache ? &cache->by_blocks : nullptr);
+        return w_o.forward(context, cache ? &cache->out : nullptr);
+    }
     const Tensor q = heads(w_q, query, cache ? &cache->q : nullptr);  // [B, H, Lq, d_k]
     const Tensor k = heads(w_k, key, cache ? &cache->k : nullptr);    // [B, H, Lk, d_k]
     const Tensor v = heads(w_v, value, cache ? &cache->v : nullptr);  // [B, H, Lk, d_k]
@@ -96,6 +112,12 @@ Tensor MultiHeadAttention::forward(const Tensor& query, const Tensor& key, const
 // hence:        dcontext = split(dy W_O^T);  dq, dk, dv = attention backward of dcontext;
 //               dquery = join(dq) W_Q^T, and so for key and value; the maps add to their gradients
 MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, const Cache& cache) {
+    if (cache.attention.weights.empty()) {
+        const AttentionGradients d =
+            attention_by_blocks_backward(w_o.backward(dy, cache.out), cache.by_blocks);
+        return {map_backward(w_q, d.dq, cache.q), map_backward(w_k, d.dk, cache.k),
+                map_backward(w_v, d.dv, cache.v)};
+    }
     const Tensor dcontext = split_heads(w_o.backward(dy, cache.out), options_.n_heads);
     const AttentionGradients d = attention_backward(dcontext, cache.attention);
     return {heads_backward(w_q, d.dq, cache.q), heads_backward(w_k, d.dk, cache.k),
@@ -105,10 +127,14 @@ MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, con
 // forward was:  heads = split(x W);  shared: heads = split of (each slice of x) W
 // hence:        dx = join(dheads) W^T;  shared: the same with each slice as a row, so that the
 //               linear map's sum over rows adds up the heads' shares of dW
-Tensor MultiHeadAttention::heads_backward(Linear& map, const Tensor& dheads,
+Tensor MultiHeadAttention::map_backward(Linear& linear, const Tensor& dy,
+                                        const Linear::Cache& cache) const {
+    return linear.backward(dy.reshape(cache.x.shape()), cache).reshape(dy.shape());
+}
+
+Tensor MultiHeadAttention::heads_backward(Linear& linear, const Tensor& dheads,
                                           const Linear::Cache& cache) const {
-    const Tensor joined = join_heads(dheads);  // [B, L, d_model]
-    return map.backward(joined.reshape(cache.x.shape()), cache).reshape(joined.shape());
+    return map_backward(linear, join_heads(dheads), cache);
 }
 
 }  // namespace abh

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
 #include "lib/linear.hpp"
 
 namespace abh {
@@ -30,7 +31,8 @@ class MultiHeadAttention {
 public:
     struct Cache {
         Linear::Cache q, k, v, out;
-        AttentionCache attention;
+        AttentionCache attention;       ///< where weights were asked for
+        BlockAttentionCache by_blocks;  ///< elsewhere
     };
     struct Gradients {
         Tensor dquery, dkey, dvalue;  ///< shapes of query, key, value
@@ -70,6 +72,8 @@ public:
     const MultiHeadOptions& options() const { return options_; }
 
 private:
+    Tensor map(const Linear& linear, const Tensor& x, Linear::Cache* cache) const;
+    Tensor map_backward(Linear& linear, const Tensor& dy, const Linear::Cache& cache) const;
     Tensor heads_backward(Linear& map, const Tensor& dheads, const Linear::Cache& cache) const;
 
     MultiHeadOptions options_;

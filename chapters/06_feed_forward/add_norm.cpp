@@ -13,6 +13,7 @@ Tensor AddNorm::before(const Tensor& x, Cache* cache) const {
 }
 
 Tensor AddNorm::after(const Tensor& x, const Tensor& sublayer, Cache* cache) const {
+    if (in_one_pass()) return after_in_one_pass(x, sublayer, cache);
     const Tensor sum = x + dropout_.forward(sublayer, cache ? &cache->dropout : nullptr);
     const Tensor y =
         placement_ == NormPlacement::post ? norm.forward(sum, cache ? &cache->norm : nullptr) : sum;
@@ -23,6 +24,7 @@ Tensor AddNorm::after(const Tensor& x, const Tensor& sublayer, Cache* cache) con
 // hence:        dsum = post: norm backward of dy,  pre: dy;  a sum gives its gradient to both:
 //               dx = dsum,  ds = dropout backward of dsum
 AddNorm::Gradients AddNorm::after_backward(const Tensor& dy, const Cache& cache) {
+    if (in_one_pass()) return after_backward_in_one_pass(dy, cache);
     const Tensor dnorm = dropout_after_norm_.backward(dy, cache.dropout_after_norm);
     const Tensor dsum =
         placement_ == NormPlacement::post ? norm.backward(dnorm, cache.norm) : dnorm;
@@ -33,6 +35,50 @@ AddNorm::Gradients AddNorm::after_backward(const Tensor& dy, const Cache& cache)
 // hence:        post: dx = dh,  pre: dx = norm backward of dh;  to be added to the other dx
 Tensor AddNorm::before_backward(const Tensor& dh, const Cache& cache) {
     return placement_ == NormPlacement::post ? dh : norm.backward(dh, cache.norm);
+}
+// [one pass]
+bool AddNorm::in_one_pass() const {
+    return placement_ == NormPlacement::post && dropout_after_norm_.p() == 0;
+}
+
+Tensor AddNorm::after_in_one_pass(const Tensor& x, const Tensor& sublayer, Cache* cache) const {
+    require_shape(sublayer.shape(), x.shape(), "add and norm", "sublayer");
+    const bool drops = cache && dropout_.p() > 0;
+    Mask kept = drops ? Mask(x.shape()) : Mask();
+    if (cache) cache->dropout.kept = kept;
+    const auto add = [&](Index begin, Index end, Tensor& sum) {
+        const Index first = begin * x.dim(-1), n = (end - begin) * x.dim(-1);
+        const Real *const from = x.data() + first, *const branch = sublayer.data() + first;
+        Real* const to = sum.data() + first;
+        if (!drops) {
+            for (Index i = 0; i < n; ++i) to[i] = from[i] + branch[i];
+            return;
+        }
+        std::uint8_t* const keep = kept.data() + first;
+        dropout_.draw(first, {keep, keep + n});
+        const Real factor = dropout_.factor();
+        for (Index i = 0; i < n; ++i)
+            to[i] = from[i] + branch[i] * (factor * static_cast<Real>(keep[i]));
+    };
+    return norm.forward_filled(Tensor(x.shape()), cache ? &cache->norm : nullptr, add);
+}
+
+AddNorm::Gradients AddNorm::after_backward_in_one_pass(const Tensor& dy, const Cache& cache) {
+    if (dropout_.p() == 0) {
+        const Tensor dsum = norm.backward(dy, cache.norm);
+        return {dsum, dsum};
+    }
+    Tensor dsublayer(dy.shape());
+    const auto drop = [&](Index begin, Index end, Tensor& dsum) {
+        const Index first = begin * dy.dim(-1), n = (end - begin) * dy.dim(-1);
+        const Real* const from = dsum.data() + first;
+        const std::uint8_t* const kept = cache.dropout.kept.data() + first;
+        Real* const to = dsublayer.data() + first;
+        const Real factor = dropout_.factor();
+        for (Index i = 0; i < n; ++i) to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
+    };
+    const Tensor dsum = norm.backward_used(dy, cache.norm, drop);
+    return {dsum, dsublayer};
 }
 
 }  // namespace abh

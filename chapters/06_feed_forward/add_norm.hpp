@@ -61,6 +61,10 @@ public:
     LayerNorm norm;
 
 private:
+    bool in_one_pass() const;
+    Tensor after_in_one_pass(const Tensor& x, const Tensor& sublayer, Cache* cache) const;
+    Gradients after_backward_in_one_pass(const Tensor& dy, const Cache& cache);
+
     NormPlacement placement_;
     Dropout dropout_, dropout_after_norm_;
 };

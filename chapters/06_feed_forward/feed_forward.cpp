@@ -47,7 +47,7 @@ void FeedForward::collect(Parameters& list, const std::string& name) {
 }
 
 Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
-    const Tensor hidden = relu(first.forward(x, cache ? &cache->first : nullptr));  // [B, L, d_ff]
+    const Tensor hidden = first.forward_relu(x, cache ? &cache->first : nullptr);  // [B, L, d_ff]
     if (cache) cache->hidden = hidden;
     return second.forward(hidden, cache ? &cache->second : nullptr);  // [B, L, d_model]
 }

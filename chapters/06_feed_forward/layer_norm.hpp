@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "lib/parameter.hpp"
@@ -37,11 +38,22 @@ public:
     Tensor backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);
+    // [layer norm: some rows at a time]
+    /// Called with rows `begin` to `end - 1` of `x`, on any thread.
+    using SomeRows = std::function<void(Index begin, Index end, Tensor& x)>;
+    /// `forward` of an `x` whose rows `fill` writes just before they are read, while they are in a
+    /// core's cache. `x` is used up: its memory becomes the cache's.
+    Tensor forward_filled(Tensor x, Cache* cache, const SomeRows& fill) const;
+    /// `backward`, whose rows of `dx` `use` reads as soon as they are there.
+    Tensor backward_used(const Tensor& dy, const Cache& cache, const SomeRows& use);
 
     Parameter gain;   ///< [d_model], starts at 1
     Parameter shift;  ///< [d_model], starts at 0
 
 private:
+    Real forward_row(const Real* x, Real* normalized, Real* y) const;
+    void backward_row(const Real* dy, const Real* z, Real inverse_stddev, Real* dx) const;
+
     LayerNormOptions options_;
 };
 

@@ -6,6 +6,7 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program.hpp"
+#include "lib/stopwatch.hpp"
 
 using namespace abh;
 
@@ -260,6 +261,39 @@ void stacks(Program& program, Index depth) {
         program.results().set(fmt::format("{}_residual", name), sizes(2, 0));
     }
 }
+// [speed]
+/// Dropout, sum and norm one after the other and in one pass; ReLU after the bias and with it.
+void speed(Program& program) {
+    section("Making it fast");
+    Random random(program.seed()), same(program.seed());  // which drop the same elements
+    AddNorm add_norm(512, {.dropout = Real(0.1)}, random);
+    const Dropout dropout(Real(0.1), same);
+    LayerNorm norm(512);
+    const Linear map(512, 2048, true, random);
+    const auto rows_of = [&] { return normal({64, 24, 512}, random.stream()); };
+    const Tensor x = rows_of(), s = rows_of(), dy = rows_of();
+    AddNorm::Cache cache;
+    Dropout::Cache dropped;
+    LayerNorm::Cache normed;
+    Tensor y, fast_y, ds, fast_ds, h, fast_h;
+    gain_header("64 sentences of 24 words, 512 columns");
+    Results& results = program.results();
+    show_gain(
+        "dropout, sum, norm", "add_norm", 41,
+        [&] { y = norm.forward(x + dropout.forward(s, &dropped), &normed); },
+        [&] { fast_y = add_norm.after(x, s, &cache); }, results);
+    show_gain(
+        "  backward", "add_norm_backward", 41,
+        [&] { ds = dropout.backward(norm.backward(dy, normed), dropped); },
+        [&] { fast_ds = add_norm.after_backward(dy, cache).dsublayer; }, results);
+    show_gain(
+        "linear map to 2048 columns, ReLU", "relu", 5, [&] { h = relu(map.forward(x)); },
+        [&] { fast_h = map.forward_relu(x); }, results);
+    const double difference = std::max(
+        {max_difference(y, fast_y), max_difference(ds, fast_ds), max_difference(h, fast_h)});
+    fmt::print("largest difference {:.1e}\n", difference);
+    results.set_varying("speed_difference", difference);
+}
 
 }  // namespace
 // [main]
@@ -283,5 +317,6 @@ int main(int argc, char** argv) {
         learned(program, d_model);
         feed_forward(program, d_model, d_ff);
         stacks(program, depth);
+        speed(program);
     });
 }

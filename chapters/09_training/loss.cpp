@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/exp.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
@@ -25,16 +26,16 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
             const std::int32_t target = targets.data()[r];
             require(target >= 0 && target < n, "cross entropy: target {} among {} words", target,
                     n);
-            const auto x = matrix(logits).row(r).array();
-            auto p_row = matrix(p).row(r).array();
-            p_row = (x - x.maxCoeff()).exp();
-            const Real total = p_row.sum();
-            p_row /= total;
+            const ConstVectorMap x(logits.data() + r * n, n);
+            const Real largest = x.maxCoeff();
+            Real* const p_row = p.data() + r * n;
+            const Real total = exp_and_sum(x.data(), largest, p_row, n);
+            VectorMap(p_row, n) *= 1 / total;
             if (target == options.ignore) continue;
-            const double log_total = static_cast<double>(x.maxCoeff() + std::log(total));
+            const double log_total = static_cast<double>(largest + std::log(total));
             const double at_target = log_total - static_cast<double>(logits.data()[r * n + target]);
-            const double everywhere = log_total - static_cast<double>(x.mean());
             const double e = static_cast<double>(options.smoothing);
+            const double everywhere = e == 0 ? 0 : log_total - static_cast<double>(x.mean());
             losses[static_cast<std::size_t>(r)] = (1 - e) * at_target + e * everywhere;
         }
     });
@@ -56,16 +57,18 @@ Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     const Ids& targets = cache.targets;
     const Index n = cache.probabilities.dim(1);
     const Real e = cache.options.smoothing, even = e / static_cast<Real>(n);
+    const Real share = 1 / static_cast<Real>(cache.counted);
     Tensor dlogits({targets.dim(0), targets.dim(1), n});
     parallel_ranges(targets.size(), 16, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             const std::int32_t target = targets.data()[r];
             auto row = matrix(dlogits).row(r).array();  // [n_words]
-            row = 0;
-            if (target == cache.options.ignore) continue;
-            row = matrix(cache.probabilities).row(r).array() - even;
-            row(target) -= 1 - e;
-            row /= static_cast<Real>(cache.counted);
+            if (target == cache.options.ignore) {
+                row = 0;
+                continue;
+            }
+            row = (matrix(cache.probabilities).row(r).array() - even) * share;
+            row(target) -= (1 - e) * share;
         }
     });
     return dlogits;

@@ -49,25 +49,30 @@ Adam::Adam(Parameters parameters, AdamOptions options)
     require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
             "adam: weight decay {}, expected 0 or more", options.weight_decay);
 }
-
+// [adam: step]
 void Adam::step(Real learning_rate) {
     const Timed timed("optimizer");
     ++steps_;
     const auto [b1, b2, eps, weight_decay] = options_;
-    const Real bias1 = 1 - std::pow(b1, static_cast<Real>(steps_));
-    const Real bias2 = 1 - std::pow(b2, static_cast<Real>(steps_));
+    // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division an element
+    const Real size = learning_rate / (1 - std::pow(b1, static_cast<Real>(steps_)));
+    const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(steps_)));
     const Real kept = 1 - learning_rate * weight_decay;  // of a weight; 1 without decay
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         Parameter& p = *parameters_[i].parameter;
         p.for_each_part([&, b1 = b1, b2 = b2, eps = eps](Index begin, std::span<const Real> part) {
-            const Index n = static_cast<Index>(part.size());
-            const Eigen::Map<const Eigen::Array<Real, Eigen::Dynamic, 1>> dw(part.data(), n);
-            auto w = vector(p.value).segment(begin, n).array();
-            auto m = vector(mean_[i]).segment(begin, n).array();
-            auto v = vector(square_[i]).segment(begin, n).array();
-            m = b1 * m + (1 - b1) * dw;
-            v = b2 * v + (1 - b2) * dw.square();
-            w = kept * w - learning_rate * (m / bias1) / ((v / bias2).sqrt() + eps);
+            const ConstVectorMap all(part.data(), static_cast<Index>(part.size()));
+            constexpr Index some = 1 << 10;  // of each of the four: they fit into a core's cache
+            for (Index at = 0; at < all.size(); at += some) {
+                const Index n = std::min(some, all.size() - at);
+                const auto dw = all.segment(at, n).array();
+                auto w = vector(p.value).segment(begin + at, n).array();
+                auto m = vector(mean_[i]).segment(begin + at, n).array();
+                auto v = vector(square_[i]).segment(begin + at, n).array();
+                m = b1 * m + (1 - b1) * dw;
+                v = b2 * v + (1 - b2) * dw.square();
+                w = kept * w - size * m / (root * v.sqrt() + eps);
+            }
         });
     }
 }

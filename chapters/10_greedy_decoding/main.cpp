@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -10,6 +8,7 @@
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 #include "lib/program.hpp"
+#include "lib/stopwatch.hpp"
 
 using namespace abh;
 // [checkpoint]
@@ -246,20 +245,6 @@ void show_dropout(Translator& translator, const Words& source, Index draws, cons
     results.set_varying(name + "_highest", highest);
 }
 // [cache]
-double milliseconds(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    return time.count();
-}
-
-/// The shortest time of `times` calls.
-double best_of(int times, const std::function<void()>& work) {
-    double best = milliseconds(work);
-    for (int i = 1; i < times; ++i) best = std::min(best, milliseconds(work));
-    return best;
-}
-
 /// Are the words the same? `difference` becomes the largest that probabilities have, at least.
 bool compare(const Translation& a, const Translation& b, double& difference) {
     if (a.ids != b.ids || a.finished != b.finished) return false;

@@ -1,0 +1,165 @@
+#include "chapters/12_where_the_time_goes/floor.hpp"
+
+namespace abh {
+// [linear maps]
+std::vector<LinearMaps> linear_maps(const TransformerOptions& o, Index src_rows, Index tgt_rows) {
+    const MultiHeadOptions& a = o.layer.attention;
+    const Index d = a.d_model, d_ff = o.layer.d_ff;
+    // one small map that all heads share sees each row once for each head
+    const Index width = a.shared_head_maps ? d / a.n_heads : d, slices = d / width;
+    std::vector<LinearMaps> list;
+    const auto attention = [&](Index times, Index query_rows, Index key_rows) {
+        list.push_back({times, width, width, a.bias_qkv, slices * query_rows});
+        list.push_back({2 * times, width, width, a.bias_qkv, slices * key_rows});  // keys, values
+        list.push_back({times, d, d, a.bias_out, query_rows});
+    };
+    const auto feed_forward = [&](Index times, Index rows) {
+        list.push_back({times, d, d_ff, o.layer.ff_bias, rows});
+        list.push_back({times, d_ff, d, o.layer.ff_bias, rows});
+    };
+    attention(o.n_encoder_layers, src_rows, src_rows);
+    feed_forward(o.n_encoder_layers, src_rows);
+    attention(o.n_decoder_layers, tgt_rows, tgt_rows);
+    attention(o.n_decoder_layers, tgt_rows, src_rows);
+    feed_forward(o.n_decoder_layers, tgt_rows);
+    list.push_back({1, d, o.tgt_words, o.output_bias, tgt_rows});
+    return list;
+}
+
+Index count_parameters(const TransformerOptions& o) {
+    const Index d = o.layer.attention.d_model;
+    Index count = (o.src_words + o.tgt_words) * d;
+    for (const LinearMaps& m : linear_maps(o, 0, 0))
+        count += m.weights() + (m.bias ? m.times * m.d_out : 0);
+    if (o.positions.kind == Positions::learned) count += 2 * o.positions.max_len * d;
+    const bool pre = o.layer.add_norm.placement == NormPlacement::pre;
+    const Index norms = 2 * o.n_encoder_layers + 3 * o.n_decoder_layers + (pre ? 2 : 0);
+    return count + (o.layer.add_norm.norm.learned ? 2 * norms * d : 0);
+}
+// [floor]
+namespace {
+
+constexpr double real = sizeof(Real);
+
+double multiply_adds(const std::vector<LinearMaps>& maps) {
+    Index sum = 0;
+    for (const LinearMaps& m : maps) sum += m.multiply_adds();
+    return static_cast<double>(sum);
+}
+
+/// Weights of the maps that see a row.
+double matrices(const std::vector<LinearMaps>& maps) {
+    Index sum = 0;
+    for (const LinearMaps& m : maps) sum += m.n_rows > 0 ? m.weights() : 0;
+    return static_cast<double>(sum);
+}
+
+/// Multiply-adds of the two products of attention: each query with each key, each weight with each
+/// value.
+double attention(const TransformerOptions& o, Index queries, Index keys) {
+    return static_cast<double>(2 * queries * keys * o.layer.attention.d_model);
+}
+
+double attention_forward(const TransformerOptions& o, Index sentences, Index src, Index tgt) {
+    return static_cast<double>(sentences) *
+           (static_cast<double>(o.n_encoder_layers) * attention(o, src, src) +
+            static_cast<double>(o.n_decoder_layers) *
+                (attention(o, tgt, tgt) + attention(o, tgt, src)));
+}
+
+void check(Index sentences, Index src_words, Index words) {
+    require(sentences >= 1 && src_words >= 1 && words >= 1,
+            "floor: {} sentences of {} and {} words, expected at least 1 of each", sentences,
+            src_words, words);
+}
+
+/// Weight and optimizer's numbers, read and written.
+double update(const TransformerOptions& o, OptimizerKind kind) {
+    const double numbers = kind == OptimizerKind::adam ? 3 : 2;
+    return real * 2 * numbers * static_cast<double>(count_parameters(o));
+}
+
+}  // namespace
+
+// forward:   y = x W^T, and two products in attention
+// backward:  dx = dy W, dW = dy^T x, and four products in attention: twice as many
+Floor training_floor(const TransformerOptions& o, Index sentences, Index src_words, Index tgt_words,
+                     OptimizerKind kind) {
+    check(sentences, src_words, tgt_words);
+    const auto maps = linear_maps(o, sentences * src_words, sentences * tgt_words);
+    const double forward =
+        multiply_adds(maps) + attention_forward(o, sentences, src_words, tgt_words);
+    return {3 * forward, real * matrices(maps), update(o, kind)};
+}
+
+Floor decoding_floor(const TransformerOptions& o, Index sentences, Index src_words, Index words) {
+    check(sentences, src_words, words);
+    const auto once = linear_maps(o, sentences * src_words, 0);
+    const auto each = linear_maps(o, 0, sentences);
+    const double n = static_cast<double>(words);
+    double products = multiply_adds(once) + n * multiply_adds(each) +
+                      attention_forward(o, sentences, src_words, 0);
+    for (Index t = 1; t <= words; ++t)
+        products +=
+            static_cast<double>(sentences * o.n_decoder_layers) * attention(o, 1, t + src_words);
+    return {products, real * (matrices(once) + n * matrices(each)), 0};
+}
+// [operations]
+namespace {
+
+/// Whether `Parameter::add_product` keeps the factors of dW for the optimizer.
+bool waits(const LinearMaps& m) {
+    return 4 * m.n_rows * (m.d_in + m.d_out) <= m.d_in * m.d_out;
+}
+
+}  // namespace
+
+std::vector<Operation> training_operations(const TransformerOptions& o, Index sentences, Index src,
+                                           Index tgt, OptimizerKind kind) {
+    check(sentences, src, tgt);
+    const double d = static_cast<double>(o.layer.attention.d_model);
+    const double src_rows = static_cast<double>(sentences * src);
+    const double tgt_rows = static_cast<double>(sentences * tgt);
+    const double n_e = static_cast<double>(o.n_encoder_layers);
+    const double n_d = static_cast<double>(o.n_decoder_layers);
+    const auto maps = linear_maps(o, sentences * src, sentences * tgt);
+
+    Operation product{"matmul", {}, 0}, optimizer{"optimizer", {0, 0, update(o, kind)}, 0},
+        linear{"linear (bias)", {}, 0};
+    for (const LinearMaps& m : maps) {
+        const double work = static_cast<double>(m.multiply_adds());
+        const double weights = static_cast<double>(m.weights());
+        const double n = static_cast<double>(m.times * m.n_rows);
+        const double in = n * static_cast<double>(m.d_in), out = n * static_cast<double>(m.d_out);
+        product.floor.multiply_adds += 2 * work;  // y and dx
+        product.floor.bytes_read += 2 * real * weights;
+        product.bytes_passed += 2 * real * (in + out);
+        (waits(m) ? optimizer : product).floor.multiply_adds += work;  // dW
+        if (!waits(m)) {
+            product.bytes_passed += real * (in + out + weights);
+            optimizer.floor.bytes_read += real * weights;
+        }
+        if (m.bias) linear.bytes_passed += 3 * real * out;  // y read and written, dy read
+    }
+    // the gradient of a table of words: zeros, then some rows; then read
+    const double tables = real * d * static_cast<double>(o.src_words + o.tgt_words);
+    optimizer.floor.bytes_read += tables;
+    const double attended = attention_forward(o, sentences, src, tgt);
+    // q, k, v and the result forward, these, dresult and three gradients backward
+    const double blocks =
+        12 * real * d * (n_e * src_rows + n_d * (1.5 * tgt_rows + 0.5 * src_rows));
+    // x, the sublayer's result, z, y forward; dy, z, and two gradients backward
+    const double norms = 8 * real * d * (2 * n_e * src_rows + 3 * n_d * tgt_rows);
+    const double hidden = static_cast<double>(o.layer.d_ff) * (n_e * src_rows + n_d * tgt_rows);
+    const double logits = tgt_rows * static_cast<double>(o.tgt_words);
+    return {product,
+            optimizer,
+            linear,
+            {"attention by blocks", {3 * attended, 0, 0}, blocks},
+            {"layer norm", {}, norms},
+            {"embedding", {}, tables},
+            {"relu", {}, 3 * real * hidden},            // backward: dy, y, dx
+            {"cross entropy", {}, 4 * real * logits}};  // logits, probabilities; those, dlogits
+}
+
+}  // namespace abh

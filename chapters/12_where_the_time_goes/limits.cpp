@@ -1,0 +1,80 @@
+#include "chapters/12_where_the_time_goes/limits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "lib/eigen.hpp"
+#include "lib/matmul.hpp"
+#include "lib/parallel.hpp"
+#include "lib/stopwatch.hpp"
+
+namespace abh {
+// [limits]
+namespace {
+
+/// The shortest of at least three calls, in seconds: a limit is what was reached once.
+double shortest(double seconds, const Work& work) {
+    work();  // warm
+    double best = milliseconds(work), all = best;
+    for (int calls = 1; calls < 3 || all < 1e3 * seconds; ++calls) {
+        const double time = milliseconds(work);
+        best = std::min(best, time);
+        all += time;
+    }
+    return best / 1e3;
+}
+
+double product_flops(double seconds) {
+    constexpr Index n = 1024;
+    const Tensor a = Tensor::full({n, n}, 1), b = Tensor::full({n, n}, 1);
+    return 2 * double{n} * n * n / shortest(seconds, [&] { matmul(a, b); });
+}
+
+}  // namespace
+
+Limits measure_limits(Index bytes, double seconds) {
+    require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
+    const Index n = bytes / static_cast<Index>(sizeof(Real));
+    constexpr Index part = 1 << 15;   // of what a thread reads or updates at a time, in numbers
+    constexpr Index block = 1 << 20;  // of what it copies: memcpy then goes around the cache
+    const auto from = std::make_unique_for_overwrite<Real[]>(static_cast<std::size_t>(n));
+    const auto to = std::make_unique_for_overwrite<Real[]>(static_cast<std::size_t>(n));
+    parallel_ranges(n, part, [&](Index begin, Index end) {
+        std::fill(from.get() + begin, from.get() + end, Real(1));
+        std::fill(to.get() + begin, to.get() + end, Real(1));
+    });
+    std::vector<Real> sums(static_cast<std::size_t>((n + part - 1) / part));
+    const auto read = [&](Index begin, Index end) {
+        const ConstVectorMap x(from.get() + begin, end - begin);
+        sums[static_cast<std::size_t>(begin / part)] = x.sum();
+    };
+    const auto copy = [&](Index begin, Index end) {
+        std::memcpy(to.get() + begin, from.get() + begin,
+                    static_cast<std::size_t>(end - begin) * sizeof(Real));
+    };
+    const auto update = [&](Index begin, Index end) {
+        VectorMap x(to.get() + begin, end - begin);
+        x.array() = Real(0.5) * x.array() + Real(0.25);
+    };
+    const auto rate = [&](double ways, Index grain, const auto& work) {
+        return ways * static_cast<double>(n) * sizeof(Real) /
+               shortest(seconds, [&] { parallel_ranges(n, grain, work); });
+    };
+    return {product_flops(seconds), rate(1, part, read), rate(2, block, copy),
+            rate(2, part, update)};
+}
+// [least time]
+LeastTime least_time(const Floor& floor, const Limits& limits) {
+    return {1e3 * 2 * floor.multiply_adds / limits.product_flops,
+            1e3 * (floor.bytes_read / limits.read + floor.bytes_updated / limits.update)};
+}
+
+LeastTime least_time(const Operation& operation, const Limits& limits) {
+    LeastTime time = least_time(operation.floor, limits);
+    time.memory_ms += 1e3 * operation.bytes_passed / limits.copy;
+    return time;
+}
+
+}  // namespace abh

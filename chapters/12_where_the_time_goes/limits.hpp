@@ -1,0 +1,30 @@
+#pragma once
+
+#include "chapters/12_where_the_time_goes/floor.hpp"
+
+namespace abh {
+// [limits]
+/// What a machine reaches with the threads that are set, in one second.
+struct Limits {
+    double product_flops = 0;  ///< floating-point operations of a large matrix product
+    double read = 0;           ///< bytes that are read
+    double copy = 0;           ///< bytes read here and written there; both count
+    double update = 0;         ///< bytes read and written in place; both count
+};
+
+/// @param bytes    of each of two streams; more than any cache holds, or it is the cache's speed
+/// @param seconds  to spend on each of the four
+Limits measure_limits(Index bytes = Index{1} << 28, double seconds = 0.3);
+// [least time]
+/// The least milliseconds of a piece of work on a machine.
+struct LeastTime {
+    double products_ms, memory_ms;
+
+    double at_once() const { return products_ms > memory_ms ? products_ms : memory_ms; }
+    double one_after_other() const { return products_ms + memory_ms; }
+};
+
+LeastTime least_time(const Floor& floor, const Limits& limits);
+LeastTime least_time(const Operation& operation, const Limits& limits);
+
+}  // namespace abh

@@ -1,0 +1,125 @@
+"""Figures of chapter 12."""
+
+import json
+
+import numpy as np
+from style import Data, Figure, FigureError, figure, ink, muted, paper
+
+
+@figure("roofline", width=7.2, height=4.0)
+def roofline(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    points = data.array("points")
+    names = data.value("point_names").split("|")
+    peak, stream = data.value("product_flops"), data.value("stream")
+    intensity = np.geomspace(0.2, 400, 200)
+    axes.loglog(intensity, np.minimum(peak, intensity * stream), color=ink(), label="roof")
+    kinds = (("linear map", "o", "C0"), ("attention", "s", "C1"), ("", "^", "C2"))
+    done: set[str] = set()
+    for name, (x, y) in zip(names, points, strict=True):
+        kind, marker, colour = next(k for k in kinds if name.startswith(k[0]))
+        label = kind or "pass over memory"
+        axes.plot(x, y, marker, color=colour, label=None if label in done else label)
+        done.add(label)
+        text = name.removeprefix("linear map, ").removeprefix("attention, ")
+        axes.annotate(
+            text, (x, y), xytext=(6, -4), textcoords="offset points", va="top", fontsize=7.5,
+            color=muted(),
+        )
+    axes.set_xlabel("operations a byte")
+    axes.set_ylabel("GFLOP/s")
+    axes.set_xlim(0.2, 400)
+    axes.grid()
+    axes.legend(loc="lower right")
+
+
+@figure("gains", width=7.2, height=4.6)
+def gains(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    labels: list[str] = []
+    for group, marker, colour, label in (
+        ("gains", "o", "C0", "what this book does"), ("traps", "s", "C1", "a trap avoided"),
+    ):
+        for i, key in enumerate(data.value(group).split("|")):
+            y = len(labels)
+            low, high = data.value(f"{key}_low"), data.value(f"{key}_high")
+            axes.plot([low, high], [y, y], color=colour, linewidth=4, alpha=0.4)
+            axes.plot(
+                data.value(f"{key}_ratio"), y, marker, color=colour, label=None if i else label
+            )
+            labels.append(data.value(f"{key}_name"))
+    axes.axvline(1, color=muted(), linewidth=0.8, linestyle="--")
+    axes.set_xscale("log")
+    ticks = [t for t in (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500) if axes.get_xlim()[0] <= t]
+    ticks = [t for t in ticks if t <= axes.get_xlim()[1]]
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="both")
+    axes.set_xlabel("time of the plain way / time of the other")
+    axes.legend(loc="upper right")
+
+
+@figure("steps", width=7.4, height=4.4)
+def steps(data: Data, fig: Figure) -> None:
+    panels = fig.subplots(1, 2)
+    for axes, key in zip(panels, ("toy", "small"), strict=True):
+        bars = data.array(f"{key}_bars")
+        names = data.value(f"{key}_names").split("|")
+        shown = [i for i, name in enumerate(names) if bars[i, 0] >= 0.004 * bars[:, 0].sum()]
+        rows = np.arange(len(shown))
+        axes.barh(rows - 0.2, bars[shown, 0], 0.38, color="C0", label="measured")
+        axes.barh(rows + 0.2, bars[shown, 1], 0.38, color="C1", label="least: products")
+        axes.barh(
+            rows + 0.2, bars[shown, 2], 0.38, left=bars[shown, 1], color="C5", hatch="///",
+            label="least: memory",
+        )
+        axes.set_yticks(rows, [names[i] for i in shown])
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set_xlabel(f"{key}: ms of a step")
+    fig.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+@figure("timeline", width=7.4, height=3.2)
+def timeline(data: Data, fig: Figure) -> None:
+    path = data.results.parent / "trace.json"
+    if not path.is_file():
+        raise FigureError(f"no trace {path}")
+    data.read.add(path)
+    blocks = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    blocks.sort(key=lambda b: (b["ts"], -b["dur"]))
+    start = blocks[0]["ts"]
+    total: dict[str, float] = {}
+    rows: list[tuple[int, dict]] = []
+    open_blocks: list[dict] = []
+    for block in blocks:
+        while open_blocks and block["ts"] >= open_blocks[-1]["ts"] + open_blocks[-1]["dur"]:
+            open_blocks.pop()
+        rows.append((len(open_blocks), block))
+        open_blocks.append(block)
+        total[block["name"]] = total.get(block["name"], 0) + block["dur"]
+    known = sorted(total, key=lambda name: -total[name])[:6]
+    axes = fig.subplots()
+    for i, name in enumerate([*known, "all others"]):
+        for depth in sorted({d for d, _ in rows}):
+            spans = [
+                ((b["ts"] - start) / 1e3, b["dur"] / 1e3)
+                for d, b in rows
+                if d == depth and (b["name"] == name or (i == 6 and b["name"] not in known))
+            ]
+            if spans:
+                axes.broken_barh(
+                    spans, (-depth - 0.45, 0.9), facecolor=f"C{i}", edgecolor=paper(),
+                    linewidth=0.2,
+                )
+        axes.plot([], [], "s", color=f"C{i}", label=name)
+    depths = range(max(d for d, _ in rows) + 1)
+    axes.set_yticks([-d for d in depths], [str(d) for d in depths])
+    axes.set_ylabel("blocks around it")
+    axes.set_xlabel("ms from the beginning of the step")
+    axes.set_xlim(left=0)
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)

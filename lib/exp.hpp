@@ -1,0 +1,34 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/eigen.hpp"
+
+namespace abh {
+// [exp]
+/// `y_i = exp(x_i - shift)`, many at a time, and their sum. To be called with `x_i <= shift`.
+///
+/// Where the true value is a normal number, `y_i` is within `exp_error` of it, relatively. Where it
+/// is smaller, `y_i` is exactly 0: Eigen's own stops there at some small number.
+///
+/// @param y  may be `x`
+inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {
+    using Numbers = Eigen::Array<Real, Eigen::Dynamic, 1>;
+    constexpr Real smallest = std::numeric_limits<Real>::min();
+    constexpr Index some = 512;  // still in the first cache for the second look
+    Real sum = 0;
+    for (Index at = 0; at < n; at += some, x += some, y += some) {
+        const Index count = std::min(some, n - at);
+        Eigen::Map<Numbers> part(y, count);
+        part = (Eigen::Map<const Numbers>(x, count) - shift).exp();
+        for (Index i = 0; i < count; ++i) y[i] = y[i] < smallest ? 0 : y[i];
+        sum += part.sum();
+    }
+    return sum;
+}
+
+/// Bound of the relative error of `exp_and_sum`'s single results.
+constexpr Real exp_error = 3 * std::numeric_limits<Real>::epsilon();
+
+}  // namespace abh

@@ -1,0 +1,155 @@
+// What is asked of the system once training and decoding are warm.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/parallel.hpp"
+#include "tests/support.hpp"
+#include "tests/transformers.hpp"
+
+// This program has the allocator that the chapters' programs have: tests/CMakeLists.txt builds
+// lib/tensor.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. Buffers are the
+// only memory of the book that is asked for with an alignment, so they are counted apart. What
+// Eigen and oneDNN take for themselves with malloc is not counted.
+namespace {
+
+std::atomic<long> fresh_buffers, largest_buffer, largest_other;
+
+void raise(std::atomic<long>& largest, std::size_t bytes) {
+    const long size = static_cast<long>(bytes);
+    for (long seen = largest; seen < size;)
+        if (largest.compare_exchange_weak(seen, size)) break;
+}
+
+void* obtain(std::size_t bytes, std::size_t alignment) {
+    void* const block =
+        std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return block ? block : throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    ++fresh_buffers;
+    raise(largest_buffer, bytes);
+    return obtain(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes) {
+    raise(largest_other, bytes);
+    return obtain(std::max<std::size_t>(bytes, 1), alignof(std::max_align_t));
+}
+void operator delete(void* block) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::align_val_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+    std::free(block);
+}
+
+using namespace abh;
+
+namespace {
+
+/// What was asked of the system since the last call.
+struct Asked {
+    long buffers;         ///< fresh blocks of `allocate`
+    long largest_buffer;  ///< bytes of the largest of them
+    long largest_other;   ///< bytes of the largest piece of other memory
+};
+
+Asked asked() {
+    return {fresh_buffers.exchange(0), largest_buffer.exchange(0), largest_other.exchange(0)};
+}
+
+constexpr long small = 4096;  // bytes: handles, closures, lists of parameters, one batch's words
+
+/// For every step of a training, on one thread: with more, how many blocks are in use at a time
+/// depends on when the threads come by.
+std::vector<Asked> asked_by_steps(const Task& task) {
+    Transformer model(task.model, Random(1));
+    std::vector<Asked> steps;
+    steps.reserve(static_cast<std::size_t>(count_steps(task.corpus, task.training)));
+    asked();
+    train(model, task.corpus, task.training, [&](const StepReport&) { steps.push_back(asked()); });
+    return steps;
+}
+
+}  // namespace
+
+TEST_CASE("a block that was let go is used again") {
+    const void* first = Tensor({3, 5}).data();
+    asked();
+    const Tensor again({5, 3}), more({3, 5});
+    CHECK(again.data() == first);
+    CHECK(more.data() != first);
+    CHECK(asked().buffers <= 1);
+}
+
+TEST_CASE("attention by blocks needs memory that grows with the length, not with its square") {
+    const Index length = 1027;
+    const Tensor x = random_tensor({1, length, 32}), dy = random_tensor(x.shape(), 10);
+    const Mask mask = Mask::zeros({1, 1, 1, length});
+    const long square = length * length * static_cast<long>(sizeof(Real));
+    asked();
+    BlockAttentionCache cache;
+    attention_by_blocks(x, x, x, 2, mask, {}, &cache);
+    attention_by_blocks_backward(dy, cache);
+    // the inputs' own size is the largest, 32 numbers a word
+    const Asked by_blocks = asked();
+    CHECK(by_blocks.buffers > 0);
+    CHECK(by_blocks.largest_buffer == x.size() * static_cast<long>(sizeof(Real)));
+    CHECK(by_blocks.largest_other <= small);
+    const Tensor heads = split_heads(x, 2);
+    attention(heads, heads, heads, mask);
+    CHECK(asked().largest_buffer == 2 * square);
+}
+
+TEST_CASE("a warm training step asks the system for no buffer") {
+    for (const char* optimizer : {"sgd", "adam"})
+        for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre}) {
+            Task task = small_task();
+            task.training.optimizer = optimizer;
+            task.training.epochs = 8;
+            task.model = paper_like(placement);
+            task.model.src_words = task.corpus.source.size();
+            task.model.tgt_words = task.corpus.target.size();
+            task.model.positions.dropout = Real(0.1);
+            const std::vector<Asked> steps = asked_by_steps(task);
+            CHECK(steps.front().buffers > 0);  // they are counted
+            // after three epochs every shape of a batch has been there
+            const std::size_t warm = 3 * steps.size() / 8;
+            for (std::size_t i = warm; i < steps.size(); ++i) {
+                CAPTURE(optimizer, i);
+                CHECK(steps[i].buffers == 0);
+                CHECK(steps[i].largest_other <= small);
+            }
+        }
+}
+
+TEST_CASE("a warm translation asks the system for no buffer") {
+    const Task task = small_task();
+    const Transformer model(task.model, Random(1));
+    const Ids src({2, 4}, {1, 2, 3, 4, 2, 1, 0, 0});
+    const DecodingOptions options{1, -1, 15};
+    const auto translate = [&] {
+        asked();
+        const auto cached = greedy_decode_cached(model, src, options);
+        const auto plain = greedy_decode(model, Ids({1, 4}, {1, 2, 3, 4}), options);
+        CHECK(cached[0].ids.size() == 15);
+        CHECK(plain.ids.size() == 15);
+        return asked();
+    };
+    CHECK(translate().buffers > 50);
+    const Asked warm = translate();
+    CHECK(warm.buffers == 0);
+    CHECK(warm.largest_other <= small);
+}
