@@ -223,6 +223,73 @@ private:
     Index groups_;
     Tensor a_;  // [groups, k, lanes], times scale; zeros where there is no row
 };
+// [very few rows]
+/// The same where `b` is transposed and `a` has `M` rows, at most four: most of sixteen would be
+/// empty. So here sixteen numbers of a row lie in a vector, whose sum is taken at the end.
+template <int M>
+class VeryFewRows {
+public:
+    explicit VeryFewRows(const Product& p) : p_(p) {}
+
+    void columns(Index first, Index last) const {
+        Index at = first;
+        for (; at + width <= last; at += width) tile<width>(at);
+        for (; at < last; ++at) tile<1>(at);
+    }
+
+private:
+    static constexpr int width = 4;  // rows of `b` at once
+
+    template <int W>
+    void tile(Index column) const {
+        using Numbers = Eigen::Map<const Lanes>;
+        const Index k = p_.s.k, whole = k / lanes * lanes;
+        const Real* const b = p_.b + column * k;
+        Lanes sum[M][W];
+        for (auto& row : sum)
+            for (Lanes& lane : row) lane.setZero();
+        for (Index at = 0; at < whole; at += lanes) {
+            for (int w = 0; w < W; ++w) __builtin_prefetch(b + (W + w) * k + at, 0, 2);
+            Lanes x[M];
+            for (int m = 0; m < M; ++m) x[m] = Numbers(p_.a + m * k + at);
+#pragma GCC unroll 4
+            for (int w = 0; w < W; ++w) {
+                const Lanes y = Numbers(b + w * k + at);
+#pragma GCC unroll 4
+                for (int m = 0; m < M; ++m) sum[m][w] += x[m] * y;
+            }
+        }
+        for (int m = 0; m < M; ++m)
+            for (int w = 0; w < W; ++w) {
+                Real product = sum_of(sum[m][w]);
+                for (Index at = whole; at < k; ++at) product += p_.a[m * k + at] * b[w * k + at];
+                Real& y = p_.c[m * p_.s.n + column + w];
+                y = (p_.add ? y : 0) + p_.o.scale * product;
+            }
+    }
+
+    /// Sixteen numbers by eights and fours: always in one order.
+    static Real sum_of(const Lanes& x) {
+        const Eigen::Array<Real, 8, 1> eight = x.template head<8>() + x.template tail<8>();
+        return (eight.template head<4>() + eight.template tail<4>()).sum();
+    }
+
+    const Product& p_;
+};
+
+/// Columns `first` to `last - 1` of a product of four rows or fewer.
+void very_few_rows(const Product& p, Index first, Index last) {
+    switch (p.s.m) {
+        case 1:
+            return VeryFewRows<1>(p).columns(first, last);
+        case 2:
+            return VeryFewRows<2>(p).columns(first, last);
+        case 3:
+            return VeryFewRows<3>(p).columns(first, last);
+        default:
+            return VeryFewRows<4>(p).columns(first, last);
+    }
+}
 // [all products]
 /// The width of the blocks into which the longer side of the result is cut. Eigen's are cut by size
 /// alone, so the result has the same bits for any number of threads. oneDNN rearranges the operands
@@ -239,6 +306,10 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& 
     if (s.batch == 0) return;
     if (FewRows::fits(s, o)) {
         const Product product{a.data(), b.data(), c.data(), s, o, add};
+        if (s.m <= 4 && o.transpose_b)
+            return parallel_ranges(s.n, FewRows::columns_at_once(o), [&](Index first, Index last) {
+                very_few_rows(product, first, last);
+            });
         const FewRows few(product);
         parallel_ranges(s.n, FewRows::columns_at_once(o),
                         [&](Index first, Index last) { few.columns(first, last); });

@@ -193,7 +193,7 @@ TEST_CASE("add_matmul adds to what is there") {
 TEST_CASE("a product with few rows is that of many") {
     Draw draw;
     for (bool transpose_b : {false, true})
-        for (Index m : {1, 3, 16, 17, 33, 40, 64})
+        for (Index m : {1, 2, 3, 4, 5, 16, 17, 33, 40, 64})
             for (const auto& [k, n] :
                  {std::pair<Index, Index>{128, 128}, {131, 203}, {300, 70}, {7, 4099}, {4099, 7}})
                 for_threads([&, k = k, n = n](int) {
