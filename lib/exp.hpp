@@ -10,7 +10,8 @@ namespace abh {
 /// `y_i = exp(x_i - shift)`, many at a time, and their sum. To be called with `x_i <= shift`.
 ///
 /// Where the true value is a normal number, `y_i` is within `exp_error` of it, relatively. Where it
-/// is smaller, `y_i` is exactly 0: Eigen's own stops there at some small number.
+/// is smaller, and perhaps where it is within `exp_error` of the smallest one, `y_i` is exactly 0:
+/// Eigen's own stops there at some small number.
 ///
 /// @param y  may be `x`
 inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {

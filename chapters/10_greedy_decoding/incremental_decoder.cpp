@@ -1,12 +1,11 @@
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "chapters/03_masks/masks.hpp"
 #include "lib/eigen.hpp"
+#include "lib/exp.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
@@ -81,10 +80,7 @@ void prefetch(const Real* numbers, Index count) {
 
 /// Softmax in place.
 void to_weights(VectorMap scores) {
-    auto w = scores.array();
-    w = (w - w.maxCoeff()).exp();
-    w = (w < std::numeric_limits<Real>::min()).select(Real(0), w);
-    w /= w.sum();
+    scores *= 1 / exp_and_sum(scores.data(), scores.maxCoeff(), scores.data(), scores.size());
 }
 
 }  // namespace
@@ -94,8 +90,7 @@ Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask
     const Timed timed("attention of one query");
     check_one(q, kv, length, hidden, sentences);
     const Index n = q.dim(0), heads = q.dim(1), d = q.dim(3);
-    const Real scale = o.scale != 0 ? o.scale : 1 / std::sqrt(static_cast<Real>(d));
-    const Real fill = o.fill_place == FillPlace::before_scale ? o.fill * scale : o.fill;
+    const Real scale = scale_of(o, d), fill = fill_of(o, d);
     Tensor weights({n, heads, length}), y(q.shape());
     const auto at = [&](const auto& rows, Index h, Index i) {  // where those of query i begin
         return &rows(sentences[static_cast<std::size_t>(i / heads)], h, 0, 0);
