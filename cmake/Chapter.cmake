@@ -23,6 +23,13 @@ add_library(abh_flags INTERFACE)
 target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
   nlohmann_json::nlohmann_json Threads::Threads)
+if(ABH_DEVICE STREQUAL runtime)
+  target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
+  # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used
+  target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
+elseif(ABH_DEVICE STREQUAL emulator)
+  target_link_libraries(abh_flags INTERFACE Boost::context)
+endif()
 if(ABH_HAS_ONEDNN)  # its threads are OpenMP's, of which each of ours wants one: no -fopenmp for us
   target_link_libraries(abh_flags INTERFACE DNNL::dnnl ${OpenMP_CXX_LIBRARIES})
   target_compile_definitions(abh_flags INTERFACE ABH_ONEDNN)
@@ -31,17 +38,25 @@ set(ABH_LEVELS "")  # of x86-64, each of which has programs of its own
 if(ABH_PORTABLE)
   set(ABH_LEVELS x86-64-v2 x86-64-v3 x86-64-v4)
 elseif(ABH_NATIVE)
-  target_compile_options(abh_flags INTERFACE -march=native)
+  target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(ABH_WARNINGS)
-  target_compile_options(abh_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror)
+  target_compile_options(abh_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 finds a false one in its own AVX-512 header
-    target_compile_options(abh_flags INTERFACE -Wno-maybe-uninitialized)
+    target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
 endif()
 if(ABH_CHECK_MEMORY)
   target_compile_definitions(abh_flags INTERFACE ABH_CHECK_MEMORY)
 endif()
+
+# Kernels, *.cu: without a CUDA compiler they are C++, and the emulator stands behind CUDA's names.
+function(abh_kernels)
+  if(NOT ABH_DEVICE STREQUAL runtime)
+    set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  endif()
+endfunction()
 
 # abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved;
 # NAME_LEVEL for each of ABH_LEVELS
@@ -132,6 +147,9 @@ function(abh_chapter)
   add_custom_target(abh_${number}_built)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+  abh_kernels(${kernels})
+  list(APPEND sources ${kernels})
   if(sources)
     abh_library(abh_${number} SOURCES ${sources} DEPENDS ${below})
     set(below abh_${number})

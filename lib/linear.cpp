@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
+#include "lib/linear.cuh"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -29,36 +30,46 @@ Tensor flat(const Tensor& x) {
     return x.reshape({rows(x.shape()), x.dim(-1)});
 }
 
+/// One pass over the product. @param bias  may be empty
+void add_bias(Tensor& y, const Tensor& bias, bool relu) {
+    const auto cut = [](Real v) { return v < 0 ? Real(0) : v; };
+    parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) {
+            auto row = matrix(y).row(r).array();
+            if (bias.empty())
+                row = row.unaryExpr(cut);
+            else if (relu)
+                row = (row + vector(bias).transpose().array()).unaryExpr(cut);
+            else
+                row += vector(bias).transpose().array();
+        }
+    });
+}
+
 }  // namespace
 
-/// `x W^T`, each row of which `finish` changes.
-template <class Row>
-Tensor Linear::product(const Tensor& x, Cache* cache, const Row& finish) const {
+/// `x W^T`, plus the bias; with `relu`, what is negative becomes 0.
+Tensor Linear::product(const Tensor& x, Cache* cache, bool relu) const {
     const Timed timed("linear (bias)");
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
     Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
-    parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
-        for (Index r = begin; r < end; ++r) finish(matrix(y).row(r).array());
-    });
     if (cache) cache->x = x;
+    if (has_bias() || relu) {
+        if (on_cuda())
+            cuda::add_bias(y, bias.value, relu);
+        else
+            add_bias(y, bias.value, relu);
+    }
     return y.reshape(x.shape().with(-1, d_out()));
 }
 
 Tensor Linear::forward(const Tensor& x, Cache* cache) const {
-    return product(x, cache, [&](auto y) {
-        if (has_bias()) y += vector(bias.value).transpose().array();
-    });
+    return product(x, cache, false);
 }
 
 Tensor Linear::forward_relu(const Tensor& x, Cache* cache) const {
-    const auto relu = [](Real v) { return v < 0 ? Real(0) : v; };
-    return product(x, cache, [&](auto y) {
-        if (has_bias())
-            y = (y + vector(bias.value).transpose().array()).unaryExpr(relu);
-        else
-            y = y.unaryExpr(relu);
-    });
+    return product(x, cache, true);
 }
 // [backward]
 // forward was:  y = x W^T + b

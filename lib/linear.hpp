@@ -41,8 +41,7 @@ public:
     Parameter bias;    ///< [d_out], or empty
 
 private:
-    template <class Row>
-    Tensor product(const Tensor& x, Cache* cache, const Row& finish) const;
+    Tensor product(const Tensor& x, Cache* cache, bool relu) const;
 };
 
 }  // namespace abh

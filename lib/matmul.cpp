@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/cuda/runtime.hpp"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -304,6 +305,9 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& 
     const Timed timed(s.batch == 1 ? "matmul" : "matmul, batched");
     require_shape(c.shape(), s.result, "matmul", "result");
     if (s.batch == 0) return;
+    if (on_cuda())
+        return cuda::multiply({c.on_device(), a.on_device(), b.on_device(), s.batch, s.m, s.n, s.k,
+                               o.transpose_a, o.transpose_b, o.scale, add});
     if (FewRows::fits(s, o)) {
         const Product product{a.data(), b.data(), c.data(), s, o, add};
         if (s.m <= 4 && o.transpose_b)

@@ -34,7 +34,7 @@ void Parameter::add_product(const Tensor& dy, const Tensor& x) {
             "parameter: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(),
             value.shape());
     pending_.push_back({dy, x});
-    const bool worth_keeping = 4 * (dy.size() + x.size()) <= value.size();
+    const bool worth_keeping = !on_cuda() && 4 * (dy.size() + x.size()) <= value.size();
     if (!worth_keeping) grad();
 }
 

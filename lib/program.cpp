@@ -30,10 +30,9 @@ Program::Program(const std::string& description)
                    : s + " is not a whole number from 0 to 18446744073709551615";
     });
     app_.add_option("--threads", threads_, "number of threads")->check(CLI::Range(1, 256));
-    app_.add_option("--device", device_, "where to compute: cpu")
-        ->check([](const std::string& name) {
-            return name == "cpu" ? "" : "this build computes on the cpu only, not on " + name;
-        });
+    app_.add_option("--device", device_, "where to compute: cpu or cuda")
+        ->check(CLI::IsMember({"cpu", "cuda"}));
+    app_.add_flag("--tf32", tf32_, "let products on the device round their operands to TF32");
     app_.add_option("--out", out_, "folder for results.json and arrays; none: not written");
     app_.add_option("--profile", trace_,
                     "show where the time goes; a trace for chrome://tracing in this file");
@@ -64,6 +63,8 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         app_.parse(argc, argv);
         flush_denormals();
         set_threads(threads_);
+        if (device_ == "cuda") set_device(Device::cuda);
+        set_tf32(tf32_);
         results_ = Results(out_);
         results_.require_writable();
         if (!trace_.empty()) start_profile();

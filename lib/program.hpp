@@ -35,6 +35,7 @@ private:
     std::uint64_t seed_ = 1;
     int threads_;
     std::string device_ = "cpu";
+    bool tf32_ = false;
     std::filesystem::path out_, trace_;
     Results results_;
 };

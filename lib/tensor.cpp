@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <mutex>
-#include <new>
-#include <unordered_map>
-#include <vector>
 
+#include "lib/tensor.cuh"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -53,56 +49,6 @@ std::string to_string(const Shape& shape) {
 void require_shape(const Shape& actual, const Shape& expected, const char* who, const char* what) {
     require(actual == expected, "{}: {} has shape {}, expected {}", who, what, actual, expected);
 }
-// [buffer]
-namespace {
-
-constexpr std::align_val_t alignment{64};
-
-/// Freed blocks by size, waiting to be used again.
-class Pool {
-public:
-    void* take(std::size_t bytes) {
-        {
-            const std::lock_guard lock(mutex_);
-            auto& blocks = free_[bytes];
-            if (!blocks.empty()) {
-                void* block = blocks.back();
-                blocks.pop_back();
-                return block;
-            }
-        }
-        return ::operator new(bytes, alignment);
-    }
-
-    void give(void* block, std::size_t bytes) noexcept {
-        try {
-            const std::lock_guard lock(mutex_);
-            free_[bytes].push_back(block);
-        } catch (...) {
-            ::operator delete(block, alignment);
-        }
-    }
-
-private:
-    std::mutex mutex_;
-    std::unordered_map<std::size_t, std::vector<void*>> free_;
-};
-
-}  // namespace
-// [buffer: allocate]
-#ifdef ABH_CHECK_MEMORY  // for tests: every block is fresh and full of NaN, so that misuse shows
-std::shared_ptr<void> allocate(std::size_t bytes) {
-    void* block = ::operator new(std::max<std::size_t>(bytes, 1), alignment);
-    std::memset(block, 0xff, bytes);
-    return {block, [](void* p) { ::operator delete(p, alignment); }};
-}
-#else
-std::shared_ptr<void> allocate(std::size_t bytes) {
-    static Pool* const pool = new Pool;  // outlives every tensor, static ones too
-    bytes = std::max<std::size_t>(bytes, 1);
-    return {pool->take(bytes), [bytes](void* p) { pool->give(p, bytes); }};
-}
-#endif
 // [arithmetic]
 namespace {
 
@@ -113,6 +59,7 @@ constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
 Tensor& operator+=(Tensor& y, const Tensor& x) {
     const Timed timed("add");
     require_shape(x.shape(), y.shape(), "operator+=", "right side");
+    if (on_cuda()) return cuda::add(y, y, x), y;
     parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
         vector(y).segment(begin, end - begin) += vector(x).segment(begin, end - begin);
     });
@@ -123,6 +70,7 @@ Tensor operator+(const Tensor& a, const Tensor& b) {
     const Timed timed("add");
     require_shape(b.shape(), a.shape(), "operator+", "right side");
     Tensor sum(a.shape());
+    if (on_cuda()) return cuda::add(sum, a, b), sum;
     parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
         vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);
@@ -131,12 +79,14 @@ Tensor operator+(const Tensor& a, const Tensor& b) {
 }
 
 Tensor& operator*=(Tensor& y, Real factor) {
+    if (on_cuda()) return cuda::scale(y, factor), y;
     vector(y) *= factor;
     return y;
 }
 // [sums]
 void add_column_sums(Tensor& sums, const Tensor& x) {
     require_shape(sums.shape(), Shape{x.dim(-1)}, "add_column_sums", "result");
+    if (on_cuda()) return cuda::add_column_sums(sums, x);
     parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
         const Index n = end - begin;
         Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
@@ -148,6 +98,7 @@ void add_column_sums(Tensor& sums, const Tensor& x) {
 
 double dot(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "dot", "second tensor");
+    if (on_cuda()) return cuda::dot(a, b);
     double sum = 0;
     for (Index i = 0; i < a.size(); ++i)
         sum += static_cast<double>(a.data()[i]) * static_cast<double>(b.data()[i]);
@@ -170,6 +121,7 @@ Tensor transpose(const Tensor& x) {
     require(x.rank() >= 2, "transpose: x has shape {}, expected rank >= 2", x.shape());
     const Index m = x.dim(-2), n = x.dim(-1);
     Tensor y(x.shape().with(-2, n).with(-1, m));
+    if (on_cuda()) return cuda::transpose(y, x), y;
     for (Index i = 0; i < x.size(); i += m * n)
         MatrixMap(y.data() + i, n, m) = ConstMatrixMap(x.data() + i, m, n).transpose();
     return y;

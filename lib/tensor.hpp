@@ -12,6 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "lib/device.hpp"
+#include "lib/storage.hpp"
+
 namespace abh {
 // [real]
 /// The number type of every computation. The library is built twice from the same sources:
@@ -87,12 +90,15 @@ void require(bool condition, fmt::format_string<Args...> message, Args&&... args
 /// Throws `std::invalid_argument` unless `actual == expected`, naming both:
 /// `linear: x has shape [2, 3], expected [2, 4]`.
 void require_shape(const Shape& actual, const Shape& expected, const char* who, const char* what);
-// [buffer]
-/// Memory for `bytes` bytes, 64-byte aligned and not initialised. When the last owner lets go, the
-/// block is kept for the next request of the same size, so a warm training step asks the system for
-/// no buffer.
-std::shared_ptr<void> allocate(std::size_t bytes);
 // [tensor]
+template <class T>
+class BasicTensor;
+
+namespace cuda {
+template <class T>
+void fill(BasicTensor<T>& x, T value);
+}
+
 /// A contiguous, row-major array of rank up to 4.
 ///
 /// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
@@ -106,8 +112,8 @@ public:
     /// Elements are not initialised.
     explicit BasicTensor(const Shape& shape)
         : shape_(shape),
-          data_(std::static_pointer_cast<T[]>(
-              allocate(static_cast<std::size_t>(shape.size()) * sizeof(T)))) {}
+          storage_(
+              std::make_shared<Storage>(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}
     /// @throws std::invalid_argument unless there is one value for each element
     BasicTensor(const Shape& shape, std::initializer_list<T> values) : BasicTensor(shape) {
         require(static_cast<Index>(values.size()) == size(), "tensor: {} values for shape {}",
@@ -129,8 +135,16 @@ public:
     Index dim(int axis) const { return shape_[axis]; }
     bool empty() const { return size() == 0; }
 
-    T* data() { return data_.get(); }
-    const T* data() const { return data_.get(); }
+    /// The elements in the processor's memory; where the device wrote last, they are fetched.
+    T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) : nullptr; }
+    const T* data() const {
+        return storage_ ? static_cast<const T*>(storage_->host(false)) : nullptr;
+    }
+    /// The elements in the device's memory; null where there are none.
+    T* on_device() { return storage_ ? static_cast<T*>(storage_->device(true)) : nullptr; }
+    const T* on_device() const {
+        return storage_ ? static_cast<const T*>(storage_->device(false)) : nullptr;
+    }
     std::span<T> values() { return {data(), static_cast<std::size_t>(size())}; }
     std::span<const T> values() const { return {data(), static_cast<std::size_t>(size())}; }
 
@@ -154,10 +168,15 @@ public:
     }
     BasicTensor clone() const {
         BasicTensor t(shape_);
-        std::copy(values().begin(), values().end(), t.data());
+        if (storage_) t.storage_->copy(*storage_);
         return t;
     }
-    void fill(T value) { std::fill(values().begin(), values().end(), value); }
+    void fill(T value) {
+        if (on_cuda())
+            cuda::fill(*this, value);
+        else
+            std::fill(values().begin(), values().end(), value);
+    }
 
 private:
     Index offset(std::initializer_list<Index> indices) const {
@@ -178,7 +197,7 @@ private:
     }
 
     Shape shape_;
-    std::shared_ptr<T[]> data_;
+    std::shared_ptr<Storage> storage_;
 };
 // [tensor: kinds]
 using Tensor = BasicTensor<Real>;

@@ -17,7 +17,7 @@ from pathlib import Path
 
 MARKER = re.compile(r"[ \t]*// \[([a-z0-9 :\-_,.()]+)\][ \t]*")
 FOLDERS = ("lib", "chapters")
-SUFFIXES = frozenset({".hpp", ".cpp", ".cu"})
+SUFFIXES = frozenset({".hpp", ".cpp", ".cuh", ".cu"})
 HEAD = "head"
 
 

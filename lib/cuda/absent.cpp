@@ -1,0 +1,77 @@
+// A build without a device: kernels are compiled for nobody.
+#include <stdexcept>
+
+#include "lib/cuda/emulator.hpp"
+#include "lib/cuda/runtime.hpp"
+
+namespace abh {
+// [absent]
+namespace {
+
+[[noreturn]] void no_device() {
+    throw std::runtime_error(
+        "this program was built without CUDA; configure with -DABH_CUDA=ON, or with "
+        "-DABH_CUDA=EMULATED to run the kernels on the processor");
+}
+
+}  // namespace
+
+namespace cuda {
+
+const bool emulated = false;
+
+void open() {
+    no_device();
+}
+std::string name() {
+    no_device();
+}
+void* take(std::size_t) {
+    no_device();
+}
+void give(void*, std::size_t) noexcept {}
+void copy_to_device(void*, const void*, std::size_t) {
+    no_device();
+}
+void copy_to_host(void*, const void*, std::size_t) {
+    no_device();
+}
+void copy_on_device(void*, const void*, std::size_t) {
+    no_device();
+}
+void synchronize() {}
+void multiply(const Product&) {
+    no_device();
+}
+
+}  // namespace cuda
+// [absent: kernels]
+namespace emulator {
+
+std::pair<Region*, std::size_t> find(const void*) {
+    no_device();
+}
+void reads(Region&, std::int64_t, std::size_t, const Place&) {}
+void writes(Region&, std::int64_t, std::size_t, const Place&) {}
+void fail(const std::string&, const Place&) {
+    no_device();
+}
+void begin_shared(Region&, std::size_t) {}
+Region& dynamic_region() {
+    no_device();
+}
+void wait_for_block(const Place&) {}
+void wait_for_warp(const Place&) {}
+std::uint64_t exchange(std::uint64_t, int, const Place&) {
+    no_device();
+}
+int own_lane() {
+    return 0;
+}
+void run(const char*, dim3, dim3, std::size_t, const std::function<void()>&) {
+    no_device();
+}
+void set_seed(std::uint64_t) {}
+
+}  // namespace emulator
+}  // namespace abh

@@ -1,0 +1,65 @@
+#pragma once
+
+// A real device, for CUDA's compiler.
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "lib/tensor.hpp"
+
+namespace abh::cuda {
+// [pointers]
+/// A pointer to the device's memory. The emulator checks each access.
+template <class T>
+using Global = T*;
+
+namespace detail {
+template <class T, int... n>
+struct ArrayOf {
+    using type = T;
+};
+template <class T, int first, int... rest>
+struct ArrayOf<T, first, rest...> {
+    using type = typename ArrayOf<T, rest...>::type[first];
+};
+}  // namespace detail
+
+/// An array `T[n]...` in the memory that the threads of a block share.
+template <class T, int... n>
+using Shared = typename detail::ArrayOf<T, n...>::type;
+
+/// The beginning of the dynamic shared memory, whose size the launch gives.
+template <class T>
+__device__ T* dynamic_shared() {
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    return reinterpret_cast<T*>(shared_bytes);
+}
+
+template <class T>
+__host__ __device__ constexpr T infinity() {
+    return static_cast<T>(__builtin_huge_val());
+}
+// [launch]
+/// Throws `std::runtime_error` naming `what` unless `status` says success.
+inline void check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess)
+        throw std::runtime_error(fmt::format("cuda: {}: {}", what, cudaGetErrorString(status)));
+}
+
+/// Starts `kernel` on all threads of `grid`; it goes on while the processor does.
+template <class Grid, class... P, class... A>
+void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
+    if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
+    constexpr std::size_t always_there = 48 << 10;  // more must be asked for
+    if (grid.shared_bytes > always_there)
+        check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(grid.shared_bytes)),
+              name);
+    kernel<<<grid.blocks, grid.threads, grid.shared_bytes>>>(static_cast<P>(arguments)...);
+    check(cudaGetLastError(), name);
+}
+
+}  // namespace abh::cuda

@@ -1,0 +1,85 @@
+#pragma once
+
+// What every kernel of this book is written with. Compiled by CUDA's compiler it is a thin layer of
+// names; compiled by the host's compiler, the emulator stands behind the same names.
+#include "lib/cuda/runtime.hpp"
+#include "lib/tensor.hpp"
+#ifdef __CUDACC__
+#include "lib/cuda/device.cuh"
+#else
+#include "lib/cuda/emulator.hpp"
+#endif
+
+namespace abh::cuda {
+// [grid]
+/// How many threads: blocks of threads, and bytes of dynamic shared memory for each block.
+struct Grid {
+    dim3 blocks, threads;
+    std::size_t shared_bytes = 0;
+};
+
+constexpr int warp = 32;           ///< threads that go in step
+constexpr int block_size = 256;    ///< threads of a block, where nothing asks for another number
+constexpr Index max_blocks = 8192;  ///< enough for any device; then each thread takes more elements
+
+/// Whole blocks of `block_size` threads for `n` elements, or fewer, each thread taking several.
+inline Grid grid_for(Index n) {
+    const Index blocks = (n + block_size - 1) / block_size;
+    return {dim3(static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks)),
+            dim3(block_size)};
+}
+/// A block of `threads` for each of `blocks` pieces of work.
+inline Grid blocks_of(Index blocks, int threads = block_size) {
+    return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
+}
+// [positions]
+/// The first element of this thread, where neighbours take neighbours: then a warp reads one piece
+/// of memory.
+__device__ inline Index first_element() {
+    return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+/// From one element of this thread to its next.
+__device__ inline Index all_threads() {
+    return static_cast<Index>(gridDim.x) * blockDim.x;
+}
+__device__ inline int lane() {
+    return static_cast<int>(threadIdx.x) % warp;
+}
+// [reductions]
+/// The sum over the 32 threads of a warp, the same in each: five exchanges, always in one order.
+__device__ inline Real warp_sum(Real v) {
+    for (int other = warp / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
+    return v;
+}
+
+__device__ inline Real warp_max(Real v) {
+    for (int other = warp / 2; other > 0; other /= 2) {
+        const Real w = __shfl_xor_sync(0xffffffffu, v, other);
+        v = v < w ? w : v;
+    }
+    return v;
+}
+// [reductions: block]
+/// The sum over all threads of a block of whole warps, the same in each.
+__device__ inline Real block_sum(Real v) {
+    __shared__ Shared<Real, warp> of_warp;
+    v = warp_sum(v);
+    const int w = static_cast<int>(threadIdx.x) / warp, warps = static_cast<int>(blockDim.x) / warp;
+    __syncthreads();  // the last sum may still be read
+    if (lane() == 0) of_warp[w] = v;
+    __syncthreads();
+    return warp_sum(lane() < warps ? Real(of_warp[lane()]) : Real(0));
+}
+
+/// The largest number of all threads of a block of whole warps, the same in each.
+__device__ inline Real block_max(Real v) {
+    __shared__ Shared<Real, warp> of_warp;
+    v = warp_max(v);
+    const int w = static_cast<int>(threadIdx.x) / warp, warps = static_cast<int>(blockDim.x) / warp;
+    __syncthreads();
+    if (lane() == 0) of_warp[w] = v;
+    __syncthreads();
+    return warp_max(lane() < warps ? Real(of_warp[lane()]) : -infinity<Real>());
+}
+
+}  // namespace abh::cuda

@@ -1,0 +1,154 @@
+#include "lib/cuda/runtime.hpp"
+
+#include <cublasLt.h>
+
+#include <map>
+#include <tuple>
+
+#include "lib/cuda/device.cuh"
+#include "lib/device.hpp"
+
+namespace abh::cuda {
+// [device: memory]
+const bool emulated = false;
+
+void open() {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);  // without a driver an error, not a 0
+    if (status != cudaSuccess || count < 1)
+        throw std::runtime_error(fmt::format(
+            "no CUDA device: {}",
+            status == cudaSuccess ? "the driver finds none" : cudaGetErrorString(status)));
+    check(cudaFree(nullptr), "the first call");  // makes the context
+}
+
+std::string name() {
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, 0), "device properties");
+    return properties.name;
+}
+
+void* take(std::size_t bytes) {
+    void* block = nullptr;
+    check(cudaMalloc(&block, bytes), "memory");
+    return block;
+}
+
+void give(void* block, std::size_t) noexcept {
+    cudaFree(block);
+}
+// [device: copies]
+void copy_to_device(void* device, const void* host, std::size_t bytes) {
+    check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+}
+
+void copy_to_host(void* host, const void* device, std::size_t bytes) {
+    check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
+}
+
+void copy_on_device(void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
+}
+
+void synchronize() {
+    check(cudaDeviceSynchronize(), "the kernels before");
+}
+// [device: product]
+namespace {
+
+void check(cublasStatus_t status) {
+    if (status != CUBLAS_STATUS_SUCCESS)
+        throw std::runtime_error(
+            fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
+}
+
+constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
+
+/// How one product is asked for, made once and kept.
+struct Plan {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+    cublasLtMatmulAlgo_t algorithm;
+    std::size_t workspace = 0;
+};
+
+struct Handle {
+    static constexpr std::size_t workspace_bytes = 32 << 20;
+
+    cublasLtHandle_t handle = nullptr;
+    void* workspace = nullptr;
+    std::map<std::tuple<Index, Index, Index, Index, bool, bool, bool>, Plan> plans;
+
+    Handle() {
+        check(cublasLtCreate(&handle));
+        workspace = take(workspace_bytes);
+    }
+};
+
+Handle& handle() {
+    static Handle* const one = new Handle;  // lives as long as the driver
+    return *one;
+}
+// [device: product, plan]
+/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in which
+/// the same memory is read as b^T, a^T and c^T.
+cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
+    cublasLtMatrixLayout_t result = nullptr;
+    check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
+                                     static_cast<std::uint64_t>(rows), columns));
+    const auto count = static_cast<std::int32_t>(batch);
+    const std::int64_t stride = rows * columns;
+    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                           sizeof count));
+    check(cublasLtMatrixLayoutSetAttribute(
+        result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride));
+    return result;
+}
+
+Plan make_plan(const Product& p) {
+    Plan plan;
+    const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
+                                        : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                          : CUBLAS_COMPUTE_32F;
+    check(cublasLtMatmulDescCreate(&plan.operation, compute, real_type));
+    const cublasOperation_t op_a = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_b,
+                                         sizeof op_b));
+    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_a,
+                                         sizeof op_a));
+    plan.a = p.transpose_a ? layout(p.k, p.m, p.batch) : layout(p.m, p.k, p.batch);
+    plan.b = p.transpose_b ? layout(p.n, p.k, p.batch) : layout(p.k, p.n, p.batch);
+    plan.c = layout(p.m, p.n, p.batch);
+
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&preference));
+    const std::size_t most = Handle::workspace_bytes;
+    check(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most));
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle().handle, plan.operation, plan.b, plan.a, plan.c,
+                                         plan.c, preference, 1, &found, &count));
+    check(cublasLtMatmulPreferenceDestroy(preference));
+    if (count == 0) check(CUBLAS_STATUS_NOT_SUPPORTED);
+    plan.algorithm = found.algo;
+    plan.workspace = found.workspaceSize;
+    return plan;
+}
+
+}  // namespace
+// [device: product, run]
+void multiply(const Product& p) {
+    Handle& h = handle();
+    const auto key =
+        std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
+    auto plan = h.plans.find(key);
+    if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p)).first;
+    const Plan& how = plan->second;
+    const Real before = p.add ? Real(1) : Real(0);
+    check(cublasLtMatmul(h.handle, how.operation, &p.scale, p.b, how.b, p.a, how.a, &before, p.c,
+                         how.c, p.c, how.c, &how.algorithm, h.workspace, how.workspace, nullptr));
+}
+
+}  // namespace abh::cuda

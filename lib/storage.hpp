@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace abh {
+// [storage]
+/// The elements of a tensor: in the processor's memory, in the device's, or the same in both.
+///
+/// Whoever asks gets them where he asks: what was written on the other side last is copied first.
+/// So a tensor belongs to no device, and a training step on the device sends over what the device
+/// has not seen, ids of words, and nothing else. Elements are not initialised.
+///
+/// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for the next one
+/// of the same size, so a warm training step asks the system for no buffer.
+class Storage {
+public:
+    explicit Storage(std::size_t bytes);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    /// The elements in the processor's memory, to be read, or, with `write`, changed too.
+    void* host(bool write) {
+        const unsigned char at = at_.load(std::memory_order_acquire);
+        return at == on_host || (at == on_both && !write) ? host_ : fetch_to_host(write);
+    }
+    /// The elements in the device's memory.
+    void* device(bool write);
+    /// Makes this a copy of `other`, which has as many bytes, where `other` is.
+    void copy(Storage& other);
+
+private:
+    static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
+
+    void* fetch_to_host(bool write);
+
+    std::atomic<unsigned char> at_{nowhere};  ///< where the elements are
+    std::size_t bytes_;
+    void* host_ = nullptr;
+    void* device_ = nullptr;
+};
+
+}  // namespace abh

@@ -1,0 +1,70 @@
+#pragma once
+
+// Tests that hold the device against the processor.
+#include <stdexcept>
+#include <string>
+
+#include "lib/device.hpp"
+#include "tests/support.hpp"
+
+/// Computes on the device while it lives, then where the test did before.
+class OnDevice {
+public:
+    OnDevice() : before_(abh::device()) { abh::set_device(abh::Device::cuda); }
+    ~OnDevice() { abh::set_device(before_); }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+private:
+    abh::Device before_;
+};
+
+/// Computes on the processor while it lives.
+class OnProcessor {
+public:
+    OnProcessor() : before_(abh::device()) { abh::set_device(abh::Device::cpu); }
+    ~OnProcessor() { abh::set_device(before_); }
+    OnProcessor(const OnProcessor&) = delete;
+    OnProcessor& operator=(const OnProcessor&) = delete;
+
+private:
+    abh::Device before_;
+};
+
+/// Whether there is a device; says so where there is none, since then the test shows nothing.
+inline bool has_device() {
+    static const std::string missing = [] {
+        try {
+            const OnDevice device;
+            return std::string();
+        } catch (const std::runtime_error& error) {
+            return std::string(error.what());
+        }
+    }();
+    if (!missing.empty()) WARN("skipped: " << missing);
+    return missing.empty();
+}
+
+/// What `f` returns on the processor and on the device.
+template <class F>
+auto on_both(const F& f) {
+    const auto expected = [&] {
+        const OnProcessor processor;
+        return f();
+    }();
+    const auto actual = [&] {
+        const OnDevice device;
+        return f();
+    }();
+    return std::pair(expected, actual);
+}
+
+/// Whether `b` is `a` but for round-off: within `epsilons` times the machine's epsilon times the
+/// largest element, or that many epsilons where all are small.
+inline bool near(const abh::Tensor& a, const abh::Tensor& b, double epsilons) {
+    if (a.shape() != b.shape()) return false;
+    double largest = 1;
+    for (abh::Real v : a.values()) largest = std::max(largest, std::abs(static_cast<double>(v)));
+    constexpr double epsilon = std::numeric_limits<abh::Real>::epsilon();
+    return abh::max_difference(a, b) <= epsilons * epsilon * largest;
+}
