@@ -99,7 +99,9 @@ function(abh_program name below)
   endforeach()
 endfunction()
 
-# abh_test(NAME FILE DEPENDS...): the test program, with float and with double
+# abh_test(NAME FILE DEPENDS...): the test program, with float and with double, on the processor and on
+# the device. Where there is no device its tests are skipped. Tests tagged [cuda] need a device, those
+# tagged [cpu] are about the processor.
 function(abh_test name file)
   if(NOT TARGET abh_catch)
     add_library(abh_catch OBJECT ${ABH_ROOT}/tests/main.cpp)
@@ -111,8 +113,11 @@ function(abh_test name file)
     list(TRANSFORM depends APPEND "${real}")
     add_executable(test_${name}${real} ${file})
     target_link_libraries(test_${name}${real} PRIVATE abh_catch ${depends})
-    add_test(NAME ${name}${real} COMMAND test_${name}${real})
+    add_test(NAME ${name}${real} COMMAND test_${name}${real} ~[cuda])
     set_tests_properties(${name}${real} PROPERTIES LABELS cpu TIMEOUT 600)
+    add_test(NAME ${name}${real}_cuda COMMAND test_${name}${real} ~[cpu])
+    set_tests_properties(${name}${real}_cuda PROPERTIES LABELS gpu TIMEOUT 600
+      ENVIRONMENT ABH_TEST_DEVICE=cuda SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
 
@@ -156,6 +161,9 @@ function(abh_chapter)
   endif()
   abh_program(${name} ${below})
   file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
+  if(NOT ABH_DEVICE STREQUAL emulator)
+    list(FILTER tests EXCLUDE REGEX "_emulator\\.cpp$")
+  endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
   if(ABH_TESTS AND tests AND (top STREQUAL folder OR CMAKE_SOURCE_DIR STREQUAL ABH_ROOT))
     abh_test(${number} "${tests}" ${below})

@@ -1,13 +1,12 @@
-#include "lib/linear.cuh"
-
 #include "lib/cuda/kernel.cuh"
+#include "lib/linear.cuh"
 
 namespace abh::cuda {
 // [cuda: bias]
 namespace {
 
-/// A thread an element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one piece,
-/// of `y` as of `bias`; the bias, read again for every row, stays in the cache.
+/// A thread an element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
+/// piece, of `y` as of `bias`; the bias, read again for every row, stays in the cache.
 __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
                                 bool relu) {
     for (Index i = first_element(); i < n_elements; i += all_threads()) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <string_view>
 #include <vector>
 
+#include "lib/device.hpp"
 #include "lib/files.hpp"
 
 namespace abh {
@@ -40,14 +42,25 @@ struct Profile {
 constexpr std::size_t longest_trace = 1 << 18;
 thread_local Profile* profile = nullptr;  // of the thread that is measured
 
+/// So that a block's time is that of the kernels which it starts. An error comes up again later.
+void wait_for_device() noexcept {
+    try {
+        synchronize();
+    } catch (const std::exception&) {
+    }
+}
+
 }  // namespace
 
 Timed::Timed(const char* name) : on_(profile != nullptr) {
-    if (on_) profile->open.push_back({name, Clock::now(), {}, 0});
+    if (!on_) return;
+    wait_for_device();
+    profile->open.push_back({name, Clock::now(), {}, 0});
 }
 
 Timed::~Timed() {
     if (!on_) return;
+    wait_for_device();
     Block block = profile->open.back();
     profile->open.pop_back();
     block.end = Clock::now();

@@ -1,6 +1,5 @@
-#include "lib/tensor.cuh"
-
 #include "lib/cuda/kernel.cuh"
+#include "lib/tensor.cuh"
 
 namespace abh::cuda {
 // [cuda: arithmetic]
@@ -77,7 +76,8 @@ __global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
 void add_column_sums(Tensor& sums, const Tensor& x) {
     const Index n = sums.size();
     if (n == 0) return;
-    const Grid grid{dim3(static_cast<unsigned>((n + columns - 1) / columns)), dim3(columns, shares)};
+    const Grid grid{dim3(static_cast<unsigned>((n + columns - 1) / columns)),
+                    dim3(columns, shares)};
     launch("column sums", column_sums_kernel, grid, x.size() / n, n, sums.on_device(),
            x.on_device());
 }

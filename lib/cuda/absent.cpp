@@ -1,6 +1,7 @@
 // A build without a device: kernels are compiled for nobody.
 #include <stdexcept>
 
+#include "lib/cuda/counts.hpp"
 #include "lib/cuda/emulator.hpp"
 #include "lib/cuda/runtime.hpp"
 
@@ -40,6 +41,12 @@ void copy_on_device(void*, const void*, std::size_t) {
     no_device();
 }
 void synchronize() {}
+bool count_kernels(bool) {
+    return false;
+}
+std::vector<KernelCount> kernel_counts() {
+    return {};
+}
 void multiply(const Product&) {
     no_device();
 }

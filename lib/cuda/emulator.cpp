@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 
+#include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/eigen.hpp"
 
@@ -28,9 +29,10 @@ enum class Waits { no, for_block, for_warp, done };
 struct Thread {
     dim3 index;
     Waits waits = Waits::no;
-    Place place;                             ///< where it waits
-    std::array<std::uint64_t, 2> given{};    ///< to the others of its warp, in turns
+    Place place;                           ///< where it waits
+    std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, in turns
     int exchanges = 0;
+    std::map<std::pair<const void*, unsigned>, int> visits;  ///< of each access, while counting
 };
 
 /// A stack on which threads run: one after another, as long as none must wait.
@@ -116,6 +118,58 @@ void wait(Waits what, const Place& place) {
     Worker& worker = *kernel.worker;
     worker.scheduler = std::move(worker.scheduler).resume();
 }
+// [counts]
+/// An access by one thread; those that agree in warp, place and visit are one request.
+struct Access {
+    int warp;
+    std::pair<const void*, unsigned> place;  ///< function and position in it
+    int visit;
+    bool shared;
+    const void* region;
+    std::int64_t unit;  ///< sector, or word of shared memory
+
+    auto operator<=>(const Access&) const = default;
+};
+
+bool counting = false;
+std::vector<cuda::KernelCount> counts;
+cuda::KernelCount* count = nullptr;  // of the kernel that runs
+std::vector<Access> accesses;        // of the block that runs
+
+void note(const Region& region, std::int64_t at, std::size_t size, const Place& place) {
+    Thread& thread = kernel.threads[static_cast<std::size_t>(kernel.thread)];
+    const std::pair<const void*, unsigned> where(place.function_name(),
+                                                 place.line() << 8 | (place.column() & 0xff));
+    const bool shared = &region == &dynamic_shared || !region.touches.empty();
+    accesses.push_back({kernel.thread / 32, where, thread.visits[where]++, shared, &region,
+                        at / (shared ? 4 : 32)});
+    if (!shared) count->bytes += static_cast<Index>(size);
+}
+
+/// Adds up the block's requests.
+void add_block() {
+    std::sort(accesses.begin(), accesses.end());
+    accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
+    const auto same_request = [](const Access& a, const Access& b) {
+        return a.warp == b.warp && a.place == b.place && a.visit == b.visit && a.shared == b.shared;
+    };
+    for (auto first = accesses.begin(); first != accesses.end();) {
+        auto last = first;
+        std::array<Index, 32> words_of_bank{};
+        for (; last != accesses.end() && same_request(*first, *last); ++last)
+            ++words_of_bank[static_cast<std::size_t>(last->unit % 32)];
+        if (first->shared) {
+            ++count->shared_requests;
+            count->shared_turns += *std::max_element(words_of_bank.begin(), words_of_bank.end());
+        } else {
+            ++count->requests;
+            count->sectors += last - first;
+        }
+        first = last;
+    }
+    accesses.clear();
+    for (Thread& thread : kernel.threads) thread.visits.clear();
+}
 // [messages]
 std::string line(const Place& place) {
     return fmt::format("{}:{}", std::filesystem::path(place.file_name()).filename().string(),
@@ -174,15 +228,16 @@ void release_block(std::vector<int>& released) {
     const int first = static_cast<int>(waiting - kernel.threads.begin());
     for (std::size_t t = 0; t < kernel.threads.size(); ++t) {
         const Thread& other = kernel.threads[t];
-        if (other.waits == Waits::for_block && other.place.line() == waiting->place.line()) continue;
+        if (other.waits == Waits::for_block && other.place.line() == waiting->place.line())
+            continue;
         const std::string name = to_string(static_cast<int>(t));
         stop(first,
              "waits for its block, but thread " + name +
-                 (other.waits == Waits::done ? " has ended"
-                                             : " waits at " + line(other.place)),
+                 (other.waits == Waits::done ? " has ended" : " waits at " + line(other.place)),
              waiting->place);
     }
     ++kernel.time;
+    if (counting) ++count->barriers;
     released.resize(kernel.threads.size());
     std::iota(released.begin(), released.end(), 0);
 }
@@ -218,9 +273,9 @@ void run_block() {
     };
     while (kernel.begun < kernel.order.size()) go_on(idle_worker());
     for (;;) {
-        done = static_cast<std::size_t>(std::count_if(
-            kernel.threads.begin(), kernel.threads.end(),
-            [](const Thread& t) { return t.waits == Waits::done; }));
+        done = static_cast<std::size_t>(
+            std::count_if(kernel.threads.begin(), kernel.threads.end(),
+                          [](const Thread& t) { return t.waits == Waits::done; }));
         if (done == kernel.threads.size()) return;
         std::vector<int> released = release();
         std::shuffle(released.begin(), released.end(), shuffler);
@@ -245,8 +300,8 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     require(n >= 1 && n <= 1024, "cuda emulator: {}: {} threads in a block, possible are 1 to 1024",
             name, n);
     require(blocks.y <= 65535 && blocks.z <= 65535,
-            "cuda emulator: {}: a grid of ({}, {}, {}) blocks; y and z may be 65535", name, blocks.x,
-            blocks.y, blocks.z);
+            "cuda emulator: {}: a grid of ({}, {}, {}) blocks; y and z may be 65535", name,
+            blocks.x, blocks.y, blocks.z);
     require(shared_bytes <= 99 << 10, "cuda emulator: {}: {} bytes of shared memory, at most {}",
             name, shared_bytes, 99 << 10);
     gridDim = blocks;
@@ -267,6 +322,15 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     dynamic_shared.written.assign(shared_bytes, 0);
     begin_shared(dynamic_shared, 4);
 
+    if (counting) {
+        const auto known = std::find_if(counts.begin(), counts.end(),
+                                        [&](const auto& c) { return c.name == name; });
+        count =
+            known == counts.end() ? &counts.emplace_back(cuda::KernelCount{.name = name}) : &*known;
+        ++count->launches;
+        count->blocks += n_blocks;
+        count->threads += n_blocks * n;
+    }
     std::vector<Index> order(static_cast<std::size_t>(n_blocks));
     std::iota(order.begin(), order.end(), Index{0});
     std::shuffle(order.begin(), order.end(), shuffler);
@@ -275,8 +339,10 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
             const auto i = static_cast<unsigned>(b);
             blockIdx = {i % blocks.x, i / blocks.x % blocks.y, i / (blocks.x * blocks.y)};
             run_block();
+            if (counting) add_block();
         }
     } catch (...) {
+        accesses.clear();
         kernel.idle.clear();
         kernel.workers.clear();  // threads that wait are given up
         throw;
@@ -317,7 +383,8 @@ namespace {
 /// Throws unless the bytes are there. Outside of kernels nobody may look.
 void check_inside(const Region& region, std::int64_t at, std::size_t size, const char* verb,
                   const Place& place) {
-    const auto n = static_cast<std::int64_t>(size), all = static_cast<std::int64_t>(region.bytes.size());
+    const auto n = static_cast<std::int64_t>(size),
+               all = static_cast<std::int64_t>(region.bytes.size());
     if (at < 0 || at + n > all)
         fail(fmt::format("{} element {} of {} memory that has {}", verb,
                          at >= 0 ? at / n : (at - n + 1) / n, region.kind, all / n),
@@ -328,7 +395,8 @@ void check_inside(const Region& region, std::int64_t at, std::size_t size, const
 bool races(std::uint64_t time, std::uint64_t warp_time, int other, int other_warp) {
     const int self = kernel.thread, own_warp = self / 32;
     if (time != kernel.time || other == self || other == -1) return false;
-    return other_warp != own_warp || warp_time == kernel.warp_time[static_cast<std::size_t>(own_warp)];
+    return other_warp != own_warp ||
+           warp_time == kernel.warp_time[static_cast<std::size_t>(own_warp)];
 }
 
 }  // namespace
@@ -339,6 +407,7 @@ void reads(Region& region, std::int64_t at, std::size_t size, const Place& place
         fail(fmt::format("reads element {} of {} memory, which nothing wrote",
                          at / static_cast<std::int64_t>(size), region.kind),
              place);
+    if (counting) note(region, at, size, place);
     if (region.touches.empty()) return;
     Region::Touch& touch = region.touches[static_cast<std::size_t>(at) / region.element];
     if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
@@ -356,6 +425,7 @@ void reads(Region& region, std::int64_t at, std::size_t size, const Place& place
 void writes(Region& region, std::int64_t at, std::size_t size, const Place& place) {
     check_inside(region, at, size, "writes", place);
     std::memset(region.written.data() + at, 1, size);
+    if (counting) note(region, at, size, place);
     if (region.touches.empty()) return;
     Region::Touch& touch = region.touches[static_cast<std::size_t>(at) / region.element];
     if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
@@ -390,8 +460,8 @@ namespace {
 class Memory {
 public:
     Memory() {
-        void* const base = ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                                  -1, 0);
+        void* const base =
+            ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) throw std::runtime_error("cuda emulator: no addresses are left");
         next_ = static_cast<std::byte*>(base);
         end_ = next_ + room;
@@ -443,6 +513,16 @@ std::pair<Region*, std::size_t> find(const void* address) {
 }  // namespace abh::emulator
 // [runtime]
 namespace abh::cuda {
+
+bool count_kernels(bool on) {
+    emulator::counting = on;
+    if (on) emulator::counts.clear();
+    return true;
+}
+
+std::vector<KernelCount> kernel_counts() {
+    return emulator::counts;
+}
 
 const bool emulated = true;
 

@@ -69,8 +69,8 @@ struct At {
     Index position;
     Place place;
     template <class I>
-        requires std::is_integral_v<I>
-    At(I i, Place where = Place::current()) : position(static_cast<Index>(i)), place(where) {}
+    requires std::is_integral_v<I> At(I i, Place where = Place::current())
+        : position(static_cast<Index>(i)), place(where) {}
 };
 
 template <class T>
@@ -121,8 +121,7 @@ public:
     }
     Pointer(Region* region, std::int64_t at, const Place& place = Place::current())
         : region_(region), at_(at), place_(place) {}
-    Pointer(const Pointer<std::remove_const_t<T>>& other)
-        requires std::is_const_v<T>
+    Pointer(const Pointer<std::remove_const_t<T>>& other) requires std::is_const_v<T>
         : region_(other.region_), at_(other.at_), place_(other.place_) {}
     Pointer(const Pointer&) = default;
     Pointer& operator=(const Pointer&) = default;
@@ -214,7 +213,7 @@ T shuffle(T value, int lane, const Place& place) {
 }
 
 }  // namespace abh::emulator
-// [cuda's functions]
+// [cuda functions]
 inline void __syncthreads(std::source_location place = std::source_location::current()) {
     abh::emulator::wait_for_block(place);
 }

@@ -18,8 +18,8 @@ struct Grid {
     std::size_t shared_bytes = 0;
 };
 
-constexpr int warp = 32;           ///< threads that go in step
-constexpr int block_size = 256;    ///< threads of a block, where nothing asks for another number
+constexpr int warp = 32;            ///< threads that go in step
+constexpr int block_size = 256;     ///< threads of a block, where nothing asks for another number
 constexpr Index max_blocks = 8192;  ///< enough for any device; then each thread takes more elements
 
 /// Whole blocks of `block_size` threads for `n` elements, or fewer, each thread taking several.

@@ -1,11 +1,11 @@
-#include "lib/cuda/runtime.hpp"
-
 #include <cublasLt.h>
 
 #include <map>
 #include <tuple>
 
+#include "lib/cuda/counts.hpp"
 #include "lib/cuda/device.cuh"
+#include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
 
 namespace abh::cuda {
@@ -16,9 +16,9 @@ void open() {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);  // without a driver an error, not a 0
     if (status != cudaSuccess || count < 1)
-        throw std::runtime_error(fmt::format(
-            "no CUDA device: {}",
-            status == cudaSuccess ? "the driver finds none" : cudaGetErrorString(status)));
+        throw std::runtime_error(
+            fmt::format("no CUDA device: {}", status == cudaSuccess ? "the driver finds none"
+                                                                    : cudaGetErrorString(status)));
     check(cudaFree(nullptr), "the first call");  // makes the context
 }
 
@@ -36,6 +36,14 @@ void* take(std::size_t bytes) {
 
 void give(void* block, std::size_t) noexcept {
     cudaFree(block);
+}
+
+bool count_kernels(bool) {
+    return false;
+}
+
+std::vector<KernelCount> kernel_counts() {
+    return {};
 }
 // [device: copies]
 void copy_to_device(void* device, const void* host, std::size_t bytes) {
@@ -58,8 +66,7 @@ namespace {
 
 void check(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS)
-        throw std::runtime_error(
-            fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
+        throw std::runtime_error(fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
 }
 
 constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
@@ -90,8 +97,8 @@ Handle& handle() {
     return *one;
 }
 // [device: product, plan]
-/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in which
-/// the same memory is read as b^T, a^T and c^T.
+/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in
+/// which the same memory is read as b^T, a^T and c^T.
 cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     cublasLtMatrixLayout_t result = nullptr;
     check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
@@ -100,8 +107,8 @@ cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     const std::int64_t stride = rows * columns;
     check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
                                            sizeof count));
-    check(cublasLtMatrixLayoutSetAttribute(
-        result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride));
+    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                           &stride, sizeof stride));
     return result;
 }
 
@@ -124,8 +131,8 @@ Plan make_plan(const Product& p) {
     cublasLtMatmulPreference_t preference = nullptr;
     check(cublasLtMatmulPreferenceCreate(&preference));
     const std::size_t most = Handle::workspace_bytes;
-    check(cublasLtMatmulPreferenceSetAttribute(
-        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most));
+    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &most, sizeof most));
     cublasLtMatmulHeuristicResult_t found;
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle().handle, plan.operation, plan.b, plan.a, plan.c,
@@ -141,8 +148,7 @@ Plan make_plan(const Product& p) {
 // [device: product, run]
 void multiply(const Product& p) {
     Handle& h = handle();
-    const auto key =
-        std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
+    const auto key = std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
     auto plan = h.plans.find(key);
     if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p)).first;
     const Plan& how = plan->second;

@@ -24,7 +24,8 @@ void copy_to_host(void* host, const void* device, std::size_t bytes);
 void copy_on_device(void* to, const void* from, std::size_t bytes);
 void synchronize();
 // [runtime: product]
-/// `c = scale * op(a) op(b)`, or `c += ...`, for `batch` matrices that follow one another, row-major.
+/// `c = scale * op(a) op(b)`, or `c += ...`, for `batch` matrices that follow one another,
+/// row-major.
 struct Product {
     Real* c;        ///< [batch, m, n]
     const Real* a;  ///< [batch, m, k], or [batch, k, m] with transpose_a

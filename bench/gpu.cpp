@@ -1,0 +1,252 @@
+// What bench/gpu measures: operations, training steps and decoding on the device, one JSON line
+// each.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
+#include "chapters/06_feed_forward/layer_norm.hpp"
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/transformer.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/matmul.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// A piece of work, and what it does: operations and bytes that it must move at least.
+struct Work {
+    std::string name;
+    double flops, bytes;
+    std::function<std::function<void()>()> prepare;
+};
+
+double microseconds_of(const std::function<void()>& f) {
+    synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    f();
+    synchronize();
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+    return time.count();
+}
+
+/// Median time of one call: calls are put in line until some milliseconds are full, since to wait
+/// for each would measure the waiting.
+double median_microseconds(const std::function<void()>& f, int rounds) {
+    f();
+    const double once = microseconds_of(f);
+    const int calls = static_cast<int>(std::clamp(5000 / once, 1.0, 200.0));
+    std::vector<double> times;
+    for (int i = 0; i < rounds; ++i)
+        times.push_back(microseconds_of([&] {
+                            for (int c = 0; c < calls; ++c) f();
+                        }) /
+                        calls);
+    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+    return times[static_cast<std::size_t>(rounds / 2)];
+}
+
+Tensor numbers(const Shape& shape, std::uint64_t seed) {
+    Random random(seed);
+    return normal(shape, random.stream());
+}
+
+/// Attention of 8 heads with 64 columns, of so many sentences that there are 16,384 queries.
+std::vector<Work> attention_works(Index longest) {
+    std::vector<Work> works;
+    constexpr Index heads = 8, d_k = 64;
+    for (Index length = 512; length <= std::max<Index>(longest, 512); length *= 2)
+        for (const bool causal : {false, true}) {
+            const Index l = std::min(length, longest);
+            const Index batch = std::max<Index>(1, std::min<Index>(longest, 16384) / l);
+            const double flops =
+                4.0 * static_cast<double>(batch * heads * l * l * d_k) * (causal ? 0.5 : 1.0);
+            const double bytes = 4.0 * static_cast<double>(batch * l * heads * d_k * sizeof(Real));
+            const auto inputs = [=] {
+                struct {
+                    Tensor q, k, v;
+                    Mask mask;
+                } in;
+                in.q = numbers({batch, l, heads * d_k}, 1);
+                in.k = numbers(in.q.shape(), 2);
+                in.v = numbers(in.q.shape(), 3);
+                if (causal) {
+                    in.mask = Mask({1, 1, l, l});
+                    for (Index i = 0; i < l; ++i)
+                        for (Index j = 0; j < l; ++j) in.mask(0, 0, i, j) = j > i;
+                }
+                return in;
+            };
+            const std::string tail = fmt::format("{}_{}", causal ? "causal" : "full", l);
+            works.push_back({"attention_forward_" + tail, flops, bytes, [=] {
+                                 return [in = inputs()] {
+                                     attention_by_blocks(in.q, in.k, in.v, heads, in.mask);
+                                 };
+                             }});
+            works.push_back({"attention_backward_" + tail, 2.5 * flops, 2 * bytes, [=] {
+                                 const auto in = inputs();
+                                 BlockAttentionCache cache;
+                                 const Tensor y = attention_by_blocks(in.q, in.k, in.v, heads,
+                                                                      in.mask, {}, &cache);
+                                 return [cache, dy = numbers(y.shape(), 4)] {
+                                     attention_by_blocks_backward(dy, cache);
+                                 };
+                             }});
+        }
+    return works;
+}
+
+/// Passes over memory; the copy is what they are held against.
+std::vector<Work> pass_works(Index rows, Index width) {
+    const Shape shape{rows, width};
+    const double bytes = static_cast<double>(rows * width * static_cast<Index>(sizeof(Real)));
+    return {
+        {"copy", 0, 2 * bytes,
+         [=] {
+             const Tensor x = numbers(shape, 1);
+             x.on_device();  // a copy is made where the elements are
+             return [=] { x.clone(); };
+         }},
+        {"softmax_forward", 0, 2 * bytes, [=] { return [x = numbers(shape, 1)] { softmax(x); }; }},
+        {"softmax_backward", 0, 3 * bytes,
+         [=] {
+             return [y = softmax(numbers(shape, 1)), dy = numbers(shape, 2)] {
+                 softmax_backward(dy, y);
+             };
+         }},
+        {"layer_norm_forward", 0, 2 * bytes,  // without what backward needs
+         [=] {
+             return [x = numbers(shape, 1), norm = std::make_shared<LayerNorm>(width)] {
+                 norm->forward(x);
+             };
+         }},
+        {"layer_norm_backward", 0, 3 * bytes,
+         [=] {
+             const auto norm = std::make_shared<LayerNorm>(width);
+             const auto cache = std::make_shared<LayerNorm::Cache>();
+             norm->forward(numbers(shape, 1), cache.get());
+             return [norm, cache, dy = numbers(shape, 2)] { norm->backward(dy, *cache); };
+         }},
+    };
+}
+
+/// A whole step of training on sentences of one length.
+class Training {
+public:
+    Training(const TransformerOptions& o, Index sentences, Index words, bool adam)
+        : model_(o, Random(1)), parameters_(parameters_of(model_)) {
+        if (adam)
+            optimizer_ = std::make_unique<Adam>(parameters_);
+        else
+            optimizer_ = std::make_unique<Sgd>(parameters_, Real(0.99));
+        Random random(2);
+        const auto ids = [&](Index n) {
+            return random_ids({sentences, words}, 1, static_cast<std::int32_t>(n), random.stream());
+        };
+        source_ = ids(o.src_words);
+        target_in_ = ids(o.tgt_words);
+        target_out_ = ids(o.tgt_words);
+    }
+
+    void step() {
+        zero_grad(parameters_);
+        const Tensor logits = model_.forward(source_, target_in_, &cache_);
+        cross_entropy(logits, target_out_, {model_.options().pad, 0}, &loss_cache_);
+        model_.backward(cross_entropy_backward(loss_cache_), cache_);
+        optimizer_->step(Real(1e-4));
+        model_.random().next_step();
+    }
+
+private:
+    Transformer model_;
+    Parameters parameters_;
+    std::unique_ptr<Optimizer> optimizer_;
+    Ids source_, target_in_, target_out_;
+    Transformer::Cache cache_;
+    CrossEntropyCache loss_cache_;
+};
+
+TransformerOptions base_model(bool tiny) {
+    TransformerOptions o = TransformerOptions::article();
+    o.src_words = o.tgt_words = tiny ? 50 : 8000;
+    if (tiny) {
+        o.layer.attention.d_model = 32;
+        o.layer.attention.n_heads = 2;
+        o.layer.d_ff = 64;
+        o.n_encoder_layers = o.n_decoder_layers = 1;
+    }
+    return o;
+}
+
+TransformerOptions toy_model(bool tiny) {
+    TransformerOptions o = TransformerOptions::toy();
+    o.src_words = o.tgt_words = 20;
+    if (tiny) {
+        o.layer = base_model(true).layer;
+        o.n_encoder_layers = o.n_decoder_layers = 1;
+    }
+    return o;
+}
+
+std::vector<Work> model_works(bool tiny) {
+    const auto training = [](const TransformerOptions& o, Index sentences, Index words, bool adam) {
+        return [=] {
+            const auto run = std::make_shared<Training>(o, sentences, words, adam);
+            return [run] { run->step(); };
+        };
+    };
+    const Index batch = tiny ? 2 : 64, words = tiny ? 5 : 64;
+    const double rows = static_cast<double>(batch * words);
+    const double flops = 3 * 2 * rows * (18 * 4 * 512.0 * 512 + 24 * 512.0 * 2048 + 512 * 8000.0);
+    return {{"base_step", tiny ? 0 : flops, 0, training(base_model(tiny), batch, words, true)},
+            {"toy_step", 0, 0, training(toy_model(tiny), 2, 8, false)},
+            {"base_decode", 0, 0, [=] {
+                 const auto model = std::make_shared<Transformer>(base_model(tiny), Random(1));
+                 Random random(3);
+                 const Index sentences = tiny ? 2 : 32, length = tiny ? 4 : 24;
+                 const Ids src = random_ids({sentences, length}, 2,
+                                            static_cast<std::int32_t>(model->options().src_words),
+                                            random.stream());
+                 const DecodingOptions o{.start = 1, .end = -1, .max_words = length};
+                 return [=] { greedy_decode_cached(*model, src, o); };
+             }}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bool tiny = false;
+    int rounds = 7;
+    std::string only;
+    Program program("Measure on the device; one JSON line for each piece of work.");
+    program.app().get_option("--device")->default_val("cuda");
+    program.app().add_flag("--tiny", tiny, "sizes that the emulator can do, to try this program");
+    program.app()
+        .add_option("--rounds", rounds, "rounds whose median counts")
+        ->check(CLI::Range(1, 1000));
+    program.app().add_option("--only", only, "only works whose name begins so");
+    return program.run(argc, argv, [&] {
+        std::vector<Work> works = pass_works(tiny ? 5 : 16384, tiny ? 40 : 1024);
+        for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})
+            works.insert(works.end(), more.begin(), more.end());
+        for (const Work& work : works) {
+            if (work.name.rfind(only, 0) != 0) continue;
+            nlohmann::json line{{"name", work.name}, {"device", device_name()}};
+            try {
+                const double us = median_microseconds(work.prepare(), rounds);
+                line["us"] = us;
+                if (work.flops > 0) line["tflops"] = work.flops / us / 1e6;
+                if (work.bytes > 0) line["gbytes_per_s"] = work.bytes / us / 1e3;
+            } catch (const std::runtime_error& error) {
+                line["error"] = error.what();
+            }
+            fmt::print("{}\n", line.dump());
+            std::fflush(stdout);
+        }
+    });
+}

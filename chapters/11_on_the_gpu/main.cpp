@@ -1,0 +1,335 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+
+#include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
+#include "chapters/06_feed_forward/layer_norm.hpp"
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/training.hpp"
+#include "chapters/11_on_the_gpu/faults.cuh"
+#include "chapters/11_on_the_gpu/ways.cuh"
+#include "lib/cuda/counts.hpp"
+#include "lib/cuda/runtime.hpp"
+#include "lib/matmul.hpp"
+#include "lib/program.hpp"
+
+using namespace abh;
+// [measure]
+namespace {
+
+/// What the kernels of one call ask for, on the emulator; how long it takes, on a real device.
+struct Cost {
+    cuda::KernelCount count;
+    double microseconds = 0;  ///< median of calls that are waited for
+};
+
+/// @param f  makes tensors on the device and launches one kind of kernel
+Cost cost_of(const std::function<void()>& f) {
+    f();  // sends over what the device has not seen
+    Cost cost;
+    if (cuda::count_kernels(true)) {
+        f();
+        cost.count = cuda::kernel_counts().front();
+        cuda::count_kernels(false);
+        return cost;
+    }
+    std::vector<double> times;
+    for (int i = 0; i < 21; ++i) {
+        synchronize();
+        const auto start = std::chrono::steady_clock::now();
+        f();
+        synchronize();
+        const std::chrono::duration<double, std::micro> time =
+            std::chrono::steady_clock::now() - start;
+        times.push_back(time.count());
+    }
+    std::nth_element(times.begin(), times.begin() + 10, times.end());
+    cost.microseconds = times[10];
+    return cost;
+}
+
+double ratio(Index a, Index b) {
+    return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+// [measure: show]
+struct Way {
+    std::string key, name;
+    std::function<Tensor()> run;
+};
+
+/// A line for each way: counts on the emulator, times on a device. All results must agree.
+void show_ways(const std::string& title, const std::vector<Way>& ways, Results& results) {
+    section(title);
+    if (cuda::emulated)
+        fmt::print("{:28}{:>10}{:>10}{:>12}{:>11}{:>10}{:>10}\n", "", "bytes", "requests",
+                   "sectors per", "shared", "turns per", "barriers");
+    const Tensor expected = ways.front().run();
+    for (const Way& way : ways) {
+        const double far = max_difference(way.run(), expected);
+        if (!(far <= 1e-3))
+            throw std::runtime_error(fmt::format("{} differs by {}", way.name, far));
+        const Cost cost = cost_of([&] { way.run(); });
+        const cuda::KernelCount& c = cost.count;
+        if (!cuda::emulated) {
+            fmt::print("{:28}{:>10.1f} us\n", way.name, cost.microseconds);
+            results.set_varying(way.key + "_us", cost.microseconds, "us");
+            continue;
+        }
+        const double sectors = ratio(c.sectors, c.requests),
+                     turns = ratio(c.shared_turns, c.shared_requests);
+        fmt::print("{:28}{:>10}{:>10}{:>12.2f}{:>11}{:>10.2f}{:>10}\n", way.name, c.bytes,
+                   c.requests, sectors, c.shared_requests, turns, c.barriers);
+        results.set(way.key + "_bytes", static_cast<double>(c.bytes));
+        results.set(way.key + "_traffic", 32 * static_cast<double>(c.sectors));
+        results.set(way.key + "_sectors", sectors);
+        results.set(way.key + "_turns", turns);
+        results.set(way.key + "_barriers", static_cast<double>(c.barriers));
+    }
+}
+// [ways]
+Tensor numbers(const Shape& shape, std::uint64_t seed) {
+    Random random(seed);
+    return normal(shape, random.stream());
+}
+
+void show_all_ways(std::uint64_t seed, Results& results) {
+    const Tensor line = numbers({1 << 14}, seed), matrix = numbers({96, 128}, seed + 1);
+    const Tensor right = numbers({128, 64}, seed + 2), rows = numbers({8, 1000}, seed + 3);
+    show_ways("Coalescing: a copy of 16,384 numbers",
+              {{"copy_1", "neighbours take neighbours", [&] { return cuda::copy(line, 1); }},
+               {"copy_2", "2 together", [&] { return cuda::copy(line, 2); }},
+               {"copy_8", "8 together", [&] { return cuda::copy(line, 8); }},
+               {"copy_32", "32 together", [&] { return cuda::copy(line, 32); }}},
+              results);
+    using cuda::Turn, cuda::Sum, cuda::Multiply, cuda::Passes;
+    show_ways(
+        "Shared memory: the transpose of 96 x 128",
+        {{"turn_plain", "read rows, write columns",
+          [&] { return cuda::transpose(matrix, Turn::on_the_way); }},
+         {"turn_tile", "a tile of 32 x 32", [&] { return cuda::transpose(matrix, Turn::tile); }},
+         {"turn_padded", "a tile of 32 x 33",
+          [&] { return cuda::transpose(matrix, Turn::padded_tile); }}},
+        results);
+    show_ways(
+        "The reduction: 8 rows of 1,000",
+        {{"sum_tree", "a tree in shared memory", [&] { return cuda::row_sums(rows, Sum::tree); }},
+         {"sum_warps", "within warps, then over them",
+          [&] { return cuda::row_sums(rows, Sum::warps); }}},
+        results);
+    show_ways("Reuse: the product of 96 x 128 and 128 x 64",
+              {{"product_plain", "each thread by itself",
+                [&] { return cuda::product(matrix, right, Multiply::plain); }},
+               {"product_tiled", "tiles of 16 x 16",
+                [&] { return cuda::product(matrix, right, Multiply::tiled); }}},
+              results);
+    show_ways("Passes: softmax of 8 rows of 1,000",
+              {{"softmax_three", "largest, sum, weights",
+                [&] { return cuda::softmax(rows, Passes::three); }},
+               {"softmax_two", "largest and sum, weights",
+                [&] { return cuda::softmax(rows, Passes::two); }}},
+              results);
+}
+// [online]
+/// The largest number and the sum of a softmax, number by number.
+void show_online(Results& results) {
+    section("A softmax that reads once");
+    const std::vector<double> scores = {1, 3, 2, 5};
+    double largest = -INFINITY, sum = 0;
+    fmt::print("{:>7}{:>9}{:>16}{:>10}\n", "score", "largest", "sum shrinks by", "sum");
+    for (const double score : scores) {
+        const double before = largest;
+        largest = std::max(largest, score);
+        const double shrinks = std::exp(before - largest);
+        sum = sum * shrinks + std::exp(score - largest);
+        fmt::print("{:7.0f}{:9.0f}{:16.4f}{:10.4f}\n", score, largest, shrinks, sum);
+    }
+    double at_once = 0;
+    for (const double score : scores) at_once += std::exp(score - 5);
+    fmt::print("with the largest known from the start: {:.4f}\n", at_once);
+    results.set("online_sum", sum);
+    results.set("online_difference", std::abs(sum - at_once));
+}
+// [roofline]
+/// Operations and bytes of one part of a training step, forward, each tensor read or written once.
+struct Part {
+    std::string name;
+    double flops, numbers;  ///< numbers of 4 bytes that are read or written
+
+    double intensity() const { return flops / (4 * numbers); }
+};
+
+/// The base model of 2017 on 64 sentences of 64 words: what bounds its parts?
+std::vector<Part> parts_of_a_step() {
+    const double rows = 64 * 64, d = 512, d_ff = 2048, heads = 8, length = 64, words = 8000;
+    const auto map = [&](double d_in, double d_out) {
+        return Part{"", 2 * rows * d_in * d_out, rows * (d_in + d_out) + d_in * d_out};
+    };
+    const auto named = [](const char* name, Part part) {
+        part.name = name;
+        return part;
+    };
+    const double scores = rows * length * heads;  // of all queries, keys and heads
+    const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // but for vectors
+    return {
+        {"embedding, scaled", rows * d, 2 * rows * d},
+        {"bias and ReLU", 2 * rows * d_ff, 2 * rows * d_ff},
+        {"residual, dropout, norm", 11 * rows * d, 4 * rows * d},  // read 2; write y, normalized
+        {"softmax of all scores", 5 * scores, 2 * scores},
+        {"Adam", 12 * weights, 7 * weights},  // reads w, g, m, v; writes w, m, v
+        {"cross entropy", 5 * rows * words, 2 * rows * words},
+        {"attention, fused", 4 * scores * d / heads, 4 * rows * d},
+        named("linear map, 512 to 512", map(d, d)),
+        named("linear map, 512 to 2048", map(d, d_ff)),
+        named("linear map, to 8000 words", map(d, words)),
+    };
+}
+
+void show_roofline(Results& results) {
+    section("Operations a byte");
+    const std::vector<Part> parts = parts_of_a_step();
+    Tensor intensity({static_cast<Index>(parts.size())});
+    std::string names;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Part& part = parts[i];
+        fmt::print("{:28}{:>10.2f} GFLOP{:>10.1f} MB{:>12.2f} FLOP a byte\n", part.name,
+                   part.flops / 1e9, 4 * part.numbers / 1e6, part.intensity());
+        intensity(i) = static_cast<Real>(part.intensity());
+        names += (i ? "|" : "") + part.name;
+    }
+    constexpr double h200_flops = 67e12, h200_bytes = 4.8e12;  // a second, from its data sheet
+    fmt::print("{:28}{:>42.2f} FLOP a byte\n", "(an H200 in balance)", h200_flops / h200_bytes);
+    results.set("balance", h200_flops / h200_bytes);
+    results.array("intensity", intensity);
+    results.set("intensity_names", names);
+    results.set("norm_intensity", parts[2].intensity());
+    results.set("map_intensity", parts[7].intensity());
+    results.set("attention_intensity", parts[6].intensity());
+}
+// [attention memory]
+/// What one attention of 8 heads with 64 columns keeps for the way back, plain and fused.
+void show_memory(Results& results) {
+    section("What attention keeps");
+    fmt::print("{:>8}{:>18}{:>22}\n", "length", "all weights", "two numbers a query");
+    const double heads = 8, bytes = 4;
+    for (const double length : {64.0, 512.0, 4096.0, 16384.0}) {
+        const double plain = heads * length * length * bytes / (1 << 20),
+                     fused = 2 * heads * length * bytes / (1 << 20);
+        fmt::print("{:8.0f}{:14.3f} MiB{:18.3f} MiB\n", length, plain, fused);
+        results.set(fmt::format("weights_{:.0f}_mib", length), plain);
+        results.set(fmt::format("statistics_{:.0f}_mib", length), fused);
+    }
+}
+// [training step]
+/// A toy in small: every kernel of a training step, in the order in which it first runs.
+Task small_task() {
+    Task task = toy_task();
+    TransformerOptions& o = task.model;
+    o.layer.attention.d_model = 32;
+    o.layer.attention.n_heads = 2;
+    o.layer.d_ff = 64;
+    o.n_encoder_layers = o.n_decoder_layers = 1;
+    o.layer.add_norm.dropout = Real(0.1);
+    task.training.optimizer = "adam";
+    return task;
+}
+
+struct Losses {
+    std::vector<double> loss;
+    Transfers moved;  ///< in the last step
+};
+
+Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool count) {
+    TrainingOptions training = task.training;
+    training.epochs = steps;  // of one batch each
+    training.batch_size = static_cast<Index>(task.corpus.train.size());
+    training.learning_rate = Real(1e-3);
+    Transformer model(task.model, Random(seed));
+    Losses result;
+    Transfers before;
+    train(model, task.corpus, training, [&](const StepReport& step) {
+        result.loss.push_back(step.loss);
+        if (step.step == steps - 1) before = transfers();
+        if (step.step == steps - 1 && count) cuda::count_kernels(true);
+        const Transfers now = transfers();
+        result.moved = {now.to_device - before.to_device, now.to_host - before.to_host,
+                        now.bytes_to_device - before.bytes_to_device,
+                        now.bytes_to_host - before.bytes_to_host};
+    });
+    return result;
+}
+// [training step: show]
+void show_training(std::uint64_t seed, Results& results) {
+    constexpr Index steps = 20;
+    const Task task = small_task();
+    const Losses device = train_some_steps(task, steps, seed, true);
+    const std::vector<cuda::KernelCount> counts = cuda::kernel_counts();
+    cuda::count_kernels(false);
+    set_device(Device::cpu);
+    const Losses host = train_some_steps(task, steps, seed, false);
+    set_device(Device::cuda);
+
+    section("The kernels of a training step");
+    double launches = 0;
+    if (!counts.empty()) {
+        fmt::print("{:30}{:>9}{:>10}{:>12}{:>20}\n", "kernel", "launches", "threads", "bytes",
+                   "sectors a request");
+        for (const cuda::KernelCount& c : counts) {
+            fmt::print("{:30}{:>9}{:>10}{:>12}{:>20.2f}\n", c.name, c.launches, c.threads, c.bytes,
+                       ratio(c.sectors, c.requests));
+            launches += static_cast<double>(c.launches);
+        }
+        results.set("step_launches", launches);
+        results.set("step_kernels", static_cast<double>(counts.size()));
+    }
+    section("The same losses");
+    double worst = 0;
+    fmt::print("{:>5}{:>14}{:>14}\n", "step", "cpu", "device");
+    for (std::size_t i = 0; i < device.loss.size(); ++i) {
+        worst = std::max(worst, std::abs(device.loss[i] / host.loss[i] - 1));
+        if (i % 5 == 0 || i + 1 == device.loss.size())
+            fmt::print("{:5}{:14.6f}{:14.6f}\n", i + 1, host.loss[i], device.loss[i]);
+    }
+    fmt::print("largest relative difference in {} steps: {:.1e}\n", steps, worst);
+    fmt::print("a warm step sends {} times, {} bytes, and fetches {} times, {} bytes\n",
+               device.moved.to_device, device.moved.bytes_to_device, device.moved.to_host,
+               device.moved.bytes_to_host);
+    results.set_varying("loss_difference", worst);
+    results.set("step_sends", static_cast<double>(device.moved.to_device));
+    results.set("step_bytes_sent", static_cast<double>(device.moved.bytes_to_device));
+    results.set("step_fetches", static_cast<double>(device.moved.to_host));
+    results.set("step_bytes_fetched", static_cast<double>(device.moved.bytes_to_host));
+}
+// [faults]
+void show_faults() {
+    section("What the emulator says");
+    if (!cuda::emulated) {
+        fmt::print("a real device is not asked to run kernels that are wrong\n");
+        return;
+    }
+    using cuda::Fault;
+    for (const Fault fault :
+         {Fault::missing_barrier, Fault::divergent_barrier, Fault::out_of_bounds, Fault::unwritten})
+        fmt::print("{}\n", cuda::message_of(fault));
+}
+
+}  // namespace
+// [main]
+int main(int argc, char** argv) {
+    Program program("Run kernels on the device, and see what they ask of its memories.");
+    program.app().get_option("--device")->default_val("cuda");
+    return program.run(argc, argv, [&] {
+        require(on_cuda(), "this chapter is about the device; leave out --device cpu");
+        Results& results = program.results();
+        section("The device");
+        fmt::print("{}\n", device_name());
+        results.set("device", device_name());
+        show_all_ways(program.seed(), results);
+        show_online(results);
+        show_roofline(results);
+        show_memory(results);
+        show_training(program.seed(), results);
+        show_faults();
+    });
+}

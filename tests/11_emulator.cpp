@@ -1,0 +1,251 @@
+// Kernels that only the emulator runs: what it finds, what it counts, and what CUDA's functions do.
+#include "chapters/11_on_the_gpu/faults.cuh"
+#include "chapters/11_on_the_gpu/ways.cuh"
+#include "lib/cuda/counts.hpp"
+#include "lib/cuda/kernel.cuh"
+#include "tests/devices.hpp"
+#include "tests/transformers.hpp"
+
+using namespace abh;
+using cuda::Global, cuda::Shared, cuda::launch;
+
+namespace {
+
+/// What a launch that must fail says.
+template <class F>
+std::string refused(const F& f) {
+    const OnDevice device;
+    try {
+        f();
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "nothing";
+}
+
+const cuda::Grid one_block{dim3(1), dim3(64)};
+
+__global__ void late_kernel(Global<Real> y) {  // the barrier has moved behind the reading
+    __shared__ Shared<Real, 64> tile;
+    tile[threadIdx.x] = static_cast<Real>(threadIdx.x);
+    __syncthreads();
+    y[threadIdx.x] = tile[63 - threadIdx.x];
+    tile[threadIdx.x] = 0;
+}
+
+__global__ void two_writers_kernel(Global<Real> y) {
+    __shared__ Shared<Real, 2> both;
+    both[threadIdx.x % 2] = 1;
+    __syncthreads();
+    y[threadIdx.x] = both[0];
+}
+
+__global__ void of_warp_kernel(Global<Real> y, bool wait) {  // neighbours of a warp exchange values
+    __shared__ Shared<Real, 64> tile;
+    tile[threadIdx.x] = static_cast<Real>(threadIdx.x);
+    if (wait) __syncwarp();
+    y[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+__global__ void two_barriers_kernel(Global<Real> y) {
+    if (threadIdx.x < 32)
+        __syncthreads();
+    else
+        __syncthreads();
+    y[threadIdx.x] = 1;
+}
+
+__global__ void part_of_warp_kernel(Global<Real> y) {
+    if (threadIdx.x % 32 < 7) y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, Real(1), 1);
+}
+
+__global__ void negative_kernel(Global<Real> y) {
+    y[static_cast<Index>(threadIdx.x) - 1] = 1;
+}
+
+__global__ void over_shared_kernel(Global<Real> y) {
+    __shared__ Shared<Real, 2, 3> tile;
+    tile[1][threadIdx.x] = 1;
+    y[threadIdx.x] = tile[1][threadIdx.x];
+}
+
+}  // namespace
+
+TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
+    const OnDevice device;
+    using cuda::Fault;
+    const std::string first = cuda::message_of(Fault::missing_barrier);
+    CHECK_THAT(first,
+               Contains("faulty: thread ") && Contains("shared memory") && Contains("faults.cu:"));
+    CHECK_THAT(cuda::message_of(Fault::divergent_barrier),
+               Contains("thread 0 of block 0 waits for its block, but thread 6 has ended"));
+    CHECK_THAT(cuda::message_of(Fault::out_of_bounds),
+               Contains("of block 1") && Contains("of device memory that has 70"));
+    CHECK_THAT(cuda::message_of(Fault::unwritten), Contains("which nothing wrote"));
+}
+
+TEST_CASE("the emulator finds races in shared memory whatever the order of threads", "[cuda]") {
+    const OnDevice device;
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+        emulator::set_seed(seed);
+        Tensor y({64});
+        CHECK_THAT(refused([&] { launch("late", late_kernel, one_block, y.on_device()); }),
+                   Contains("late: thread") &&
+                       (Contains("may still read") || Contains("no barrier stands between")));
+        CHECK_THAT(refused([&] { launch("two", two_writers_kernel, one_block, y.on_device()); }),
+                   Contains("writes too"));
+        CHECK_THAT(
+            refused([&] { launch("warp", of_warp_kernel, one_block, y.on_device(), false); }),
+            Contains("warp: thread"));
+        CHECK(refused([&] { launch("warp", of_warp_kernel, one_block, y.on_device(), true); }) ==
+              "nothing");
+        CHECK(y(5) == 4);
+    }
+}
+
+TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
+    const OnDevice device;
+    Tensor y({64});
+    CHECK_THAT(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }),
+               Contains("waits for its block, but thread 32 waits at 11_emulator.cpp"));
+    CHECK_THAT(refused([&] { launch("part", part_of_warp_kernel, one_block, y.on_device()); }),
+               Contains("waits for its warp, of which some threads have ended"));
+}
+
+TEST_CASE("the emulator finds what lies outside", "[cuda]") {
+    const OnDevice device;
+    Tensor y({64});
+    CHECK_THAT(refused([&] { launch("before", negative_kernel, one_block, y.on_device()); }),
+               Contains("before: thread 0 of block 0 writes element -1 of device memory"));
+    CHECK_THAT(refused([&] { launch("over", over_shared_kernel, one_block, y.on_device()); }),
+               Contains("of a shared array of 3"));
+    CHECK_THAT(
+        refused([&] { launch("empty", late_kernel, one_block, static_cast<Real*>(nullptr)); }),
+        Contains("where there is no tensor"));
+    Real* gone = nullptr;
+    {
+        Tensor t({64});
+        gone = t.on_device();
+    }
+    CHECK_THAT(refused([&] { launch("gone", late_kernel, one_block, gone); }),
+               Contains("address that is not there"));
+    const cuda::Grid large{dim3(1), dim3(2048)};
+    OnDevice again;
+    CHECK_THROWS_WITH(launch("large", late_kernel, large, y.on_device()),
+                      Contains("2048 threads in a block"));
+}
+
+TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {
+    const OnDevice device;
+    for (int i = 0; i < 3; ++i) {
+        Tensor y({64});
+        CHECK(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }) !=
+              "nothing");
+        const Tensor x = random_tensor({3, 1000});
+        CHECK(near(cuda::row_sums(x, cuda::Sum::tree), cuda::row_sums(x, cuda::Sum::warps), 1000));
+    }
+}
+
+namespace {
+
+__global__ void dynamic_kernel(Global<Real> y, int n) {
+    const auto tile = cuda::dynamic_shared<Real>();
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += 64) tile[i] = static_cast<Real>(i);
+    __syncthreads();
+    if (threadIdx.x == 0) y[0] = tile[n - 1];
+}
+
+__global__ void atomic_kernel(Global<std::int32_t> counter) {
+    atomicAdd(&counter[0], 1);
+}
+
+__global__ void exchange_kernel(Global<Real> y) {
+    const Real own = static_cast<Real>(threadIdx.x);
+    y[threadIdx.x] = __shfl_down_sync(0xffffffffu, own, 3) + 100 * __shfl_sync(0xffffffffu, own, 7);
+}
+
+__global__ void three_axes_kernel(Global<Real> y) {
+    const Index thread =
+        threadIdx.x + Index{blockDim.x} * (threadIdx.y + Index{blockDim.y} * threadIdx.z);
+    const Index block =
+        blockIdx.x + Index{gridDim.x} * (blockIdx.y + Index{gridDim.y} * blockIdx.z);
+    y[block * blockDim.x * blockDim.y * blockDim.z + thread] += 1;
+}
+
+}  // namespace
+
+TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
+    const OnDevice device;
+    Tensor y = Tensor::zeros({64});
+    launch("exchange", exchange_kernel, one_block, y.on_device());
+    CHECK(y(0) == 3 + 700);
+    CHECK(y(30) == 30 + 700);
+    CHECK(y(32) == 35 + 3900);
+
+    launch("dynamic", dynamic_kernel, cuda::Grid{dim3(1), dim3(64), 300 * sizeof(Real)}, y.on_device(), 300);
+    CHECK(y(0) == 299);
+    CHECK_THROWS_WITH(launch("dynamic", dynamic_kernel, cuda::Grid{dim3(1), dim3(64), 299 * sizeof(Real)},
+                             y.on_device(), 300),
+                      Contains("element 299 of shared memory that has 299"));
+
+    Ids counter({1}, {5});
+    launch("atomic", atomic_kernel, cuda::Grid{dim3(3), dim3(50)}, counter.on_device());
+    CHECK(counter(0) == 155);
+
+    Tensor all = Tensor::zeros({2 * 3 * 2 * 4 * 5 * 3});
+    launch("axes", three_axes_kernel, cuda::Grid{dim3(2, 3, 2), dim3(4, 5, 3)}, all.on_device());
+    for (Real v : all.values()) REQUIRE(v == 1);
+}
+
+TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]") {
+    if (in_double) return;  // eight, of numbers twice as long
+    const OnDevice device;
+    const Tensor x = random_tensor({4096});
+    const auto count = [&](int together) {
+        REQUIRE(cuda::count_kernels(true));
+        cuda::copy(x, together);
+        const cuda::KernelCount c = cuda::kernel_counts().front();
+        cuda::count_kernels(false);
+        CHECK(c.bytes == 2 * 4096 * 4);
+        CHECK(c.requests == 2 * 4096 / 32);
+        return c.sectors / c.requests;
+    };
+    cuda::copy(x, 1);  // x is there now
+    CHECK(count(1) == 4);
+    CHECK(count(2) == 8);
+    CHECK(count(8) == 32);
+}
+
+TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
+    if (in_double) return;
+    const OnDevice device;
+    const Tensor x = random_tensor({64, 96});
+    const auto turns = [&](cuda::Turn turn) {
+        cuda::count_kernels(true);
+        cuda::transpose(x, turn);
+        const cuda::KernelCount c = cuda::kernel_counts().front();
+        cuda::count_kernels(false);
+        return static_cast<double>(c.shared_turns) / static_cast<double>(c.shared_requests);
+    };
+    cuda::transpose(x, cuda::Turn::tile);
+    CHECK(turns(cuda::Turn::tile) == 16.5);  // 1 to write, 32 to read
+    CHECK(turns(cuda::Turn::padded_tile) == 1);
+}
+
+TEST_CASE("the device gives the same bits at each run", "[cuda]") {
+    const OnDevice device;
+    TransformerOptions o = paper_like(NormPlacement::post);
+    o.src_words = o.tgt_words = 11;
+    const auto gradients = [&](std::uint64_t order) {
+        emulator::set_seed(order);
+        Transformer model(o, Random(3));
+        Transformer::Cache cache;
+        const Tensor logits = model.forward(example_src(), example_tgt(), &cache);
+        model.backward(random_tensor(logits.shape()), cache);
+        std::vector<Tensor> all{logits};
+        for (const NamedParameter& p : parameters_of(model)) all.push_back(p.parameter->grad());
+        return all;
+    };
+    const auto first = gradients(1), second = gradients(2);
+    for (std::size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+}
