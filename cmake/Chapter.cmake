@@ -99,22 +99,26 @@ function(abh_program name below)
   endforeach()
 endfunction()
 
-# abh_test(NAME FILE DEPENDS...): the test program, with float and with double, on the processor and on
+# abh_test(NAME FILE [CPU_ONLY] DEPENDS...): the test program, with float and with double, on the processor and on
 # the device. Where there is no device its tests are skipped. Tests tagged [cuda] need a device, those
 # tagged [cpu] are about the processor.
 function(abh_test name file)
+  cmake_parse_arguments(arg "CPU_ONLY" "" "" ${ARGN})
   if(NOT TARGET abh_catch)
     add_library(abh_catch OBJECT ${ABH_ROOT}/tests/main.cpp)
     target_link_libraries(abh_catch PUBLIC Catch2::Catch2 abh_flags)
     target_compile_definitions(abh_catch PUBLIC ABH_CATCH=${ABH_CATCH})
   endif()
   foreach(real "" _double)
-    set(depends ${ARGN})
+    set(depends ${arg_UNPARSED_ARGUMENTS})
     list(TRANSFORM depends APPEND "${real}")
     add_executable(test_${name}${real} ${file})
     target_link_libraries(test_${name}${real} PRIVATE abh_catch ${depends})
     add_test(NAME ${name}${real} COMMAND test_${name}${real} ~[cuda])
     set_tests_properties(${name}${real} PROPERTIES LABELS cpu TIMEOUT 600)
+    if(arg_CPU_ONLY)
+      continue()
+    endif()
     add_test(NAME ${name}${real}_cuda COMMAND test_${name}${real} ~[cpu])
     set_tests_properties(${name}${real}_cuda PROPERTIES LABELS gpu TIMEOUT 600
       ENVIRONMENT ABH_TEST_DEVICE=cuda SKIP_RETURN_CODE 77)

@@ -12,7 +12,7 @@
 #include "tests/transformers.hpp"
 
 // This program has the allocator that the chapters' programs have: tests/CMakeLists.txt builds
-// lib/tensor.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. Buffers are the
+// lib/storage.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. Buffers are the
 // only memory of the book that is asked for with an alignment, so they are counted apart. What
 // Eigen and oneDNN take for themselves with malloc is not counted.
 namespace {
@@ -61,7 +61,7 @@ namespace {
 
 /// What was asked of the system since the last call.
 struct Asked {
-    long buffers;         ///< fresh blocks of `allocate`
+    long buffers;         ///< fresh blocks of memory for tensors
     long largest_buffer;  ///< bytes of the largest of them
     long largest_other;   ///< bytes of the largest piece of other memory
 };

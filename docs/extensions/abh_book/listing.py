@@ -70,7 +70,7 @@ def page_folder(docname: str) -> str:
 @lru_cache(maxsize=256)
 def _highlighted(name: str, text: str) -> tuple[str, ...]:
     """The file's lines as HTML, spans closed at each line's end."""
-    lexer = CudaLexer if name.endswith(".cu") else CppLexer
+    lexer = CudaLexer if name.endswith((".cu", ".cuh")) else CppLexer
     out = highlight(text, lexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
     lines = [line + "\n" for line in out.split("\n")[:-1]]
     if lines and not text.endswith("\n"):

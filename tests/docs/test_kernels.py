@@ -1,0 +1,50 @@
+"""The kernels are CUDA C++, whatever the emulator makes of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
+
+
+def definitions() -> list[str]:
+    """What CMake defines for CUDA's compiler."""
+    text = (ROOT / "cmake/Chapter.cmake").read_text(encoding="utf-8")
+    found = re.search(r"COMPILE_LANGUAGE:CUDA>:([^>]*)>", text)
+    assert found, "cmake/Chapter.cmake defines nothing for CUDA's compiler"
+    return [f"-D{name}" for name in found.group(1).split(";")]
+
+
+@unittest.skipUnless(shutil.which("nvcc"), "there is no CUDA compiler (nvcc)")
+class Compiler(unittest.TestCase):
+    def compile(self, source: Path) -> str:
+        """Messages of the compiler, for the oldest device; empty where it is content."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["nvcc", "-std=c++20", "-arch=compute_75", "-ptx", "-I", str(ROOT)]
+            command += [*definitions(), str(source), "-o", f"{folder}/kernel.ptx"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            return done.stderr if done.returncode else ""
+
+    def test_cuda_s_compiler_accepts_every_kernel(self) -> None:
+        self.assertGreater(len(KERNELS), 3)
+        with ThreadPoolExecutor(2) as pool:
+            for source, messages in zip(KERNELS, pool.map(self.compile, KERNELS), strict=True):
+                with self.subTest(source.relative_to(ROOT).as_posix()):
+                    self.assertEqual(messages, "")
+
+
+class Twins(unittest.TestCase):
+    def test_no_kernel_adds_floats_in_an_order_that_nobody_knows(self) -> None:
+        for source in KERNELS:
+            self.assertNotIn("atomicAdd", source.read_text(encoding="utf-8"), source.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
