@@ -1,8 +1,10 @@
-#include "lib/cuda/emulator.hpp"
+#include "lib/cuda/emulator.cuh"
 
+#include <alloca.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 #include <cstdlib>
@@ -100,9 +102,15 @@ Worker& idle_worker() {
         constexpr std::size_t stack = 128 << 10;
         auto worker = std::make_unique<Worker>();
         Worker* const w = worker.get();
-        w->fiber = context::fiber(
-            std::allocator_arg, context::fixedsize_stack(stack),
-            [w](context::fiber&& scheduler) { return work(*w, std::move(scheduler)); });
+        // all stacks begin at a page; so that they do not want the same lines of the cache, each
+        // goes on a little further down
+        const std::size_t further = kernel.workers.size() % 32 * 320;
+        w->fiber = context::fiber(std::allocator_arg, context::fixedsize_stack(stack),
+                                  [w, further](context::fiber&& scheduler) {
+                                      void* const room = alloca(further + 16);
+                                      asm volatile("" : : "r"(room) : "memory");  // keep it
+                                      return work(*w, std::move(scheduler));
+                                  });
         kernel.workers.push_back(std::move(worker));
         return *w;
     }
@@ -401,33 +409,22 @@ bool races(std::uint64_t time, std::uint64_t warp_time, int other, int other_war
 
 }  // namespace
 // [checks: accesses]
-void reads(Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    check_inside(region, at, size, "reads", place);
-    if (!region.written[static_cast<std::size_t>(at)])
-        fail(fmt::format("reads element {} of {} memory, which nothing wrote",
-                         at / static_cast<std::int64_t>(size), region.kind),
-             place);
-    if (counting) note(region, at, size, place);
-    if (region.touches.empty()) return;
-    Region::Touch& touch = region.touches[static_cast<std::size_t>(at) / region.element];
+namespace {
+
+/// Notes that this thread reads a word of shared memory, unless another one writes it.
+void read_word(Region::Touch& touch, const Place& place) {
     if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
         fail("reads what thread " + to_string(touch.writer) + " writes; no barrier stands between",
              place);
     const int self = kernel.thread, own_warp = self / 32;
-    const std::uint64_t warp_time = kernel.warp_time[static_cast<std::size_t>(own_warp)];
     const bool same_time = touch.read_time == kernel.time && touch.reader != -1;
     touch.reader = !same_time || touch.reader == self ? self : -2;
     touch.reader_warp = !same_time || touch.reader_warp == own_warp ? own_warp : -2;
     touch.read_time = kernel.time;
-    touch.read_warp_time = warp_time;
+    touch.read_warp_time = kernel.warp_time[static_cast<std::size_t>(own_warp)];
 }
 
-void writes(Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    check_inside(region, at, size, "writes", place);
-    std::memset(region.written.data() + at, 1, size);
-    if (counting) note(region, at, size, place);
-    if (region.touches.empty()) return;
-    Region::Touch& touch = region.touches[static_cast<std::size_t>(at) / region.element];
+void write_word(Region::Touch& touch, const Place& place) {
     if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
         fail("writes what thread " + to_string(touch.writer) + " writes too", place);
     if (races(touch.read_time, touch.read_warp_time, touch.reader, touch.reader_warp))
@@ -442,8 +439,43 @@ void writes(Region& region, std::int64_t at, std::size_t size, const Place& plac
              .writer = kernel.thread};
 }
 
+/// Whether `size` bytes of 1 stand there; mostly they are four or eight.
+bool all_written(const std::uint8_t* bytes, std::size_t size) {
+    if (size == 4) return std::memcmp(bytes, "\1\1\1\1", 4) == 0;
+    if (size == 8) return std::memcmp(bytes, "\1\1\1\1\1\1\1\1", 8) == 0;
+    return std::find(bytes, bytes + size, 0) == bytes + size;
+}
+
+/// Calls `f` with each word of shared memory in this range; device memory has none.
+template <class F>
+void for_words(Region& region, std::int64_t at, std::size_t size, const F& f) {
+    if (region.touches.empty()) return;
+    const auto first = static_cast<std::size_t>(at);
+    for (std::size_t i = first >> region.element_bits; i << region.element_bits < first + size; ++i)
+        f(region.touches[i]);
+}
+
+}  // namespace
+// [checks: all of an access]
+void reads(Region& region, std::int64_t at, std::size_t size, const Place& place) {
+    check_inside(region, at, size, "reads", place);
+    if (!all_written(region.written.data() + at, size))
+        fail(fmt::format("reads element {} of {} memory, which nothing wrote",
+                         at / static_cast<std::int64_t>(size), region.kind),
+             place);
+    if (counting) note(region, at, size, place);
+    for_words(region, at, size, [&](Region::Touch& touch) { read_word(touch, place); });
+}
+
+void writes(Region& region, std::int64_t at, std::size_t size, const Place& place) {
+    check_inside(region, at, size, "writes", place);
+    std::memset(region.written.data() + at, 1, size);
+    if (counting) note(region, at, size, place);
+    for_words(region, at, size, [&](Region::Touch& touch) { write_word(touch, place); });
+}
+
 void begin_shared(Region& region, std::size_t element) {
-    region.element = element;
+    region.element_bits = std::countr_zero(element);
     region.touches.assign(region.bytes.size() / element, {});
     if (std::find(shared_regions.begin(), shared_regions.end(), &region) == shared_regions.end())
         shared_regions.push_back(&region);

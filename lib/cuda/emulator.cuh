@@ -50,7 +50,7 @@ struct Region {
         int reader_warp = -1;                                   ///< -2: several
     };
     std::vector<Touch> touches;
-    std::size_t element = 1;  ///< bytes of an element of shared memory
+    int element_bits = 0;  ///< an element of shared memory has 2^element_bits bytes
 
     Region(const char* kind_, std::size_t size)
         : kind(kind_), bytes(size), written(size, 0), touches() {}
