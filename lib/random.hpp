@@ -26,6 +26,10 @@ public:
     /// The same for elements 4 * block .. 4 * block + n - 1, which is faster where n is large.
     void uniform(std::uint64_t block, std::span<Real> numbers) const;
 
+    std::uint64_t seed() const { return seed_; }
+    std::uint32_t id() const { return id_; }
+    std::uint64_t step() const { return *step_; }
+
 private:
     std::uint64_t seed_;
     std::uint32_t id_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "chapters/01_embedding/embedding.cuh"
 #include "lib/eigen.hpp"
 #include "lib/profile.hpp"
 
@@ -32,10 +33,11 @@ Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
         require(id >= 0 && id < n_words(), "embedding: id {} in a table of {} words", id,
                 n_words());
     Tensor y({ids.dim(0), ids.dim(1), d_model()});
+    if (cache) cache->ids = ids;
     const Real s = factor();
+    if (on_cuda()) return cuda::gather_rows(y, table.value, ids, s), y;
     for (Index i = 0; i < ids.size(); ++i)  // all B * L words; each row is [d_model]
         matrix(y).row(i) = s * matrix(table.value).row(ids.data()[i]);
-    if (cache) cache->ids = ids;
     return y;
 }
 // [backward]
@@ -45,8 +47,9 @@ void Embedding::backward(const Tensor& dy, const Cache& cache) {
     const Timed timed("embedding");
     const Ids& ids = cache.ids;
     require_shape(dy.shape(), {ids.dim(0), ids.dim(1), d_model()}, "embedding backward", "dy");
-    MatrixMap dtable = matrix(table.grad());  // [n_words, d_model]
     const Real s = factor();
+    if (on_cuda()) return cuda::scatter_add_rows(table.grad(), dy, ids, s, options_.padding_id);
+    MatrixMap dtable = matrix(table.grad());  // [n_words, d_model]
     for (Index i = 0; i < ids.size(); ++i)
         if (ids.data()[i] != options_.padding_id)
             dtable.row(ids.data()[i]) += s * matrix(dy).row(i);  // [d_model]

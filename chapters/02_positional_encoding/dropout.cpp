@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "chapters/02_positional_encoding/dropout.cuh"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
@@ -18,6 +19,11 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
     cache->kept = Mask();
     if (p_ == 0) return x;
     cache->kept = Mask(x.shape());
+    if (on_cuda()) {
+        Tensor y(x.shape());
+        cuda::dropout(y, cache->kept, x, *this);
+        return y;
+    }
     parallel_ranges(x.size(), 1 << 12, [&](Index begin, Index end) {
         draw(begin, {cache->kept.data() + begin, cache->kept.data() + end});
     });
@@ -36,6 +42,7 @@ void Dropout::draw(Index begin, std::span<std::uint8_t> kept) const {
 // [apply]
 Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
     Tensor y(x.shape());
+    if (on_cuda()) return cuda::apply_dropout(y, x, kept, factor()), y;
     parallel_ranges(x.size(), 1 << 14,
                     [=, factor = factor(), from = x.data(), to = y.data(), kept = kept.data()](
                         Index begin, Index end) {

@@ -35,6 +35,7 @@ public:
     /// What a kept element is multiplied by, `1 / (1 - p)`.
     Real factor() const { return 1 / (1 - p_); }
     Real p() const { return p_; }
+    const Stream& stream() const { return stream_; }
 
 private:
     Tensor apply(const Tensor& x, const Mask& kept) const;

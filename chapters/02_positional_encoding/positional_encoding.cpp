@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "chapters/02_positional_encoding/positional_encoding.cuh"
 #include "lib/eigen.hpp"
 
 namespace abh {
@@ -48,10 +49,13 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
             "positional encoding: positions {} to {} asked for, the table has 0 to {}", first,
             first + length - 1, max_len() - 1);
     Tensor y(x.shape());  // [B, L, d_model]
-    for (Index b = 0; b < batch; ++b)
-        matrix(y).middleRows(b * length, length) =
-            matrix(x).middleRows(b * length, length) +      // [L, d_model]
-            matrix(table.value).middleRows(first, length);  // [L, d_model], the same for every b
+    if (on_cuda())
+        cuda::add_positions(y, x, table.value, first);
+    else
+        for (Index b = 0; b < batch; ++b)
+            matrix(y).middleRows(b * length, length) =
+                matrix(x).middleRows(b * length, length) +      // [L, d_model]
+                matrix(table.value).middleRows(first, length);  // the same for every b
     if (cache) {
         cache->shape = x.shape();
         cache->first = first;
@@ -65,7 +69,9 @@ Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.shape, "positional encoding backward", "dy");
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
     const Index length = dx.dim(1);
-    if (kind_ == Positions::learned)
+    if (kind_ == Positions::learned && on_cuda())
+        cuda::add_up_positions(table.grad(), dx, cache.first);
+    else if (kind_ == Positions::learned)
         for (Index b = 0; b < dx.dim(0); ++b)
             matrix(table.grad()).middleRows(cache.first, length) +=
                 matrix(dx).middleRows(b * length, length);

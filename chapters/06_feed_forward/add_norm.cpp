@@ -1,5 +1,9 @@
 #include "chapters/06_feed_forward/add_norm.hpp"
 
+#include "chapters/06_feed_forward/layer_norm.cuh"
+#include "lib/eigen.hpp"
+#include "lib/profile.hpp"
+
 namespace abh {
 // [construct]
 AddNorm::AddNorm(Index d_model, const AddNormOptions& options, Random& random)
@@ -46,6 +50,14 @@ Tensor AddNorm::after_in_one_pass(const Tensor& x, const Tensor& sublayer, Cache
     const bool drops = cache && dropout_.p() > 0;
     Mask kept = drops ? Mask(x.shape()) : Mask();
     if (cache) cache->dropout.kept = kept;
+    if (cuda::takes_rows_of(norm.gain.value.dim(0))) {
+        const Timed timed("layer norm");
+        norm.require_width(x);
+        Tensor y(x.shape());
+        if (cache) cache->norm = {Tensor(x.shape()), Tensor({rows(x.shape())})};
+        cuda::add_norm(y, cache ? &cache->norm : nullptr, kept, x, sublayer, dropout_, norm);
+        return y;
+    }
     const auto add = [&](Index begin, Index end, Tensor& sum) {
         const Index first = begin * x.dim(-1), n = (end - begin) * x.dim(-1);
         const Real *const from = x.data() + first, *const branch = sublayer.data() + first;
@@ -67,6 +79,14 @@ AddNorm::Gradients AddNorm::after_backward_in_one_pass(const Tensor& dy, const C
     if (dropout_.p() == 0) {
         const Tensor dsum = norm.backward(dy, cache.norm);
         return {dsum, dsum};
+    }
+    if (cuda::takes_rows_of(dy.dim(-1))) {
+        const Timed timed("layer norm");
+        require_shape(dy.shape(), cache.norm.normalized.shape(), "layer norm backward", "dy");
+        Gradients d{Tensor(dy.shape()), Tensor(dy.shape())};
+        cuda::add_norm_backward(d.dx, d.dsublayer, norm, dy, cache.norm, cache.dropout.kept,
+                                dropout_.factor());
+        return d;
     }
     Tensor dsublayer(dy.shape());
     const auto drop = [&](Index begin, Index end, Tensor& dsum) {

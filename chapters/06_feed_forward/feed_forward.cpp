@@ -1,5 +1,6 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 
+#include "chapters/06_feed_forward/feed_forward.cuh"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -15,6 +16,7 @@ constexpr Index grain = 1 << 15;  // elements that a thread takes at a time
 Tensor relu(const Tensor& x) {
     const Timed timed("relu");
     Tensor y(x.shape());
+    if (on_cuda()) return cuda::relu(y, x), y;
     parallel_ranges(x.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
         vector(y).segment(begin, n) =
@@ -29,6 +31,7 @@ Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     const Timed timed("relu");
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
     Tensor dx(y.shape());
+    if (on_cuda()) return cuda::relu_backward(dx, dy, y), dx;
     parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
         const auto positive = vector(y).segment(begin, n).array() > 0;

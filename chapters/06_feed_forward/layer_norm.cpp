@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chapters/06_feed_forward/layer_norm.cuh"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -20,6 +21,12 @@ void LayerNorm::collect(Parameters& list, const std::string& name) {
     if (!options_.learned) return;
     list.push_back({join_name(name, "weight"), &gain});
     list.push_back({join_name(name, "bias"), &shift});
+}
+
+void LayerNorm::require_width(const Tensor& x) const {
+    const Index n = gain.value.dim(0);
+    require(x.rank() >= 1 && x.dim(-1) == n, "layer norm: x has shape {}, expected [..., {}]",
+            x.shape(), n);
 }
 // [one row]
 namespace {
@@ -46,25 +53,24 @@ Real LayerNorm::forward_row(const Real* x, Real* normalized, Real* y) const {
 // [forward]
 Tensor LayerNorm::forward(const Tensor& x, Cache* cache) const {
     const Timed timed("layer norm");
-    const Index n = gain.value.dim(0);
-    require(x.rank() >= 1 && x.dim(-1) == n, "layer norm: x has shape {}, expected [..., {}]",
-            x.shape(), n);
+    require_width(x);
     Tensor y(x.shape()), inverse_stddev({rows(x.shape())});
     Tensor normalized = cache ? Tensor(x.shape()) : y;
+    if (cache) *cache = {normalized, inverse_stddev};
+    if (cuda::takes_rows_of(x.dim(-1))) return cuda::layer_norm(y, cache, x, *this), y;
+    const Index n = x.dim(-1);
     parallel_ranges(rows(x.shape()), some, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r)
             inverse_stddev(r) =
                 forward_row(x.data() + r * n, normalized.data() + r * n, y.data() + r * n);
     });
-    if (cache) *cache = {normalized, inverse_stddev};
     return y;
 }
 // [forward: filled]
 Tensor LayerNorm::forward_filled(Tensor x, Cache* cache, const SomeRows& fill) const {
     const Timed timed("layer norm");
-    const Index n = gain.value.dim(0);
-    require(x.rank() >= 1 && x.dim(-1) == n, "layer norm: x has shape {}, expected [..., {}]",
-            x.shape(), n);
+    require_width(x);
+    const Index n = x.dim(-1);
     Tensor y = cache ? Tensor(x.shape()) : x, inverse_stddev({rows(x.shape())});
     parallel_ranges(rows(x.shape()), some, [&](Index begin, Index end) {
         fill(begin, end, x);
@@ -93,7 +99,12 @@ void LayerNorm::backward_row(const Real* dy, const Real* z, Real inverse_stddev,
 }
 
 Tensor LayerNorm::backward(const Tensor& dy, const Cache& cache) {
-    return backward_used(dy, cache, nullptr);
+    if (!cuda::takes_rows_of(gain.value.dim(0))) return backward_used(dy, cache, nullptr);
+    const Timed timed("layer norm");
+    require_shape(dy.shape(), cache.normalized.shape(), "layer norm backward", "dy");
+    Tensor dx(dy.shape());
+    cuda::layer_norm_backward(dx, *this, dy, cache);
+    return dx;
 }
 // [backward: used]
 Tensor LayerNorm::backward_used(const Tensor& dy, const Cache& cache, const SomeRows& use) {

@@ -38,6 +38,10 @@ public:
     Tensor backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);
+
+    /// @throws std::invalid_argument unless `x` is `[..., d_model]`
+    void require_width(const Tensor& x) const;
+    const LayerNormOptions& options() const { return options_; }
     // [layer norm: some rows at a time]
     /// Called with rows `begin` to `end - 1` of `x`, on any thread.
     using SomeRows = std::function<void(Index begin, Index end, Tensor& x)>;

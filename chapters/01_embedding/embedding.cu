@@ -1,0 +1,90 @@
+#include "chapters/01_embedding/embedding.cuh"
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [cuda: gather]
+namespace {
+
+constexpr int gather_threads = 128;
+
+/// A block a position, its threads side by side along the row: a warp reads and writes 32 numbers
+/// in one piece, wherever the row lies. Bytes are the limit: 8 d_model of them, in single
+/// precision, for d_model products.
+__global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const Real> table,
+                                   Global<const std::int32_t> ids, Real s) {
+    const Index i = blockIdx.x, word = ids[i];
+    for (Index j = threadIdx.x; j < d_model; j += blockDim.x)
+        y[i * d_model + j] = s * table[word * d_model + j];
+}
+
+}  // namespace
+
+void gather_rows(Tensor& y, const Tensor& table, const Ids& ids, Real s) {
+    launch("gather rows", gather_rows_kernel, blocks_of(ids.size(), gather_threads), table.dim(1),
+           y.on_device(), table.on_device(), ids.on_device(), s);
+}
+// [cuda: scatter]
+namespace {
+
+constexpr Index widest_block = 1024;
+
+/// The 32 answers of a warp as bits, the same in each lane.
+__device__ std::uint32_t answers_of_warp(bool answer) {
+    std::uint32_t bits = static_cast<std::uint32_t>(answer) << lane();
+    for (int other = warp / 2; other > 0; other /= 2)
+        bits |= __shfl_xor_sync(0xffffffffu, bits, other);
+    return bits;
+}
+
+/// A block for a position's row, or for 1024 columns of it. It looks through all ids, as many at a
+/// time as it has threads, for those that equal its own: if one stands before it, another block has
+/// this row, and this one ends. So one block, that of a word's first place, adds the word's rows,
+/// in the order of their places, while the sum stands in a register: no two blocks write one
+/// element, and the sum is that of the loop on the processor. Bytes: each row of `dy` once, each
+/// row of the table that got something twice; the ids, 4 n bytes, are read by all blocks, from the
+/// cache.
+__global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dtable,
+                                        Global<const Real> dy, Global<const std::int32_t> ids,
+                                        Real s, std::int32_t padding_id) {
+    __shared__ Shared<std::uint32_t, widest_block / warp> equal;
+    const Index own = blockIdx.x;
+    const std::int32_t word = ids[own];
+    if (word == padding_id) return;
+    const Index j = static_cast<Index>(blockIdx.y) * blockDim.x + threadIdx.x;
+    const bool inside = j < d_model;
+    Real sum = 0;
+    for (Index tile = 0; tile < n; tile += blockDim.x) {
+        const Index other = tile + threadIdx.x;
+        const std::uint32_t bits = answers_of_warp(other < n && ids[other] == word);
+        __syncthreads();  // the last bits may still be read
+        if (lane() == 0) equal[threadIdx.x / warp] = bits;
+        __syncthreads();
+        for (int w = 0; w < static_cast<int>(blockDim.x) / warp; ++w) {
+            const std::uint32_t found = equal[w];
+            for (int l = 0; l < warp && found >> l > 0; ++l) {
+                if ((found >> l) % 2 == 0) continue;
+                const Index i = tile + w * warp + l;
+                if (i < own) return;  // the same for all threads of the block
+                if (!inside) continue;
+                if (i == own) sum = dtable[word * d_model + j];
+                sum += s * dy[i * d_model + j];
+            }
+        }
+    }
+    if (inside) dtable[word * d_model + j] = sum;
+}
+
+}  // namespace
+
+void scatter_add_rows(Tensor& dtable, const Tensor& dy, const Ids& ids, Real s,
+                      std::int32_t padding_id) {
+    const Index n = ids.size(), d_model = dtable.dim(1);
+    const Index threads =
+        std::clamp<Index>((d_model + warp - 1) / warp * warp, block_size, widest_block);
+    Grid grid = blocks_of(n, static_cast<int>(threads));
+    grid.blocks.y = static_cast<unsigned>((d_model + threads - 1) / threads);
+    launch("scatter rows", scatter_add_rows_kernel, grid, n, d_model, dtable.on_device(),
+           dy.on_device(), ids.on_device(), s, padding_id);
+}
+
+}  // namespace abh::cuda

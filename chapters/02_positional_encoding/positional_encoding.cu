@@ -1,0 +1,49 @@
+#include "chapters/02_positional_encoding/positional_encoding.cuh"
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [cuda: add]
+namespace {
+
+/// The grid's first axis runs over a sentence's `n` = L d_model elements, its second over
+/// sentences: no thread has to divide to find its column. Bytes are the limit, 8 an element in
+/// single precision; the codes, read again for every sentence, come from the cache.
+__global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Global<const Real> x,
+                                     Global<const Real> codes) {
+    for (Index b = blockIdx.y; b < batch; b += gridDim.y)
+        for (Index i = first_element(); i < n; i += all_threads())
+            y[b * n + i] = x[b * n + i] + codes[i];
+}
+
+}  // namespace
+
+void add_positions(Tensor& y, const Tensor& x, const Tensor& table, Index first) {
+    const Index batch = x.dim(0), d_model = x.dim(2), n = x.dim(1) * d_model;
+    Grid grid = grid_for(n);
+    grid.blocks.y = static_cast<unsigned>(std::min<Index>(batch, max_blocks));
+    launch("positions", add_positions_kernel, grid, batch, n, y.on_device(), x.on_device(),
+           table.on_device() + first * d_model);
+}
+// [cuda: table]
+namespace {
+
+/// A thread an element of the table: it adds that element of all sentences, in their order, as the
+/// processor does. Bytes: 4 for each element of `dx` in single precision, each read once.
+__global__ void add_up_positions_kernel(Index batch, Index n, Global<Real> dcodes,
+                                        Global<const Real> dx) {
+    for (Index i = first_element(); i < n; i += all_threads()) {
+        Real sum = dcodes[i];
+        for (Index b = 0; b < batch; ++b) sum += dx[b * n + i];
+        dcodes[i] = sum;
+    }
+}
+
+}  // namespace
+
+void add_up_positions(Tensor& dtable, const Tensor& dx, Index first) {
+    const Index d_model = dx.dim(2), n = dx.dim(1) * d_model;
+    launch("positions' table", add_up_positions_kernel, grid_for(n), dx.dim(0), n,
+           dtable.on_device() + first * d_model, dx.on_device());
+}
+
+}  // namespace abh::cuda

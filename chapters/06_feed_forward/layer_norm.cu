@@ -1,0 +1,242 @@
+#include "chapters/06_feed_forward/layer_norm.cuh"
+#include "lib/cuda/kernel.cuh"
+#include "lib/random.cuh"
+
+namespace abh::cuda {
+// [cuda: rows]
+namespace {
+
+constexpr int held = 16;  // elements of a row that a thread has, in registers
+constexpr int rows_of_block = block_size / warp;  // where a warp holds a row: up to 512 elements
+
+/// Places that a row takes: with dropout it begins where four random numbers begin, at most three
+/// elements before its own first.
+Index places(Index n) {
+    return n % 4 == 0 ? n : n + 3;
+}
+
+/// The threads for a row of `n` elements: as many warps as it takes, and rows to fill a block where
+/// one warp is enough. Threads of a row have the same threadIdx.y.
+dim3 threads_for(Index n) {
+    const Index warps = (places(n) + held * warp - 1) / (held * warp);
+    return warps == 1 ? dim3(warp, rows_of_block) : dim3(static_cast<unsigned>(warps * warp));
+}
+
+/// The sum over all threads of a row, the same in each.
+__device__ Real row_sum(Real v) {
+    return blockDim.x == warp ? warp_sum(v) : block_sum(v);
+}
+
+}  // namespace
+
+bool takes_rows_of(Index n) {
+    return on_cuda() && places(n) <= held * block_size;
+}
+// [cuda: layer norm]
+namespace {
+
+/// What is added to a row before it is normalised: `x`, of which `kept` is drawn. Null: nothing.
+struct Branch {
+    Global<const Real> x;
+    Global<std::uint8_t> kept;
+    StreamState stream;
+    Real p, factor;
+};
+
+/// A warp a row, or a block where the row is wider than 512. The row is read once, and stays in
+/// registers, 16 elements a thread, from the sum to the result: the mean is there before the
+/// squares are added up. In single precision an element costs 8 bytes, with the cache 12, and in
+/// the residual connection 17: x and branch are read, kept (1), normalized and y are written.
+__global__ void __launch_bounds__(block_size)
+    layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
+                      Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gain,
+                      Global<const Real> shift, Real eps, Branch branch) {
+    __shared__ Words words;
+    const Index r = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y, start = r * n;
+    if (r >= n_rows) return;
+    const int w = static_cast<int>(threadIdx.x) / warp;
+    const int before = branch.kept ? static_cast<int>(start % 4) : 0;
+    // the column of element k of this thread: each warp has 512 side by side
+    const auto column = [=](int k) { return (w * held + k) * warp + lane() - before; };
+    const auto inside = [=](int k) { return column(k) >= 0 && column(k) < n; };
+
+    Real row[held], added[held];
+    for (int k = 0; k < held; ++k) {
+        row[k] = inside(k) ? Real(x[start + column(k)]) : Real(0);
+        added[k] = branch.x && inside(k) ? Real(branch.x[start + column(k)]) : Real(0);
+    }
+    if (branch.kept)
+        for (int k = 0; k < held; k += 4) {
+            const int first = (w * held + k) * warp - before;
+            if (first >= n) continue;  // the same for all lanes
+            const int own = static_cast<int>(threadIdx.y) + w;
+            draw(words, own, start + first, branch.stream);
+            for (int quarter = 0; quarter < 4; ++quarter) {
+                if (!inside(k + quarter)) continue;
+                const bool keep = drawn_number(words, own, quarter) >= branch.p;
+                branch.kept[start + column(k + quarter)] = keep;
+                added[k + quarter] *= branch.factor * static_cast<Real>(keep);
+            }
+        }
+
+    Real sum = 0, squares = 0;
+    for (int k = 0; k < held; ++k) sum += row[k] += added[k];
+    const Real mean = row_sum(sum) / static_cast<Real>(n);
+    for (int k = 0; k < held; ++k) {
+        row[k] -= mean;
+        if (inside(k)) squares += row[k] * row[k];
+    }
+    const Real inverse_stddev = 1 / sqrt(row_sum(squares) / static_cast<Real>(n) + eps);
+    for (int k = 0; k < held; ++k) {
+        if (!inside(k)) continue;
+        const int j = column(k);
+        const Real z = row[k] * inverse_stddev;
+        if (normalized) normalized[start + j] = z;
+        y[start + j] = z * gain[j] + shift[j];
+    }
+    if (inverse_stddevs && threadIdx.x == 0) inverse_stddevs[r] = inverse_stddev;
+}
+// [cuda: layer norm, launch]
+void normalize(Tensor& y, LayerNorm::Cache* cache, const Tensor& x, const LayerNorm& norm,
+               const Branch& branch) {
+    const Index n = x.dim(-1), n_rows = x.size() / n;
+    const dim3 threads = threads_for(n);
+    const Grid grid{dim3(static_cast<unsigned>((n_rows + threads.y - 1) / threads.y)), threads};
+    launch("layer norm", layer_norm_kernel, grid, n_rows, static_cast<int>(n), y.on_device(),
+           cache ? cache->normalized.on_device() : nullptr,
+           cache ? cache->inverse_stddev.on_device() : nullptr, x.on_device(),
+           norm.gain.value.on_device(), norm.shift.value.on_device(), norm.options().eps, branch);
+}
+
+}  // namespace
+
+void layer_norm(Tensor& y, LayerNorm::Cache* cache, const Tensor& x, const LayerNorm& norm) {
+    normalize(y, cache, x, norm, {});
+}
+
+void add_norm(Tensor& y, LayerNorm::Cache* cache, Mask& kept, const Tensor& x,
+              const Tensor& sublayer, const Dropout& dropout, const LayerNorm& norm) {
+    normalize(y, cache, x, norm,
+              {sublayer.on_device(), kept.empty() ? nullptr : kept.on_device(),
+               state_of(dropout.stream()), dropout.p(), dropout.factor()});
+}
+// [cuda: layer norm backward]
+namespace {
+
+constexpr Index rows_of_share = 8;     // at least: shares are small beside the rows
+constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
+constexpr int blocks_at_once = sizeof(Real) == 4 ? 2 : 1;  // by their registers, at least
+
+/// Rows as in the kernel before, several to a warp or block one after another: so a thread adds up
+/// its columns' share of dgain and dshift in registers. The warps of a block then add their shares,
+/// one after the other. All of a row is asked for before anything is done with it. In single
+/// precision an element costs 12 bytes, dy and z read and dx written, and in the residual
+/// connection 17: kept (1) is read, dsublayer is written.
+__global__ void __launch_bounds__(block_size, blocks_at_once)
+    layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
+                               Global<Real> shares, Global<const Real> dy, Global<const Real> z,
+                               Global<const Real> inverse_stddevs, Global<const Real> gain,
+                               Global<const std::uint8_t> kept, Real factor) {
+    __shared__ Shared<Real, 2, held * warp> total;
+    const int w = static_cast<int>(threadIdx.x) / warp, rows = static_cast<int>(blockDim.y);
+    const auto column = [=](int k) { return (w * held + k) * warp + lane(); };
+    Real dgain[held], dshift[held];
+    for (int k = 0; k < held; ++k) dgain[k] = dshift[k] = 0;
+    for (Index r = static_cast<Index>(blockIdx.x) * rows + threadIdx.y; r < n_rows;
+         r += static_cast<Index>(gridDim.x) * rows) {
+        const Index start = r * n;
+        const Real inverse_stddev = inverse_stddevs[r];
+        Real g[held], z_row[held], sum_g = 0, sum_gz = 0;
+        unsigned kept_bits = 0;
+        for (int k = 0; k < held; ++k) {
+            const bool inside = column(k) < n;
+            g[k] = inside ? Real(dy[start + column(k)]) : Real(0);
+            z_row[k] = inside ? Real(z[start + column(k)]) : Real(0);
+            if (kept && inside) kept_bits |= static_cast<unsigned>(kept[start + column(k)]) << k;
+        }
+        for (int k = 0; k < held; ++k) {
+            dgain[k] += g[k] * z_row[k];
+            dshift[k] += g[k];
+            if (column(k) < n) g[k] *= gain[column(k)];
+            sum_g += g[k];
+            sum_gz += g[k] * z_row[k];
+        }
+        const Real mean_g = row_sum(sum_g) / static_cast<Real>(n);
+        const Real mean_gz = row_sum(sum_gz) / static_cast<Real>(n);
+        for (int k = 0; k < held; ++k) {
+            if (column(k) >= n) continue;
+            const Index i = start + column(k);
+            const Real d = (g[k] - mean_g - z_row[k] * mean_gz) * inverse_stddev;
+            dx[i] = d;
+            if (dsublayer) dsublayer[i] = d * (factor * static_cast<Real>(kept_bits >> k & 1));
+        }
+    }
+    if (!shares) return;
+    for (int turn = 0; turn < rows; ++turn) {
+        for (int k = 0; k < held; ++k) {
+            const int j = column(k);
+            if (turn != static_cast<int>(threadIdx.y) || j >= n) continue;
+            if (turn > 0) dgain[k] += total[0][j], dshift[k] += total[1][j];
+            if (turn + 1 < rows) {
+                total[0][j] = dgain[k], total[1][j] = dshift[k];
+            } else {
+                const Index share = static_cast<Index>(blockIdx.x) * 2 * n;
+                shares[share + j] = dgain[k], shares[share + n + j] = dshift[k];
+            }
+        }
+        __syncthreads();
+    }
+}
+// [cuda: shares]
+/// A block adds up the shares of 32 columns of gain, or of shift where blockIdx.y is 1. Thread
+/// (j, s) takes every 32nd share of column j; then these 32 sums are added, in one order.
+__global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgain, Global<Real> dshift,
+                                  Global<const Real> shares) {
+    __shared__ Shared<Real, warp, warp> sums;
+    const Index j = static_cast<Index>(blockIdx.x) * warp + threadIdx.x;
+    Real sum = 0;
+    if (j < n)
+        for (Index s = threadIdx.y; s < n_shares; s += warp)
+            sum += shares[(2 * s + blockIdx.y) * n + j];
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0 || j >= n) return;
+    for (int s = 1; s < warp; ++s) sum += sums[s][threadIdx.x];
+    if (blockIdx.y == 0)
+        dgain[j] += sum;
+    else
+        dshift[j] += sum;
+}
+
+void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
+              const LayerNorm::Cache& cache, const std::uint8_t* kept, Real factor) {
+    const Index n = dy.dim(-1), n_rows = dy.size() / n;
+    const dim3 threads = threads_for(n);
+    const Index most = most_warps * warp / (threads.x * threads.y);
+    const Index n_shares = std::min(most, (n_rows + rows_of_share - 1) / rows_of_share);
+    const bool learned = norm.options().learned;
+    Tensor shares(learned ? Shape{n_shares, 2, n} : Shape{0});
+    launch("layer norm backward", layer_norm_backward_kernel,
+           Grid{dim3(static_cast<unsigned>(n_shares)), threads}, n_rows, static_cast<int>(n),
+           dx.on_device(), dsublayer, learned ? shares.on_device() : nullptr, dy.on_device(),
+           cache.normalized.on_device(), cache.inverse_stddev.on_device(),
+           norm.gain.value.on_device(), kept, factor);
+    if (!learned) return;
+    const Grid grid{dim3(static_cast<unsigned>((n + warp - 1) / warp), 2), dim3(warp, warp)};
+    launch("layer norm shares", add_shares_kernel, grid, n_shares, n, norm.gain.grad().on_device(),
+           norm.shift.grad().on_device(), shares.on_device());
+}
+
+}  // namespace
+
+void layer_norm_backward(Tensor& dx, LayerNorm& norm, const Tensor& dy,
+                         const LayerNorm::Cache& cache) {
+    backward(dx, nullptr, norm, dy, cache, nullptr, 1);
+}
+
+void add_norm_backward(Tensor& dx, Tensor& dsublayer, LayerNorm& norm, const Tensor& dy,
+                       const LayerNorm::Cache& cache, const Mask& kept, Real factor) {
+    backward(dx, dsublayer.on_device(), norm, dy, cache, kept.on_device(), factor);
+}
+
+}  // namespace abh::cuda

@@ -1,0 +1,59 @@
+#pragma once
+
+// Random numbers in kernels; to be included in *.cu only.
+#include "lib/cuda/kernel.cuh"
+#include "lib/random.hpp"
+
+namespace abh::cuda {
+// [philox on the device]
+/// A stream as a kernel gets it.
+struct StreamState {
+    std::uint64_t seed;
+    std::uint32_t id, step;
+};
+
+inline StreamState state_of(const Stream& stream) {
+    return {stream.seed(), stream.id(), static_cast<std::uint32_t>(stream.step())};
+}
+
+/// Philox 4x32-10 in registers, the numbers of `philox` in random.cpp: 20 products of 32 x 32 bits.
+__device__ inline void philox(std::uint32_t (&c)[4], std::uint64_t seed) {
+    std::uint32_t k0 = static_cast<std::uint32_t>(seed),
+                  k1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
+        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
+        c[0] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0;
+        c[1] = static_cast<std::uint32_t>(p1);
+        c[2] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1;
+        c[3] = static_cast<std::uint32_t>(p0);
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+}
+// [words of a warp]
+constexpr int drawn = 4 * warp;  ///< elements for which a warp draws at once
+
+/// Their random words, for each warp of a block. Word k of lane l lies at [k][l]; with 40 places a
+/// row neither writing nor reading lets two lanes of a warp meet in one bank.
+using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
+
+/// Draws for 128 elements of a stream, from `first`, a multiple of 4, on. Each lane computes one
+/// block of four words; shared memory brings each word to the lane that asks for it.
+__device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
+    const std::uint64_t block = static_cast<std::uint64_t>(first / 4 + lane());
+    std::uint32_t c[4] = {static_cast<std::uint32_t>(block),
+                          static_cast<std::uint32_t>(block >> 32), stream.id, stream.step};
+    philox(c, stream.seed);
+    __syncwarp();  // the last words may still be read
+    for (int k = 0; k < 4; ++k) words[of_warp][k][lane()] = c[k];
+    __syncwarp();
+}
+
+/// The number in [0, 1) of element `first + 32 * quarter + lane()`.
+__device__ inline Real drawn_number(Words& words, int of_warp, int quarter) {
+    const std::uint32_t word = words[of_warp][lane() % 4][warp / 4 * quarter + lane() / 4];
+    return static_cast<Real>(word >> 8) * static_cast<Real>(0x1p-24);
+}
+
+}  // namespace abh::cuda
