@@ -41,6 +41,10 @@ class Mutant:
         """The chapter whose tests come first; those of lib are chapter 00's."""
         return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
 
+    def on_device(self) -> bool:
+        """Whether it is a kernel's fault, or the emulator's."""
+        return self.file.endswith((".cu", ".cuh")) or self.file.startswith("lib/cuda/")
+
     def plant(self, text: str) -> str:
         found = text.count(self.find)
         if found != 1:
@@ -50,11 +54,15 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Program:
-    """A test program, under the name that ctest has for it: 04, 04_double."""
+    """A test program, under the name that ctest has for it: 04, 04_double, 04_cuda."""
 
     name: str
     command: tuple[str, ...]
     folder: str
+
+    @property
+    def on_device(self) -> bool:
+        return self.name.endswith("_cuda")
 
     def place(self, chapter: str) -> tuple[bool, bool, bool, str]:
         """Its place in the order for a fault of `chapter`: own tests, later chapters', the rest."""
@@ -138,21 +146,23 @@ def find_programs() -> list[Program]:
     programs = []
     for test in json.loads(listed)["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
-        if "cpu" in properties.get("LABELS", []):
+        if {"cpu", "gpu"} & set(properties.get("LABELS", [])):
             command = tuple(test.get("command", ()))  # there is one once it is built
+            command = ("env", *properties.get("ENVIRONMENT", ()), *command)
             programs.append(Program(test["name"], command, properties["WORKING_DIRECTORY"]))
     return programs
 
 
 def build(jobs: int, *names: str) -> tuple[int, str]:
-    targets = (f"test_{name}" for name in names)
+    targets = {f"test_{name.removesuffix('_cuda')}" for name in names}
     return run("cmake", "--build", BUILD, "--parallel", jobs, "--target", *targets)
 
 
 def test(program: Program) -> Verdict | None:
     """What killed the fault, if anything did."""
     status, output = run(
-        *program.command, "--reporter", "xml", "--abort", folder=program.folder, limit=TEST_SECONDS
+        *program.command, "--reporter", "xml", "--abort", folder=program.folder,
+        limit=TEST_SECONDS * (1 + 3 * program.on_device),
     )
     if status == 0:
         return None
@@ -163,8 +173,8 @@ def test(program: Program) -> Verdict | None:
     return Verdict("killed", program.name, html.unescape(names[-1]) if names else "", how)
 
 
-def prepare(jobs: int) -> list[Program]:
-    """The copy, built and tested without a fault."""
+def prepare(jobs: int, devices: set[bool]) -> list[Program]:
+    """The copy, built and tested without a fault, on the processor or on the emulated device."""
     print("Copy, build and test without a fault ...", flush=True)
     start = time.monotonic()
     copy_sources()
@@ -183,7 +193,7 @@ def prepare(jobs: int) -> list[Program]:
     status, output = build(jobs, *names)
     if status != 0:
         raise Failure(f"{output.strip()}\nThe sources do not compile; no fault was planted.")
-    programs = find_programs()
+    programs = [program for program in find_programs() if program.on_device in devices]
     for program in programs:
         if verdict := test(program):
             raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
@@ -197,6 +207,8 @@ def judge(mutant: Mutant, programs: list[Program], jobs: int) -> Verdict:
     try:
         file.write_text(mutant.plant(right), encoding="utf-8")
         for program in sorted(programs, key=lambda p: p.place(mutant.chapter())):
+            if program.on_device != mutant.on_device():
+                continue
             status, output = build(jobs, program.name)
             if status != 0:
                 errors = [line for line in output.splitlines() if "error" in line]
@@ -220,7 +232,7 @@ def mutate(mutants: list[Mutant], jobs: int, whole: bool) -> int:
     """Exit status: 0 if all faults were killed."""
     for mutant in mutants:
         mutant.plant((ROOT / mutant.file).read_text(encoding="utf-8"))  # a wrong list fails now
-    programs = prepare(jobs)
+    programs = prepare(jobs, {mutant.on_device() for mutant in mutants})
     width = max(len(m.name) for m in mutants)
     start, results, left = time.monotonic(), [], []
     for number, mutant in enumerate(mutants, 1):

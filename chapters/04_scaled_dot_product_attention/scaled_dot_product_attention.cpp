@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.cuh"
 #include "lib/eigen.hpp"
 #include "lib/exp.hpp"
 #include "lib/matmul.hpp"
@@ -16,6 +17,7 @@ Tensor softmax(const Tensor& x) {
             x.shape());
     const Index n = x.dim(-1);
     Tensor y(x.shape());
+    if (on_cuda()) return cuda::softmax(y, x), y;
     parallel_ranges(rows(x.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             const Real largest = matrix(x).row(r).maxCoeff();
@@ -33,6 +35,7 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
     const Timed timed("softmax");
     require_shape(dy.shape(), y.shape(), "softmax backward", "dy");
     Tensor dx(y.shape());
+    if (on_cuda()) return cuda::softmax_backward(dx, dy, y), dx;
     parallel_ranges(rows(y.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             const auto weights = matrix(y).row(r), dweights = matrix(dy).row(r);
@@ -77,6 +80,7 @@ namespace {
 void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Real value) {
     const Timed timed("mask");
     if (mask.empty()) return;
+    if (on_cuda()) return cuda::overwrite_hidden(scores, mask, meaning, value);
     const bool hide = meaning == MaskMeaning::hide;
     const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };
     parallel_for(scores.dim(0), [&](Index b) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "chapters/05_multi_head_attention/attention_by_blocks.cuh"
+#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "lib/eigen.hpp"
 #include "lib/exp.hpp"
 #include "lib/parallel.hpp"
@@ -103,6 +105,31 @@ void for_heads(const Tensor& q, Index n_heads, const Mask& mask, const Attention
     });
 }
 
+// [too wide]
+/// Whether the device's tiles have no room for a head's columns.
+bool too_wide(Index d_k) {
+    return on_cuda() && d_k > cuda::widest_head;
+}
+
+/// What `attention_by_blocks` does then. The cache gets no `largest`: that is how the backward pass
+/// knows, wherever it runs.
+Tensor attention_of_wide_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                               const Mask& mask, const AttentionOptions& options,
+                               BlockAttentionCache* cache) {
+    if (cache) *cache = {q, k, v, {}, {}, {}, mask, n_heads, options};
+    return join_heads(attention(split_heads(q, n_heads), split_heads(k, n_heads),
+                                split_heads(v, n_heads), mask, options));
+}
+
+AttentionGradients attention_of_wide_heads_backward(const Tensor& dcontext,
+                                                    const BlockAttentionCache& cache) {
+    const auto split = [&](const Tensor& x) { return split_heads(x, cache.n_heads); };
+    AttentionCache plain;
+    attention(split(cache.q), split(cache.k), split(cache.v), cache.mask, cache.options, &plain);
+    const AttentionGradients d = attention_backward(split(dcontext), plain);
+    return {join_heads(d.dq), join_heads(d.dk), join_heads(d.dv)};
+}
+
 }  // namespace
 // [by blocks]
 Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
@@ -112,13 +139,16 @@ Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, In
     check_attention(heads_of(q, n_heads), heads_of(k, n_heads), heads_of(v, n_heads), mask);
     require(k.shape() == v.shape(), "attention by blocks: key has shape {}, value {}", k.shape(),
             v.shape());
-    const Index n_queries = q.dim(1), n_keys = k.dim(1);
+    const Index n_queries = q.dim(1), n_keys = k.dim(1), d_k = q.dim(2) / n_heads;
+    if (too_wide(d_k)) return attention_of_wide_heads(q, k, v, n_heads, mask, options, cache);
     Tensor y(q.shape());
     Tensor largest({q.dim(0), n_heads, n_queries}), total(largest.shape());
+    if (cache) *cache = {q, k, v, y, largest, total, mask, n_heads, options};
+    if (on_cuda())
+        return cuda::attention_by_blocks(y, largest, total, q, k, v, n_heads, mask, options), y;
     struct Scratch {
         Tensor keys, scores, context;
     };
-    const Index d_k = q.dim(2) / n_heads;
     const auto scratch = [&] {
         return Scratch{Tensor({d_k, whole_lanes(n_keys)}), Tensor({query_block, key_block}),
                        Tensor({query_block, whole_lanes(d_k)})};
@@ -159,7 +189,6 @@ Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, In
             head.put(y, i0, context, n_i);
         }
     });
-    if (cache) *cache = {q, k, v, y, largest, total, mask, n_heads, options};
     return y;
 }
 // [by blocks: backward]
@@ -173,11 +202,14 @@ AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,
     require_shape(dcontext.shape(), q.shape(), "attention by blocks backward", "dcontext");
     const Index n_queries = q.dim(1), n_keys = k.dim(1);
     if (n_queries == 0) return {dcontext, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
+    const Index d_k = q.dim(2) / cache.n_heads, width = whole_lanes(d_k);
+    if (too_wide(d_k) || (!q.empty() && cache.largest.empty()))
+        return attention_of_wide_heads_backward(dcontext, cache);
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
+    if (on_cuda()) return cuda::attention_by_blocks_backward(d, dcontext, cache), d;
     struct Scratch {
         Tensor keys, values, weights, dscores, dq, dk, dv;
     };
-    const Index d_k = q.dim(2) / cache.n_heads, width = whole_lanes(d_k);
     const auto scratch = [&] {
         const Shape transposed{d_k, whole_lanes(n_keys)}, block{query_block, key_block};
         return Scratch{

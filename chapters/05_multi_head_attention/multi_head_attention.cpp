@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chapters/03_masks/masks.hpp"
+#include "chapters/05_multi_head_attention/multi_head_attention.cuh"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
@@ -15,6 +16,7 @@ Tensor split_heads(const Tensor& x, Index n_heads) {
             n_heads);
     const Index batch = x.dim(0), length = x.dim(1), d_k = x.dim(2) / n_heads;
     Tensor y({batch, n_heads, length, d_k});
+    if (on_cuda()) return cuda::split_heads(y, x), y;
     parallel_for(batch, [&](Index b) {
         for (Index h = 0; h < n_heads; ++h)
             for (Index l = 0; l < length; ++l)
@@ -28,6 +30,7 @@ Tensor join_heads(const Tensor& x) {
     require(x.rank() == 4, "join_heads: x has shape {}, expected [B, H, L, d_k]", x.shape());
     const Index batch = x.dim(0), n_heads = x.dim(1), length = x.dim(2), d_k = x.dim(3);
     Tensor y({batch, length, n_heads * d_k});
+    if (on_cuda()) return cuda::join_heads(y, x), y;
     parallel_for(batch, [&](Index b) {
         for (Index h = 0; h < n_heads; ++h)
             for (Index l = 0; l < length; ++l)

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -312,6 +313,8 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
             blocks.x, blocks.y, blocks.z);
     require(shared_bytes <= 99 << 10, "cuda emulator: {}: {} bytes of shared memory, at most {}",
             name, shared_bytes, 99 << 10);
+    static std::mutex one_at_a_time;  // whichever thread of the processor launches
+    const std::lock_guard lock(one_at_a_time);
     gridDim = blocks;
     blockDim = threads;
     kernel.name = name;
@@ -500,6 +503,7 @@ public:
     }
 
     void* take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
         const std::size_t whole = (bytes + gap - 1) / gap * gap + gap;
         if (static_cast<std::size_t>(end_ - next_) < whole)
             throw std::runtime_error("cuda emulator: no addresses are left");
@@ -508,9 +512,13 @@ public:
         blocks_.emplace(address, std::make_unique<Region>("device", bytes));
         return address;
     }
-    void give(void* address) { blocks_.erase(static_cast<std::byte*>(address)); }
+    void give(void* address) {
+        const std::lock_guard lock(mutex_);
+        blocks_.erase(static_cast<std::byte*>(address));
+    }
 
     std::pair<Region*, std::size_t> find(const void* address) {
+        const std::lock_guard lock(mutex_);
         const auto* const a = static_cast<const std::byte*>(address);
         auto block = blocks_.upper_bound(const_cast<std::byte*>(a));
         if (block == blocks_.begin()) return {nullptr, 0};
@@ -523,6 +531,7 @@ public:
 private:
     static constexpr std::size_t room = std::size_t{1} << 44, gap = 256;
 
+    std::mutex mutex_;
     std::byte* next_;
     std::byte* end_;
     std::map<std::byte*, std::unique_ptr<Region>> blocks_;

@@ -1,0 +1,566 @@
+#include "chapters/05_multi_head_attention/attention_by_blocks.cuh"
+
+#include <limits>
+
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [cuda: sizes]
+namespace {
+
+constexpr int across = 16, down = 8;    // a block's threads, as they lie over a tile
+constexpr int threads = across * down;  // so the 16 that have the same rows are half a warp
+constexpr Real lowest = std::numeric_limits<Real>::lowest();
+constexpr Real smallest = std::numeric_limits<Real>::min();  // of the normal numbers
+
+constexpr Index longest_short = 32;  // queries and keys for which small tiles are enough
+
+/// Queries and keys of a tile of scores, for heads of up to D columns: as many as fit into 64 KiB,
+/// or fewer, if all queries and keys are no more than `longest_short`.
+template <int D, bool all_short>
+struct Sizes {
+    static constexpr int columns = D;
+    static constexpr bool wide = sizeof(Real) == 8;
+    // forward: queries of a block, keys of a tile
+    static constexpr int queries = all_short ? (wide ? 16 : 32) : wide ? 32 : 64;
+    static constexpr int keys = all_short ? queries : wide || D > 64 ? 32 : 64;
+    // backward: queries of a block and keys of a tile for dq, keys and queries for dk and dv
+    static constexpr int own = all_short || wide || D > 64 ? 32 : 64;
+    static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
+};
+// [cuda: shared rows]
+/// Numbers that a thread takes from shared memory at once.
+template <int n>
+struct alignas(n * sizeof(Real) < 16 ? n * sizeof(Real) : 16) Some {
+    Real v[n];
+};
+using Four = Some<4>;
+
+/// Fours from one row of a tile to the next. An odd number puts the same four columns of eight rows
+/// into different banks.
+template <int D>
+constexpr int pitch = D / 4 + 1;
+
+/// Fours from one row of weights to the next: what the two halves of a warp write, a number a
+/// thread, lies in different banks.
+template <int columns>
+constexpr int weights_pitch = columns / 4 + (sizeof(Real) == 8   ? 1
+                                             : columns % 32 == 0 ? 4
+                                                                 : 0);
+
+/// The shared memory, by its fours.
+__device__ inline Four four(int at) {
+    return dynamic_shared<Four>()[at];
+}
+
+/// Writes rows `first`, `first + 1`, ... of one head to `tile`, zeros beyond the last one and
+/// beyond d_k. Neighbours take neighbouring columns; eight loads of a thread are on their way at a
+/// time, and none waits for a branch: what is beyond reads the last row or column instead.
+/// @param x  this head's columns, from row 0 on
+template <int D, int rows>
+__device__ inline void load(int tile, Global<const Real> x, Index first, Index n_rows,
+                            Index d_model, int d_k, Real factor) {
+    constexpr int step = threads / D, some = rows / step < 8 ? rows / step : 8;
+    static_assert(rows % (some * step) == 0);
+    const int column = static_cast<int>(threadIdx.x) % D, row = static_cast<int>(threadIdx.x) / D;
+    const int last = n_rows - first < rows ? static_cast<int>(n_rows - first) - 1 : rows - 1;
+    const Global<const Real> from = x + (first * d_model + (column < d_k ? column : d_k - 1));
+    const int stride = static_cast<int>(d_model);  // 32 bits are enough within a tile
+    for (int r0 = row; r0 < rows; r0 += some * step) {
+        Real v[some];
+        for (int e = 0; e < some; ++e) {
+            const int r = r0 + e * step;
+            v[e] = from[(r < last ? r : last) * stride];
+        }
+        for (int e = 0; e < some; ++e) {
+            const int r = r0 + e * step;
+            const bool inside = r <= last && column < d_k;
+            dynamic_shared<Real>()[column + 4 * (tile + r * pitch<D>)] =
+                inside ? factor * v[e] : Real(0);
+        }
+    }
+}
+// [cuda: products]
+// Of a product's table, thread (x, y) computes rows y, y + 8, y + 16, ... and columns x, x + 16,
+// ...: what it reads from shared memory it uses for a whole row, or column, of these.
+
+__device__ inline int own_x() {
+    return static_cast<int>(threadIdx.x) % across;
+}
+__device__ inline int own_y() {
+    return static_cast<int>(threadIdx.x) / across;
+}
+
+/// `s = a b^T`, for the rows of two tiles: scores, and the gradients of weights.
+template <int D, int R, int C>
+__device__ inline void dot_rows(Real (&s)[R][C], int a, int b) {
+    for (int i = 0; i < R; ++i)
+        for (int j = 0; j < C; ++j) s[i][j] = 0;
+    for (int d = 0; d < D / 4; ++d) {
+        Four from_a[R];
+        for (int i = 0; i < R; ++i) from_a[i] = four(a + (own_y() + i * down) * pitch<D> + d);
+        for (int j = 0; j < C; ++j) {
+            const Four from_b = four(b + (own_x() + j * across) * pitch<D> + d);
+            for (int i = 0; i < R; ++i)
+                for (int e = 0; e < 4; ++e) s[i][j] += from_a[i].v[e] * from_b.v[e];
+        }
+    }
+}
+
+/// The columns of a row of a tile that belong to this thread: D / 16 in pieces of up to four, so
+/// that neighbours read neighbours.
+template <int D>
+struct Columns {
+    static constexpr int at_once = D / across < 4 ? D / across : 4;
+    static constexpr int pieces = D / across / at_once;
+    Some<at_once> piece[pieces];
+
+    __device__ explicit Columns(int row) {  // where the row begins
+        for (int p = 0; p < pieces; ++p)
+            piece[p] = dynamic_shared<Some<at_once>>()[row * (4 / at_once) + own_x() + p * across];
+    }
+    /// `y += factor * row`
+    __device__ void add_to(Real (&y)[D / across], Real factor) const {
+        for (int p = 0; p < pieces; ++p)
+            for (int e = 0; e < at_once; ++e) y[p * at_once + e] += factor * piece[p].v[e];
+    }
+    /// Which column of the head `y[c]` is.
+    __device__ static int column(int c) {
+        return (own_x() + c / at_once * across) * at_once + c % at_once;
+    }
+};
+
+/// `y += w x`: rows y, y + 8, ... of the weights, with the n rows of a tile.
+template <int D, int R, int n>
+__device__ inline void add_weighted(Real (&y)[R][D / across], int w, int x) {
+    for (int j = 0; j < n / 4; ++j) {
+        Four weight[R];
+        for (int i = 0; i < R; ++i)
+            weight[i] = four(w + (own_y() + i * down) * weights_pitch<n> + j);
+        for (int e = 0; e < 4; ++e) {
+            const Columns<D> row(x + (4 * j + e) * pitch<D>);
+            for (int i = 0; i < R; ++i) row.add_to(y[i], weight[i].v[e]);
+        }
+    }
+}
+
+/// `y += w^T x`, for n rows of weights and of the tile. Here `y[i]` is row `transposed_row(i)`, so
+/// that four weights are read at once.
+template <int D, int R, int n>
+__device__ inline void add_weighted_transposed(Real (&y)[R][D / across], int w, int x) {
+    for (int j = 0; j < n; ++j) {
+        const Columns<D> row(x + j * pitch<D>);
+        for (int g = 0; g < R / 4; ++g) {
+            const Four weight = four(w + j * weights_pitch<R * down> + own_y() + g * down);
+            for (int e = 0; e < 4; ++e) row.add_to(y[4 * g + e], weight.v[e]);
+        }
+    }
+}
+
+__device__ inline int transposed_row(int i) {
+    return 4 * (own_y() + i / 4 * down) + i % 4;
+}
+// [cuda: helpers]
+/// exp(x), and 0 where that is no normal number.
+__device__ inline Real exp_or_zero(Real x) {
+    const Real y = exp(x);
+    return y < smallest ? Real(0) : y;
+}
+
+/// The sum, and the largest, over the threads that have the same rows.
+__device__ inline Real sum_across(Real v) {
+    for (int other = across / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
+    return v;
+}
+__device__ inline Real max_across(Real v) {
+    for (int other = across / 2; other > 0; other /= 2) {
+        const Real w = __shfl_xor_sync(0xffffffffu, v, other);
+        v = v < w ? w : v;
+    }
+    return v;
+}
+
+/// Puts a number of this thread's row i and column j into a tile of weights.
+template <int n>
+__device__ inline void put_weight(int w, int i, int j, Real v) {
+    const int row = own_y() + i * down, column = own_x() + j * across;
+    dynamic_shared<Real>()[column + 4 * (w + row * weights_pitch<n>)] = v;
+}
+// [cuda: problem]
+/// What all three kernels are given.
+struct Problem {
+    Index n_heads, n_queries, n_keys, d_model;
+    int d_k;
+    Real scale, fill;
+    Global<const std::uint8_t> mask;               ///< null where nothing is hidden
+    Index of_sentence, of_head, of_query, of_key;  ///< steps in the mask: 0 along an axis of size 1
+    bool hide;
+};
+
+/// The part of the problem that a block works at: `rows` queries or keys of one head.
+struct Part {
+    Index first;          ///< of its rows
+    Index head;           ///< counted through all sentences
+    Index queries, keys;  ///< where this head's columns begin
+    Index mask;
+
+    __device__ Part(const Problem& p, Index n_rows, int rows) {
+        const Index parts = (n_rows + rows - 1) / rows;
+        head = blockIdx.x / parts;
+        first = blockIdx.x % parts * rows;
+        const Index b = head / p.n_heads, h = head % p.n_heads;
+        queries = b * p.n_queries * p.d_model + h * p.d_k;
+        keys = b * p.n_keys * p.d_model + h * p.d_k;
+        mask = b * p.of_sentence + h * p.of_head;
+    }
+};
+
+/// Which of this thread's R x C scores are hidden, a bit each.
+template <int R, int C>
+struct Hidden {
+    unsigned bits = 0;
+    bool all = true;  ///< of those that exist
+
+    __device__ Hidden(const Problem& p, const Part& part, Index query, Index key) {
+        for (int i = 0; i < R; ++i) {
+            const Index q = query + own_y() + i * down, last_q = p.n_queries - 1;
+            const Index row = part.mask + (q < last_q ? q : last_q) * p.of_query;
+            for (int j = 0; j < C; ++j) {
+                const Index k = key + own_x() + j * across, last_k = p.n_keys - 1;
+                const bool hidden =
+                    (p.mask[row + (k < last_k ? k : last_k) * p.of_key] != 0) == p.hide;
+                bits |= static_cast<unsigned>(hidden) << (i * C + j);
+                all = all && (hidden || q > last_q || k > last_k);
+            }
+        }
+    }
+    __device__ Hidden() : all(false) {}
+    __device__ bool operator()(int i, int j) const { return (bits >> (i * C + j) & 1) != 0; }
+};
+
+/// Whether a thread of the block says so.
+__device__ inline bool any_of_block(bool v) {
+    return block_max(v ? Real(1) : Real(0)) > 0;
+}
+// [cuda: forward]
+template <class T>
+constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + T::keys) * pitch<T::columns> +
+                                                      T::queries * weights_pitch<T::keys>);
+
+/// A block takes some queries of one head, and the keys tile by tile. Shared memory holds the
+/// queries, a tile of keys and then of values in the same place, and the tile's weights; the
+/// scores, the running maxima and sums, and the results stay in registers. Bound by arithmetic: 4
+/// d_k operations for each pair of query and key.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    attention_kernel(Problem p, Global<Real> y, Global<Real> largest, Global<Real> total,
+                     Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::queries, N = T::keys, R = M / down, C = N / across;
+    constexpr int queries = 0, keys = M * pitch<D>, weights = keys + N * pitch<D>;
+    const Part part(p, p.n_queries, M);
+    load<D, M>(queries, q + part.queries, part.first, p.n_queries, p.d_model, p.d_k, p.scale);
+
+    Real max[R], sum[R], context[R][D / across];
+    for (int i = 0; i < R; ++i) {
+        max[i] = lowest;
+        sum[i] = 0;  // over this thread's columns
+        for (int c = 0; c < D / across; ++c) context[i][c] = 0;
+    }
+    for (Index key = 0; key < p.n_keys; key += N) {
+        Hidden<R, C> hidden;
+        if (p.mask) {
+            hidden = Hidden<R, C>(p, part, part.first, key);
+            bool matters = !hidden.all;  // or if the weight of a hidden key is not 0
+            for (int i = 0; i < R; ++i)
+                if (part.first + own_y() + i * down < p.n_queries)
+                    matters = matters || !(exp_or_zero(p.fill - max[i]) == 0);
+            if (!any_of_block(matters)) continue;
+        }
+        __syncthreads();  // everybody is done with the last values
+        load<D, N>(keys, k + part.keys, key, p.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        Real s[R][C];
+        dot_rows<D>(s, queries, keys);
+        // [cuda: forward, softmax]
+        for (int i = 0; i < R; ++i) {
+            Real now = max[i];
+            for (int j = 0; j < C; ++j) {
+                if (hidden(i, j)) s[i][j] = p.fill;
+                if (key + own_x() + j * across >= p.n_keys) s[i][j] = -infinity<Real>();
+                now = s[i][j] > now ? s[i][j] : now;
+            }
+            now = max_across(now);
+            const Real kept = exp_or_zero(max[i] - now);  // what was summed so far shrinks
+            max[i] = now;
+            sum[i] *= kept;
+            for (int c = 0; c < D / across; ++c) context[i][c] *= kept;
+            for (int j = 0; j < C; ++j) {
+                const Real w = exp_or_zero(s[i][j] - now);
+                sum[i] += w;
+                put_weight<N>(weights, i, j, w);
+            }
+        }
+        __syncthreads();  // everybody is done with the keys
+        load<D, N>(keys, v + part.keys, key, p.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        add_weighted<D, R, N>(context, weights, keys);
+    }
+    // [cuda: forward, result]
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        const Real all = sum_across(sum[i]), inverse = 1 / all;
+        if (query >= p.n_queries) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column < p.d_k)
+                y[part.queries + query * p.d_model + column] = context[i][c] * inverse;
+        }
+        if (own_x() > 0) continue;
+        largest[part.head * p.n_queries + query] = max[i];
+        total[part.head * p.n_queries + query] = all;
+    }
+}
+// [cuda: row sums]
+/// A warp computes `<dy_i, y_i>` of one query and head. Bound by the bytes of dy and y.
+__global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
+                                Global<const Real> y) {
+    for (Index r = first_element() / warp; r < n; r += all_threads() / warp) {
+        const Index i = r % p.n_queries, h = r / p.n_queries % p.n_heads,
+                    b = r / p.n_queries / p.n_heads;
+        const Index row = (b * p.n_queries + i) * p.d_model + h * p.d_k;
+        Real sum = 0;
+        for (int c = lane(); c < p.d_k; c += warp) sum += dy[row + c] * y[row + c];
+        sum = warp_sum(sum);
+        if (lane() == 0) sums[r] = sum;
+    }
+}
+// [cuda: backward]
+/// What is known of each query, [B, H, Lq].
+struct Rows {
+    Global<const Real> largest, total, dot;  ///< dot: <dy_i, y_i>
+};
+
+/// The three numbers of one query.
+struct Row {
+    Real largest = 0, inverse = 0, dot = 0;
+
+    __device__ Row() {}
+    __device__ Row(const Rows& rows, Index at)
+        : largest(rows.largest[at]), inverse(1 / rows.total[at]), dot(rows.dot[at]) {}
+    /// `w = exp(s - largest) / total`
+    __device__ Real weight(Real s) const { return exp_or_zero(s - largest) * inverse; }
+};
+
+template <class T>
+constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
+                                                 T::own * weights_pitch<T::others>);
+
+/// dq: a block takes some queries of one head, whose dq stay in registers, and the keys tile by
+/// tile. Three products, 6 d_k operations for each pair.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
+              Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::own, N = T::others, R = M / down, C = N / across;
+    constexpr int queries = 0, dys = queries + M * pitch<D>, keys = dys + M * pitch<D>,
+                  values = keys + N * pitch<D>, dscores = values + N * pitch<D>;
+    const Part part(p, p.n_queries, M);
+    load<D, M>(queries, q + part.queries, part.first, p.n_queries, p.d_model, p.d_k, p.scale);
+    load<D, M>(dys, dy + part.queries, part.first, p.n_queries, p.d_model, p.d_k, 1);
+    Row row[R];
+    Real sum[R][D / across];
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        if (query < p.n_queries) row[i] = Row(rows, part.head * p.n_queries + query);
+        for (int c = 0; c < D / across; ++c) sum[i][c] = 0;
+    }
+    for (Index key = 0; key < p.n_keys; key += N) {
+        Hidden<R, C> hidden;
+        if (p.mask) {  // a hidden score is a constant, whose gradient is 0
+            hidden = Hidden<R, C>(p, part, part.first, key);
+            if (!any_of_block(!hidden.all)) continue;
+        }
+        __syncthreads();
+        load<D, N>(keys, k + part.keys, key, p.n_keys, p.d_model, p.d_k, 1);
+        load<D, N>(values, v + part.keys, key, p.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        Real s[R][C], dw[R][C];
+        dot_rows<D>(s, queries, keys);
+        dot_rows<D>(dw, dys, values);
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) {
+                const bool none = hidden(i, j) || key + own_x() + j * across >= p.n_keys;
+                const Real ds = none ? Real(0) : row[i].weight(s[i][j]) * (dw[i][j] - row[i].dot);
+                put_weight<N>(dscores, i, j, ds);
+            }
+        __syncwarp();  // a row of dscores is written and read by the same half of a warp
+        add_weighted<D, R, N>(sum, dscores, keys);
+    }
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        if (query >= p.n_queries) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column < p.d_k) dq[part.queries + query * p.d_model + column] = sum[i][c] * p.scale;
+        }
+    }
+}
+// [cuda: backward, keys]
+template <class T>
+constexpr std::size_t dkv_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
+                                                  T::others * weights_pitch<T::own>);
+
+/// dk and dv: a block takes some keys of one head, whose dk and dv stay in registers, and the
+/// queries tile by tile. Four products, 8 d_k operations for each pair.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
+               Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::others, N = T::own, R = M / down, C = N / across;
+    constexpr int keys = 0, values = keys + N * pitch<D>, queries = values + N * pitch<D>,
+                  dys = queries + M * pitch<D>, weights = dys + M * pitch<D>;
+    const Part part(p, p.n_keys, N);
+    load<D, N>(keys, k + part.keys, part.first, p.n_keys, p.d_model, p.d_k, 1);
+    load<D, N>(values, v + part.keys, part.first, p.n_keys, p.d_model, p.d_k, 1);
+    Real sum_k[N / down][D / across], sum_v[N / down][D / across];
+    for (int i = 0; i < N / down; ++i)
+        for (int c = 0; c < D / across; ++c) sum_k[i][c] = sum_v[i][c] = 0;
+    for (Index query = 0; query < p.n_queries; query += M) {
+        Row row[R];
+        bool exists[R];
+        for (int i = 0; i < R; ++i) {
+            const Index at = query + own_y() + i * down;
+            exists[i] = at < p.n_queries;
+            if (exists[i]) row[i] = Row(rows, part.head * p.n_queries + at);
+        }
+        Hidden<R, C> hidden;
+        if (p.mask) {
+            hidden = Hidden<R, C>(p, part, query, part.first);
+            bool matters = !hidden.all;
+            for (int i = 0; i < R; ++i)
+                matters = matters || (exists[i] && !(row[i].weight(p.fill) == 0));
+            if (!any_of_block(matters)) continue;
+        }
+        __syncthreads();
+        load<D, M>(queries, q + part.queries, query, p.n_queries, p.d_model, p.d_k, p.scale);
+        load<D, M>(dys, dy + part.queries, query, p.n_queries, p.d_model, p.d_k, 1);
+        __syncthreads();
+        // [cuda: backward, keys, tile]
+        Real s[R][C], dw[R][C];
+        dot_rows<D>(s, queries, keys);
+        dot_rows<D>(dw, dys, values);
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) {
+                const Real w = exists[i] ? row[i].weight(hidden(i, j) ? p.fill : s[i][j]) : Real(0);
+                put_weight<N>(weights, i, j, w);
+                s[i][j] = hidden(i, j) || !exists[i] ? Real(0) : w * (dw[i][j] - row[i].dot);
+            }
+        __syncthreads();
+        add_weighted_transposed<D, N / down, M>(sum_v, weights, dys);
+        __syncthreads();
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) put_weight<N>(weights, i, j, s[i][j]);
+        __syncthreads();
+        add_weighted_transposed<D, N / down, M>(sum_k, weights, queries);
+    }
+    for (int i = 0; i < N / down; ++i) {
+        const Index key = part.first + transposed_row(i);
+        if (key >= p.n_keys) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column >= p.d_k) continue;
+            dk[part.keys + key * p.d_model + column] = sum_k[i][c];  // the queries were scaled
+            dv[part.keys + key * p.d_model + column] = sum_v[i][c];
+        }
+    }
+}
+// [cuda: launch]
+Problem problem_of(const Tensor& q, const Tensor& k, Index n_heads, const Mask& mask,
+                   const AttentionOptions& o) {
+    const Index d_k = q.dim(2) / n_heads;
+    Problem p{};
+    p.n_heads = n_heads;
+    p.n_queries = q.dim(1);
+    p.n_keys = k.dim(1);
+    p.d_model = q.dim(2);
+    p.d_k = static_cast<int>(d_k);
+    p.scale = scale_of(o, d_k);
+    p.fill = fill_of(o, d_k);
+    p.hide = o.mask_meaning == MaskMeaning::hide;
+    if (mask.empty()) return p;
+    p.mask = mask.on_device();
+    Index step = 1;
+    for (const auto& [axis, of] :
+         {std::pair{3, &p.of_key}, {2, &p.of_query}, {1, &p.of_head}, {0, &p.of_sentence}}) {
+        *of = mask.dim(axis) == 1 ? 0 : step;
+        step *= mask.dim(axis);
+    }
+    return p;
+}
+
+/// Calls `f` with what the kernels are compiled for, as types: the narrowest width that holds the
+/// head's columns, and whether all queries and keys fit into small tiles.
+template <class F>
+void for_sizes(const Problem& p, const F& f) {
+    const auto for_width = [&](auto all_short) {
+        if (p.d_k <= 32) return f(std::integral_constant<int, 32>(), all_short);
+        if (p.d_k <= 64) return f(std::integral_constant<int, 64>(), all_short);
+        if constexpr (widest_head >= 128) f(std::integral_constant<int, 128>(), all_short);
+    };
+    if (p.n_queries <= longest_short && p.n_keys <= longest_short)
+        for_width(std::true_type());
+    else
+        for_width(std::false_type());
+}
+
+/// A block for each `rows` of `n_rows` queries or keys of each head.
+Grid grid_of(Index heads, Index n_rows, int rows, std::size_t shared_bytes) {
+    Grid grid = blocks_of(heads * ((n_rows + rows - 1) / rows), threads);
+    grid.shared_bytes = shared_bytes;
+    return grid;
+}
+
+}  // namespace
+
+void attention_by_blocks(Tensor& y, Tensor& largest, Tensor& total, const Tensor& q,
+                         const Tensor& k, const Tensor& v, Index n_heads, const Mask& mask,
+                         const AttentionOptions& options) {
+    if (q.empty()) return;
+    const Problem p = problem_of(q, k, n_heads, mask, options);
+    for_sizes(p, [&](auto width, auto is_short) {
+        constexpr int D = width();
+        constexpr bool all_short = is_short();
+        using T = Sizes<D, all_short>;
+        const Grid grid = grid_of(q.dim(0) * n_heads, p.n_queries, T::queries, forward_bytes<T>);
+        launch("attention", attention_kernel<D, all_short>, grid, p, y.on_device(),
+               largest.on_device(), total.on_device(), q.on_device(), k.on_device(), v.on_device());
+    });
+}
+
+void attention_by_blocks_backward(AttentionGradients& d, const Tensor& dcontext,
+                                  const BlockAttentionCache& cache) {
+    const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
+    if (q.empty()) return;
+    const Problem p = problem_of(q, k, cache.n_heads, cache.mask, cache.options);
+    Tensor dots(cache.largest.shape());  // [B, H, Lq]
+    launch("attention row sums", row_sums_kernel, grid_for(dots.size() * warp), p, dots.size(),
+           dots.on_device(), dcontext.on_device(), cache.context.on_device());
+    const Rows rows{cache.largest.on_device(), cache.total.on_device(), dots.on_device()};
+    const Index heads = q.dim(0) * cache.n_heads;
+    for_sizes(p, [&](auto width, auto is_short) {
+        constexpr int D = width();
+        constexpr bool all_short = is_short();
+        using T = Sizes<D, all_short>;
+        launch("attention dq", dq_kernel<D, all_short>,
+               grid_of(heads, p.n_queries, T::own, dq_bytes<T>), p, rows, d.dq.on_device(),
+               dcontext.on_device(), q.on_device(), k.on_device(), v.on_device());
+        launch("attention dk, dv", dkv_kernel<D, all_short>,
+               grid_of(heads, p.n_keys, T::own, dkv_bytes<T>), p, rows, d.dk.on_device(),
+               d.dv.on_device(), dcontext.on_device(), q.on_device(), k.on_device(), v.on_device());
+    });
+}
+
+}  // namespace abh::cuda
