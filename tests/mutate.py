@@ -42,8 +42,8 @@ class Mutant:
         return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
 
     def on_device(self) -> bool:
-        """Whether it is a kernel's fault, or the emulator's."""
-        return self.file.endswith((".cu", ".cuh")) or self.file.startswith("lib/cuda/")
+        """Whether it is a fault of kernels, or of what stands behind them."""
+        return self.file.endswith((".cu", ".cuh", "/storage.cpp")) or "/cuda/" in self.file
 
     def plant(self, text: str) -> str:
         found = text.count(self.find)

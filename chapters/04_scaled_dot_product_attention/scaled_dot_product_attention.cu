@@ -1,21 +1,9 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.cuh"
-
-#include <limits>
-
-#include "lib/cuda/kernel.cuh"
+#include "lib/exp.cuh"
 
 namespace abh::cuda {
 // [cuda: softmax]
 namespace {
-
-constexpr Real smallest = std::numeric_limits<Real>::min();  // of the normal numbers
-constexpr Real lowest = std::numeric_limits<Real>::lowest();
-
-/// exp(x), and 0 where that is no normal number.
-__device__ inline Real exp_or_zero(Real x) {
-    const Real y = exp(x);
-    return y < smallest ? Real(0) : y;
-}
 
 /// A warp takes `some` rows at a time, and lane l elements l, l + 32, ... of each: a row stays in
 /// registers from its only read to its only write. Bound by these bytes. Of short rows, one alone

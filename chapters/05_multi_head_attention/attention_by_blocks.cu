@@ -1,8 +1,5 @@
 #include "chapters/05_multi_head_attention/attention_by_blocks.cuh"
-
-#include <limits>
-
-#include "lib/cuda/kernel.cuh"
+#include "lib/exp.cuh"
 
 namespace abh::cuda {
 // [cuda: sizes]
@@ -10,8 +7,6 @@ namespace {
 
 constexpr int across = 16, down = 8;    // a block's threads, as they lie over a tile
 constexpr int threads = across * down;  // so the 16 that have the same rows are half a warp
-constexpr Real lowest = std::numeric_limits<Real>::lowest();
-constexpr Real smallest = std::numeric_limits<Real>::min();  // of the normal numbers
 
 constexpr Index longest_short = 32;  // queries and keys for which small tiles are enough
 
@@ -161,12 +156,6 @@ __device__ inline int transposed_row(int i) {
     return 4 * (own_y() + i / 4 * down) + i % 4;
 }
 // [cuda: helpers]
-/// exp(x), and 0 where that is no normal number.
-__device__ inline Real exp_or_zero(Real x) {
-    const Real y = exp(x);
-    return y < smallest ? Real(0) : y;
-}
-
 /// The sum, and the largest, over the threads that have the same rows.
 __device__ inline Real sum_across(Real v) {
     for (int other = across / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);

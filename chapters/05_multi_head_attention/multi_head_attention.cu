@@ -1,5 +1,4 @@
 #include "chapters/05_multi_head_attention/multi_head_attention.cuh"
-
 #include "lib/cuda/kernel.cuh"
 
 namespace abh::cuda {
