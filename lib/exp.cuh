@@ -7,9 +7,10 @@
 
 namespace abh::cuda {
 // [exp on the device]
+constexpr Real smallest = std::numeric_limits<Real>::min();  ///< of the normal numbers
+
 /// exp(x), and 0 where that is no normal number, as `exp_and_sum` has it.
 __device__ inline Real exp_or_zero(Real x) {
-    constexpr Real smallest = std::numeric_limits<Real>::min();
     const Real y = exp(x);
     return y < smallest ? Real(0) : y;
 }

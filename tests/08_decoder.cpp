@@ -7,6 +7,7 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
+#include "tests/devices.hpp"
 #include "tests/layers.hpp"
 #include "tests/support.hpp"
 
@@ -58,6 +59,7 @@ void check_all_gradients(Layer& layer, Random& random) {
     zero_grad(parameters_of(layer));
     const auto [dx, dmemory] = layer.backward(b.dy, cache);
 
+    const OnProcessor fast;  // thousands of forward passes; the gradients are the device's
     const auto check = [&](const std::string& name, const Tensor& at, const Tensor& gradient) {
         const GradientError error = check_gradient(forward, at, gradient, b.dy);
         INFO(name << ": " << to_string(error));

@@ -311,17 +311,18 @@ __global__ void __launch_bounds__(threads)
     }
 }
 // [cuda: row sums]
-/// A warp computes `<dy_i, y_i>` of one query and head. Bound by the bytes of dy and y.
+/// A thread computes `<dy_i, y_i>` of one query and head, bound by the bytes of dy and y. It adds
+/// in the order in which `dot_rows` adds `<dy_i, v_j>`: where all weight lies on one key, the two
+/// are equal, and their difference, a gradient, is 0 and not a rounding of it.
 __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
                                 Global<const Real> y) {
-    for (Index r = first_element() / warp; r < n; r += all_threads() / warp) {
+    for (Index r = first_element(); r < n; r += all_threads()) {
         const Index i = r % p.n_queries, h = r / p.n_queries % p.n_heads,
                     b = r / p.n_queries / p.n_heads;
         const Index row = (b * p.n_queries + i) * p.d_model + h * p.d_k;
         Real sum = 0;
-        for (int c = lane(); c < p.d_k; c += warp) sum += dy[row + c] * y[row + c];
-        sum = warp_sum(sum);
-        if (lane() == 0) sums[r] = sum;
+        for (int c = 0; c < p.d_k; ++c) sum += dy[row + c] * y[row + c];
+        sums[r] = sum;
     }
 }
 // [cuda: backward]
@@ -535,7 +536,7 @@ void attention_by_blocks_backward(AttentionGradients& d, const Tensor& dcontext,
     if (q.empty()) return;
     const Problem p = problem_of(q, k, cache.n_heads, cache.mask, cache.options);
     Tensor dots(cache.largest.shape());  // [B, H, Lq]
-    launch("attention row sums", row_sums_kernel, grid_for(dots.size() * warp), p, dots.size(),
+    launch("attention row sums", row_sums_kernel, grid_for(dots.size()), p, dots.size(),
            dots.on_device(), dcontext.on_device(), cache.context.on_device());
     const Rows rows{cache.largest.on_device(), cache.total.on_device(), dots.on_device()};
     const Index heads = q.dim(0) * cache.n_heads;

@@ -143,8 +143,13 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
     }
     const Index n = static_cast<Index>(pairs.size());
     const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
-    Batch batch{Ids::full({n, source_length}, source_pad), Ids::full({n, target_length}, pad),
-                Ids::full({n, target_length}, pad)};
+    const auto pads = [&](Index length, std::int32_t id) {
+        Ids ids({n, length});
+        std::fill(ids.values().begin(), ids.values().end(), id);  // here, where words come from
+        return ids;
+    };
+    Batch batch{pads(source_length, source_pad), pads(target_length, pad),
+                pads(target_length, pad)};
     for (Index b = 0; b < n; ++b) {
         const SentencePair& pair = pairs[static_cast<std::size_t>(b)];
         Index i = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chapters/09_training/optimizer.cuh"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -30,6 +31,10 @@ void Sgd::step(Real learning_rate) {
     const Timed timed("optimizer");
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         Parameter& p = *parameters_[i].parameter;
+        if (on_cuda()) {
+            cuda::sgd_step(p.value, velocity_[i], p.grad(), momentum_, learning_rate);
+            continue;
+        }
         p.for_each_part([&](Index begin, std::span<const Real> dw) {
             Real* const w = p.value.data() + begin;
             Real* const v = velocity_[i].data() + begin;
@@ -60,6 +65,11 @@ void Adam::step(Real learning_rate) {
     const Real kept = 1 - learning_rate * weight_decay;  // of a weight; 1 without decay
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         Parameter& p = *parameters_[i].parameter;
+        if (on_cuda()) {
+            cuda::adam_step(p.value, mean_[i], square_[i], p.grad(),
+                            {b1, b2, eps, size, root, kept});
+            continue;
+        }
         p.for_each_part([&, b1 = b1, b2 = b2, eps = eps](Index begin, std::span<const Real> part) {
             const ConstVectorMap all(part.data(), static_cast<Index>(part.size()));
             constexpr Index some = 1 << 10;  // of each of the four: they fit into a core's cache

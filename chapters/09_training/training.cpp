@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "chapters/09_training/grammar.hpp"
+#include "chapters/09_training/likeliest.hpp"
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/files.hpp"
@@ -164,12 +165,11 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
         const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
         result.loss += mean * static_cast<double>(cache.counted);
         result.words += cache.counted;
+        const BasicTensor<Choice> choices = abh::likeliest(logits);  // [B, Lt]
         for (Index b = 0; b < logits.dim(0); ++b) {
             bool exact = true;
             for (Index t = 0; t < logits.dim(1); ++t) {
-                const Real* const row = &logits(b, t, 0);  // [tgt_words]
-                const auto likeliest = std::max_element(row, row + logits.dim(2)) - row;
-                const std::int32_t target = batch.target_out(b, t);
+                const std::int32_t likeliest = choices(b, t).word, target = batch.target_out(b, t);
                 exact = exact && (target == pad || target == likeliest);
             }
             result.exact += exact;

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "chapters/09_training/likeliest.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
-#include "lib/eigen.hpp"
-#include "lib/parallel.hpp"
-#include "lib/profile.hpp"
 
 namespace abh {
 // [check]
@@ -30,20 +27,12 @@ Index limit(const Transformer& model, const DecodingOptions& options) {
 }
 // [choose]
 /// Appends a word. Returns false at the end symbol.
-bool append(std::int32_t word, Real probability, const DecodingOptions& options,
-            Translation& result) {
+bool append(const Choice& choice, const DecodingOptions& options, Translation& result) {
+    const auto [word, probability] = choice;
     result.probabilities.push_back(probability);
     result.finished = word == options.end;
     if (!result.finished) result.ids.push_back(word);
     return !result.finished;
-}
-
-/// Appends the likeliest word of the last row of `logits`. Returns false at the end symbol.
-bool append_likeliest(const Tensor& logits, const DecodingOptions& options, Translation& result) {
-    const Tensor p = softmax(logits);  // [1, t, tgt_words]
-    const auto row = p.values().last(static_cast<std::size_t>(logits.dim(2)));
-    const auto best = std::max_element(row.begin(), row.end());
-    return append(static_cast<std::int32_t>(best - row.begin()), *best, options, result);
 }
 
 }  // namespace
@@ -63,38 +52,11 @@ Translation greedy_decode(const Transformer& model, const Ids& src, const Decodi
         prefix(0, 0) = options.start;
         std::copy(result.ids.begin(), result.ids.end(), prefix.data() + 1);
         const Tensor logits = model.decode(prefix, memory, src, training, maps);
-        if (!append_likeliest(logits, options, result)) break;
+        const BasicTensor<Choice> choices = likeliest(logits);  // [1, t]: after each word
+        if (!append(choices(0, choices.dim(1) - 1), options, result)) break;
     } while (static_cast<Index>(result.ids.size()) < limit(model, options));
     return result;
 }
-// [cached: likeliest]
-namespace {
-
-struct Choice {
-    std::int32_t word;
-    Real probability;
-};
-
-/// The likeliest word of each row: softmax, but the other words' probabilities are only summed.
-std::vector<Choice> likeliest(const Tensor& logits) {  // [n, 1, tgt_words]
-    const Timed timed("likeliest");
-    const Index words = logits.dim(2);
-    std::vector<Choice> choices(static_cast<std::size_t>(logits.dim(0)));
-    parallel_ranges(logits.dim(0), std::max<Index>(1, (1 << 13) / words), [&](Index i, Index end) {
-        for (; i < end; ++i) {
-            const auto row = matrix(logits).row(i).array();
-            const Real largest = row.maxCoeff();
-            const Real* const begin = logits.data() + i * words;
-            const Real* const best =
-                std::find_if(begin, begin + words - 1, [&](Real z) { return !(z < largest); });
-            choices[static_cast<std::size_t>(i)] = {static_cast<std::int32_t>(best - begin),
-                                                    1 / (row - largest).exp().sum()};
-        }
-    });
-    return choices;
-}
-
-}  // namespace
 // [cached: greedy]
 std::vector<Translation> greedy_decode_cached(const Transformer& model, const Ids& src,
                                               const DecodingOptions& options) {
@@ -104,16 +66,15 @@ std::vector<Translation> greedy_decode_cached(const Transformer& model, const Id
     std::vector<std::int32_t> words(results.size(), options.start);
     IncrementalDecoder decoder(model, src);
     for (Index t = 0; t < limit(model, options) && !words.empty(); ++t) {
-        const std::vector<Choice> choices = likeliest(decoder.next(words));
-        std::vector<Index> going_on;
+        const BasicTensor<Choice> choices = likeliest(decoder.next(words));  // [n, 1]
+        std::vector<std::int32_t> going_on;
         words.clear();
-        for (std::size_t i = 0; i < choices.size(); ++i) {
-            const Index sentence = decoder.sentences()[i];
-            const auto [word, probability] = choices[i];
-            if (!append(word, probability, options, results[static_cast<std::size_t>(sentence)]))
-                continue;
+        for (std::size_t i = 0; i < decoder.sentences().size(); ++i) {
+            const std::int32_t sentence = decoder.sentences()[i];
+            const Choice& choice = choices.data()[i];
+            if (!append(choice, options, results[static_cast<std::size_t>(sentence)])) continue;
             going_on.push_back(sentence);
-            words.push_back(word);
+            words.push_back(choice.word);
         }
         decoder.keep(going_on);
     }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "chapters/03_masks/masks.hpp"
+#include "chapters/10_greedy_decoding/incremental_decoder.cuh"
 #include "lib/eigen.hpp"
 #include "lib/exp.hpp"
 #include "lib/parallel.hpp"
@@ -12,7 +13,7 @@
 namespace abh {
 // [begin]
 IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
-    : model_(model), sentences_(static_cast<std::size_t>(src.dim(0))) {
+    : model_(model), sentences_({src.dim(0)}) {
     const Index batch = src.dim(0), first_room = 16;
     const Tensor memory = model.encode(src);  // [B, Ls, d_model]
     for (const DecoderLayer& layer : model.decoder.layers) {
@@ -25,18 +26,21 @@ IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
     cross_hidden_ =
         padding_mask(queries, src, model.options().pad).reshape({batch, 1, src.dim(1), 1});
     self_hidden_ = Mask({batch, 1, first_room, 1});
-    std::iota(sentences_.begin(), sentences_.end(), Index{0});
+    std::iota(sentences_.values().begin(), sentences_.values().end(), 0);
 }
 // [room]
 namespace {
 
-/// `[B, H, room, d]` becomes `[B, H, 2 room, d]`: what is there, and new room behind it.
+/// `[B, H, room, d]` becomes `[B, H, 2 room, d]`: what these sentences have, and new room behind
+/// it.
 template <class T>
-BasicTensor<T> doubled(const BasicTensor<T>& rows) {
+BasicTensor<T> doubled(const BasicTensor<T>& rows, const Ids& sentences) {
     BasicTensor<T> result(rows.shape().with(2, 2 * rows.dim(2)));
-    const Index n = rows.dim(2) * rows.dim(3);
-    for (Index i = 0; i < rows.dim(0) * rows.dim(1); ++i)
-        std::copy_n(rows.data() + i * n, n, result.data() + i * 2 * n);
+    if (on_cuda()) return cuda::copy_rows(result, rows, sentences), result;
+    const Index heads = rows.dim(1), n = rows.dim(2) * rows.dim(3);
+    for (Index b : sentences.values())
+        for (Index i = b * heads; i < (b + 1) * heads; ++i)
+            std::copy_n(rows.data() + i * n, n, result.data() + i * 2 * n);
     return result;
 }
 
@@ -44,31 +48,36 @@ BasicTensor<T> doubled(const BasicTensor<T>& rows) {
 
 void IncrementalDecoder::make_room() {
     if (length_ < self_hidden_.dim(2)) return;
-    for (LayerState& state : states_) state.self = {doubled(state.self.k), doubled(state.self.v)};
-    self_hidden_ = doubled(self_hidden_);
+    for (LayerState& state : states_)
+        state.self = {doubled(state.self.k, sentences_), doubled(state.self.v, sentences_)};
+    self_hidden_ = doubled(self_hidden_, sentences_);
 }
 
-/// The new word's row `[n, H, 1, d_k]` of each sentence goes behind its rows `[B, H, room, d_k]`.
-void IncrementalDecoder::put(Tensor& rows, const Tensor& row) const {
-    const Index heads = row.dim(1), d = row.dim(3);
-    const Real* from = row.data();
-    for (Index b : sentences_)
-        for (Index h = 0; h < heads; ++h, from += d) std::copy_n(from, d, &rows(b, h, length_, 0));
+/// The new word's rows `[n, H, 1, d_k]` go behind those of their sentences, `[B, H, room, d_k]`.
+void IncrementalDecoder::put(KeyValues& rows, const Tensor& k, const Tensor& v) const {
+    if (on_cuda()) return cuda::put(rows, k, v, length_, sentences_);
+    const Index heads = k.dim(1), d = k.dim(3);
+    Index from = 0;
+    for (Index b : sentences_.values())
+        for (Index h = 0; h < heads; ++h, from += d) {
+            std::copy_n(k.data() + from, d, &rows.k(b, h, length_, 0));
+            std::copy_n(v.data() + from, d, &rows.v(b, h, length_, 0));
+        }
 }
 // [one query]
 namespace {
 
 void check_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-               const std::vector<Index>& sentences) {
+               const Ids& sentences) {
     require_shape(kv.v.shape(), kv.k.shape(), "attend_one", "v");
     require(q.rank() == 4 && kv.k.rank() == 4, "attend_one: q {} and k {} must have four axes",
             q.shape(), kv.k.shape());
-    const Index n = static_cast<Index>(sentences.size()), room = kv.k.dim(2);
+    const Index n = sentences.size(), room = kv.k.dim(2);
     require_shape(q.shape(), kv.k.shape().with(0, n).with(2, 1), "attend_one", "q");
     require_shape(hidden.shape(), {kv.k.dim(0), 1, room, 1}, "attend_one", "hidden");
     require(length >= 1 && length <= room, "attend_one: {} keys where there is room for {}", length,
             room);
-    for (Index b : sentences)
+    for (Index b : sentences.values())
         require(b >= 0 && b < kv.k.dim(0), "attend_one: sentence {} of {}", b, kv.k.dim(0));
 }
 
@@ -86,14 +95,15 @@ void to_weights(VectorMap scores) {
 }  // namespace
 // [one query: all heads]
 Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                  const std::vector<Index>& sentences, const AttentionOptions& o) {
+                  const Ids& sentences, const AttentionOptions& o) {
     const Timed timed("attention of one query");
     check_one(q, kv, length, hidden, sentences);
     const Index n = q.dim(0), heads = q.dim(1), d = q.dim(3);
     const Real scale = scale_of(o, d), fill = fill_of(o, d);
     Tensor weights({n, heads, length}), y(q.shape());
+    if (on_cuda()) return cuda::attend_one(y, weights, q, kv, hidden, sentences, scale, fill), y;
     const auto at = [&](const auto& rows, Index h, Index i) {  // where those of query i begin
-        return &rows(sentences[static_cast<std::size_t>(i / heads)], h, 0, 0);
+        return &rows(sentences(i / heads), h, 0, 0);
     };
     const auto one_head = [&](Index i, Index next) {
         const ConstMatrixMap k(at(kv.k, i % heads, i), length, d);
@@ -127,8 +137,7 @@ Tensor IncrementalDecoder::layer(const DecoderLayer& layer, LayerState& state,
                                  const Tensor& x) const {
     const MultiHeadAttention& self = layer.self_attn;
     const Tensor h1 = layer.norm1.before(x);  // [n, 1, d_model]
-    put(state.self.k, self.heads(self.w_k, h1));
-    put(state.self.v, self.heads(self.w_v, h1));
+    put(state.self, self.heads(self.w_k, h1), self.heads(self.w_v, h1));
     const Tensor s1 = attend(self, h1, state.self, length_ + 1, self_hidden_);
     const Tensor x1 = layer.norm1.after(x, s1);
 
@@ -141,18 +150,26 @@ Tensor IncrementalDecoder::layer(const DecoderLayer& layer, LayerState& state,
     return layer.norm3.after(x2, s3);  // [n, 1, d_model]
 }
 // [one word]
+/// Hides the words that are pads, where the model does so.
+void IncrementalDecoder::hide_pads(const Ids& words) {
+    const bool hide = model_.options().mask_target_pads;
+    const std::int32_t pad = model_.options().pad;
+    if (on_cuda()) return cuda::hide_word(self_hidden_, words, pad, hide, length_, sentences_);
+    for (Index r = 0; r < words.size(); ++r)
+        self_hidden_(sentences_(r), 0, length_, 0) = hide && words(r, 0) == pad;
+}
+
 Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
-    require(!words.empty() && words.size() == sentences_.size(),
-            "incremental decoder: {} words for {} sentences", words.size(), sentences_.size());
-    const bool hide_pads = model_.options().mask_target_pads;
-    Ids ids({static_cast<Index>(words.size()), 1});
+    const Index n = static_cast<Index>(words.size());
+    require(n >= 1 && n == sentences_.size(), "incremental decoder: {} words for {} sentences", n,
+            sentences_.size());
+    Ids ids({n, 1});
     std::copy(words.begin(), words.end(), ids.data());
     const Tensor vectors = model_.tgt_embed.forward(ids);  // [n, 1, d_model]
     Tensor x = model_.tgt_positions.forward(vectors, nullptr, length_);
 
     make_room();
-    for (std::size_t r = 0; r < words.size(); ++r)
-        self_hidden_(sentences_[r], 0, length_, 0) = hide_pads && words[r] == model_.options().pad;
+    hide_pads(ids);
     for (std::size_t i = 0; i < states_.size(); ++i)
         x = layer(model_.decoder.layers[i], states_[i], x);
     ++length_;
@@ -160,11 +177,13 @@ Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
     return model_.output.forward(x);  // [n, 1, tgt_words]
 }
 
-void IncrementalDecoder::keep(const std::vector<Index>& sentences) {
-    require(std::includes(sentences_.begin(), sentences_.end(), sentences.begin(), sentences.end()),
-            "incremental decoder: not some of the {} sentences that go on, ascending",
-            sentences_.size());
-    sentences_ = sentences;
+void IncrementalDecoder::keep(const std::vector<std::int32_t>& sentences) {
+    const std::span<const std::int32_t> now = this->sentences();
+    require(std::includes(now.begin(), now.end(), sentences.begin(), sentences.end()),
+            "incremental decoder: not some of the {} sentences that go on, ascending", now.size());
+    if (sentences.size() == now.size()) return;
+    sentences_ = Ids({static_cast<Index>(sentences.size())});
+    std::copy(sentences.begin(), sentences.end(), sentences_.data());
 }
 
 }  // namespace abh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "chapters/09_training/transformer.hpp"
@@ -18,12 +19,12 @@ struct KeyValues {
 /// @param kv         of B sentences, `[B, H, room, d_k]`
 /// @param length     at least 1, and not more than there is room for
 /// @param hidden     `[B, 1, room, 1]`, 1 = hide, whatever the options say
-/// @param sentences  which of the B sentences each query belongs to, n numbers
+/// @param sentences  which of the B sentences each query belongs to, `[n]`
 /// @param options    of the attention: its scale and its fill
 /// @return           `[n, H, 1, d_k]`
 /// @throws std::invalid_argument if the sizes do not fit, or there is no such sentence
 Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                  const std::vector<Index>& sentences, const AttentionOptions& options);
+                  const Ids& sentences, const AttentionOptions& options);
 // [incremental decoder]
 /// The decoder's half of a Transformer that is given one word of each sentence at a time.
 ///
@@ -42,10 +43,10 @@ public:
     Tensor next(const std::vector<std::int32_t>& words);
 
     /// The sentences that go on, ascending: all of 0..B-1 at first.
-    const std::vector<Index>& sentences() const { return sentences_; }
+    std::span<const std::int32_t> sentences() const { return sentences_.values(); }
     /// Goes on with these alone; the others cost nothing from here on.
     /// @throws std::invalid_argument unless they are some of `sentences()`, ascending
-    void keep(const std::vector<Index>& sentences);
+    void keep(const std::vector<std::int32_t>& sentences);
 
 private:
     /// What a decoder layer keeps between words.
@@ -55,7 +56,8 @@ private:
     };
 
     void make_room();
-    void put(Tensor& rows, const Tensor& row) const;
+    void put(KeyValues& rows, const Tensor& k, const Tensor& v) const;
+    void hide_pads(const Ids& words);
     Tensor attend(const MultiHeadAttention& attention, const Tensor& x, const KeyValues& kv,
                   Index length, const Mask& hidden) const;
     Tensor layer(const DecoderLayer& layer, LayerState& state, const Tensor& x) const;
@@ -65,7 +67,7 @@ private:
     Mask cross_hidden_;               ///< pads of the source, [B, 1, Ls, 1]
     Mask self_hidden_;                ///< pads among the words so far, [B, 1, room, 1]
     Index length_ = 0;                ///< words so far, t
-    std::vector<Index> sentences_;
+    Ids sentences_;                   ///< that go on, [n]
 };
 
 }  // namespace abh

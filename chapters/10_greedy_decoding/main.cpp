@@ -354,8 +354,8 @@ void show_one_query(std::uint64_t seed, Results& results) {
     const Index batch = 32, heads = 8, d_k = 64;
     Random random(seed);
     const Tensor q = normal({batch, heads, 1, d_k}, random.stream());
-    std::vector<Index> sentences(static_cast<std::size_t>(batch));
-    std::iota(sentences.begin(), sentences.end(), Index{0});
+    Ids sentences({batch});
+    std::iota(sentences.values().begin(), sentences.values().end(), 0);
     fmt::print("{:>5}{:>22}{:>22}\n", "keys", "attention: us", "attend_one: us");
     for (Index keys : {8, 32, 128}) {
         const KeyValues kv{normal({batch, heads, keys, d_k}, random.stream()),

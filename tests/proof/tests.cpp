@@ -6,6 +6,7 @@
 
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
+#include "lib/cuda/runtime.hpp"
 #include "lib/files.hpp"
 #include "tests/proof/proof.hpp"
 #include "tests/support.hpp"
@@ -113,10 +114,19 @@ public:
 }  // namespace
 
 TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
+    // Where the processor plays the device one run a system must do, with each optimizer among
+    // them.
+    const auto one_of_four = [](const std::string& system, const std::string& method, bool smooth) {
+        return (system == "toy" && method == "sgd" && !smooth) ||
+               (system == "notebook" && method == "adam" && smooth) ||
+               (system == "article" && method == "adamw" && !smooth) ||
+               (system == "shared_heads" && method == "sgd" && smooth);
+    };
     const double bound = in_double ? 1e-9 : 1e-4;
     for (const std::string& system : systems)
         for (const std::string method : {"sgd", "adam", "adamw"})
             for (const bool smoothed : {false, true}) {
+                if (on_cuda() && cuda::emulated && !one_of_four(system, method, smoothed)) continue;
                 const std::string run = method + (smoothed ? "_smoothed" : "");
                 const TensorFile theirs =
                     load_safetensors(golden / ("steps_" + system + ".safetensors"));

@@ -1,0 +1,102 @@
+#include "chapters/09_training/loss.cuh"
+#include "lib/exp.cuh"
+
+namespace abh::cuda {
+// [cuda: cross entropy]
+namespace {
+
+/// A block a row, its threads side by side along the words. One look at the row finds its largest
+/// logit and the sum of the exponentials: whoever meets a larger logit rescales what it has summed.
+/// Probabilities take a second look, which the cache mostly serves. Bytes are the limit: a row is
+/// read once or twice and written once, for some ten operations a word.
+__global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
+                                     Global<const std::int32_t> targets, std::int32_t ignore,
+                                     Real smoothing, Global<Real> probabilities,
+                                     Global<double> losses) {
+    const Index row = blockIdx.x;
+    const Global<const Real> x = logits + row * n;
+    Real largest = lowest, total = 0, sum = 0;
+    for (Index w = threadIdx.x; w < n; w += blockDim.x) {
+        const Real v = x[w];
+        if (v > largest) {
+            total *= exp(largest - v);
+            largest = v;
+        }
+        total += exp(v - largest);
+        sum += v;
+    }
+    const Real of_thread = largest;
+    largest = block_max(largest);
+    total = block_sum(total * exp(of_thread - largest));
+    sum = block_sum(sum);
+    if (probabilities)
+        for (Index w = threadIdx.x; w < n; w += blockDim.x)
+            probabilities[row * n + w] = exp_or_zero(x[w] - largest) / total;
+    if (threadIdx.x > 0) return;
+    const std::int32_t target = targets[row];
+    const double log_total = static_cast<double>(largest + log(total));
+    const double at_target = log_total - static_cast<double>(Real(x[target]));
+    const double everywhere = log_total - static_cast<double>(sum / static_cast<Real>(n));
+    const double e = static_cast<double>(smoothing);
+    losses[row] = target == ignore ? 0 : e == 0 ? at_target : (1 - e) * at_target + e * everywhere;
+}
+
+/// One block adds up the losses of all rows, always in one order.
+__global__ void add_losses_kernel(Index n_rows, Global<const double> losses, Global<double> sum) {
+    __shared__ Shared<double, block_size> share;
+    double own = 0;
+    for (Index r = threadIdx.x; r < n_rows; r += block_size) own += losses[r];
+    share[threadIdx.x] = own;
+    for (unsigned half = block_size / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) sum[0] = share[0];
+}
+
+/// Whole warps for a row of `n` words, not more than there is work for.
+Grid block_a_row(Index n_rows, Index n) {
+    return blocks_of(n_rows,
+                     n < block_size ? static_cast<int>((n + warp - 1) / warp) * warp : block_size);
+}
+
+}  // namespace
+
+double cross_entropy(Tensor* probabilities, const Tensor& logits, const Ids& targets,
+                     const CrossEntropyOptions& options) {
+    const Index n_rows = targets.size(), n = logits.dim(2);
+    BasicTensor<double> losses({n_rows}), sum({1});
+    launch("cross entropy", cross_entropy_kernel, block_a_row(n_rows, n), n, logits.on_device(),
+           targets.on_device(), options.ignore, options.smoothing,
+           probabilities ? probabilities->on_device() : nullptr, losses.on_device());
+    launch("add losses", add_losses_kernel, blocks_of(1), n_rows, losses.on_device(),
+           sum.on_device());
+    return std::as_const(sum)(0);
+}
+// [cuda: backward]
+namespace {
+
+/// A block a row: `(p - q) / counted`, one number read and one written for each word.
+__global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
+                                              Global<const Real> probabilities,
+                                              Global<const std::int32_t> targets,
+                                              std::int32_t ignore, Real smoothing, Real share) {
+    const Index row = blockIdx.x;
+    const std::int32_t target = targets[row];
+    const Real even = smoothing / static_cast<Real>(n);
+    for (Index w = threadIdx.x; w < n; w += blockDim.x) {
+        const Real q = even + (w == target ? 1 - smoothing : Real(0));
+        dlogits[row * n + w] = target == ignore ? 0 : (probabilities[row * n + w] - q) * share;
+    }
+}
+
+}  // namespace
+
+void cross_entropy_backward(Tensor& dlogits, const CrossEntropyCache& cache) {
+    const Index n_rows = cache.targets.size(), n = cache.probabilities.dim(1);
+    launch("cross entropy backward", cross_entropy_backward_kernel, block_a_row(n_rows, n), n,
+           dlogits.on_device(), cache.probabilities.on_device(), cache.targets.on_device(),
+           cache.options.ignore, cache.options.smoothing, 1 / static_cast<Real>(cache.counted));
+}
+
+}  // namespace abh::cuda
