@@ -125,12 +125,13 @@ function(abh_test name file)
   endforeach()
 endfunction()
 
-# abh_chapter([RUNS "name: options" ...] [AFTER NN]) in chapters/NN_NAME/CMakeLists.txt: library
+# abh_chapter([RUNS "name: options" ...] [AFTER NN] [CPU_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
 # abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
 # `main`, without options, is always one of them. AFTER: the runs need what those of chapter NN wrote.
+# CPU_ONLY: the tests are about the processor.
 function(abh_chapter)
-  cmake_parse_arguments(arg "" "AFTER" "RUNS" ${ARGN})
+  cmake_parse_arguments(arg "CPU_ONLY" "AFTER" "RUNS" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -170,6 +171,9 @@ function(abh_chapter)
   endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
   if(ABH_TESTS AND tests AND (top STREQUAL folder OR CMAKE_SOURCE_DIR STREQUAL ABH_ROOT))
+    if(arg_CPU_ONLY)
+      set(below CPU_ONLY ${below})
+    endif()
     abh_test(${number} "${tests}" ${below})
   endif()
   if(COMMAND abh_book_chapter)
