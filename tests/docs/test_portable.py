@@ -19,7 +19,7 @@ class Portable(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         source = ROOT / "chapters" / "01_embedding"
         for command in (
-            ["cmake", "-S", source, "-B", cls.folder.name, "-DABH_PORTABLE=ON"],
+            ["cmake", "-S", source, "-B", cls.folder.name, "-DABH_PORTABLE=ON", "-DABH_CUDA=OFF"],
             ["cmake", "--build", cls.folder.name, "--parallel", "2", "--target", "embedding"],
         ):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
