@@ -147,6 +147,11 @@ Plan make_plan(const Product& p) {
 }  // namespace
 // [device: product, run]
 void multiply(const Product& p) {
+    if (p.k == 0) {  // a sum of nothing
+        const auto bytes = static_cast<std::size_t>(p.batch * p.m * p.n) * sizeof(Real);
+        if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product of no columns");
+        return;
+    }
     Handle& h = handle();
     const auto key = std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
     auto plan = h.plans.find(key);
