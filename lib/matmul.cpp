@@ -117,10 +117,12 @@ public:
 
     FewRows(const Product& p)
         : p_(p), groups_((p.s.m + lanes - 1) / lanes), a_({groups_, p.s.k, lanes}) {
+        Real* const to = a_.data();
         for (Index g = 0; g < groups_; ++g)
             for (Index r = 0; r < lanes; ++r)
                 for (Index i = 0; i < p.s.k; ++i)
-                    a_(g, i, r) = r < rows_of(g) ? p.o.scale * p.a[(g * lanes + r) * p.s.k + i] : 0;
+                    to[(g * p.s.k + i) * lanes + r] =
+                        r < rows_of(g) ? p.o.scale * p.a[(g * lanes + r) * p.s.k + i] : 0;
     }
 
     /// Columns `first` to `last - 1` of `c`, `columns_at_once` or fewer.

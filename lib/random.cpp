@@ -94,9 +94,10 @@ void for_blocks(Index n, const Stream& stream, const F& f) {
 
 Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
     Tensor t(shape);
+    Real* const numbers = t.data();
     for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
         for (Index i = 0; i < count; ++i)
-            t.data()[at + i] = low + (high - low) * u[static_cast<std::size_t>(i)];
+            numbers[at + i] = low + (high - low) * u[static_cast<std::size_t>(i)];
     });
     return t;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -34,7 +35,12 @@ public:
                 return block;
             }
         }
-        return take_(bytes);
+        try {
+            return take_(bytes);
+        } catch (const std::exception&) {  // perhaps other sizes have it all
+            clear();
+            return take_(bytes);
+        }
     }
 
     void give(void* block, std::size_t bytes) noexcept {
@@ -47,6 +53,14 @@ public:
     }
 
 private:
+    /// Gives all waiting blocks back.
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        for (auto& [bytes, blocks] : free_)
+            for (void* block : blocks) give_(block, bytes);
+        free_.clear();
+    }
+
     Take take_;
     Give give_;
     std::mutex mutex_;
@@ -109,6 +123,7 @@ Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
     if (on_cuda()) return;  // whoever writes first decides
     host_ = take_host(bytes_);
     at_ = on_host;
+    never_on_device_ = true;
 }
 
 Storage::~Storage() {
@@ -130,6 +145,7 @@ void* Storage::fetch_to_host(bool write) {
 
 void* Storage::device(bool write) {
     const std::lock_guard lock(moving);
+    never_on_device_ = false;
     if (!device_) device_ = take_device(bytes_);
     if (at_ == on_host) {
         cuda::copy_to_device(device_, host_, bytes_);

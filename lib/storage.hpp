@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 namespace abh {
@@ -21,10 +20,7 @@ public:
     Storage& operator=(const Storage&) = delete;
 
     /// The elements in the processor's memory, to be read, or, with `write`, changed too.
-    void* host(bool write) {
-        const unsigned char at = at_.load(std::memory_order_acquire);
-        return at == on_host || (at == on_both && !write) ? host_ : fetch_to_host(write);
-    }
+    void* host(bool write) { return never_on_device_ ? host_ : fetch_to_host(write); }
     /// The elements in the device's memory.
     void* device(bool write);
     /// Makes this a copy of `other`, which has as many bytes, where `other` is.
@@ -35,7 +31,8 @@ private:
 
     void* fetch_to_host(bool write);
 
-    std::atomic<unsigned char> at_{nowhere};  ///< where the elements are
+    unsigned char at_ = nowhere;    ///< where the elements are
+    bool never_on_device_ = false;  ///< then `host_` is all there is, and needs no lock
     std::size_t bytes_;
     void* host_ = nullptr;
     void* device_ = nullptr;

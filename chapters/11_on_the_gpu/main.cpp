@@ -251,7 +251,7 @@ Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool 
     train(model, task.corpus, training, [&](const StepReport& step) {
         result.loss.push_back(step.loss);
         if (step.step == steps - 1) before = transfers();
-        if (step.step == steps - 1 && count) cuda::count_kernels(true);
+        if (count && step.step >= steps - 1) cuda::count_kernels(step.step == steps - 1);
         const Transfers now = transfers();
         result.moved = {now.to_device - before.to_device, now.to_host - before.to_host,
                         now.bytes_to_device - before.bytes_to_device,

@@ -1,6 +1,7 @@
 #include <cublasLt.h>
 
 #include <map>
+#include <mutex>
 #include <tuple>
 
 #include "lib/cuda/counts.hpp"
@@ -152,6 +153,8 @@ void multiply(const Product& p) {
         if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product of no columns");
         return;
     }
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     Handle& h = handle();
     const auto key = std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
     auto plan = h.plans.find(key);
