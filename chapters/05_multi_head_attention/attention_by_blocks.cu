@@ -156,19 +156,6 @@ __device__ inline int transposed_row(int i) {
     return 4 * (own_y() + i / 4 * down) + i % 4;
 }
 // [cuda: helpers]
-/// The sum, and the largest, over the threads that have the same rows.
-__device__ inline Real sum_across(Real v) {
-    for (int other = across / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
-    return v;
-}
-__device__ inline Real max_across(Real v) {
-    for (int other = across / 2; other > 0; other /= 2) {
-        const Real w = __shfl_xor_sync(0xffffffffu, v, other);
-        v = v < w ? w : v;
-    }
-    return v;
-}
-
 /// Puts a number of this thread's row i and column j into a tile of weights.
 template <int n>
 __device__ inline void put_weight(int w, int i, int j, Real v) {
@@ -279,7 +266,7 @@ __global__ void __launch_bounds__(threads)
                 if (key + own_x() + j * across >= p.n_keys) s[i][j] = -infinity<Real>();
                 now = s[i][j] > now ? s[i][j] : now;
             }
-            now = max_across(now);
+            now = warp_max<across>(now);
             const Real kept = exp_or_zero(max[i] - now);  // what was summed so far shrinks
             max[i] = now;
             sum[i] *= kept;
@@ -298,7 +285,7 @@ __global__ void __launch_bounds__(threads)
     // [cuda: forward, result]
     for (int i = 0; i < R; ++i) {
         const Index query = part.first + own_y() + i * down;
-        const Real all = sum_across(sum[i]), inverse = 1 / all;
+        const Real all = warp_sum<across>(sum[i]), inverse = 1 / all;
         if (query >= p.n_queries) continue;
         for (int c = 0; c < D / across; ++c) {
             const int column = Columns<D>::column(c);

@@ -46,14 +46,17 @@ __device__ inline int lane() {
     return static_cast<int>(threadIdx.x) % warp;
 }
 // [reductions]
-/// The sum over the 32 threads of a warp, the same in each: five exchanges, always in one order.
+/// The sum over `lanes` neighbours in a warp, the same in each: for 32 five exchanges, always in
+/// one order.
+template <int lanes = warp>
 __device__ inline Real warp_sum(Real v) {
-    for (int other = warp / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
+    for (int other = lanes / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
     return v;
 }
 
+template <int lanes = warp>
 __device__ inline Real warp_max(Real v) {
-    for (int other = warp / 2; other > 0; other /= 2) {
+    for (int other = lanes / 2; other > 0; other /= 2) {
         const Real w = __shfl_xor_sync(0xffffffffu, v, other);
         v = v < w ? w : v;
     }
