@@ -37,8 +37,8 @@ Result two_steps(Index n_words, Index d_model, const EmbeddingOptions& options,
 
 }  // namespace
 
-TEST_CASE("on the device a look-up copies the same rows, and their gradient has the same bits") {
-    if (!has_device()) return;
+TEST_CASE("on the device a look-up copies the same rows, and their gradient has the same bits",
+          "[cuda]") {
     for (const Shape& shape : {Shape{1, 1}, Shape{1, 31}, Shape{3, 11}, Shape{2, 257}})
         for (Index d_model : {1, 33, 64, 257})
             for (std::int32_t padding_id : {-1, 0}) {
@@ -52,8 +52,8 @@ TEST_CASE("on the device a look-up copies the same rows, and their gradient has 
             }
 }
 
-TEST_CASE("on the device a scaled look-up has the processor's gradient but for fused products") {
-    if (!has_device()) return;
+TEST_CASE("on the device a scaled look-up has the processor's gradient but for fused products",
+          "[cuda]") {
     for (Index d_model : {1, 33, 300, 1100}) {
         const auto [a, b] = on_both([&] {
             return two_steps(40, d_model, {.scale = true}, Shape{3, 50});
@@ -64,16 +64,15 @@ TEST_CASE("on the device a scaled look-up has the processor's gradient but for f
     }
 }
 
-TEST_CASE("on the device one word in all places gets the sum over all of them, in their order") {
-    if (!has_device()) return;
+TEST_CASE("on the device one word in all places gets the sum over all of them, in their order",
+          "[cuda]") {
     const auto [a, b] = on_both([&] { return two_steps(1, 3, {}, Shape{3, 100}); });
     REQUIRE(same_bits(a.dtable, b.dtable));
     const auto [c, d] = on_both([&] { return two_steps(5000, 3, {}, Shape{3, 100}); });
     REQUIRE(same_bits(c.dtable, d.dtable));
 }
 
-TEST_CASE("on the device no word is no error, and a wrong one is the same error") {
-    if (!has_device()) return;
+TEST_CASE("on the device no word is no error, and a wrong one is the same error", "[cuda]") {
     const OnDevice device;
     Random random(1);
     Embedding embedding(11, 4, {}, random);
@@ -85,9 +84,8 @@ TEST_CASE("on the device no word is no error, and a wrong one is the same error"
                         "embedding: id 11 in a table of 11 words");
 }
 
-TEST_CASE("on the device the gradient of the table equals central differences") {
+TEST_CASE("on the device the gradient of the table equals central differences", "[cuda]") {
     if constexpr (in_double) {
-        if (!has_device()) return;
         const OnDevice device;
         Random random(7);
         Embedding embedding(7, 5, {.scale = true}, random);
@@ -104,8 +102,7 @@ TEST_CASE("on the device the gradient of the table equals central differences") 
     }
 }
 
-TEST_CASE("a warm look-up sends ids to the device and nothing else") {
-    if (!has_device()) return;
+TEST_CASE("a warm look-up sends ids to the device and nothing else", "[cuda]") {
     const OnDevice device;
     Random random(7);
     Embedding embedding(50, 33, {.scale = true, .padding_id = 0}, random);

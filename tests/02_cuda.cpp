@@ -5,8 +5,8 @@
 
 using namespace abh;
 
-TEST_CASE("on the device dropout keeps the same elements, and scales them to the same bits") {
-    if (!has_device()) return;
+TEST_CASE("on the device dropout keeps the same elements, and scales them to the same bits",
+          "[cuda]") {
     for (Index n : {0, 1, 3, 31, 33, 127, 128, 129, 257, 1023, 5000})
         for (double p : {0.1, 0.5}) {
             CAPTURE(n, p);
@@ -26,8 +26,8 @@ TEST_CASE("on the device dropout keeps the same elements, and scales them to the
         }
 }
 
-TEST_CASE("on the device dropout goes on where its grid ends") {
-    if (in_double || !has_device()) return;  // numbers are the same in both
+TEST_CASE("on the device dropout goes on where its grid ends", "[cuda]") {
+    if (in_double) return;  // numbers are the same in both
     const auto [a, b] = on_both([] {
         Random random(3);
         const Dropout dropout(Real(0.1), random);
@@ -38,8 +38,7 @@ TEST_CASE("on the device dropout goes on where its grid ends") {
     REQUIRE(same_bits(a, b));
 }
 
-TEST_CASE("on the device dropout with a mask of its own multiplies by it") {
-    if (!has_device()) return;
+TEST_CASE("on the device dropout with a mask of its own multiplies by it", "[cuda]") {
     const OnDevice device;
     Random random(1);
     const Dropout dropout(Real(0.5), random);
@@ -49,8 +48,7 @@ TEST_CASE("on the device dropout with a mask of its own multiplies by it") {
                       Tensor({5}, {2, 0, 6, -8, -Real(0)})));
 }
 
-TEST_CASE("on the device positions and a learned table's gradient have the same bits") {
-    if (!has_device()) return;
+TEST_CASE("on the device positions and a learned table's gradient have the same bits", "[cuda]") {
     for (const Shape& shape : {Shape{1, 1, 1}, Shape{3, 31, 33}, Shape{2, 0, 6}, Shape{0, 4, 6},
                                Shape{7, 33, 8}, Shape{2, 5, 257}})
         for (Positions kind : {Positions::sinusoid, Positions::learned})
@@ -74,8 +72,7 @@ TEST_CASE("on the device positions and a learned table's gradient have the same 
             }
 }
 
-TEST_CASE("on the device more sentences than the grid has rows get their codes, too") {
-    if (!has_device()) return;
+TEST_CASE("on the device more sentences than the grid has rows get their codes, too", "[cuda]") {
     const auto [a, b] = on_both([] {
         Random random(5);
         PositionalEncoding positions(2, {.kind = Positions::learned, .max_len = 1}, random);
@@ -89,9 +86,8 @@ TEST_CASE("on the device more sentences than the grid has rows get their codes, 
     REQUIRE(same_bits(a.second, b.second));
 }
 
-TEST_CASE("on the device gradients of positions with dropout equal central differences") {
+TEST_CASE("on the device gradients of positions with dropout equal central differences", "[cuda]") {
     if constexpr (in_double) {
-        if (!has_device()) return;
         const OnDevice device;
         Random random(7);
         PositionalEncoding positions(
@@ -108,8 +104,7 @@ TEST_CASE("on the device gradients of positions with dropout equal central diffe
     }
 }
 
-TEST_CASE("warm positions and dropout move nothing between the memories") {
-    if (!has_device()) return;
+TEST_CASE("warm positions and dropout move nothing between the memories", "[cuda]") {
     const OnDevice device;
     for (Positions kind : {Positions::sinusoid, Positions::learned}) {
         Random random(7);

@@ -13,8 +13,7 @@ Ids some_ids(const Shape& shape, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("on the device masks are the processor's") {
-    if (!has_device()) return;
+TEST_CASE("on the device masks are the processor's", "[cuda]") {
     for (Index batch : {0, 1, 3})
         for (Index queries : {0, 1, 31, 33})
             for (Index keys : {0, 1, 31, 33, 65})
@@ -32,16 +31,14 @@ TEST_CASE("on the device masks are the processor's") {
                 }
 }
 
-TEST_CASE("on the device whatever is not 0 hides, and becomes 1") {
-    if (!has_device()) return;
+TEST_CASE("on the device whatever is not 0 hides, and becomes 1", "[cuda]") {
     const OnDevice device;
     const Mask a({1, 1, 4}, {0, 7, 0, 255}), b({1, 1, 4}, {0, 0, 9, 1});
     REQUIRE(same_bits(either(a, b), Mask({1, 1, 4}, {0, 1, 1, 1})));
     REQUIRE(same_bits(invert(a), Mask({1, 1, 4}, {1, 0, 1, 0})));
 }
 
-TEST_CASE("masks are built where ids are: only those go to the device") {
-    if (!has_device()) return;
+TEST_CASE("masks are built where ids are: only those go to the device", "[cuda]") {
     const OnDevice device;
     const Ids src = some_ids({3, 20}, 1), tgt = some_ids({3, 30}, 2);
     src.data();

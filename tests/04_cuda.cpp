@@ -34,8 +34,8 @@ Mask drawn_mask(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("the device's softmax and its gradient are the processor's, for rows of all lengths") {
-    if (!has_device()) return;
+TEST_CASE("the device's softmax and its gradient are the processor's, for rows of all lengths",
+          "[cuda]") {
     for (Index n : lengths)
         for (Index n_rows : {1, 37}) {
             CAPTURE(n, n_rows);
@@ -48,8 +48,7 @@ TEST_CASE("the device's softmax and its gradient are the processor's, for rows o
         }
 }
 
-TEST_CASE("the device's softmax of large, hidden and missing scores is the processor's") {
-    if (!has_device()) return;
+TEST_CASE("the device's softmax of large, hidden and missing scores is the processor's", "[cuda]") {
     for (Index n : {Index{5}, Index{70}, Index{1500}}) {
         CAPTURE(n);
         Tensor x = random_tensor({6, n}, 3);
@@ -74,16 +73,15 @@ TEST_CASE("the device's softmax of large, hidden and missing scores is the proce
     }
 }
 
-TEST_CASE("softmax of a batch without rows is empty on the device too") {
-    if (!has_device()) return;
+TEST_CASE("softmax of a batch without rows is empty on the device too", "[cuda]") {
     const OnDevice device;
     const Tensor y = softmax(Tensor({0, 7}));
     CHECK(y.shape() == Shape{0, 7});
     CHECK(softmax_backward(y, y).shape() == Shape{0, 7});
 }
 
-TEST_CASE("attention and its gradients on the device are the processor's, for every kind of mask") {
-    if (!has_device()) return;
+TEST_CASE("attention and its gradients on the device are the processor's, for every kind of mask",
+          "[cuda]") {
     const Index batch = 2, heads = 3, n_q = 5, n_k = 37, d_k = 9, d_v = 4;
     const Tensor q = random_tensor({batch, heads, n_q, d_k}, 4),
                  k = random_tensor({batch, heads, n_k, d_k}, 5),
@@ -118,8 +116,9 @@ TEST_CASE("attention and its gradients on the device are the processor's, for ev
                 }
 }
 
-TEST_CASE("on the device, the gradients of softmax and attention agree with differences") {
-    if (!in_double || !has_device()) return;
+TEST_CASE("on the device, the gradients of softmax and attention agree with differences",
+          "[cuda]") {
+    if (!in_double) return;
     const OnDevice device;
     const Tensor x = random_tensor({2, 33}, 1), dx = random_tensor({2, 33}, 2);
     CHECK(check_gradient([&] { return softmax(x); }, x, softmax_backward(dx, softmax(x)), dx)
@@ -137,8 +136,7 @@ TEST_CASE("on the device, the gradients of softmax and attention agree with diff
     CHECK(check_gradient(forward, v, d.dv, dy).relative < 1e-6);
 }
 
-TEST_CASE("attention on the device sends nothing back and forth") {
-    if (!has_device()) return;
+TEST_CASE("attention on the device sends nothing back and forth", "[cuda]") {
     const OnDevice device;
     const Tensor q = random_tensor({2, 2, 5, 4}, 1), k = random_tensor({2, 2, 7, 4}, 2);
     const Mask mask = Mask::zeros({2, 1, 5, 7});

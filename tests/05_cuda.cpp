@@ -70,8 +70,7 @@ Mask mask_of(Index lq, Index lk, const F& hides) {
 
 }  // namespace
 
-TEST_CASE("heads are split and joined on the device as on the processor") {
-    if (!has_device()) return;
+TEST_CASE("heads are split and joined on the device as on the processor", "[cuda]") {
     for (Index d_k : {1, 7, 64, 129})
         for (Index n_heads : {1, 3}) {
             const Tensor x = random_tensor({2, 5, n_heads * d_k});
@@ -87,8 +86,8 @@ TEST_CASE("heads are split and joined on the device as on the processor") {
     CHECK(join_heads(Tensor({2, 3, 0, 2})).shape() == Shape{2, 0, 6});
 }
 
-TEST_CASE("attention by blocks on the device is the processor's, for heads of every width") {
-    if (!has_device()) return;
+TEST_CASE("attention by blocks on the device is the processor's, for heads of every width",
+          "[cuda]") {
     // the kernels are 32, 64 and 128 columns wide; wider heads go the plain way
     for (Index d_k : {1, 3, 31, 32, 33, 63, 64, 65, 100, 128}) {
         CAPTURE(d_k);
@@ -106,8 +105,8 @@ TEST_CASE("attention by blocks on the device is the processor's, for heads of ev
     }
 }
 
-TEST_CASE("a head too wide for the device's tiles goes the plain way there, backward too") {
-    if (!has_device()) return;
+TEST_CASE("a head too wide for the device's tiles goes the plain way there, backward too",
+          "[cuda]") {
     const Example e(2, 2, 5, 7, 130);
     const Mask mask = drawn_mask({2, 1, 5, 7});
     const auto [expected, actual] = on_both([&] { return e.run(mask); });
@@ -126,8 +125,8 @@ TEST_CASE("a head too wide for the device's tiles goes the plain way there, back
     CHECK(near(expected[1], attention_by_blocks_backward(e.dy, cache).dq, epsilons));
 }
 
-TEST_CASE("attention by blocks on the device is the processor's, for lengths around its tiles") {
-    if (!has_device()) return;
+TEST_CASE("attention by blocks on the device is the processor's, for lengths around its tiles",
+          "[cuda]") {
     for (Index lq : {1, 15, 32, 33, 64, 66})
         for (Index lk : {1, 16, 31, 33, 64, 130}) {
             CAPTURE(lq, lk);
@@ -135,8 +134,8 @@ TEST_CASE("attention by blocks on the device is the processor's, for lengths aro
         }
 }
 
-TEST_CASE("the device takes every mask, every fill and every scale that the processor takes") {
-    if (!has_device()) return;
+TEST_CASE("the device takes every mask, every fill and every scale that the processor takes",
+          "[cuda]") {
     const Example e(2, 3, 33, 70, 4);
     for (Index b : {1, 2})
         for (Index h : {1, 3})
@@ -153,8 +152,8 @@ TEST_CASE("the device takes every mask, every fill and every scale that the proc
     e.check(mask, {.fill = 3});  // a hidden key that counts more than a visible one
 }
 
-TEST_CASE("a tile in which all is hidden is left out where it does not count, and only there") {
-    if (!has_device()) return;
+TEST_CASE("a tile in which all is hidden is left out where it does not count, and only there",
+          "[cuda]") {
     const Example e(1, 2, 130, 200, 5);
     const auto causal = mask_of(130, 200, [](Index i, Index j) { return j > i; });
     const auto future = mask_of(130, 200, [](Index i, Index j) { return j <= i; });
@@ -178,8 +177,7 @@ TEST_CASE("a tile in which all is hidden is left out where it does not count, an
     }
 }
 
-TEST_CASE("scores beyond all bounds come out finite on the device") {
-    if (!has_device()) return;
+TEST_CASE("scores beyond all bounds come out finite on the device", "[cuda]") {
     Example e(1, 1, 3, 140, 4);
     for (Index peak : {0, 63, 64, 139}) {
         e.k = random_tensor({1, 140, 4}, 2);
@@ -191,8 +189,8 @@ TEST_CASE("scores beyond all bounds come out finite on the device") {
     }
 }
 
-TEST_CASE("attention by blocks on the device gives the same bits again, in any order of threads") {
-    if (!has_device()) return;
+TEST_CASE("attention by blocks on the device gives the same bits again, in any order of threads",
+          "[cuda]") {
     const OnDevice device;
     const Example e(2, 2, 70, 70, 33);
     const Mask mask = drawn_mask({2, 1, 70, 70});
@@ -200,8 +198,7 @@ TEST_CASE("attention by blocks on the device gives the same bits again, in any o
     for (std::size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], other[i]));
 }
 
-TEST_CASE("nothing to attend from is nothing on the device, too") {
-    if (!has_device()) return;
+TEST_CASE("nothing to attend from is nothing on the device, too", "[cuda]") {
     for (const Shape& shape : {Shape{0, 4, 6}, Shape{2, 0, 6}}) {
         Example e(2, 2, 4, 5, 3);
         e.q = e.dy = Tensor::zeros(shape);
@@ -211,8 +208,9 @@ TEST_CASE("nothing to attend from is nothing on the device, too") {
     }
 }
 
-TEST_CASE("on the device, gradients by blocks agree with differences, hidden weights and all") {
-    if (!in_double || !has_device()) return;
+TEST_CASE("on the device, gradients by blocks agree with differences, hidden weights and all",
+          "[cuda]") {
+    if (!in_double) return;
     const OnDevice device;
     const Example e(1, 2, 3, 34, 1);
     const Mask mask = drawn_mask({1, 2, 3, 34});
@@ -225,8 +223,7 @@ TEST_CASE("on the device, gradients by blocks agree with differences, hidden wei
     }
 }
 
-TEST_CASE("multi-head attention on the device is the processor's, in all its forms") {
-    if (!has_device()) return;
+TEST_CASE("multi-head attention on the device is the processor's, in all its forms", "[cuda]") {
     for (bool shared : {false, true})
         for (bool with_weights : {false, true}) {
             CAPTURE(shared, with_weights);
@@ -258,8 +255,7 @@ TEST_CASE("multi-head attention on the device is the processor's, in all its for
         }
 }
 
-TEST_CASE("a warm step of multi-head attention on the device sends nothing") {
-    if (!has_device()) return;
+TEST_CASE("a warm step of multi-head attention on the device sends nothing", "[cuda]") {
     const OnDevice device;
     Random random(6);
     MultiHeadAttention layer({.d_model = 12, .n_heads = 2}, random);

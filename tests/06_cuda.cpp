@@ -83,8 +83,7 @@ Added run_add_norm(const Shape& shape, const AddNormOptions& options) {
 
 }  // namespace
 
-TEST_CASE("on the device relu and its gradient have the same bits, NaN included") {
-    if (!has_device()) return;
+TEST_CASE("on the device relu and its gradient have the same bits, NaN included", "[cuda]") {
     for (Index n : {0, 1, 31, 33, 257, 3000}) {
         const auto [a, b] = on_both([&] {
             Tensor x = random_tensor({n}, 1);
@@ -101,8 +100,8 @@ TEST_CASE("on the device relu and its gradient have the same bits, NaN included"
     }
 }
 
-TEST_CASE("on the device a feed-forward sublayer is the processor's, forward and backward") {
-    if (!has_device()) return;
+TEST_CASE("on the device a feed-forward sublayer is the processor's, forward and backward",
+          "[cuda]") {
     for (bool bias : {false, true}) {
         const auto [a, b] = on_both([&] {
             Random random(9);
@@ -119,8 +118,7 @@ TEST_CASE("on the device a feed-forward sublayer is the processor's, forward and
     }
 }
 
-TEST_CASE("on the device a layer norm is the processor's, forward and backward") {
-    if (!has_device()) return;
+TEST_CASE("on the device a layer norm is the processor's, forward and backward", "[cuda]") {
     for (Index n : {1, 2, 31, 32, 33, 257, 512, 513})
         for (Index n_rows : {1, 7, 8, 9, 65})
             for (bool learned : {false, true}) {
@@ -130,8 +128,7 @@ TEST_CASE("on the device a layer norm is the processor's, forward and backward")
             }
 }
 
-TEST_CASE("on the device a norm of one number is its shift") {
-    if (!has_device()) return;
+TEST_CASE("on the device a norm of one number is its shift", "[cuda]") {
     const OnDevice device;
     LayerNorm norm(1);
     norm.shift.value.fill(3);
@@ -141,8 +138,7 @@ TEST_CASE("on the device a norm of one number is its shift") {
             0);
 }
 
-TEST_CASE("on the device rows of any width are normalised, the widest by the processor") {
-    if (!has_device()) return;
+TEST_CASE("on the device rows of any width are normalised, the widest by the processor", "[cuda]") {
     for (Index n : {1000, 2047, 4093, 4096, 4097, 4100}) {
         CAPTURE(n);
         const auto [a, b] = on_both([&] { return run_norm({3, n}, true); });
@@ -154,8 +150,7 @@ TEST_CASE("on the device rows of any width are normalised, the widest by the pro
     }
 }
 
-TEST_CASE("on the device no row is no error") {
-    if (!has_device()) return;
+TEST_CASE("on the device no row is no error", "[cuda]") {
     const auto [a, b] = on_both([&] { return run_norm({0, 5}, true); });
     REQUIRE(b.dx.shape() == Shape{0, 5});
     REQUIRE(same_bits(a.dgain, b.dgain));
@@ -163,14 +158,12 @@ TEST_CASE("on the device no row is no error") {
     REQUIRE(same_bits(c.dgain, d.dgain));
 }
 
-TEST_CASE("on the device more rows than warps give the processor's gradients") {
-    if (!has_device()) return;
+TEST_CASE("on the device more rows than warps give the processor's gradients", "[cuda]") {
     const auto [a, b] = on_both([&] { return run_norm({4500, 5}, true); });
     compare(a, b);
 }
 
-TEST_CASE("on the device add and norm is the processor's and drops the same elements") {
-    if (!has_device()) return;
+TEST_CASE("on the device add and norm is the processor's and drops the same elements", "[cuda]") {
     for (Index n : {1, 7, 32, 33, 130, 257, 512, 514})
         for (Index n_rows : {1, 9, 66})
             for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
@@ -196,8 +189,7 @@ TEST_CASE("on the device add and norm is the processor's and drops the same elem
                     }
 }
 
-TEST_CASE("on the device the same run gives the same bits again") {
-    if (!has_device()) return;
+TEST_CASE("on the device the same run gives the same bits again", "[cuda]") {
     const OnDevice device;
     const Added a = run_add_norm({300, 33}, {.dropout = Real(0.3)}),
                 b = run_add_norm({300, 33}, {.dropout = Real(0.3)});
@@ -207,9 +199,8 @@ TEST_CASE("on the device the same run gives the same bits again") {
     REQUIRE(same_bits(a.dshift, b.dshift));
 }
 
-TEST_CASE("on the device gradients of add and norm equal central differences") {
+TEST_CASE("on the device gradients of add and norm equal central differences", "[cuda]") {
     if constexpr (in_double) {
-        if (!has_device()) return;
         const OnDevice device;
         for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
             for (Index n : {6, 7}) {
@@ -236,8 +227,8 @@ TEST_CASE("on the device gradients of add and norm equal central differences") {
     }
 }
 
-TEST_CASE("a warm sublayer with its residual connection moves nothing between the memories") {
-    if (!has_device()) return;
+TEST_CASE("a warm sublayer with its residual connection moves nothing between the memories",
+          "[cuda]") {
     const OnDevice device;
     for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
         for (double p_after : {0.0, 0.2}) {

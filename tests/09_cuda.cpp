@@ -25,8 +25,7 @@ Ids targets_for(Index rows, Index n_words) {
 
 }  // namespace
 
-TEST_CASE("the device has the processor's cross entropy and its gradient") {
-    if (!has_device()) return;
+TEST_CASE("the device has the processor's cross entropy and its gradient", "[cuda]") {
     for (const Index n : sizes)
         for (const Index rows : {1, 5, 300})
             for (const Real smoothing : {Real(0), Real(0.1)}) {
@@ -55,8 +54,9 @@ TEST_CASE("the device has the processor's cross entropy and its gradient") {
             }
 }
 
-TEST_CASE("on the device, too, the gradient of cross entropy agrees with central differences") {
-    if (!in_double || !has_device()) return;
+TEST_CASE("on the device, too, the gradient of cross entropy agrees with central differences",
+          "[cuda]") {
+    if (!in_double) return;
     const OnDevice device;
     const Tensor logits = random_tensor({1, 3, 35}), cotangent({1}, {Real(0.7)});
     const Ids targets = targets_for(3, 35);
@@ -75,8 +75,7 @@ TEST_CASE("on the device, too, the gradient of cross entropy agrees with central
     }
 }
 
-TEST_CASE("infinite logits have the same cross entropy on the device") {
-    if (!has_device()) return;
+TEST_CASE("infinite logits have the same cross entropy on the device", "[cuda]") {
     const Real inf = std::numeric_limits<Real>::infinity();
     Tensor hidden = random_tensor({1, 1, 300});
     for (Index w = 0; w < 300; ++w)
@@ -94,8 +93,7 @@ TEST_CASE("infinite logits have the same cross entropy on the device") {
     }
 }
 
-TEST_CASE("the device chooses the processor's words, of equal ones the first") {
-    if (!has_device()) return;
+TEST_CASE("the device chooses the processor's words, of equal ones the first", "[cuda]") {
     for (const Index n : sizes) {
         Tensor logits = random_tensor({3, 7, n});
         for (Index w = 0; w < n; ++w) {
@@ -122,8 +120,7 @@ TEST_CASE("the device chooses the processor's words, of equal ones the first") {
     CHECK_THROWS_WITH(likeliest(Tensor({2, 2})), Contains("expected [B, L, n_words]"));
 }
 
-TEST_CASE("a step of each optimizer is the same on the device") {
-    if (!has_device()) return;
+TEST_CASE("a step of each optimizer is the same on the device", "[cuda]") {
     for (const std::string method : {"sgd", "adam", "adamw"})
         for (const Index n : {0, 1, 31, 33, 257, 5000}) {
             const auto run = [&] {
@@ -148,8 +145,7 @@ TEST_CASE("a step of each optimizer is the same on the device") {
         }
 }
 
-TEST_CASE("gradients that are products move weights on the device as on the processor") {
-    if (!has_device()) return;
+TEST_CASE("gradients that are products move weights on the device as on the processor", "[cuda]") {
     const auto run = [] {
         Random random(4);
         Parameter w(normal({70, 90}, random.stream()));
@@ -243,26 +239,24 @@ void check_training(TransformerOptions options, const std::string& optimizer) {
 
 }  // namespace
 
-TEST_CASE("training the toy takes the same way on the device, and moves ids and a loss") {
-    if (!has_device()) return;
+TEST_CASE("training the toy takes the same way on the device, and moves ids and a loss", "[cuda]") {
     check_training(toy_like(), "sgd");
     check_training(toy_like(), "adam");
 }
 
-TEST_CASE("training the paper's model takes the same way on the device, and moves ids and a loss") {
-    if (!has_device()) return;
+TEST_CASE("training the paper's model takes the same way on the device, and moves ids and a loss",
+          "[cuda]") {
     check_training(paper_like(NormPlacement::post), "sgd");
     check_training(paper_like(NormPlacement::pre), "adamw");
 }
 
-TEST_CASE("training shared heads takes the same way on the device, and moves ids and a loss") {
-    if (!has_device()) return;
+TEST_CASE("training shared heads takes the same way on the device, and moves ids and a loss",
+          "[cuda]") {
     check_training(shared_head_like(), "sgd");
     check_training(shared_head_like(), "adam");
 }
 
-TEST_CASE("every gradient of a Transformer is the processor's on the device") {
-    if (!has_device()) return;
+TEST_CASE("every gradient of a Transformer is the processor's on the device", "[cuda]") {
     for (const auto& [name, options] : std::vector<std::pair<const char*, TransformerOptions>>{
              {"toy", toy_like()},
              {"paper, post-norm", paper_like(NormPlacement::post)},
@@ -289,8 +283,7 @@ TEST_CASE("every gradient of a Transformer is the processor's on the device") {
     }
 }
 
-TEST_CASE("evaluation brings back losses and words") {
-    if (!has_device()) return;
+TEST_CASE("evaluation brings back losses and words", "[cuda]") {
     const OnDevice device;
     const Corpus corpus = small_corpus();
     Transformer model(fitting(toy_like(), corpus), Random(1));
@@ -303,8 +296,7 @@ TEST_CASE("evaluation brings back losses and words") {
     CHECK(after.to_device - before.to_device == 3);
 }
 
-TEST_CASE("a checkpoint from the device holds the weights, and goes back there") {
-    if (!has_device()) return;
+TEST_CASE("a checkpoint from the device holds the weights, and goes back there", "[cuda]") {
     const Folder folder;
     const Corpus corpus = small_corpus();
     double expected = 0;

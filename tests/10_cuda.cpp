@@ -33,8 +33,7 @@ Transformer random_model(TransformerOptions options, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("attention of one query is the same on the device") {
-    if (!has_device()) return;
+TEST_CASE("attention of one query is the same on the device", "[cuda]") {
     for (const Index d : {1, 31, 33, 64, 100})
         for (const Index length : {1, 3, 33, 130}) {
             const Index heads = 2, room = length + 2;
@@ -62,8 +61,7 @@ TEST_CASE("attention of one query is the same on the device") {
         }
 }
 
-TEST_CASE("a hidden key has weight zero on the device") {
-    if (!has_device()) return;
+TEST_CASE("a hidden key has weight zero on the device", "[cuda]") {
     const OnDevice on_device;
     const KeyValues kv{Tensor({1, 1, 3, 1}, {0, 0, 0}), Tensor({1, 1, 3, 1}, {4, Real(1e38), 6})};
     const Mask hidden({1, 1, 3, 1}, {0, 1, 0});
@@ -71,8 +69,7 @@ TEST_CASE("a hidden key has weight zero on the device") {
     CHECK(y(0, 0, 0, 0) == 5);
 }
 
-TEST_CASE("no queries are no error on the device") {
-    if (!has_device()) return;
+TEST_CASE("no queries are no error on the device", "[cuda]") {
     const OnDevice on_device;
     const KeyValues kv{Tensor::zeros({2, 3, 4, 5}), Tensor::zeros({2, 3, 4, 5})};
     const Tensor y =
@@ -80,8 +77,7 @@ TEST_CASE("no queries are no error on the device") {
     CHECK(y.shape() == Shape{0, 3, 1, 5});
 }
 
-TEST_CASE("the device finds the processor's translations, with the cache and without") {
-    if (!has_device()) return;
+TEST_CASE("the device finds the processor's translations, with the cache and without", "[cuda]") {
     for (TransformerOptions options : {toy_like(), paper_like(NormPlacement::post),
                                        paper_like(NormPlacement::pre), shared_head_like()}) {
         options.positions.max_len = 20;  // more than the room that there is at first
@@ -113,8 +109,7 @@ TEST_CASE("the device finds the processor's translations, with the cache and wit
     }
 }
 
-TEST_CASE("pads stay hidden on the device when the room for keys grows") {
-    if (!has_device()) return;
+TEST_CASE("pads stay hidden on the device when the room for keys grows", "[cuda]") {
     for (const bool hide : {true, false}) {
         TransformerOptions options = toy_like();
         options.positions.max_len = 40;
@@ -138,8 +133,7 @@ TEST_CASE("pads stay hidden on the device when the room for keys grows") {
     }
 }
 
-TEST_CASE("a word of decoding sends the words before it, and brings back choices") {
-    if (!has_device()) return;
+TEST_CASE("a word of decoding sends the words before it, and brings back choices", "[cuda]") {
     const OnDevice device;
     TransformerOptions options = toy_like();
     options.positions.max_len = 40;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Tests that hold the device against the processor.
+// Tests that hold the device against the processor. They are tagged [cuda]: cmake/Chapter.cmake
+// runs those on the device alone, and where there is none they are skipped.
 #include <exception>
-#include <stdexcept>
-#include <string>
+#include <utility>
 
 #include "lib/device.hpp"
 #include "tests/support.hpp"
@@ -39,20 +39,6 @@ public:
 private:
     abh::Device before_;
 };
-
-/// Whether there is a device; says so where there is none, since then the test shows nothing.
-inline bool has_device() {
-    static const std::string missing = [] {
-        try {
-            const OnDevice device;
-            return std::string();
-        } catch (const std::runtime_error& error) {
-            return std::string(error.what());
-        }
-    }();
-    if (!missing.empty()) WARN("skipped: " << missing);
-    return missing.empty();
-}
 
 /// What `f` returns on the processor and on the device.
 template <class F>
