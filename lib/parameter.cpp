@@ -10,7 +10,7 @@
 namespace abh {
 // [parameter]
 Tensor& Parameter::grad() {
-    for (const Product& p : pending_) {
+    for (const Factors& p : pending_) {
         if (is_zero_)
             grad_ = matmul(p.dy, p.x, {.transpose_a = true});  // [d_out, d_in]
         else
@@ -34,28 +34,16 @@ void Parameter::add_product(const Tensor& dy, const Tensor& x) {
             "parameter: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(),
             value.shape());
     pending_.push_back({dy, x});
-    const bool worth_keeping = !on_cuda() && 4 * (dy.size() + x.size()) <= value.size();
-    if (!worth_keeping) grad();
+    if (on_cuda() || !worth_keeping(dy.dim(0), dy.dim(1), x.dim(1))) grad();
 }
 
-void Parameter::for_each_part(
-    const std::function<void(Index begin, std::span<const Real> part)>& f) {
+void Parameter::update(const Update& update) {
+    if (is_zero_ && !pending_.empty()) return update_by_products(pending_, update);
     constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
-    if (!is_zero_ || pending_.empty()) {
-        const Tensor& g = grad();
-        parallel_ranges(g.size(), size, [&](Index begin, Index end) {
-            f(begin, g.values().subspan(static_cast<std::size_t>(begin),
-                                        static_cast<std::size_t>(end - begin)));
-        });
-        return;
-    }
-    const Index d_out = value.dim(0), d_in = value.dim(1), height = std::max<Index>(1, size / d_in);
-    parallel_ranges(d_out, height, [&](Index begin, Index end) {
-        Tensor part({end - begin, d_in});
-        for (const Product& p : pending_)
-            matmul_rows(part.data(), begin, end - begin, p.dy, p.x, {.transpose_a = true},
-                        &p != &pending_.front());
-        f(begin * d_in, part.values());
+    const Tensor& g = grad();
+    parallel_ranges(g.size(), size, [&](Index begin, Index end) {
+        update.step(begin, g.values().subspan(static_cast<std::size_t>(begin),
+                                              static_cast<std::size_t>(end - begin)));
     });
 }
 // [list]

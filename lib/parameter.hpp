@@ -1,11 +1,10 @@
 #pragma once
 
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/tensor.hpp"
+#include "lib/update.hpp"
 
 namespace abh {
 // [parameter]
@@ -26,19 +25,14 @@ struct Parameter {
     /// @param dy  `[rows, d_out]`; not to be changed afterwards
     /// @param x   `[rows, d_in]`; not to be changed afterwards
     void add_product(const Tensor& dy, const Tensor& x);
-    /// Calls `f(begin, part)` for parts of the gradient that cover it, on all threads: `part` holds
-    /// the elements from `begin` on. A product that is pending is multiplied part by part, so that
-    /// the whole gradient never stands in memory.
-    void for_each_part(const std::function<void(Index begin, std::span<const Real> part)>& f);
+    /// Gives the gradient to `update`, part by part, on all threads. A product that is pending is
+    /// multiplied part by part, so that the whole gradient never stands in memory.
+    void update(const Update& update);
 
 private:
-    struct Product {
-        Tensor dy, x;
-    };
-
     Tensor grad_;
     bool is_zero_ = true;  ///< whatever `grad_` holds
-    std::vector<Product> pending_;
+    std::vector<Factors> pending_;
 };
 // [list]
 /// A parameter under the name that it has in the whole model.

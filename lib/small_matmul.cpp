@@ -1,14 +1,8 @@
 #include "lib/small_matmul.hpp"
 
-#include <Eigen/Core>
-
 namespace abh {
 // [small product]
 namespace {
-
-using Lanes = Eigen::Array<Real, lanes, 1>;
-using LanesMap = Eigen::Map<Lanes>;
-using ConstLanesMap = Eigen::Map<const Lanes>;
 
 /// `height` rows and `width` times `lanes` columns of `c`, which stay in registers meanwhile.
 template <int height, int width>

@@ -1,13 +1,9 @@
 #pragma once
 
-#include "lib/tensor.hpp"
+#include "lib/eigen.hpp"
 
 namespace abh {
 // [small product]
-/// Rows of `b` and `c` in `small_matmul` are so many numbers long, or a multiple: one or two vector
-/// registers of the widest processors.
-constexpr Index lanes = 16;
-
 /// The first multiple of `lanes` that is not below `n`.
 constexpr Index whole_lanes(Index n) {
     return (n + lanes - 1) / lanes * lanes;

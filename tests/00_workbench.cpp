@@ -218,6 +218,25 @@ TEST_CASE("a product with few rows is that of many") {
                 });
 }
 
+TEST_CASE("a transposed factor with long rows is multiplied whole") {
+    Draw draw;
+    for (const auto& [m, k] : {std::pair<Index, Index>{1024, 193}, {1100, 400}, {1023, 200}}) {
+        const Tensor a = draw({k, m}), b = draw({k, 20}), start = draw({m, 20});
+        Tensor turned({m, k});
+        matrix(turned) = matrix(a).transpose();
+        const MatmulOptions o{.transpose_a = true, .scale = 2};
+        for_threads([&, k = k](int) {
+            const Tensor expected = matmul(turned, b, {.scale = 2});
+            const double close =
+                2 * (20 + static_cast<double>(k)) * eps;  // as above, and the scale
+            REQUIRE(max_difference(matmul(a, b, o), expected) <= close);
+            Tensor sum = start.clone();
+            add_matmul(sum, a, b, o);
+            REQUIRE(max_difference(sum, start + expected) <= close);
+        });
+    }
+}
+
 TEST_CASE("rows of a product are those of the whole") {
     Draw draw;
     const Tensor a = draw({9, 21}), b = draw({9, 50});
@@ -239,9 +258,10 @@ TEST_CASE("a product kept for later is the gradient that is asked for") {
     const Tensor once = matmul(dy, x, o), twice = once + matmul(dy2, x2, o);  // [40, 70]
     const auto parts = [](Parameter& p) {
         Tensor g = Tensor::full(p.value.shape(), 99);
-        p.for_each_part([&](Index begin, std::span<const Real> part) {
+        const auto copy = [&](Index begin, std::span<const Real> part) {
             std::copy(part.begin(), part.end(), g.data() + begin);
-        });
+        };
+        p.update({copy, {p.value}});
         return g;
     };
     for_threads([&](int) {
@@ -265,6 +285,10 @@ TEST_CASE("a product kept for later is the gradient that is asked for") {
         p.add_product(dy2, x2);
         REQUIRE(max_difference(p.grad(), matmul(dy2, x2, o)) <= 20 * eps);
     });
+    Parameter odd(Tensor::zeros({29, 300}));  // more than a strip, and rests of rows and columns
+    const Tensor c = draw({3, 29}), w = draw({3, 300});
+    odd.add_product(c, w);
+    REQUIRE(max_difference(parts(odd), matmul(c, w, o)) <= 20 * eps);
     Parameter wide(Tensor::zeros({2, 40000}));  // a row is more than a part
     const Tensor d = draw({5, 2}), z = draw({5, 40000});
     wide.add_product(d, z);

@@ -1,12 +1,14 @@
 // Chapter 12: what a step must do at least, limits, and comparisons.
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/12_where_the_time_goes/compare.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
+#include "chapters/12_where_the_time_goes/twins.hpp"
 #include "lib/profile.hpp"
 #include "tests/support.hpp"
 
@@ -195,14 +197,25 @@ TEST_CASE("the median of a round is not moved by one slow call") {
 
 TEST_CASE("two ways take turns") {
     std::string calls;
-    const Way a{[&] { return calls += 'a', Tensor(); }, [&] { calls += '.'; }};
-    const Way b{[&] { return calls += 'b', Tensor(); }, [&] { calls += ','; }};
-    const Comparison c = compare(a, b, 5);
+    const Way a{[&] { calls += 'a'; }, [&] { calls += '.'; }};
+    const Way b{[&] { calls += 'b'; }, [&] { calls += ','; }};
+    const Comparison c = take_turns(a, b, 5);
     // warm, once more to see how long they take, then five rounds
     REQUIRE(calls == ".a,b.a,b.a,b.a,b.a,b.a,b.a,b");
     CHECK(c.low <= c.ratio);
     CHECK(c.ratio <= c.high);
-    REQUIRE_THROWS_AS(compare(a, b, 4), std::invalid_argument);
+    REQUIRE_THROWS_AS(take_turns(a, b, 4), std::invalid_argument);
+}
+
+TEST_CASE("the ratio says how much longer the plain way takes, however often each is called") {
+    const auto sleeping = [](int ms) {
+        return Way{[ms] { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }};
+    };
+    const Comparison c = take_turns(sleeping(30), sleeping(1), 5, 8);
+    CHECK(c.ratio > 3);  // thirty on a machine that does nothing else
+    CHECK(c.plain_ms >= 30);
+    CHECK(c.fast_ms >= 1);
+    CHECK(c.fast_ms < c.plain_ms);
 }
 
 TEST_CASE("what is compared gives the same result") {

@@ -20,9 +20,11 @@ Tensor softmax(const Tensor& x) {
     if (on_cuda()) return cuda::softmax(y, x), y;
     parallel_ranges(rows(x.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
-            const Real largest = matrix(x).row(r).maxCoeff();
+            const Real* const scores = x.data() + r * n;
             Real* const weights = y.data() + r * n;
-            const Real sum = exp_and_sum(x.data() + r * n, largest, weights, n);  // >= 1
+            const Real largest = ConstVectorMap(scores, n).maxCoeff();
+            prefetch(scores + n, r + 1 < end ? n : 0);  // while this row is computed
+            const Real sum = exp_and_sum(scores, largest, weights, n);  // >= 1
             VectorMap(weights, n) *= 1 / sum;
         }
     });

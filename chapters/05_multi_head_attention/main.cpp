@@ -220,17 +220,17 @@ void speed(Program& program) {
         };
         const Tensor q = rows_of(), k = rows_of(), v = rows_of(), dy = rows_of();
         TwoWays ways{q, k, v, dy, over_heads(look_ahead_mask(Ids::zeros({1, length}))), 8};
-        const TwoTimes times = take_turns(
-            5, [&] { ways.plain(); }, [&] { ways.by_blocks(); });
+        const Comparison times =
+            take_turns({[&] { ways.plain(); }}, {[&] { ways.by_blocks(); }}, 5);
         const auto mib = [](Index numbers) {
             return static_cast<double>(numbers) * sizeof(Real) / (1 << 20);
         };
         const double plain = mib(4 * q.size() + ways.cache.weights.size());
         const double by_blocks = mib(4 * q.size() + 2 * ways.block_cache.total.size());
         fmt::print("{:>9}{:>7}{:>11.2f}{:>15.2f}{:>8.2f}{:>17.1f}{:>11.1f}\n", batch, length,
-                   times.plain, times.fast, times.gain(), plain, by_blocks);
+                   times.plain_ms, times.fast_ms, times.ratio, plain, by_blocks);
         difference = std::max(difference, ways.difference());
-        program.results().set_varying(fmt::format("blocks_{}_gain", length), times.gain());
+        program.results().set_varying(fmt::format("blocks_{}_gain", length), times.ratio);
         program.results().set(fmt::format("kept_{}_plain", length), plain);
         program.results().set(fmt::format("kept_{}_blocks", length), by_blocks);
         program.results().set(fmt::format("scores_{}_plain", length),

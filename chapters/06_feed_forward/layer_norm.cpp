@@ -60,9 +60,11 @@ Tensor LayerNorm::forward(const Tensor& x, Cache* cache) const {
     if (cuda::takes_rows_of(x.dim(-1))) return cuda::layer_norm(y, cache, x, *this), y;
     const Index n = x.dim(-1);
     parallel_ranges(rows(x.shape()), some, [&](Index begin, Index end) {
-        for (Index r = begin; r < end; ++r)
-            inverse_stddev(r) =
-                forward_row(x.data() + r * n, normalized.data() + r * n, y.data() + r * n);
+        for (Index r = begin; r < end; ++r) {
+            const Real* const row = x.data() + r * n;
+            prefetch(row + n, r + 1 < end ? n : 0);
+            inverse_stddev(r) = forward_row(row, normalized.data() + r * n, y.data() + r * n);
+        }
     });
     return y;
 }

@@ -5,7 +5,6 @@
 
 #include "chapters/09_training/optimizer.cuh"
 #include "lib/eigen.hpp"
-#include "lib/parallel.hpp"
 #include "lib/profile.hpp"
 
 namespace abh {
@@ -35,14 +34,15 @@ void Sgd::step(Real learning_rate) {
             cuda::sgd_step(p.value, velocity_[i], p.grad(), momentum_, learning_rate);
             continue;
         }
-        p.for_each_part([&](Index begin, std::span<const Real> dw) {
+        const auto step = [&](Index begin, std::span<const Real> dw) {
             Real* const w = p.value.data() + begin;
             Real* const v = velocity_[i].data() + begin;
             for (std::size_t j = 0; j < dw.size(); ++j) {
                 v[j] = momentum_ * v[j] + dw[j];
                 w[j] -= learning_rate * v[j];
             }
-        });
+        };
+        p.update({step, {p.value, velocity_[i]}});
     }
 }
 // [adam]
@@ -70,20 +70,25 @@ void Adam::step(Real learning_rate) {
                             {b1, b2, eps, size, root, kept});
             continue;
         }
-        p.for_each_part([&, b1 = b1, b2 = b2, eps = eps](Index begin, std::span<const Real> part) {
-            const ConstVectorMap all(part.data(), static_cast<Index>(part.size()));
-            constexpr Index some = 1 << 10;  // of each of the four: they fit into a core's cache
-            for (Index at = 0; at < all.size(); at += some) {
-                const Index n = std::min(some, all.size() - at);
-                const auto dw = all.segment(at, n).array();
-                auto w = vector(p.value).segment(begin + at, n).array();
-                auto m = vector(mean_[i]).segment(begin + at, n).array();
-                auto v = vector(square_[i]).segment(begin + at, n).array();
-                m = b1 * m + (1 - b1) * dw;
-                v = b2 * v + (1 - b2) * dw.square();
-                w = kept * w - size * m / (root * v.sqrt() + eps);
-            }
-        });
+        const auto step = [&, b1 = b1, b2 = b2, eps = eps](Index begin,
+                                                           std::span<const Real> part) {
+            Real* const w = p.value.data() + begin;
+            Real* const m = mean_[i].data() + begin;
+            Real* const v = square_[i].data() + begin;
+            const auto move = [&](auto some, Index j) {  // as many weights as `some` has numbers
+                using Some = Eigen::Map<decltype(some)>;
+                const Eigen::Map<const decltype(some)> dw(part.data() + j);
+                Some w_j(w + j), m_j(m + j), v_j(v + j);
+                m_j = b1 * m_j + (1 - b1) * dw;
+                v_j = b2 * v_j + (1 - b2) * dw.square();
+                w_j = kept * w_j - size * m_j / (root * v_j.sqrt() + eps);
+            };
+            const Index n = static_cast<Index>(part.size());
+            Index j = 0;
+            for (; j + lanes <= n; j += lanes) move(Lanes(), j);
+            for (; j < n; ++j) move(Eigen::Array<Real, 1, 1>(), j);
+        };
+        p.update({step, {p.value, mean_[i], square_[i]}});
     }
 }
 // [schedule]

@@ -81,12 +81,6 @@ void check_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& h
         require(b >= 0 && b < kv.k.dim(0), "attend_one: sentence {} of {}", b, kv.k.dim(0));
 }
 
-/// Sends for numbers that will be read soon; of many the first, the processor guesses the others.
-void prefetch(const Real* numbers, Index count) {
-    constexpr Index line = 64 / sizeof(Real);  // what comes at once
-    for (Index i = 0; i < std::min<Index>(count, 4096); i += line) __builtin_prefetch(numbers + i);
-}
-
 /// Softmax in place.
 void to_weights(VectorMap scores) {
     scores *= 1 / exp_and_sum(scores.data(), scores.maxCoeff(), scores.data(), scores.size());

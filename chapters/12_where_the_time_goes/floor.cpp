@@ -105,15 +105,6 @@ Floor decoding_floor(const TransformerOptions& o, Index sentences, Index src_wor
     return {products, real * (matrices(once) + n * matrices(each)), 0};
 }
 // [operations]
-namespace {
-
-/// Whether `Parameter::add_product` keeps the factors of dW for the optimizer.
-bool waits(const LinearMaps& m) {
-    return 4 * m.n_rows * (m.d_in + m.d_out) <= m.d_in * m.d_out;
-}
-
-}  // namespace
-
 std::vector<Operation> training_operations(const TransformerOptions& o, Index sentences, Index src,
                                            Index tgt, OptimizerKind kind) {
     check(sentences, src, tgt);
@@ -134,8 +125,9 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
         product.floor.multiply_adds += 2 * work;  // y and dx
         product.floor.bytes_read += 2 * real * weights;
         product.bytes_passed += 2 * real * (in + out);
-        (waits(m) ? optimizer : product).floor.multiply_adds += work;  // dW
-        if (!waits(m)) {
+        const bool waits = worth_keeping(m.n_rows, m.d_out, m.d_in);  // dW, for the optimizer
+        (waits ? optimizer : product).floor.multiply_adds += work;
+        if (!waits) {
             product.bytes_passed += real * (in + out + weights);
             optimizer.floor.bytes_read += real * weights;
         }

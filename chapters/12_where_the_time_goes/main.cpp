@@ -10,8 +10,8 @@
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
-#include "chapters/12_where_the_time_goes/compare.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
+#include "chapters/12_where_the_time_goes/twins.hpp"
 #include "lib/matmul.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
@@ -213,10 +213,10 @@ void show_comparisons(const std::string& title, const std::vector<Twins>& list,
         const Twins& twins = list[i];
         progress.show(static_cast<Index>(i), twins.name);
         const auto [plain, other] = twins.make();
-        const Comparison c = compare(plain, other, twins.rounds);
+        const Comparison c = take_turns(plain.timed(), other.timed(), twins.rounds);
         progress.clear();
         fmt::print("{:38}{:>14.3f}{:>14.3f}{:>8.2f}   {:.2f} to {:.2f}\n", twins.name, c.plain_ms,
-                   c.other_ms, c.ratio, c.low, c.high);
+                   c.fast_ms, c.ratio, c.low, c.high);
         results.set_varying(twins.key + "_ratio", c.ratio);
         results.set_varying(twins.key + "_low", c.low);
         results.set_varying(twins.key + "_high", c.high);

@@ -1,3 +1,5 @@
+#include "chapters/12_where_the_time_goes/twins.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,7 +16,6 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/12_where_the_time_goes/compare.hpp"
 #include "lib/eigen.hpp"
 #include "lib/exp.hpp"
 #include "lib/matmul.hpp"
@@ -23,7 +24,7 @@
 namespace abh {
 namespace {
 // [attention]
-using Ways = std::pair<Way, Way>;
+using Ways = std::pair<ResultWay, ResultWay>;
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
     return normal(shape, Random(seed).stream());
@@ -83,13 +84,13 @@ Ways relu_ways() {
 }
 // [waiting gradients]
 /// Sixteen weights of 512 x 2048, whose gradients are products of few rows, and their update.
-struct Update {
+struct Weights {
     static constexpr Index rows = 16, d_in = 512, d_out = 2048;
     std::vector<Parameter> weights;
     std::unique_ptr<Sgd> sgd;
     Tensor dy = numbers({rows, d_out}, 1), x = numbers({rows, d_in}, 2);
 
-    Update() {
+    Weights() {
         for (int i = 0; i < 16; ++i) weights.emplace_back(Tensor::zeros({d_out, d_in}));
         Parameters list;
         for (Parameter& p : weights) list.push_back({"w", &p});
@@ -107,7 +108,7 @@ struct Update {
 };
 
 Ways update_ways() {
-    const auto plain = std::make_shared<Update>(), other = std::make_shared<Update>();
+    const auto plain = std::make_shared<Weights>(), other = std::make_shared<Weights>();
     return {{[=] { return plain->step(true); }}, {[=] { return other->step(false); }}};
 }
 // [products]
@@ -253,6 +254,27 @@ Ways exp_ways() {
     };
     return {{one_by_one}, {many}};
 }
+// [traps: columns]
+/// Sums of columns, four at a time: where a row is 8,192 bytes long, or 64 more.
+Ways column_ways() {
+    constexpr Index n_rows = 768, n = 2048, more = 16;
+    const Tensor x = numbers({n_rows, n});
+    Tensor padded({n_rows, n + more});
+    matrix(padded).leftCols(n) = matrix(x);
+    const auto sums = [](const Tensor& rows) {
+        return [rows] {
+            Tensor total({n});
+            for (Index j = 0; j < n; j += 4) {
+                Eigen::Array<Real, 4, 1> sum = Eigen::Array<Real, 4, 1>::Zero();
+                for (Index i = 0; i < n_rows; ++i)
+                    sum += Eigen::Map<const Eigen::Array<Real, 4, 1>>(&rows(i, j));
+                Eigen::Map<Eigen::Array<Real, 4, 1>>(&total(j)) = sum;
+            }
+            return total;
+        };
+    };
+    return {{sums(x)}, {sums(padded)}};
+}
 // [traps: blocks]
 /// A product in 48 blocks of 8 rows: each of them arranges the right factor anew.
 Ways block_ways() {
@@ -298,6 +320,7 @@ std::vector<Twins> traps() {
         {"mask", "bytes written through an object", mask_ways},
         {"sum", "a sum in order", sum_ways},
         {"exp", "exponentials one by one", exp_ways},
+        {"columns", "columns of rows of 8192 bytes", column_ways},
         {"blocks", "a product in 48 blocks", block_ways},
     };
     if (threads() > 1) list.push_back({"wake", "work for threads that sleep", wake_ways, 51});
