@@ -1,12 +1,18 @@
 #include "lib/storage.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
@@ -15,15 +21,15 @@ namespace abh {
 // [blocks]
 namespace {
 
-constexpr std::align_val_t alignment{64};
-
 /// Freed blocks by size, waiting to be used again.
 class Pool {
 public:
     using Take = void* (*)(std::size_t);
     using Give = void (*)(void*, std::size_t) noexcept;
 
-    Pool(Take fresh, Give drop) : take_(fresh), give_(drop) {}
+    /// @param smallest  bytes of the smallest block that can be given back
+    Pool(Take fresh, Give drop, std::size_t smallest)
+        : take_(fresh), give_(drop), smallest_(smallest) {}
 
     void* take(std::size_t bytes) {
         {
@@ -48,46 +54,83 @@ public:
             const std::lock_guard lock(mutex_);
             free_[bytes].push_back(block);
         } catch (...) {
-            give_(block, bytes);
+            if (bytes >= smallest_) give_(block, bytes);
         }
     }
 
 private:
-    /// Gives all waiting blocks back.
+    /// Gives waiting blocks back.
     void clear() {
         const std::lock_guard lock(mutex_);
-        for (auto& [bytes, blocks] : free_)
+        for (auto& [bytes, blocks] : free_) {
+            if (bytes < smallest_) continue;
             for (void* block : blocks) give_(block, bytes);
-        free_.clear();
+            blocks.clear();
+        }
     }
 
     Take take_;
     Give give_;
+    std::size_t smallest_;
     std::mutex mutex_;
     std::unordered_map<std::size_t, std::vector<void*>> free_;
 };
-
-void* take_from_system(std::size_t bytes) {
-    return ::operator new(bytes, alignment);
-}
-
-void give_to_system(void* block, std::size_t) noexcept {
-    ::operator delete(block, alignment);
-}
 // [blocks: pools]
+constexpr std::size_t line = 64;  // bytes that memory sends at once
+
+FreshBlocks fresh;
+
 #ifdef ABH_CHECK_MEMORY  // for tests: every block is fresh and full of NaN, so that misuse shows
 void* take_host(std::size_t bytes) {
-    void* const block = take_from_system(bytes);
+    void* const block = ::operator new(bytes, std::align_val_t(line));
     std::memset(block, 0xff, bytes);
     return block;
 }
 
-void give_host(void* block, std::size_t bytes) noexcept {
-    give_to_system(block, bytes);
+void give_host(void* block, std::size_t) noexcept {
+    ::operator delete(block, std::align_val_t(line));
 }
 #else
-Pool& host_pool() {
-    static Pool* const pool = new Pool(take_from_system, give_to_system);  // outlives every tensor
+// [blocks: pieces]
+constexpr std::size_t large_page = 1 << 21;          // bytes
+constexpr std::size_t piece = std::size_t{1} << 26;  // of the system's memory, in bytes
+constexpr std::size_t large_block = piece / 4;       // which is a piece of its own
+
+/// Memory that the system has not given yet, in large pages where it has some.
+void* take_piece(std::size_t bytes) {
+    void* const p = ::operator new(bytes, std::align_val_t(large_page));
+#ifdef __linux__
+    madvise(p, bytes, MADV_HUGEPAGE);  // a wish
+#endif
+    return p;
+}
+
+/// Cuts blocks from large pieces, one behind the other. Among the short-lived buffers of a library,
+/// `malloc` would leave holes between them.
+void* take_from_system(std::size_t bytes) {
+    static std::mutex mutex;
+    static std::byte* next = nullptr;
+    static std::size_t left = 0;
+    const std::lock_guard lock(mutex);
+    ++fresh.count;
+    fresh.largest = std::max(fresh.largest, static_cast<std::int64_t>(bytes));
+    if (bytes >= large_block) return take_piece(bytes);
+    bytes = (bytes + line - 1) / line * line;
+    if (left < bytes) {
+        next = static_cast<std::byte*>(take_piece(piece));
+        left = piece;
+    }
+    left -= bytes;
+    return std::exchange(next, next + bytes);
+}
+
+/// A large block.
+void give_to_system(void* block, std::size_t) noexcept {
+    ::operator delete(block, std::align_val_t(large_page));
+}
+
+Pool& host_pool() {  // outlives every tensor
+    static Pool* const pool = new Pool(take_from_system, give_to_system, large_block);
     return *pool;
 }
 
@@ -101,7 +144,7 @@ void give_host(void* block, std::size_t bytes) noexcept {
 #endif
 
 Pool& device_pool() {
-    static Pool* const pool = new Pool(cuda::take, cuda::give);
+    static Pool* const pool = new Pool(cuda::take, cuda::give, 0);
     return *pool;
 }
 
@@ -165,6 +208,10 @@ void Storage::copy(Storage& other) {
 
 Transfers transfers() {
     return moved;
+}
+
+FreshBlocks fresh_blocks() {
+    return std::exchange(fresh, {});
 }
 
 }  // namespace abh

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace abh {
 // [storage]
@@ -37,5 +38,13 @@ private:
     void* host_ = nullptr;
     void* device_ = nullptr;
 };
+
+/// Blocks of the processor's memory that had to be asked of the system.
+struct FreshBlocks {
+    std::int64_t count = 0;    ///< how many
+    std::int64_t largest = 0;  ///< bytes of the largest
+};
+/// Those since the last call.
+FreshBlocks fresh_blocks();
 
 }  // namespace abh

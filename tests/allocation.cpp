@@ -12,46 +12,26 @@
 #include "tests/transformers.hpp"
 
 // This program has the allocator that the chapters' programs have: tests/CMakeLists.txt builds
-// lib/storage.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. Buffers are the
-// only memory of the book that is asked for with an alignment, so they are counted apart. What
-// Eigen and oneDNN take for themselves with malloc is not counted.
+// lib/storage.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. It counts the
+// blocks of tensors; here the largest piece of other memory is noted. What Eigen and oneDNN take
+// for themselves with malloc is not counted.
 namespace {
 
-std::atomic<long> fresh_buffers, largest_buffer, largest_other;
-
-void raise(std::atomic<long>& largest, std::size_t bytes) {
-    const long size = static_cast<long>(bytes);
-    for (long seen = largest; seen < size;)
-        if (largest.compare_exchange_weak(seen, size)) break;
-}
-
-void* obtain(std::size_t bytes, std::size_t alignment) {
-    void* const block =
-        std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    return block ? block : throw std::bad_alloc();
-}
+std::atomic<long> largest_other;
 
 }  // namespace
 
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    ++fresh_buffers;
-    raise(largest_buffer, bytes);
-    return obtain(bytes, static_cast<std::size_t>(alignment));
-}
 void* operator new(std::size_t bytes) {
-    raise(largest_other, bytes);
-    return obtain(std::max<std::size_t>(bytes, 1), alignof(std::max_align_t));
+    const long size = static_cast<long>(bytes);
+    for (long seen = largest_other; seen < size;)
+        if (largest_other.compare_exchange_weak(seen, size)) break;
+    void* const block = std::malloc(std::max<std::size_t>(bytes, 1));
+    return block ? block : throw std::bad_alloc();
 }
 void operator delete(void* block) noexcept {
     std::free(block);
 }
 void operator delete(void* block, std::size_t) noexcept {
-    std::free(block);
-}
-void operator delete(void* block, std::align_val_t) noexcept {
-    std::free(block);
-}
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
     std::free(block);
 }
 
@@ -67,7 +47,8 @@ struct Asked {
 };
 
 Asked asked() {
-    return {fresh_buffers.exchange(0), largest_buffer.exchange(0), largest_other.exchange(0)};
+    const FreshBlocks fresh = fresh_blocks();
+    return {fresh.count, fresh.largest, largest_other.exchange(0)};
 }
 
 constexpr long small = 4096;  // bytes: handles, closures, lists of parameters, one batch's words
