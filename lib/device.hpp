@@ -26,7 +26,8 @@ struct Transfers {
 };
 Transfers transfers();
 // [precision]
-/// Whether products on the device may round their operands to TF32: 10 bits of 23. Off at the start.
+/// Whether products on the device may round their operands to TF32: 10 bits of 23. Off at the
+/// start.
 void set_tf32(bool allowed);
 bool tf32();
 // [current]

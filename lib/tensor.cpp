@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/tensor.cuh"
 #include "lib/eigen.hpp"
 #include "lib/parallel.hpp"
 #include "lib/profile.hpp"
+#include "lib/tensor.cuh"
 
 namespace abh {
 // [shape]

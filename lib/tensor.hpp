@@ -112,8 +112,7 @@ public:
     /// Elements are not initialised.
     explicit BasicTensor(const Shape& shape)
         : shape_(shape),
-          storage_(
-              std::make_shared<Storage>(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}
+          storage_(std::make_shared<Storage>(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}
     /// @throws std::invalid_argument unless there is one value for each element
     BasicTensor(const Shape& shape, std::initializer_list<T> values) : BasicTensor(shape) {
         require(static_cast<Index>(values.size()) == size(), "tensor: {} values for shape {}",

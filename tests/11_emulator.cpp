@@ -182,10 +182,11 @@ TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
     CHECK(y(30) == 30 + 700);
     CHECK(y(32) == 35 + 3900);
 
-    launch("dynamic", dynamic_kernel, cuda::Grid{dim3(1), dim3(64), 300 * sizeof(Real)}, y.on_device(), 300);
+    launch("dynamic", dynamic_kernel, cuda::Grid{dim3(1), dim3(64), 300 * sizeof(Real)},
+           y.on_device(), 300);
     CHECK(y(0) == 299);
-    CHECK_THROWS_WITH(launch("dynamic", dynamic_kernel, cuda::Grid{dim3(1), dim3(64), 299 * sizeof(Real)},
-                             y.on_device(), 300),
+    CHECK_THROWS_WITH(launch("dynamic", dynamic_kernel,
+                             cuda::Grid{dim3(1), dim3(64), 299 * sizeof(Real)}, y.on_device(), 300),
                       Contains("element 299 of shared memory that has 299"));
 
     Ids counter({1}, {5});
