@@ -212,7 +212,7 @@ TEST_CASE("the ratio says how much longer the plain way takes, however often eac
         return Way{[ms] { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }};
     };
     const Comparison c = take_turns(sleeping(30), sleeping(1), 5, 8);
-    CHECK(c.ratio > 3);  // thirty on a machine that does nothing else
+    CHECK(c.ratio > 8);  // thirty on a machine that does nothing else; a sum of calls would say 4
     CHECK(c.plain_ms >= 30);
     CHECK(c.fast_ms >= 1);
     CHECK(c.fast_ms < c.plain_ms);
