@@ -13,25 +13,40 @@
 
 // This program has the allocator that the chapters' programs have: tests/CMakeLists.txt builds
 // lib/storage.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. It counts the
-// blocks of tensors; here the largest piece of other memory is noted. What Eigen and oneDNN take
-// for themselves with malloc is not counted.
+// blocks of tensors; here the largest piece of all memory is noted. What Eigen and oneDNN take for
+// themselves with malloc is not counted.
 namespace {
 
-std::atomic<long> largest_other;
+std::atomic<long> largest_asked;
+
+void* obtain(std::size_t bytes, std::size_t alignment) {
+    const long size = static_cast<long>(bytes);
+    for (long seen = largest_asked; seen < size;)
+        if (largest_asked.compare_exchange_weak(seen, size)) break;
+    bytes = std::max<std::size_t>(bytes, 1);
+    void* const block =
+        std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return block ? block : throw std::bad_alloc();
+}
 
 }  // namespace
 
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return obtain(bytes, static_cast<std::size_t>(alignment));
+}
 void* operator new(std::size_t bytes) {
-    const long size = static_cast<long>(bytes);
-    for (long seen = largest_other; seen < size;)
-        if (largest_other.compare_exchange_weak(seen, size)) break;
-    void* const block = std::malloc(std::max<std::size_t>(bytes, 1));
-    return block ? block : throw std::bad_alloc();
+    return obtain(bytes, alignof(std::max_align_t));
 }
 void operator delete(void* block) noexcept {
     std::free(block);
 }
 void operator delete(void* block, std::size_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::align_val_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
     std::free(block);
 }
 
@@ -43,12 +58,12 @@ namespace {
 struct Asked {
     long buffers;         ///< fresh blocks of memory for tensors
     long largest_buffer;  ///< bytes of the largest of them
-    long largest_other;   ///< bytes of the largest piece of other memory
+    long largest_asked;   ///< bytes of the largest piece of memory, for whatever
 };
 
 Asked asked() {
     const FreshBlocks fresh = fresh_blocks();
-    return {fresh.count, fresh.largest, largest_other.exchange(0)};
+    return {fresh.count, fresh.largest, largest_asked.exchange(0)};
 }
 
 constexpr long small = 4096;  // bytes: handles, closures, lists of parameters, one batch's words
@@ -88,7 +103,7 @@ TEST_CASE("attention by blocks needs memory that grows with the length, not with
     const Asked by_blocks = asked();
     CHECK(by_blocks.buffers > 0);
     CHECK(by_blocks.largest_buffer == x.size() * static_cast<long>(sizeof(Real)));
-    CHECK(by_blocks.largest_other <= small);
+    CHECK(by_blocks.largest_asked <= small);
     const Tensor heads = split_heads(x, 2);
     attention(heads, heads, heads, mask);
     CHECK(asked().largest_buffer == 2 * square);
@@ -111,7 +126,7 @@ TEST_CASE("a warm training step asks the system for no buffer") {
             for (std::size_t i = warm; i < steps.size(); ++i) {
                 CAPTURE(optimizer, i);
                 CHECK(steps[i].buffers == 0);
-                CHECK(steps[i].largest_other <= small);
+                CHECK(steps[i].largest_asked <= small);
             }
         }
 }
@@ -132,5 +147,5 @@ TEST_CASE("a warm translation asks the system for no buffer") {
     CHECK(translate().buffers > 50);
     const Asked warm = translate();
     CHECK(warm.buffers == 0);
-    CHECK(warm.largest_other <= small);
+    CHECK(warm.largest_asked <= small);
 }
