@@ -8,9 +8,7 @@
 
 #include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program.hpp"
@@ -139,36 +137,19 @@ std::vector<Work> pass_works(Index rows, Index width) {
 class Training {
 public:
     Training(const TransformerOptions& o, Index sentences, Index words, bool adam)
-        : model_(o, Random(1)), parameters_(parameters_of(model_)) {
-        if (adam)
-            optimizer_ = std::make_unique<Adam>(parameters_);
-        else
-            optimizer_ = std::make_unique<Sgd>(parameters_, Real(0.99));
-        Random random(2);
-        const auto ids = [&](Index n) {
-            return random_ids({sentences, words}, 1, static_cast<std::int32_t>(n), random.stream());
-        };
-        source_ = ids(o.src_words);
-        target_in_ = ids(o.tgt_words);
-        target_out_ = ids(o.tgt_words);
-    }
+        : model_(o, Random(1)),
+          trainer_(model_, {.optimizer = adam ? "adam" : "sgd"}),
+          batch_(random_batch(sentences, words, o.src_words, words, o.tgt_words, 2)) {}
 
     void step() {
-        zero_grad(parameters_);
-        const Tensor logits = model_.forward(source_, target_in_, &cache_);
-        cross_entropy(logits, target_out_, {model_.options().pad, 0}, &loss_cache_);
-        model_.backward(cross_entropy_backward(loss_cache_), cache_);
-        optimizer_->step(Real(1e-4));
-        model_.random().next_step();
+        trainer_.set_gradients(batch_);
+        trainer_.update(Real(1e-4));
     }
 
 private:
     Transformer model_;
-    Parameters parameters_;
-    std::unique_ptr<Optimizer> optimizer_;
-    Ids source_, target_in_, target_out_;
-    Transformer::Cache cache_;
-    CrossEntropyCache loss_cache_;
+    Trainer trainer_;
+    Batch batch_;
 };
 
 TransformerOptions base_model(bool tiny) {

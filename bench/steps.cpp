@@ -14,8 +14,6 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/matmul.hpp"
@@ -42,45 +40,28 @@ TransformerOptions small() {
     return o;
 }
 
-/// Sentences without pads, all of one length.
-Batch random_batch(const TransformerOptions& o, Index sentences, Index words) {
-    Random random(1);
-    const auto ids = [&](Index n) {
-        return random_ids({sentences, words}, 1, static_cast<std::int32_t>(n), random.stream());
-    };
-    return {ids(o.src_words), ids(o.tgt_words), ids(o.tgt_words)};
-}
-
 /// Everything that one step of training needs, kept from step to step.
 struct Training {
     Transformer model;
-    Parameters parameters;
-    std::unique_ptr<Optimizer> optimizer;
+    Trainer trainer;
     Batch batch;
     Real rate;
-    Transformer::Cache cache;
-    CrossEntropyCache loss_cache;
 
     Training(const TransformerOptions& options, Batch data, bool adam)
         : model(options, Random(1)),
-          parameters(parameters_of(model)),
+          trainer(model, {.optimizer = adam ? "adam" : "sgd"}),
           batch(std::move(data)),
-          rate(adam ? Real(1e-4) : Real(1e-3)) {
-        if (adam)
-            optimizer = std::make_unique<Adam>(parameters);
-        else
-            optimizer = std::make_unique<Sgd>(parameters, Real(0.99));
-    }
+          rate(adam ? Real(1e-4) : Real(1e-3)) {}
 
     void step() {
-        zero_grad(parameters);
-        const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
-        cross_entropy(logits, batch.target_out, {model.options().pad, 0}, &loss_cache);
-        model.backward(cross_entropy_backward(loss_cache), cache);
-        optimizer->step(rate);
-        model.random().next_step();
+        trainer.set_gradients(batch);
+        trainer.update(rate);
     }
 };
+
+Batch batch_of(const TransformerOptions& o, Index sentences, Index words) {
+    return random_batch(sentences, words, o.src_words, words, o.tgt_words, 1);
+}
 
 Work training(const TransformerOptions& options, const Batch& batch, bool adam) {
     const auto t = std::make_shared<Training>(options, batch, adam);
@@ -98,7 +79,7 @@ Work toy_decode() {
 /// All sentences at once, with a key-value cache, to the last word.
 Work decoding(const TransformerOptions& options, Index sentences, Index words) {
     const auto model = std::make_shared<Transformer>(options, Random(1));
-    const Ids src = random_batch(options, sentences, words).source;
+    const Ids src = batch_of(options, sentences, words).source;
     return [=] { greedy_decode_cached(*model, src, {1, -1, words}); };
 }
 
@@ -121,7 +102,7 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     require(decode || name == "base_step" || name == "small_step", "no work {}", name);
     const TransformerOptions options = name.starts_with("base") ? base() : small();
     if (decode) return decoding(options, sentences, words);
-    return training(options, random_batch(options, sentences, words), true);
+    return training(options, batch_of(options, sentences, words), true);
 }
 
 #ifdef __clang__

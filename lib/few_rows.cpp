@@ -25,10 +25,17 @@ void share_columns(Index n, const std::function<void(Index first, Index last)>& 
 /// next eight are on their way.
 class FewRows {
 public:
-    explicit FewRows(const FewRowsProduct& p)
-        : p_(p), groups_((p.m + lanes - 1) / lanes), a_({groups_, p.k, lanes}) {
-        for (Index g = 0; g < groups_; ++g)
-            for (Index i = 0; i < p.k; i += lanes) turn(g, i, std::min(lanes, p.k - i));
+    /// @param turned  of `p.a`
+    FewRows(const FewRowsProduct& p, const Tensor& turned)
+        : p_(p), groups_(turned.dim(0)), a_(turned.data()) {}
+
+    /// The rows of `a`, times scale, sixteen side by side: `[groups, k, lanes]`; zeros where there
+    /// is no row.
+    static Tensor turned(const FewRowsProduct& p) {
+        Tensor a({(p.m + lanes - 1) / lanes, p.k, lanes});
+        for (Index g = 0; g < a.dim(0); ++g)
+            for (Index i = 0; i < p.k; i += lanes) turn(p, g, i, std::min(lanes, p.k - i), a);
+        return a;
     }
 
     /// Columns `first` to `last - 1` of `c`.
@@ -52,16 +59,16 @@ private:
     // [few rows: turn]
     /// Numbers `i` to `i + count - 1` of each row of group `g`: from side by side to one vector
     /// each.
-    void turn(Index g, Index i, Index count) {
-        const Real* const from = p_.a + g * lanes * p_.k + i;
+    static void turn(const FewRowsProduct& p, Index g, Index i, Index count, Tensor& a) {
+        const Real* const from = p.a + g * lanes * p.k + i;
         Square square = Square::Zero();
-        for (Index r = 0; r < rows_of(g); ++r)
+        for (Index r = 0; r < std::min(lanes, p.m - g * lanes); ++r)
             if (count == lanes)
-                square.col(r) = p_.scale * Column(from + r * p_.k);
+                square.col(r) = p.scale * Column(from + r * p.k);
             else
-                for (Index j = 0; j < count; ++j) square(j, r) = p_.scale * from[r * p_.k + j];
+                for (Index j = 0; j < count; ++j) square(j, r) = p.scale * from[r * p.k + j];
         square.transposeInPlace();
-        for (Index j = 0; j < count; ++j) Row{&a_(g, i + j, 0)} = square.col(j);
+        for (Index j = 0; j < count; ++j) Row{&a(g, i + j, 0)} = square.col(j);
     }
 
     /// Sums of columns `j` to `j + count - 1` for group `g`, one every `step`, go to `c`.
@@ -89,9 +96,9 @@ private:
         Sums sums;  // [last - first, G]
         std::fill_n(sums.begin(), G * (last - first), Lanes::Zero());
         if (p_.transpose_b)
-            dot_products<G>(&a_(g, 0, 0), first, last, sums.data());
+            dot_products<G>(a_ + g * p_.k * lanes, first, last, sums.data());
         else
-            sums_of_rows<G>(&a_(g, 0, 0), first, last, sums.data());
+            sums_of_rows<G>(a_ + g * p_.k * lanes, first, last, sums.data());
         for (int i = 0; i < G; ++i)
             for (Index j = first; j < last; j += lanes)
                 put(g + i, j, std::min(lanes, last - j), sums.data() + G * (j - first) + i, G);
@@ -165,7 +172,7 @@ private:
 
     const FewRowsProduct& p_;
     Index groups_;
-    Tensor a_;  // [groups, k, lanes], times scale; zeros where there is no row
+    const Real* a_;  // [groups, k, lanes]
 };
 // [very few rows]
 /// The same where `b` is transposed and `a` has `M` rows, at most four: most of sixteen would be
@@ -240,11 +247,21 @@ bool has_few_rows(Index m, Index k, Index n) {
     return m <= 64 && k * n >= 1 << 14;
 }
 
-void multiply_few_rows(const FewRowsProduct& p) {
-    if (p.m <= 4 && p.transpose_b)
-        return share_columns(p.n, [&](Index first, Index last) { very_few_rows(p, first, last); });
-    const FewRows few(p);
-    share_columns(p.n, [&](Index first, Index last) { few.columns(first, last); });
+void multiply_few_rows(std::span<const FewRowsProduct> products) {
+    const FewRowsProduct& front = products.front();
+    const bool very_few = front.m <= 4 && front.transpose_b;
+    std::array<Tensor, most_together> turned;  // of each product; one and the same for one `a`
+    for (std::size_t i = 0; i < products.size() && !very_few; ++i)
+        turned[i] = i > 0 && products[i].a == products[i - 1].a ? turned[i - 1]
+                                                                : FewRows::turned(products[i]);
+    const auto columns = [&](Index first, Index last) {
+        for (std::size_t i = 0; i < products.size(); ++i)
+            if (very_few)
+                very_few_rows(products[i], first, last);
+            else
+                FewRows(products[i], turned[i]).columns(first, last);
+    };
+    share_columns(front.n, std::cref(columns));
 }
 
 }  // namespace abh

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+
+#include "lib/matmul.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -17,7 +20,9 @@ struct FewRowsProduct {
 
 /// Whether such a product is best done by `multiply_few_rows`.
 bool has_few_rows(Index m, Index k, Index n);
-/// Reads `b` once. The same bits for any number of threads.
-void multiply_few_rows(const FewRowsProduct& product);
+/// Reads each `b` once. The same bits for any number of threads.
+/// @param products  at most `most_together`, of the same sizes; made one after the other, in one
+///                  pass of all threads
+void multiply_few_rows(std::span<const FewRowsProduct> products);
 
 }  // namespace abh

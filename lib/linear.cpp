@@ -1,5 +1,6 @@
 #include "lib/linear.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "lib/eigen.hpp"
@@ -48,12 +49,13 @@ void add_bias(Tensor& y, const Tensor& bias, bool relu) {
 
 }  // namespace
 
-/// `x W^T`, plus the bias; with `relu`, what is negative becomes 0.
-Tensor Linear::product(const Tensor& x, Cache* cache, bool relu) const {
-    const Timed timed("linear (bias)");
+void Linear::require_width(const Tensor& x) const {
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
-    Tensor y = matmul(flat(x), weight.value, {.transpose_b = true});  // [rows, d_out]
+}
+
+/// Adds the bias to `x W^T`; with `relu`, what is negative becomes 0.
+Tensor Linear::finish(Tensor y, const Tensor& x, Cache* cache, bool relu) const {
     if (cache) cache->x = x;
     if (has_bias() || relu) {
         if (on_cuda())
@@ -62,6 +64,12 @@ Tensor Linear::product(const Tensor& x, Cache* cache, bool relu) const {
             add_bias(y, bias.value, relu);
     }
     return y.reshape(x.shape().with(-1, d_out()));
+}
+
+Tensor Linear::product(const Tensor& x, Cache* cache, bool relu) const {
+    const Timed timed("linear (bias)");
+    require_width(x);
+    return finish(matmul(flat(x), weight.value, {.transpose_b = true}), x, cache, relu);
 }
 
 Tensor Linear::forward(const Tensor& x, Cache* cache) const {
@@ -74,12 +82,44 @@ Tensor Linear::forward_relu(const Tensor& x, Cache* cache) const {
 // [backward]
 // forward was:  y = x W^T + b
 // hence:        dx = dy W,  dW = dy^T x,  db = sum of dy over rows
-Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
-    const Timed timed("linear (bias)");
+void Linear::add_to_gradients(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
     weight.add_product(flat(dy), flat(cache.x));  // [d_out, d_in]
     if (has_bias()) add_column_sums(bias.grad(), dy);
+}
+
+Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
+    const Timed timed("linear (bias)");
+    add_to_gradients(dy, cache);
     return matmul(flat(dy), weight.value).reshape(cache.x.shape());
+}
+// [together]
+void Linear::forward_together(std::span<const Linear* const> maps, const Tensor& x,
+                              std::span<Cache* const> caches, std::span<Tensor> y) {
+    const Timed timed("linear (bias)");
+    const Tensor rows_of_x = flat(x);
+    std::array<MatmulTerm, most_together> terms;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        maps[i]->require_width(x);
+        terms[i] = {&rows_of_x, &maps[i]->weight.value};
+    }
+    matmul_together(y, std::span(terms).first(maps.size()), {.transpose_b = true});
+    for (std::size_t i = 0; i < maps.size(); ++i) y[i] = maps[i]->finish(y[i], x, caches[i], false);
+}
+
+// forward was:  y_i = x W_i^T + b_i
+// hence:        dx = sum_i dy_i W_i
+Tensor Linear::backward_together(std::span<Linear* const> maps, std::span<const Tensor> dy,
+                                 std::span<const Cache* const> caches) {
+    const Timed timed("linear (bias)");
+    std::array<Tensor, most_together> rows_of_dy;
+    std::array<MatmulTerm, most_together> terms;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        maps[i]->add_to_gradients(dy[i], *caches[i]);
+        rows_of_dy[i] = flat(dy[i]);
+        terms[i] = {&rows_of_dy[i], &maps[i]->weight.value};
+    }
+    return sum_of_products(std::span(terms).first(maps.size())).reshape(caches[0]->x.shape());
 }
 
 }  // namespace abh

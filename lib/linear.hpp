@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "lib/parameter.hpp"
@@ -40,8 +41,22 @@ public:
     Parameter weight;  ///< [d_out, d_in]
     Parameter bias;    ///< [d_out], or empty
 
+    // [linear: together]
+    /// Several maps of one `x`, all of the same sizes, as one product: `y[i]` is
+    /// `maps[i]->forward(x, caches[i])`.
+    static void forward_together(std::span<const Linear* const> maps, const Tensor& x,
+                                 std::span<Cache* const> caches, std::span<Tensor> y);
+    /// Adds to the gradients of all these maps.
+    /// @return  the gradient with respect to `x`: the sum of what each
+    ///          `maps[i]->backward(dy[i], *caches[i])` returns
+    static Tensor backward_together(std::span<Linear* const> maps, std::span<const Tensor> dy,
+                                    std::span<const Cache* const> caches);
+
 private:
+    void require_width(const Tensor& x) const;
     Tensor product(const Tensor& x, Cache* cache, bool relu) const;
+    Tensor finish(Tensor product, const Tensor& x, Cache* cache, bool relu) const;
+    void add_to_gradients(const Tensor& dy, const Cache& cache);
 };
 
 }  // namespace abh

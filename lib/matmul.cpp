@@ -1,6 +1,7 @@
 #include "lib/matmul.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/cuda/runtime.hpp"
 #include "lib/eigen.hpp"
@@ -119,17 +120,43 @@ Index block_width(const Sizes& s) {
     return std::max<Index>(64, ((std::max(s.m, s.n) + parts - 1) / parts + 15) / 16 * 16);
 }
 
-void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
-    const Sizes s = sizes_of(a, b, o);
+/// `c = scale * op(a) op(b)`, or `c += ...`.
+struct Term {
+    Tensor* c = nullptr;
+    const Tensor* a = nullptr;
+    const Tensor* b = nullptr;
+    bool add = false;
+};
+
+void multiply_few_rows(std::span<const Term> terms, const Sizes& s, const MatmulOptions& o) {
+    std::array<FewRowsProduct, most_together> products{};
+    for (std::size_t i = 0; i < terms.size(); ++i)
+        products[i] = {
+            terms[i].a->data(), terms[i].b->data(), terms[i].c->data(), s.m, s.k, s.n, o.scale,
+            o.transpose_b,      terms[i].add};
+    multiply_few_rows(std::span(products).first(terms.size()));
+}
+
+/// Products of the same sizes, one after the other, in one pass of all threads.
+void multiply(std::span<const Term> terms, const MatmulOptions& o) {
+    const Sizes s = sizes_of(*terms.front().a, *terms.front().b, o);
     const Timed timed(s.batch == 1 ? "matmul" : "matmul, batched");
-    require_shape(c.shape(), s.result, "matmul", "result");
+    for (const Term& t : terms) {
+        const Sizes other = sizes_of(*t.a, *t.b, o);
+        require(other.result == s.result && other.k == s.k,
+                "matmul: products of different sizes, {} with inner size {} and {} with {}",
+                s.result, s.k, other.result, other.k);
+        require_shape(t.c->shape(), s.result, "matmul", "result");
+    }
     if (s.batch == 0) return;
-    if (on_cuda())
-        return cuda::multiply({c.on_device(), a.on_device(), b.on_device(), s.batch, s.m, s.n, s.k,
-                               o.transpose_a, o.transpose_b, o.scale, add});
+    if (on_cuda()) {
+        for (const Term& t : terms)
+            cuda::multiply({t.c->on_device(), t.a->on_device(), t.b->on_device(), s.batch, s.m, s.n,
+                            s.k, o.transpose_a, o.transpose_b, o.scale, t.add});
+        return;
+    }
     if (s.batch == 1 && !o.transpose_a && has_few_rows(s.m, s.k, s.n))
-        return multiply_few_rows(
-            {a.data(), b.data(), c.data(), s.m, s.k, s.n, o.scale, o.transpose_b, add});
+        return multiply_few_rows(terms, s, o);
     const bool by_rows = s.m > s.n;
     const Index longer = by_rows ? s.m : s.n;
     const Index width = block_width(s);
@@ -137,16 +164,18 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, const MatmulOptions& 
     const auto one = [&](Index i) {
         const Index p = i / blocks, first = i % blocks * width;
         const Index count = std::min(width, longer - first);
-        const Product product{a.data() + p * s.m * s.k,
-                              b.data() + p * s.k * s.n,
-                              c.data() + p * s.m * s.n,
-                              s,
-                              o,
-                              add};
-        if (by_rows)
-            product.block(first, 0, count, s.n);
-        else
-            product.block(0, first, s.m, count);
+        for (const Term& t : terms) {
+            const Product product{t.a->data() + p * s.m * s.k,
+                                  t.b->data() + p * s.k * s.n,
+                                  t.c->data() + p * s.m * s.n,
+                                  s,
+                                  o,
+                                  t.add};
+            if (by_rows)
+                product.block(first, 0, count, s.n);
+            else
+                product.block(0, first, s.m, count);
+        }
     };
     if (s.batch * s.m * s.n * s.k < 1 << 16)  // waking a thread would cost more than the product
         for (Index i = 0; i < s.batch * blocks; ++i) one(i);
@@ -162,12 +191,35 @@ bool products_by_library() {
 
 Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
     Tensor c(sizes_of(a, b, options).result);
-    multiply(c, a, b, options, false);
+    multiply(std::array{Term{&c, &a, &b, false}}, options);
     return c;
 }
 
 void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options) {
-    multiply(c, a, b, options, true);
+    multiply(std::array{Term{&c, &a, &b, true}}, options);
+}
+
+void matmul_together(std::span<Tensor> c, std::span<const MatmulTerm> terms,
+                     MatmulOptions options) {
+    require(!terms.empty() && terms.size() <= most_together && c.size() == terms.size(),
+            "matmul: {} results of {} products, expected 1 to {}", c.size(), terms.size(),
+            most_together);
+    std::array<Term, most_together> all;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        c[i] = Tensor(sizes_of(*terms[i].a, *terms[i].b, options).result);
+        all[i] = {&c[i], terms[i].a, terms[i].b, false};
+    }
+    multiply(std::span(all).first(terms.size()), options);
+}
+
+Tensor sum_of_products(std::span<const MatmulTerm> terms, MatmulOptions options) {
+    require(!terms.empty() && terms.size() <= most_together,
+            "matmul: a sum of {} products, expected 1 to {}", terms.size(), most_together);
+    Tensor c(sizes_of(*terms.front().a, *terms.front().b, options).result);
+    std::array<Term, most_together> all;
+    for (std::size_t i = 0; i < terms.size(); ++i) all[i] = {&c, terms[i].a, terms[i].b, i > 0};
+    multiply(std::span(all).first(terms.size()), options);
+    return c;
 }
 
 void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,

@@ -1,6 +1,5 @@
 #include "lib/parallel.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -133,18 +132,12 @@ int threads() {
     return pool().size();
 }
 
-void parallel_for(Index n, const std::function<void(Index)>& f) {
+void run_parallel(Index n, const std::function<void(Index)>& f) {
     if (n <= 1 || inside_parallel || threads() == 1) {
         for (Index i = 0; i < n; ++i) f(i);
     } else {
         pool().run(n, f);
     }
-}
-
-void parallel_ranges(Index n, Index grain, const std::function<void(Index, Index)>& f) {
-    require(grain >= 1, "parallel_ranges: grain {} is below 1", grain);
-    parallel_for((n + grain - 1) / grain,
-                 [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
 }
 
 }  // namespace abh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "lib/tensor.hpp"
@@ -17,10 +18,21 @@ int threads();
 /// then results are the same bits for any number of threads. A call inside `f` runs on one thread.
 /// To be called from one thread at a time.
 /// The first exception of any `f(i)` is thrown again here.
-void parallel_for(Index n, const std::function<void(Index)>& f);
+void run_parallel(Index n, const std::function<void(Index)>& f);
+/// The same for any `f`, which is passed on by reference: a `std::function` that owned it might ask
+/// the system for memory.
+template <class F>
+void parallel_for(Index n, const F& f) {
+    run_parallel(n, std::cref(f));
+}
 
 /// Calls `f(begin, end)` for consecutive ranges of `grain` elements that cover 0..n-1; the cut does
 /// not depend on the number of threads.
-void parallel_ranges(Index n, Index grain, const std::function<void(Index, Index)>& f);
+template <class F>
+void parallel_ranges(Index n, Index grain, const F& f) {
+    require(grain >= 1, "parallel_ranges: grain {} is below 1", grain);
+    parallel_for((n + grain - 1) / grain,
+                 [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
+}
 
 }  // namespace abh

@@ -25,7 +25,7 @@ Tensor& Parameter::grad() {
 
 void Parameter::zero_grad() {
     is_zero_ = true;
-    pending_ = {};
+    pending_.clear();
 }
 // [parameter: products]
 void Parameter::add_product(const Tensor& dy, const Tensor& x) {

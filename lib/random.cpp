@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "lib/parallel.hpp"
 
@@ -128,15 +127,12 @@ Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const St
     return t;
 }
 
-std::vector<Index> permutation(Index n, const Stream& stream) {
-    std::vector<Index> order(static_cast<std::size_t>(n));
-    std::iota(order.begin(), order.end(), Index{0});
-    for (Index i = n - 1; i > 0; --i) {
+void shuffle(std::span<Index> numbers, const Stream& stream) {
+    for (Index i = static_cast<Index>(numbers.size()) - 1; i > 0; --i) {
         const Real u = stream.uniform4(static_cast<std::uint64_t>(i))[0];
         const Index j = std::min(i, static_cast<Index>(u * static_cast<Real>(i + 1)));
-        std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
+        std::swap(numbers[static_cast<std::size_t>(i)], numbers[static_cast<std::size_t>(j)]);
     }
-    return order;
 }
 
 }  // namespace abh

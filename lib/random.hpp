@@ -3,7 +3,6 @@
 #include <array>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "lib/tensor.hpp"
 
@@ -60,7 +59,7 @@ Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream);
 Tensor normal(const Shape& shape, const Stream& stream);
 /// A fresh tensor of whole numbers, uniform in low..high-1.
 Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream);
-/// The numbers 0..n-1 in random order (Fisher-Yates).
-std::vector<Index> permutation(Index n, const Stream& stream);
+/// Brings numbers into random order (Fisher-Yates).
+void shuffle(std::span<Index> numbers, const Stream& stream);
 
 }  // namespace abh

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -199,11 +200,17 @@ void* Storage::device(bool write) {
     return device_;
 }
 // [storage: copy and transfers]
-void Storage::copy(Storage& other) {
+void Storage::copy(Storage& other, std::size_t first) {
+    const auto from = [first](const void* p) { return static_cast<const std::byte*>(p) + first; };
     if (other.at_ & on_device)
-        cuda::copy_on_device(device(true), other.device(false), bytes_);
+        cuda::copy_on_device(device(true), from(other.device(false)), bytes_);
     else
-        std::memcpy(host(true), other.host(false), bytes_);
+        std::memcpy(host(true), from(other.host(false)), bytes_);
+}
+
+std::shared_ptr<Storage> make_storage(std::size_t bytes) {
+    static auto* const handles = new std::pmr::synchronized_pool_resource;  // outlives every tensor
+    return std::allocate_shared<Storage>(std::pmr::polymorphic_allocator<>(handles), bytes);
 }
 
 Transfers transfers() {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace abh {
 // [storage]
@@ -24,8 +25,8 @@ public:
     void* host(bool write) { return never_on_device_ ? host_ : fetch_to_host(write); }
     /// The elements in the device's memory.
     void* device(bool write);
-    /// Makes this a copy of `other`, which has as many bytes, where `other` is.
-    void copy(Storage& other);
+    /// Makes this a copy of as many bytes of `other`, from byte `first` on, where `other` is.
+    void copy(Storage& other, std::size_t first);
 
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
@@ -38,6 +39,9 @@ private:
     void* host_ = nullptr;
     void* device_ = nullptr;
 };
+// [storage: make]
+/// A storage whose handle, too, lies in memory that is used again.
+std::shared_ptr<Storage> make_storage(std::size_t bytes);
 
 /// Blocks of the processor's memory that had to be asked of the system.
 struct FreshBlocks {

@@ -112,7 +112,7 @@ public:
     /// Elements are not initialised.
     explicit BasicTensor(const Shape& shape)
         : shape_(shape),
-          storage_(std::make_shared<Storage>(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}
+          storage_(make_storage(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}
     /// @throws std::invalid_argument unless there is one value for each element
     BasicTensor(const Shape& shape, std::initializer_list<T> values) : BasicTensor(shape) {
         require(static_cast<Index>(values.size()) == size(), "tensor: {} values for shape {}",
@@ -133,16 +133,20 @@ public:
     /// Size of one axis; negative axes count from the end.
     Index dim(int axis) const { return shape_[axis]; }
     bool empty() const { return size() == 0; }
+    /// Whether both are the same elements under the same shape.
+    bool is(const BasicTensor& other) const {
+        return shape_ == other.shape_ && storage_ == other.storage_ && first_ == other.first_;
+    }
 
     /// The elements in the processor's memory; where the device wrote last, they are fetched.
-    T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) : nullptr; }
+    T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) + first_ : nullptr; }
     const T* data() const {
-        return storage_ ? static_cast<const T*>(storage_->host(false)) : nullptr;
+        return storage_ ? static_cast<const T*>(storage_->host(false)) + first_ : nullptr;
     }
     /// The elements in the device's memory; null where there are none.
-    T* on_device() { return storage_ ? static_cast<T*>(storage_->device(true)) : nullptr; }
+    T* on_device() { return storage_ ? static_cast<T*>(storage_->device(true)) + first_ : nullptr; }
     const T* on_device() const {
-        return storage_ ? static_cast<const T*>(storage_->device(false)) : nullptr;
+        return storage_ ? static_cast<const T*>(storage_->device(false)) + first_ : nullptr;
     }
     std::span<T> values() { return {data(), static_cast<std::size_t>(size())}; }
     std::span<const T> values() const { return {data(), static_cast<std::size_t>(size())}; }
@@ -165,9 +169,19 @@ public:
         t.shape_ = shape;
         return t;
     }
+    /// Rows `begin` to `end - 1`, that is along the first axis; shares memory.
+    /// @throws std::out_of_range unless there are such rows
+    BasicTensor rows(Index begin, Index end) const {
+        if (begin < 0 || begin > end || end > dim(0))
+            throw std::out_of_range(fmt::format("rows: no {} to {} in {}", begin, end, shape_));
+        BasicTensor t(*this);
+        t.shape_ = shape_.with(0, end - begin);
+        t.first_ += dim(0) == 0 ? 0 : begin * (size() / dim(0));
+        return t;
+    }
     BasicTensor clone() const {
         BasicTensor t(shape_);
-        if (storage_) t.storage_->copy(*storage_);
+        if (!empty()) t.storage_->copy(*storage_, static_cast<std::size_t>(first_) * sizeof(T));
         return t;
     }
     void fill(T value) {
@@ -197,6 +211,7 @@ private:
 
     Shape shape_;
     std::shared_ptr<Storage> storage_;
+    Index first_ = 0;  ///< the storage's element that is the tensor's first
 };
 // [tensor: kinds]
 using Tensor = BasicTensor<Real>;

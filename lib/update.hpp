@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "lib/tensor.hpp"
 
@@ -25,7 +24,7 @@ struct Update {
     /// Called on all threads, once for each element.
     std::function<void(Index begin, std::span<const Real> gradient)> step;
     /// The weight and what else `step` touches, each of the weight's size: sent for in time.
-    std::vector<Tensor> touched;
+    std::span<const Tensor> touched;
 };
 
 /// Gives the gradient that is the sum of these products to `update`, part by part.

@@ -99,6 +99,35 @@ TEST_CASE("a copy of a tensor shares its elements and a clone does not") {
     REQUIRE_THROWS_WITH(Tensor({2}, {1, 2, 3}), "tensor: 3 values for shape [2]");
 }
 
+TEST_CASE("rows of a tensor share its elements, and a clone of them is theirs alone") {
+    Tensor x({4, 2, 3});
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = static_cast<Real>(i);
+    Tensor middle = x.rows(1, 3);
+    REQUIRE(middle.shape() == Shape{2, 2, 3});
+    REQUIRE(middle(0, 0, 0) == 6);
+    REQUIRE(middle(1, 1, 2) == 17);
+    middle(0, 1, 0) = 99;
+    REQUIRE(x(1, 1, 0) == 99);
+    Tensor own = middle.rows(1, 2).clone();
+    REQUIRE(own.shape() == Shape{1, 2, 3});
+    REQUIRE(own(0, 0, 0) == 12);
+    own.fill(0);
+    REQUIRE(x(2, 0, 0) == 12);
+    middle += Tensor::full(middle.shape(), 1);
+    REQUIRE(x.rows(2, 3).clone()(0, 0, 0) == 13);  // on a device, of what was written there
+    REQUIRE(x(0, 1, 2) == 5);
+    REQUIRE(x(1, 0, 0) == 7);
+    REQUIRE(x(2, 1, 2) == 18);
+    REQUIRE(x(3, 0, 0) == 18);
+    REQUIRE(x.rows(4, 4).clone().empty());
+    REQUIRE(x.rows(0, 4).is(x));
+    REQUIRE_FALSE(x.rows(0, 2).is(x.rows(2, 4)));
+    REQUIRE_FALSE(x.is(x.clone()));
+    REQUIRE_FALSE(x.is(x.reshape({4, 6})));
+    REQUIRE_THROWS_WITH(x.rows(3, 5), "rows: no 3 to 5 in [4, 2, 3]");
+    REQUIRE_THROWS_WITH(x.rows(2, 1), "rows: no 2 to 1 in [4, 2, 3]");
+}
+
 TEST_CASE("tensors may be empty or a single number") {
     REQUIRE(Tensor().shape() == Shape{0});
     REQUIRE(Tensor().clone().size() == 0);
@@ -237,6 +266,72 @@ TEST_CASE("a transposed factor with long rows is multiplied whole") {
     }
 }
 
+TEST_CASE("products that are made together are those that are made one by one") {
+    Draw draw;
+    // few rows, very few, many, and so many that oneDNN multiplies
+    for (const auto& [m, k, n] :
+         {std::tuple{20, 130, 140}, {3, 130, 140}, {33, 5, 7}, {90, 70, 80}})
+        for (const bool transpose_b : {false, true}) {
+            const MatmulOptions o{.transpose_b = transpose_b, .scale = 2};
+            const auto right = [&, k = k, n = n] {
+                return transpose_b ? draw({n, k}) : draw({k, n});
+            };
+            const Tensor x = draw({m, k}), y = draw({m, k}), a = right(), b = right(), c = right();
+            const double close = (20 + static_cast<double>(k)) * 6 * eps;
+            for_threads([&](int) {
+                std::array<Tensor, 3> results;
+                matmul_together(results, std::array<MatmulTerm, 3>{{{&x, &a}, {&x, &b}, {&y, &c}}},
+                                o);
+                REQUIRE(same_bits(results[0], matmul(x, a, o)));
+                REQUIRE(same_bits(results[1], matmul(x, b, o)));
+                REQUIRE(same_bits(results[2], matmul(y, c, o)));
+                const Tensor sum =
+                    sum_of_products(std::array<MatmulTerm, 3>{{{&x, &a}, {&y, &b}, {&x, &c}}}, o);
+                const Tensor expected = matmul(x, a, o) + matmul(y, b, o) + matmul(x, c, o);
+                REQUIRE(max_difference(sum, expected) <= close);
+            });
+        }
+    const Tensor x = draw({3, 4}), a = draw({4, 5}), b = draw({4, 6});
+    std::array<Tensor, 5> five;
+    std::array<MatmulTerm, 5> terms;
+    terms.fill({&x, &a});
+    const auto two = std::span(five).first(2);
+    REQUIRE_THROWS_WITH(matmul_together(two, std::array<MatmulTerm, 2>{{{&x, &a}, {&x, &b}}}),
+                        "matmul: products of different sizes, [3, 5] with inner size 4 and [3, 6] "
+                        "with 4");
+    REQUIRE_THROWS_WITH(matmul_together(five, terms),
+                        "matmul: 5 results of 5 products, expected 1 to 4");
+    REQUIRE_THROWS_WITH(matmul_together(two, std::span(terms).first(3)),
+                        "matmul: 2 results of 3 products, expected 1 to 4");
+    REQUIRE_THROWS_WITH(sum_of_products(terms), "matmul: a sum of 5 products, expected 1 to 4");
+}
+
+TEST_CASE("linear maps of one input, together, are what they are one by one") {
+    Random random(3);
+    Linear f(40, 30, true, random), g(40, 30, true, random), f2 = f, g2 = g;
+    for (Linear* map : {&f2, &g2}) {
+        map->weight = Parameter(map->weight.value.clone());
+        map->bias = Parameter(map->bias.value.clone());
+    }
+    const Tensor x = random_tensor({2, 7, 40}, 4), dy = random_tensor({2, 7, 30}, 5),
+                 dz = random_tensor({2, 7, 30}, 6);
+    Linear::Cache of_f, of_g, of_f2, of_g2;
+    std::array<Tensor, 2> together;
+    Linear::forward_together(std::array<const Linear*, 2>{&f, &g}, x, std::array{&of_f, &of_g},
+                             together);
+    REQUIRE(same_bits(together[0], f2.forward(x, &of_f2)));
+    REQUIRE(same_bits(together[1], g2.forward(x, &of_g2)));
+    const Tensor dx = Linear::backward_together(std::array{&f, &g}, std::array{dy, dz},
+                                                std::array<const Linear::Cache*, 2>{&of_f, &of_g});
+    const Tensor expected = f2.backward(dy, of_f2) + g2.backward(dz, of_g2);
+    REQUIRE(dx.shape() == x.shape());
+    REQUIRE(max_difference(dx, expected) <= 100 * eps);
+    for (const auto& [one, other] : {std::pair{&f, &f2}, {&g, &g2}}) {
+        REQUIRE(same_bits(one->weight.grad(), other->weight.grad()));
+        REQUIRE(same_bits(one->bias.grad(), other->bias.grad()));
+    }
+}
+
 TEST_CASE("rows of a product are those of the whole") {
     Draw draw;
     const Tensor a = draw({9, 21}), b = draw({9, 50});
@@ -261,7 +356,7 @@ TEST_CASE("a product kept for later is the gradient that is asked for") {
         const auto copy = [&](Index begin, std::span<const Real> part) {
             std::copy(part.begin(), part.end(), g.data() + begin);
         };
-        p.update({copy, {p.value}});
+        p.update({copy, std::span(&p.value, 1)});
         return g;
     };
     for_threads([&](int) {

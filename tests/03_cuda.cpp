@@ -1,6 +1,8 @@
 // Masks built on the device, against the processor's.
 #include "chapters/03_masks/masks.hpp"
+#include "chapters/03_masks/packing.hpp"
 #include "tests/devices.hpp"
+#include "tests/support.hpp"
 
 using namespace abh;
 
@@ -52,4 +54,18 @@ TEST_CASE("masks are built where ids are: only those go to the device", "[cuda]"
     REQUIRE(after.to_host == before.to_host);
     REQUIRE(after.to_device == before.to_device + 2);
     REQUIRE(after.bytes_to_device == before.bytes_to_device + 4 * 3 * (20 + 30));
+}
+
+TEST_CASE("on the device rows are packed and unpacked as on the processor", "[cuda]") {
+    for (Index batch : {1, 3})
+        for (Index length : {1, 2, 40})
+            for (Index n : {1, 33, 300}) {
+                CAPTURE(batch, length, n);
+                const auto [a, b] = on_both([&] {
+                    const Packing p = leave_out_pads(some_ids({batch, length}, 1));
+                    const Tensor packed = pack(random_tensor({batch, length, n}), p);
+                    return std::vector{packed, unpack(packed, p)};
+                });
+                for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(same_bits(a[i], b[i]));
+            }
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "chapters/03_masks/masks.hpp"
+#include "chapters/03_masks/packing.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -187,4 +188,53 @@ TEST_CASE("wrong shapes are refused, with the shapes in the message") {
     REQUIRE_THROWS_WITH(either(Mask({1, 2, 2}), Mask({1, 2, 3})),
                         Contains("[1, 2, 2]") && Contains("[1, 2, 3]"));
     REQUIRE_THROWS_WITH(over_heads(Mask({2, 2})), Contains("over_heads") && Contains("[2, 2]"));
+}
+
+TEST_CASE("packing leaves out the pads behind sentences, and no others") {
+    const Ids ids({4, 4}, {5, 6, 0, 0, 7, 0, 8, 0, 0, 0, 0, 0, 1, 2, 3, 4});
+    const Packing p = leave_out_pads(ids);
+    REQUIRE(same_bits(p.first, Ids({5}, {0, 2, 5, 9, 13})));
+    REQUIRE(p.length == 4);
+    REQUIRE(p.sentences() == 4);
+    REQUIRE(p.rows() == 13);
+    REQUIRE(p.begin(1) == 2);
+    REQUIRE(p.count(1) == 3);
+    REQUIRE(same_bits(pack(ids, p), Ids({1, 13}, {5, 6, 7, 0, 8, 0, 0, 0, 0, 1, 2, 3, 4})));
+    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {9, 4, 9}), 9).first, Ids({2}, {0, 2})));
+    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {4, 9, 9}), 9).first, Ids({2}, {0, 1})));
+    // the input is past its end, the target is not
+    const Ids in({2, 3}, {5, 6, 0, 5, 0, 0}), out({2, 3}, {6, 7, 8, 6, 0, 0});
+    REQUIRE(same_bits(leave_out_pads(in, out).first, Ids({3}, {0, 3, 4})));
+    REQUIRE(same_bits(leave_out_pads(out, in).first, Ids({3}, {0, 3, 4})));
+    REQUIRE(Packing().empty());
+    REQUIRE_FALSE(p.empty());
+}
+
+TEST_CASE("packed rows are those of the sentences, and come back to their places") {
+    const Packing p = leave_out_pads(Ids({3, 3}, {1, 0, 0, 1, 2, 3, 1, 2, 0}));
+    const Tensor x = random_tensor({3, 3, 5});
+    const Tensor packed = pack(x, p);
+    REQUIRE(packed.shape() == Shape{1, 6, 5});
+    const Tensor back = unpack(packed, p);
+    REQUIRE(back.shape() == x.shape());
+    Index row = 0;
+    for (Index b = 0; b < 3; ++b)
+        for (Index t = 0; t < 3; ++t) {
+            const bool kept = t < p.count(b);
+            for (Index j = 0; j < 5; ++j) {
+                REQUIRE(back(b, t, j) == (kept ? x(b, t, j) : 0));
+                if (kept) REQUIRE(packed(0, row, j) == x(b, t, j));
+            }
+            row += kept;
+        }
+    REQUIRE_THROWS_WITH(pack(random_tensor({3, 4, 5}), p),
+                        "pack: the packing is of 3 sentences of length 3, x has shape [3, 4, 5]");
+    REQUIRE_THROWS_WITH(pack(Ids({2, 3}), p),
+                        "pack: the packing is of 3 sentences of length 3, x has shape [2, 3]");
+    REQUIRE_THROWS_WITH(pack(random_tensor({3, 3}), p),
+                        "pack: x has shape [3, 3], expected [B, L, n]");
+    REQUIRE_THROWS_WITH(unpack(random_tensor({1, 5, 2}), p),
+                        "unpack: x has shape [1, 5, 2], expected [1, 6, n]");
+    REQUIRE_THROWS_WITH(leave_out_pads(Ids({2, 3}), Ids({2, 2})),
+                        "packing: ids have shapes [2, 3] and [2, 2], expected [B, L] twice");
 }

@@ -220,6 +220,70 @@ TEST_CASE("by blocks, hidden keys have no influence and get no gradient") {
     REQUIRE(same_bits(by_blocks(other, mask)[0], all[0]));
 }
 
+TEST_CASE("packed sentences attend as they do with their pads, backward too") {
+    // lengths around the blocks' sizes, and heads of whole lanes and others
+    for (const auto& [longest, d_model, n_heads] :
+         {std::tuple{Index{7}, Index{6}, Index{2}}, {Index{150}, Index{32}, Index{2}}}) {
+        CAPTURE(longest, d_model);
+        const Index batch = 3, keys_longest = longest + 9;
+        const auto ids = [&](Index length, std::initializer_list<Index> words) {
+            Ids all = Ids::zeros({batch, length});
+            Index b = 0;
+            for (Index n : words) {
+                for (Index t = 0; t < n; ++t) all(b, t) = 1;
+                ++b;
+            }
+            return all;
+        };
+        const Ids q_ids = ids(longest, {2, longest, longest / 2});
+        const Ids k_ids = ids(keys_longest, {keys_longest - 1, 1, keys_longest / 2});
+        const Packed packed{leave_out_pads(q_ids), leave_out_pads(k_ids)};
+        const Tensor q = random_tensor({batch, longest, d_model}, 1),
+                     k = random_tensor({batch, keys_longest, d_model}, 2),
+                     v = random_tensor(k.shape(), 3);
+        // no gradient comes from pads
+        const Tensor dy = unpack(pack(random_tensor(q.shape(), 4), packed.queries), packed.queries);
+        const Mask mask = over_heads(padding_mask(q_ids, k_ids));
+        BlockAttentionCache padded, cache;
+        const Tensor expected = attention_by_blocks(q, k, v, n_heads, mask, {}, &padded);
+        const AttentionGradients e = attention_by_blocks_backward(dy, padded);
+        All before;
+        for (const int threads : {1, 3}) {
+            set_threads(threads);
+            const Tensor y =
+                attention_by_blocks(pack(q, packed.queries), pack(k, packed.keys),
+                                    pack(v, packed.keys), n_heads, mask, {}, &cache, packed);
+            const AttentionGradients d =
+                attention_by_blocks_backward(pack(dy, packed.queries), cache);
+            const All all{y, d.dq, d.dk, d.dv};
+            CHECK(difference(all, {pack(expected, packed.queries), pack(e.dq, packed.queries),
+                                   pack(e.dk, packed.keys), pack(e.dv, packed.keys)}) < round_off);
+            for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(all[i], before[i]));
+            before = all;
+        }
+        set_threads(1);
+        CHECK_THROWS_WITH(attention_by_blocks(q, k, v, n_heads, mask, {}, nullptr, packed),
+                          fmt::format("attention by blocks: x has shape {}, packed are {} rows",
+                                      q.shape(), packed.queries.rows()));
+    }
+}
+
+TEST_CASE("the gradients of packed attention match central differences") {
+    if (!in_double) return;
+    const Ids q_ids({2, 3}, {1, 1, 0, 1, 1, 1}), k_ids({2, 4}, {1, 1, 1, 0, 1, 0, 0, 0});
+    const Packed packed{leave_out_pads(q_ids), leave_out_pads(k_ids)};
+    const Tensor q = random_tensor({1, 5, 6}, 1), k = random_tensor({1, 4, 6}, 2),
+                 v = random_tensor({1, 4, 6}, 3), dy = random_tensor({1, 5, 6}, 4);
+    const Mask mask = over_heads(padding_mask(q_ids, k_ids));
+    const auto forward = [&] { return attention_by_blocks(q, k, v, 2, mask, {}, nullptr, packed); };
+    BlockAttentionCache cache;
+    attention_by_blocks(q, k, v, 2, mask, {}, &cache, packed);
+    const AttentionGradients d = attention_by_blocks_backward(dy, cache);
+    CHECK(check_gradient(forward, q, d.dq, dy).relative < 1e-6);
+    CHECK(check_gradient(forward, k, d.dk, dy).relative < 1e-6);
+    CHECK(check_gradient(forward, v, d.dv, dy).relative < 1e-6);
+}
+
 TEST_CASE("by blocks, the gradients match central differences across several blocks") {
     if constexpr (in_double) {
         struct Sizes {

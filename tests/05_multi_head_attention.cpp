@@ -354,6 +354,39 @@ TEST_CASE("weights may be asked for or not: result and gradients are the same") 
     }
 }
 
+TEST_CASE("one tensor as query, key and value gives what three equal ones give, backward too") {
+    for (const bool shared : {false, true})
+        for (const bool with_weights : {false, true}) {
+            CAPTURE(shared, with_weights);
+            Random random(17), same_seed(17);
+            const MultiHeadOptions options{
+                .d_model = 6, .n_heads = 3, .shared_head_maps = shared, .attention = {}};
+            MultiHeadAttention layer(options, random), other(options, same_seed);
+            const Tensor x = normal({2, 4, 6}, random.stream()),
+                         memory = normal({2, 5, 6}, random.stream()),
+                         dy = normal({2, 4, 6}, random.stream());
+            MultiHeadAttention::Cache cache, cache2;
+            Tensor weights;
+            Tensor* const asked = with_weights ? &weights : nullptr;
+            REQUIRE(same_bits(layer.forward(x, x, x, {}, &cache, asked),
+                              other.forward(x, x.clone(), x.clone(), {}, &cache2, asked)));
+            const auto d = other.backward(dy, cache2);
+            const Tensor dx = layer.self_backward(dy, cache);
+            REQUIRE(max_difference(dx, d.dquery + d.dkey + d.dvalue) < 10 * round_off);
+
+            REQUIRE(same_bits(layer.forward(x, memory, memory, {}, &cache, asked),
+                              other.forward(x, memory, memory.clone(), {}, &cache2, asked)));
+            const auto e = other.backward(dy, cache2);
+            const auto [dquery, dmemory] = layer.cross_backward(dy, cache);
+            REQUIRE(max_difference(dquery, e.dquery) < round_off);
+            REQUIRE(max_difference(dmemory, e.dkey + e.dvalue) < 10 * round_off);
+            const Parameters list = parameters_of(layer), others = parameters_of(other);
+            for (std::size_t i = 0; i < list.size(); ++i)
+                REQUIRE(max_difference(list[i].parameter->grad(), others[i].parameter->grad()) <
+                        10 * round_off);
+        }
+}
+
 TEST_CASE("a cache belongs to the last forward pass, with weights or without") {
     Random random(18);
     MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
@@ -516,6 +549,7 @@ TEST_CASE("the gradient of self-attention is the sum of its three inputs' gradie
         const auto d = layer.backward(dy, cache);
         const auto forward = [&] { return layer.forward(x, x, x, {}); };
         CHECK(check_gradient(forward, x, d.dquery + d.dkey + d.dvalue, dy).relative < 1e-6);
+        CHECK(check_gradient(forward, x, layer.self_backward(dy, cache), dy).relative < 1e-6);
         CHECK(check_gradient(forward, x, d.dquery + d.dkey, dy).relative > 1e-2);
     }
 }

@@ -217,8 +217,9 @@ void check_training(TransformerOptions options, const std::string& optimizer) {
             if (!on_cuda() || r.step == 1) return;  // weights go over in the first step
             CHECK(moved.to_host == 1);
             CHECK(moved.bytes_to_host == sizeof(double));
-            CHECK(moved.to_device == 3);  // source, target in and out: 3 sentences of 5 words
-            CHECK(moved.bytes_to_device <= 3 * 3 * 5 * 4);
+            // source, target in and out: 3 sentences of 5 words; and where each begins, packed
+            CHECK(moved.to_device == 3 + 2);
+            CHECK(moved.bytes_to_device <= 3 * 3 * 5 * 4 + 2 * 4 * 4);
         });
         losses.push_back(evaluate(model, corpus, corpus.train).loss);
         return losses;

@@ -136,6 +136,31 @@ TEST_CASE("training smooths its targets as asked, and evaluation does not") {
           [&](const StepReport& r) { CHECK(r.loss == Approx(smoothed).margin(round_off)); });
 }
 
+TEST_CASE("training puts like lengths together where it is asked to") {
+    Task task = small_task();
+    const SentencePair longer = task.corpus.train[0];
+    SentencePair shorter = longer;
+    shorter.source.resize(2);
+    shorter.target.resize(2);
+    task.corpus.train.assign(6, longer);
+    task.corpus.train.insert(task.corpus.train.end(), 6, shorter);
+    task.training.batch_size = 6;
+    task.training.epochs = 1;
+    task.training.like_lengths = true;
+    Transformer model(task.model, Random(1));
+    const auto loss_of = [&](const SentencePair& pair) {
+        return evaluate(model, task.corpus, std::span(&pair, 1)).loss;
+    };
+    const double of_longer = loss_of(longer), of_shorter = loss_of(shorter);
+    REQUIRE(std::abs(of_longer - of_shorter) > 1e-3);
+    train(model, task.corpus, task.training, [&](const StepReport& r) {
+        if (r.step > 1) return;
+        const double difference =
+            std::min(std::abs(r.loss - of_longer), std::abs(r.loss - of_shorter));
+        CHECK(difference < round_off);
+    });
+}
+
 TEST_CASE("training sets the gradients to zero before each step") {
     Task task = small_task();
     task.training.batch_size = 3;

@@ -1,9 +1,11 @@
 // Vocabularies, corpora, batches, files of pairs.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
 
+#include "chapters/09_training/batches.hpp"
 #include "chapters/09_training/grammar.hpp"
 #include "chapters/09_training/training.hpp"
 #include "tests/support.hpp"
@@ -37,6 +39,88 @@ std::string failure(const std::string& content, Index max_words = 100) {
 }
 
 }  // namespace
+
+TEST_CASE("an epoch's batches hold each pair once, whatever lengths are put together") {
+    const Corpus corpus = grammar_corpus();
+    Random random(1);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    const auto size = static_cast<Index>(corpus.train.size());
+    for (const bool like_lengths : {false, true})
+        for (const Index each : {Index{1}, Index{7}, Index{32}, size, size + 5}) {
+            CAPTURE(like_lengths, each);
+            Batches batches(corpus.train, each, like_lengths);
+            std::vector<Index> before;
+            for (int epoch = 0; epoch < 2; ++epoch, random.next_step()) {
+                batches.draw(of_pairs, of_batches);
+                REQUIRE(batches.count() == (size + each - 1) / each);
+                std::vector<Index> all;
+                Index smaller = 0;
+                for (Index i = 0; i < batches.count(); ++i) {
+                    const std::span<const Index> batch = batches[i];
+                    smaller += static_cast<Index>(batch.size()) < std::min(each, size);
+                    all.insert(all.end(), batch.begin(), batch.end());
+                }
+                CHECK(smaller == (size % each == 0 || each > size ? 0 : 1));
+                CHECK(all != before);
+                before = all;
+                std::sort(all.begin(), all.end());
+                for (Index i = 0; i < size; ++i) REQUIRE(all[static_cast<std::size_t>(i)] == i);
+                REQUIRE(static_cast<Index>(all.size()) == size);
+            }
+        }
+    CHECK_THROWS_WITH(Batches({}, 3, true), "batches: there is no pair");
+    CHECK_THROWS_WITH(Batches(corpus.train, 0, true), "batches of 0 pairs, expected at least 1");
+}
+
+TEST_CASE("pairs of the same lengths meet others in each epoch") {
+    const Corpus corpus = grammar_corpus();
+    Random random(3);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    Batches batches(corpus.train, 32, true);  // all are sorted at once
+    const auto with_the_first = [&] {
+        batches.draw(of_pairs, of_batches);
+        for (Index i = 0; i < batches.count(); ++i) {
+            std::vector<Index> batch(batches[i].begin(), batches[i].end());
+            std::sort(batch.begin(), batch.end());
+            if (batch.front() == 0) return batch;
+        }
+        return std::vector<Index>{};
+    };
+    const std::vector<Index> one = with_the_first();
+    random.next_step();
+    CHECK(with_the_first() != one);
+}
+
+TEST_CASE("batches of like lengths need few pads, and come in no order of length") {
+    const std::string words = "a b c d e f g h i j k l m n o p q r s t";
+    std::vector<SentencePair> pairs;
+    for (std::size_t i = 0; i < 4000; ++i)
+        pairs.push_back({split_words(words.substr(0, 2 * (1 + i % 20))),
+                         split_words(words.substr(0, 2 * (1 + i / 20 % 20)))});
+    Random random(2);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    const auto drawn = [&](bool like_lengths) {
+        Batches batches(pairs, 16, like_lengths);
+        batches.draw(of_pairs, of_batches);
+        return batches;
+    };
+    const Batches any = drawn(false), like = drawn(true);
+    CHECK(share_of_pads(pairs, any) > 0.4);
+    CHECK(share_of_pads(pairs, like) < 0.2);  // a batch has one target length, but source lengths
+    const auto length = [&](Index i) { return pairs[static_cast<std::size_t>(i)].target.size(); };
+    Index rises = 0;
+    for (Index i = 0; i + 1 < like.count(); ++i) {
+        rises += length(like[i].front()) < length(like[i + 1].front());
+        CHECK(length(like[i].back()) - length(like[i].front()) <= 2);
+    }
+    CHECK(rises > 2 * like.count() / 5);
+    CHECK(rises < 3 * like.count() / 5);
+    // by hand: 2 + 3 words and 1 + 1, and two start symbols, in 2 x (2 + 4) places
+    const std::vector<SentencePair> two{{{"a", "b"}, {"c", "d", "e"}}, {{"a"}, {"c"}}};
+    Batches both(two, 2, false);
+    both.draw(of_pairs, of_batches);
+    CHECK(share_of_pads(two, both) == Approx(1 - 9.0 / 12));
+}
 
 TEST_CASE("a vocabulary numbers words as they come, and names one that it does not know") {
     Vocabulary vocabulary({"P", "ein", "bier"});

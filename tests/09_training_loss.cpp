@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/loss_by_blocks.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/parallel.hpp"
@@ -62,6 +62,62 @@ TEST_CASE("an ignored target counts neither in the sum nor in the number") {
     const double alone = cross_entropy(one, Ids({1, 1}, {1}));
     CHECK(cross_entropy(padded, Ids({1, 4}, {1, 0, 0, 0})) == alone);
     CHECK(alone == Approx(1.407605964444).margin(round_off));  // log(e^2 + e + 1) - 1
+}
+
+TEST_CASE("the loss by blocks of rows is the loss of all rows, and so are its gradients") {
+    Random random(5);
+    const Index batch = 3, length = 7, d_model = 20, words = 33;
+    const Tensor x = random_tensor({batch, length, d_model});
+    Ids targets = random_ids({batch, length}, 1, words, random.stream());
+    for (Index t = 3; t < length; ++t) targets(1, t) = 0;  // pads, whole blocks of them
+    for (const bool bias : {false, true})
+        for (const Real smoothing : {Real(0), Real(0.1)}) {
+            Random same(8);
+            Linear plain(d_model, words, bias, same);
+            Linear::Cache cache;
+            CrossEntropyCache loss_cache;
+            const double loss =
+                cross_entropy(plain.forward(x, &cache), targets, {0, smoothing}, &loss_cache);
+            const Tensor dx = plain.backward(cross_entropy_backward(loss_cache), cache);
+            for (const Index at_once : {0, 1, 4, 10, 20, 21, 50}) {
+                CAPTURE(bias, smoothing, at_once);
+                Random again(8);
+                Linear output(d_model, words, bias, again);
+                const LossByBlocks by_blocks =
+                    cross_entropy_by_blocks(output, x, targets, {0, smoothing}, at_once);
+                CHECK(by_blocks.loss == Approx(loss).epsilon(round_off));
+                REQUIRE(by_blocks.dx.shape() == x.shape());
+                CHECK(max_difference(by_blocks.dx, dx) < round_off);
+                CHECK(max_difference(output.weight.grad(), plain.weight.grad()) < round_off);
+                if (bias) CHECK(max_difference(output.bias.grad(), plain.bias.grad()) < round_off);
+            }
+        }
+    Linear output(d_model, words, false, random);
+    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids({3, 6})),
+                      "cross entropy: x has shape [3, 7, 20], targets [3, 6]");
+    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids::zeros({3, 7})),
+                      "cross entropy: all 21 targets are ignored");
+    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids::full({3, 7}, 33)),
+                      "cross entropy: target 33 among 33 words");
+    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, targets, {0, 1}),
+                      "cross entropy: smoothing 1, expected 0 <= smoothing < 1");
+}
+
+TEST_CASE("the gradients of the loss by blocks match central differences") {
+    if (!in_double) return;
+    Random random(6);
+    Linear output(5, 9, true, random);
+    const Tensor x = random_tensor({2, 4, 5});
+    const Ids targets({2, 4}, {1, 2, 3, 0, 5, 8, 0, 0});
+    const CrossEntropyOptions options{0, Real(0.1)};
+    const auto forward = [&] {
+        return Tensor({1}, {static_cast<Real>(cross_entropy(output.forward(x), targets, options))});
+    };
+    const Tensor dx = cross_entropy_by_blocks(output, x, targets, options, 3).dx;
+    const Tensor one({1}, {1});
+    CHECK(check_gradient(forward, x, dx, one).relative < 1e-6);
+    for (Parameter* p : {&output.weight, &output.bias})
+        CHECK(check_gradient(forward, p->value, p->grad(), one).relative < 1e-6);
 }
 
 TEST_CASE("label smoothing leaves ignored targets out") {

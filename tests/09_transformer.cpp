@@ -55,6 +55,36 @@ TEST_CASE("every parameter's gradient agrees with differences, with shared heads
     if constexpr (in_double) check_all_gradients(shared_head_like());
 }
 
+TEST_CASE("pads that are left out change neither the rows of words nor any gradient") {
+    for (TransformerOptions options : {toy_like(), paper_like(NormPlacement::post),
+                                       paper_like(NormPlacement::pre), shared_head_like()}) {
+        options.positions.dropout = 0;
+        options.layer.add_norm.dropout = options.layer.add_norm.dropout_after_norm = 0;
+        CAPTURE(to_json(options));
+        Transformer padded(options, Random(5)), model(options, Random(5));
+        const Ids src = example_src(), tgt = example_tgt();
+        const Packed packed{leave_out_pads(tgt), leave_out_pads(src)};
+        REQUIRE(packed.queries.rows() == 6);
+        REQUIRE(packed.keys.rows() == 8);
+        Transformer::Cache padded_cache, cache;
+        const Tensor y = padded.forward_to_output(src, tgt, &padded_cache);
+        const Tensor z = model.forward_to_output(src, tgt, &cache, packed);
+        CHECK(max_difference(z, pack(y, packed.queries)) < 10 * round_off);
+        const Tensor dz = random_tensor(z.shape());
+        padded.backward_from_output(unpack(dz, packed.queries), padded_cache);
+        model.backward_from_output(dz, cache);
+        const Parameters list = parameters_of(model), others = parameters_of(padded);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            CAPTURE(list[i].name);
+            CHECK(max_difference(list[i].parameter->grad(), others[i].parameter->grad()) <
+                  50 * round_off);
+        }
+        // a pass with pads after one without them
+        model.forward_to_output(src, tgt, &cache);
+        CHECK(cache.packed.empty());
+    }
+}
+
 TEST_CASE("backward twice adds every gradient twice and leaves the cache alone") {
     Transformer model(paper_like(NormPlacement::post), Random(2));
     const Parameters parameters = parameters_of(model);

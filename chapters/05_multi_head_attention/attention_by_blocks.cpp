@@ -20,16 +20,29 @@ constexpr Index query_block = 48, key_block = 128;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
 constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf less itself is no number
 
-/// The shape of `x` after `split_heads`.
-Shape heads_of(const Tensor& x, Index n_heads) {
+/// The shape of `x`, unpacked, after `split_heads`.
+Shape heads_of(const Tensor& x, Index n_heads, const Packing& p) {
     require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % n_heads == 0,
             "attention by blocks: x has shape {}, its last axis is not divisible by {} heads",
             x.shape(), n_heads);
-    return {x.dim(0), n_heads, x.dim(1), x.dim(2) / n_heads};
+    const Index d_k = x.dim(2) / n_heads;
+    if (p.empty()) return {x.dim(0), n_heads, x.dim(1), d_k};
+    require(x.dim(0) == 1 && x.dim(1) == p.rows(),
+            "attention by blocks: x has shape {}, packed are {} rows", x.shape(), p.rows());
+    return {p.sentences(), n_heads, p.length, d_k};
+}
+
+/// The rows of one sentence among those of all.
+struct Rows {
+    Index first, count;
+};
+
+Rows rows_of(const Tensor& x, const Packing& p, Index b) {
+    return p.empty() ? Rows{b * x.dim(1), x.dim(1)} : Rows{p.begin(b), p.count(b)};
 }
 // [rows]
-/// Rows in memory, `lanes` times a whole number long.
-struct Rows {
+/// A head's part of these rows, `lanes` times a whole number long.
+struct HeadRows {
     Tensor copy;  ///< keeps them, where they are a copy
     const Real* data;
     Index stride;
@@ -41,40 +54,50 @@ struct Rows {
 /// One head of one sentence: its columns of the tensors, and what hides its keys.
 struct Head {
     Index b, h, d_k, width;  ///< width: d_k in whole lanes
+    Rows queries, keys;
     const Mask& mask;
     Real scale, fill;
     bool hide;
 
-    Head(Index index, Index n_heads, const Tensor& q, const Mask& m, const AttentionOptions& o)
+    Head(Index index, Index n_heads, const Tensor& q, const Tensor& k, const Mask& m,
+         const AttentionOptions& o, const Packed& packed)
         : b(index / n_heads),
           h(index % n_heads),
           d_k(q.dim(2) / n_heads),
           width(whole_lanes(d_k)),
+          queries(rows_of(q, packed.queries, b)),
+          keys(rows_of(k, packed.keys, b)),
           mask(m),
           scale(scale_of(o, d_k)),
           fill(fill_of(o, d_k)),
           hide(o.mask_meaning == MaskMeaning::hide) {}
     // [one head: rows]
-    /// This head's columns of `x`; where these are not whole lanes a copy, with zeros beyond d_k.
-    Rows rows(const Tensor& x) const {
-        if (width == d_k) return {{}, &x(b, 0, h * d_k), x.dim(2)};
-        Tensor y = Tensor::zeros({x.dim(1), width});
-        for (Index i = 0; i < x.dim(1); ++i) std::copy_n(&x(b, i, h * d_k), d_k, &y(i, Index{0}));
+    /// This head's columns of row `i` of `x`.
+    const Real* row(const Tensor& x, Index i) const { return x.data() + i * x.dim(2) + h * d_k; }
+
+    /// This head's columns of some rows of `x`; where these are not whole lanes a copy, with zeros
+    /// beyond d_k.
+    HeadRows part(const Tensor& x, const Rows& of) const {
+        if (width == d_k) return {{}, row(x, of.first), x.dim(2)};
+        Tensor y = Tensor::zeros({of.count, width});
+        for (Index i = 0; i < of.count; ++i)
+            std::copy_n(row(x, of.first + i), d_k, y.data() + i * width);
         return {y, y.data(), width};
     }
-    /// Writes `factor` times this head's columns of `x` as rows: `[d_k, L]`, L in whole lanes,
-    /// zeros beyond.
+    /// Writes `factor` times this head's columns of the keys' rows of `x` as rows: `[d_k, L]`, L in
+    /// whole lanes, zeros beyond.
     void transpose(const Tensor& x, Real factor, Tensor& y) const {
-        const Index length = x.dim(1), d_model = x.dim(2);
-        matrix(y).rightCols(whole_lanes(length) - length).setZero();
-        matrix(y).leftCols(length) =
-            factor *
-            ConstMatrixMap(&x(b, 0, 0), length, d_model).middleCols(h * d_k, d_k).transpose();
+        const Index d_model = x.dim(2);
+        matrix(y).middleCols(keys.count, whole_lanes(keys.count) - keys.count).setZero();
+        matrix(y).leftCols(keys.count) =
+            factor * ConstMatrixMap(x.data() + keys.first * d_model, keys.count, d_model)
+                         .middleCols(h * d_k, d_k)
+                         .transpose();
     }
     /// Writes `factor` times `rows` into this head's columns of `x`, from row `first` on.
     void put(Tensor& x, Index first, const Tensor& rows, Index count, Real factor = 1) const {
         for (Index i = 0; i < count; ++i)
-            VectorMap(&x(b, first + i, h * d_k), d_k) =
+            VectorMap(x.data() + (first + i) * x.dim(2) + h * d_k, d_k) =
                 factor * matrix(rows).row(i).head(d_k).transpose();
     }
     // [one head: mask]
@@ -96,12 +119,15 @@ using Row = Eigen::Map<Eigen::Array<Real, Eigen::Dynamic, 1>>;
 /// Calls `f(head, scratch)` for each head of each sentence, on all threads. The heads of a sentence
 /// share what `make_scratch()` returns.
 template <class MakeScratch, class F>
-void for_heads(const Tensor& q, Index n_heads, const Mask& mask, const AttentionOptions& options,
+void for_heads(const Tensor& q, const Tensor& k, Index n_heads, const Mask& mask,
+               const AttentionOptions& options, const Packed& packed,
                const MakeScratch& make_scratch, const F& f) {
-    const Index some = q.dim(0) > 1 ? n_heads : 1;
-    parallel_ranges(q.dim(0) * n_heads, some, [&](Index begin, Index end) {
+    const Index sentences = packed.empty() ? q.dim(0) : packed.queries.sentences();
+    const Index some = sentences > 1 ? n_heads : 1;
+    parallel_ranges(sentences * n_heads, some, [&](Index begin, Index end) {
         auto scratch = make_scratch();
-        for (Index i = begin; i < end; ++i) f(Head(i, n_heads, q, mask, options), scratch);
+        for (Index i = begin; i < end; ++i)
+            f(Head(i, n_heads, q, k, mask, options, packed), scratch);
     });
 }
 
@@ -116,7 +142,7 @@ bool too_wide(Index d_k) {
 Tensor attention_of_wide_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                                const Mask& mask, const AttentionOptions& options,
                                BlockAttentionCache* cache) {
-    if (cache) *cache = {q, k, v, {}, {}, {}, mask, n_heads, options};
+    if (cache) *cache = {q, k, v, {}, {}, {}, mask, n_heads, options, {}};
     return join_heads(attention(split_heads(q, n_heads), split_heads(k, n_heads),
                                 split_heads(v, n_heads), mask, options));
 }
@@ -130,33 +156,58 @@ AttentionGradients attention_of_wide_heads_backward(const Tensor& dcontext,
     return {join_heads(d.dq), join_heads(d.dk), join_heads(d.dv)};
 }
 
+// [unpacked]
+/// What `attention_by_blocks` does with packed sentences on a device, whose tiles know none.
+Tensor attention_unpacked(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                          const Mask& mask, const AttentionOptions& options,
+                          BlockAttentionCache* cache, const Packed& packed) {
+    const Tensor y = attention_by_blocks(unpack(q, packed.queries), unpack(k, packed.keys),
+                                         unpack(v, packed.keys), n_heads, mask, options, cache);
+    if (cache) cache->packed = packed;
+    return pack(y, packed.queries);
+}
+
+AttentionGradients attention_unpacked_backward(const Tensor& dcontext,
+                                               const BlockAttentionCache& cache) {
+    BlockAttentionCache padded = cache;
+    padded.packed = {};
+    const auto& [queries, keys] = cache.packed;
+    const AttentionGradients d = attention_by_blocks_backward(unpack(dcontext, queries), padded);
+    return {pack(d.dq, queries), pack(d.dk, keys), pack(d.dv, keys)};
+}
+
 }  // namespace
 // [by blocks]
 Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                            const Mask& mask, const AttentionOptions& options,
-                           BlockAttentionCache* cache) {
+                           BlockAttentionCache* cache, const Packed& packed) {
     const Timed timed("attention by blocks");
-    check_attention(heads_of(q, n_heads), heads_of(k, n_heads), heads_of(v, n_heads), mask);
+    const Shape of_q = heads_of(q, n_heads, packed.queries),
+                of_k = heads_of(k, n_heads, packed.keys);
+    check_attention(of_q, of_k, heads_of(v, n_heads, packed.keys), mask);
     require(k.shape() == v.shape(), "attention by blocks: key has shape {}, value {}", k.shape(),
             v.shape());
-    const Index n_queries = q.dim(1), n_keys = k.dim(1), d_k = q.dim(2) / n_heads;
+    if (on_cuda() && !packed.empty())
+        return attention_unpacked(q, k, v, n_heads, mask, options, cache, packed);
+    const Index d_k = of_q[3];
     if (too_wide(d_k)) return attention_of_wide_heads(q, k, v, n_heads, mask, options, cache);
     Tensor y(q.shape());
-    Tensor largest({q.dim(0), n_heads, n_queries}), total(largest.shape());
-    if (cache) *cache = {q, k, v, y, largest, total, mask, n_heads, options};
+    Tensor largest({of_q[0], n_heads, of_q[2]}), total(largest.shape());
+    if (cache) *cache = {q, k, v, y, largest, total, mask, n_heads, options, packed};
     if (on_cuda())
         return cuda::attention_by_blocks(y, largest, total, q, k, v, n_heads, mask, options), y;
     struct Scratch {
         Tensor keys, scores, context;
     };
     const auto scratch = [&] {
-        return Scratch{Tensor({d_k, whole_lanes(n_keys)}), Tensor({query_block, key_block}),
+        return Scratch{Tensor({d_k, whole_lanes(of_k[2])}), Tensor({query_block, key_block}),
                        Tensor({query_block, whole_lanes(d_k)})};
     };
     // [by blocks: each head]
-    for_heads(q, n_heads, mask, options, scratch, [&](const Head& head, Scratch& t) {
+    for_heads(q, k, n_heads, mask, options, packed, scratch, [&](const Head& head, Scratch& t) {
         auto& [keys, scores, context] = t;
-        const Rows queries = head.rows(q), values = head.rows(v);
+        const Index n_queries = head.queries.count, n_keys = head.keys.count;
+        const HeadRows queries = head.part(q, head.queries), values = head.part(v, head.keys);
         head.transpose(k, head.scale, keys);
         for (Index i0 = 0; i0 < n_queries; i0 += query_block) {
             const Index n_i = std::min(query_block, n_queries - i0);
@@ -186,7 +237,7 @@ Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, In
                              values.stride, n_i, head.width, n_j, j0 > 0);
             }
             for (Index i = 0; i < n_i; ++i) matrix(context).row(i) *= 1 / sum[i];
-            head.put(y, i0, context, n_i);
+            head.put(y, head.queries.first + i0, context, n_i);
         }
     });
     return y;
@@ -199,9 +250,10 @@ AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,
                                                 const BlockAttentionCache& cache) {
     const Timed timed("attention by blocks");
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
+    if (on_cuda() && !cache.packed.empty()) return attention_unpacked_backward(dcontext, cache);
     require_shape(dcontext.shape(), q.shape(), "attention by blocks backward", "dcontext");
-    const Index n_queries = q.dim(1), n_keys = k.dim(1);
-    if (n_queries == 0) return {dcontext, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
+    if (q.dim(1) == 0) return {dcontext, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
+    const Index longest = cache.packed.empty() ? k.dim(1) : cache.packed.keys.length;
     const Index d_k = q.dim(2) / cache.n_heads, width = whole_lanes(d_k);
     if (too_wide(d_k) || (!q.empty() && cache.largest.empty()))
         return attention_of_wide_heads_backward(dcontext, cache);
@@ -211,18 +263,22 @@ AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,
         Tensor keys, values, weights, dscores, dq, dk, dv;
     };
     const auto scratch = [&] {
-        const Shape transposed{d_k, whole_lanes(n_keys)}, block{query_block, key_block};
+        const Shape transposed{d_k, whole_lanes(longest)}, block{query_block, key_block};
         return Scratch{
-            Tensor(transposed),     Tensor(transposed),           Tensor(block),
-            Tensor(block),          Tensor({query_block, width}), Tensor({n_keys, width}),
-            Tensor({n_keys, width})};
+            Tensor(transposed),      Tensor(transposed),           Tensor(block),
+            Tensor(block),           Tensor({query_block, width}), Tensor({longest, width}),
+            Tensor({longest, width})};
     };
     // [by blocks: backward, each head]
     for_heads(
-        q, cache.n_heads, cache.mask, cache.options, scratch, [&](const Head& head, Scratch& t) {
+        q, k, cache.n_heads, cache.mask, cache.options, cache.packed, scratch,
+        [&](const Head& head, Scratch& t) {
             auto& [keys, values, weights, dscores, dq, dk, dv] = t;
-            const Rows queries = head.rows(q), dy = head.rows(dcontext),
-                       y = head.rows(cache.context), key_rows = head.rows(k);
+            const Index n_queries = head.queries.count, n_keys = head.keys.count;
+            const HeadRows queries = head.part(q, head.queries),
+                           dy = head.part(dcontext, head.queries),
+                           y = head.part(cache.context, head.queries),
+                           key_rows = head.part(k, head.keys);
             head.transpose(k, head.scale, keys);
             head.transpose(v, 1, values);
             for (Index i0 = 0; i0 < n_queries; i0 += query_block) {
@@ -251,10 +307,10 @@ AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,
                     small_matmul(dq.data(), width, ds, key_rows[j0], key_rows.stride, n_i, width,
                                  n_j, j0 > 0);
                 }
-                head.put(d.dq, i0, dq, n_i, head.scale);
+                head.put(d.dq, head.queries.first + i0, dq, n_i, head.scale);
             }
-            head.put(d.dk, 0, dk, n_keys, head.scale);
-            head.put(d.dv, 0, dv, n_keys);
+            head.put(d.dk, head.keys.first, dk, n_keys, head.scale);
+            head.put(d.dv, head.keys.first, dv, n_keys);
         });
     return d;
 }

@@ -1,8 +1,16 @@
 #pragma once
 
+#include "chapters/03_masks/packing.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 
 namespace abh {
+// [packed]
+/// How queries and keys stand in their tensors, where pads are left out.
+struct Packed {
+    Packing queries, keys;  ///< of the same number of sentences; empty: nothing is left out
+
+    bool empty() const { return queries.empty(); }
+};
 // [by blocks]
 /// What `attention_by_blocks_backward` needs: no weights, which it computes anew.
 struct BlockAttentionCache {
@@ -12,6 +20,7 @@ struct BlockAttentionCache {
     Mask mask;              ///< as given
     Index n_heads = 0;
     AttentionOptions options;
+    Packed packed;
 };
 
 /// `join_heads(attention(split_heads(q), split_heads(k), split_heads(v)))`, some queries and some
@@ -27,11 +36,13 @@ struct BlockAttentionCache {
 /// @param n_heads  divides `d_model`
 /// @param mask     as for `attention`
 /// @param cache    filled for `attention_by_blocks_backward`
+/// @param packed   if given, q, k, v and the result are packed, `[1, rows, d_model]`; what stands
+///                 for a pad is no key, and the mask is still that of the padded sentences
 /// @return         `[B, Lq, d_model]`
 /// @throws std::invalid_argument if the shapes do not fit
 Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                            const Mask& mask, const AttentionOptions& options = {},
-                           BlockAttentionCache* cache = nullptr);
+                           BlockAttentionCache* cache = nullptr, const Packed& packed = {});
 /// @param dcontext  gradient of the loss with respect to the result, `[B, Lq, d_model]`
 /// @return          gradients, of the shapes of q, k and v
 AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -7,6 +8,7 @@
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
+#include "lib/matmul.hpp"
 #include "lib/program.hpp"
 #include "lib/stopwatch.hpp"
 
@@ -241,6 +243,39 @@ void speed(Program& program) {
     fmt::print("largest difference, of results and gradients: {:.1e}\n", difference);
     program.results().set_varying("blocks_difference", difference);
 }
+// [speed: three maps]
+/// The maps of twelve layers, 512 wide: `q`, `k` and `v` of one `x`, and the sum of the gradients
+/// that come back through them, product by product and together.
+void three_maps(Program& program) {
+    section("Three maps of one input");
+    gain_header("12 layers, q, k, v and dx");
+    Random random(program.seed());
+    constexpr std::size_t layers = 12;
+    std::vector<std::array<Tensor, 3>> weights(layers);
+    for (auto& of_layer : weights)
+        for (Tensor& w : of_layer) w = normal({512, 512}, random.stream());
+    for (const Index rows : {1, 16, 768}) {
+        const Tensor x = normal({rows, 512}, random.stream());
+        std::array<Tensor, 3> y;
+        Tensor dx;
+        const auto one_by_one = [&] {
+            for (const auto& w : weights) {
+                for (std::size_t i = 0; i < 3; ++i) y[i] = matmul(x, w[i], {.transpose_b = true});
+                dx = matmul(y[0], w[0]) + matmul(y[1], w[1]) + matmul(y[2], w[2]);
+            }
+        };
+        const auto together = [&] {
+            for (const auto& [q, k, v] : weights) {
+                matmul_together(y, std::array<MatmulTerm, 3>{{{&x, &q}, {&x, &k}, {&x, &v}}},
+                                {.transpose_b = true});
+                dx = sum_of_products(
+                    std::array<MatmulTerm, 3>{{{&y[0], &q}, {&y[1], &k}, {&y[2], &v}}});
+            }
+        };
+        show_gain(rows == 1 ? "1 row" : fmt::format("{} rows", rows), fmt::format("maps_{}", rows),
+                  15, one_by_one, together, program.results());
+    }
+}
 
 }  // namespace
 // [main]
@@ -267,6 +302,7 @@ int main(int argc, char** argv) {
         parameters(program, x.dim(1));
         gradient(program);
         speed(program);
+        three_maps(program);
         program.results().set("words", sentence);
     });
 }

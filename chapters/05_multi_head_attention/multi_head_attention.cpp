@@ -68,14 +68,18 @@ void MultiHeadAttention::collect(Parameters& list, const std::string& name) {
     w_o.collect(list, join_name(name, "w_o"));
 }
 // [pieces]
-Tensor MultiHeadAttention::map(const Linear& linear, const Tensor& x, Linear::Cache* cache) const {
+/// The shape in which `x` goes through a map: as it is, or, where all heads share one, as slices.
+Tensor MultiHeadAttention::as_mapped(const Tensor& x) const {
     require(x.rank() == 3 && x.dim(2) == options_.d_model,
             "multi-head attention: input has shape {}, expected [B, L, {}]", x.shape(),
             options_.d_model);
-    if (!options_.shared_head_maps) return linear.forward(x, cache);
+    if (!options_.shared_head_maps) return x;
     const Index h = options_.n_heads;
-    const Tensor slices = x.reshape({x.dim(0), x.dim(1), h, x.dim(2) / h});  // [B, L, H, d_k]
-    return linear.forward(slices, cache).reshape(x.shape());
+    return x.reshape({x.dim(0), x.dim(1), h, x.dim(2) / h});  // [B, L, H, d_k]
+}
+
+Tensor MultiHeadAttention::map(const Linear& linear, const Tensor& x, Linear::Cache* cache) const {
+    return linear.forward(as_mapped(x), cache).reshape(x.shape());
 }
 
 Tensor MultiHeadAttention::heads(const Linear& linear, const Tensor& x,
@@ -90,18 +94,36 @@ Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& k, const Tensor
                                      cache ? &cache->attention : nullptr, weights);
     return w_o.forward(join_heads(context), cache ? &cache->out : nullptr);
 }
+// [forward: maps]
+std::array<Tensor, 3> MultiHeadAttention::map_all(const Tensor& query, const Tensor& key,
+                                                  const Tensor& value, Cache* cache) const {
+    const std::array maps{&w_q, &w_k, &w_v};
+    std::array<Linear::Cache*, 3> caches{};
+    if (cache) caches = {&cache->q, &cache->k, &cache->v};
+    std::array<Tensor, 3> y;
+    if (!key.is(value)) {
+        y = {map(w_q, query, caches[0]), map(w_k, key, caches[1]), map(w_v, value, caches[2])};
+        return y;
+    }
+    const std::size_t first = query.is(key) ? 0 : 1;
+    if (first == 1) y[0] = map(w_q, query, caches[0]);
+    Linear::forward_together(std::span(maps).subspan(first), as_mapped(key),
+                             std::span(caches).subspan(first), std::span(y).subspan(first));
+    for (Tensor& t : y) t = t.reshape({t.dim(0), t.dim(1), options_.d_model});
+    return y;
+}
 // [forward]
 Tensor MultiHeadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value,
-                                   const Mask& mask, Cache* cache, Tensor* weights) const {
+                                   const Mask& mask, Cache* cache, Tensor* weights,
+                                   const Packed& packed) const {
+    require(!weights || packed.empty(), "multi-head attention: no weights of packed sentences");
     if (!weights) {
-        if (cache) cache->attention = {};  // of a pass before this one
-        const Tensor q = map(w_q, query, cache ? &cache->q : nullptr);
-        const Tensor k = map(w_k, key, cache ? &cache->k : nullptr);
-        const Tensor v = map(w_v, value, cache ? &cache->v : nullptr);
+        if (cache) cache->attention = {};                          // of a pass before this one
+        const auto [q, k, v] = map_all(query, key, value, cache);  // [B, L, d_model]
         const Mask for_heads = mask.rank() == 3 ? over_heads(mask) : mask;
         const Tensor context =
             attention_by_blocks(q, k, v, options_.n_heads, for_heads, options_.attention,
-                                cache ? &cache->by_blocks : nullptr);
+                                cache ? &cache->by_blocks : nullptr, packed);
         return w_o.forward(context, cache ? &cache->out : nullptr);
     }
     const Tensor q = heads(w_q, query, cache ? &cache->q : nullptr);  // [B, H, Lq, d_k]
@@ -115,29 +137,48 @@ Tensor MultiHeadAttention::forward(const Tensor& query, const Tensor& key, const
 // hence:        dcontext = split(dy W_O^T);  dq, dk, dv = attention backward of dcontext;
 //               dquery = join(dq) W_Q^T, and so for key and value; the maps add to their gradients
 MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, const Cache& cache) {
-    if (cache.attention.weights.empty()) {
-        const AttentionGradients d =
-            attention_by_blocks_backward(w_o.backward(dy, cache.out), cache.by_blocks);
-        return {map_backward(w_q, d.dq, cache.q), map_backward(w_k, d.dk, cache.k),
-                map_backward(w_v, d.dv, cache.v)};
-    }
-    const Tensor dcontext = split_heads(w_o.backward(dy, cache.out), options_.n_heads);
-    const AttentionGradients d = attention_backward(dcontext, cache.attention);
-    return {heads_backward(w_q, d.dq, cache.q), heads_backward(w_k, d.dk, cache.k),
-            heads_backward(w_v, d.dv, cache.v)};
-}
-// [heads: backward]
-// forward was:  heads = split(x W);  shared: heads = split of (each slice of x) W
-// hence:        dx = join(dheads) W^T;  shared: the same with each slice as a row, so that the
-//               linear map's sum over rows adds up the heads' shares of dW
-Tensor MultiHeadAttention::map_backward(Linear& linear, const Tensor& dy,
-                                        const Linear::Cache& cache) const {
-    return linear.backward(dy.reshape(cache.x.shape()), cache).reshape(dy.shape());
+    const AttentionGradients d = before_maps(dy, cache);
+    return {map_backward(w_q, d.dq, cache.q), map_backward(w_k, d.dk, cache.k),
+            map_backward(w_v, d.dv, cache.v)};
 }
 
-Tensor MultiHeadAttention::heads_backward(Linear& linear, const Tensor& dheads,
-                                          const Linear::Cache& cache) const {
-    return map_backward(linear, join_heads(dheads), cache);
+/// Back through the output map and attention. @return `dq`, `dk`, `dv`, `[B, L, d_model]`
+AttentionGradients MultiHeadAttention::before_maps(const Tensor& dy, const Cache& cache) {
+    const Tensor dcontext = w_o.backward(dy, cache.out);
+    if (cache.attention.weights.empty())
+        return attention_by_blocks_backward(dcontext, cache.by_blocks);
+    const AttentionGradients d =
+        attention_backward(split_heads(dcontext, options_.n_heads), cache.attention);
+    return {join_heads(d.dq), join_heads(d.dk), join_heads(d.dv)};
+}
+// [maps: backward]
+// forward was:  q = x W;  shared: each slice of x times W
+// hence:        dx = dq W^T;  shared: the same with each slice as a row, so that the linear map's
+//               sum over rows adds up the heads' shares of dW
+Tensor MultiHeadAttention::map_backward(Linear& linear, const Tensor& dy,
+                                        const Linear::Cache& cache) const {
+    return linear.backward(as_mapped(dy), cache).reshape(dy.shape());
+}
+// [one input: backward]
+// forward was:  q = x W_Q,  k = x W_K,  v = x W_V
+// hence:        dx = dq W_Q^T + dk W_K^T + dv W_V^T, one product that adds to the other
+Tensor MultiHeadAttention::self_backward(const Tensor& dy, const Cache& cache) {
+    const AttentionGradients d = before_maps(dy, cache);
+    return Linear::backward_together(
+               std::array{&w_q, &w_k, &w_v},
+               std::array{as_mapped(d.dq), as_mapped(d.dk), as_mapped(d.dv)},
+               std::array<const Linear::Cache*, 3>{&cache.q, &cache.k, &cache.v})
+        .reshape(dy.shape());
+}
+
+MultiHeadAttention::CrossGradients MultiHeadAttention::cross_backward(const Tensor& dy,
+                                                                      const Cache& cache) {
+    const AttentionGradients d = before_maps(dy, cache);
+    return {map_backward(w_q, d.dq, cache.q),
+            Linear::backward_together(std::array{&w_k, &w_v},
+                                      std::array{as_mapped(d.dk), as_mapped(d.dv)},
+                                      std::array<const Linear::Cache*, 2>{&cache.k, &cache.v})
+                .reshape(d.dk.shape())};
 }
 
 }  // namespace abh

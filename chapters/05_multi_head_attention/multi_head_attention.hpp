@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
@@ -48,14 +49,30 @@ public:
     ///                 empty
     /// @param cache    filled for `backward`; leave it out at inference
     /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
+    /// @param packed   as for `attention_by_blocks`; not together with `weights`
     /// @return         `[B, Lq, d_model]`
     Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,
-                   Cache* cache = nullptr, Tensor* weights = nullptr) const;
+                   Cache* cache = nullptr, Tensor* weights = nullptr,
+                   const Packed& packed = {}) const;
     /// Adds to the gradients of the four maps. In self-attention, where query, key and value are
     /// one tensor, its gradient is the sum of the three.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lq, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
+    // [multi-head attention: one input]
+    /// `backward` where query, key and value were one tensor. @return its gradient
+    Tensor self_backward(const Tensor& dy, const Cache& cache);
+    struct CrossGradients {
+        Tensor dquery, dmemory;
+    };
+    /// `backward` where key and value were one tensor, the memory.
+    CrossGradients cross_backward(const Tensor& dy, const Cache& cache);
     // [multi-head attention: pieces]
+    /// `x W` of one map, `w_q`, `w_k` or `w_v`. @param x  `[B, L, d_model]` @return the same shape
+    Tensor map(const Linear& linear, const Tensor& x, Linear::Cache* cache = nullptr) const;
+    /// `query W_Q`, `key W_K` and `value W_V`. Where key and value are one tensor, their products
+    /// are made together, and the query's with them if it is that tensor, too.
+    std::array<Tensor, 3> map_all(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  Cache* cache = nullptr) const;
     /// `x W` cut into heads, `[B, L, d_model]` to `[B, H, L, d_k]`.
     /// @param map  one of `w_q`, `w_k`, `w_v`
     Tensor heads(const Linear& map, const Tensor& x, Linear::Cache* cache = nullptr) const;
@@ -72,9 +89,9 @@ public:
     const MultiHeadOptions& options() const { return options_; }
 
 private:
-    Tensor map(const Linear& linear, const Tensor& x, Linear::Cache* cache) const;
+    Tensor as_mapped(const Tensor& x) const;
     Tensor map_backward(Linear& linear, const Tensor& dy, const Linear::Cache& cache) const;
-    Tensor heads_backward(Linear& map, const Tensor& dheads, const Linear::Cache& cache) const;
+    AttentionGradients before_maps(const Tensor& dy, const Cache& cache);
 
     MultiHeadOptions options_;
 

@@ -72,7 +72,7 @@ Tensor AddNorm::after_in_one_pass(const Tensor& x, const Tensor& sublayer, Cache
         for (Index i = 0; i < n; ++i)
             to[i] = from[i] + branch[i] * (factor * static_cast<Real>(keep[i]));
     };
-    return norm.forward_filled(Tensor(x.shape()), cache ? &cache->norm : nullptr, add);
+    return norm.forward_filled(Tensor(x.shape()), cache ? &cache->norm : nullptr, std::cref(add));
 }
 
 AddNorm::Gradients AddNorm::after_backward_in_one_pass(const Tensor& dy, const Cache& cache) {
@@ -97,7 +97,7 @@ AddNorm::Gradients AddNorm::after_backward_in_one_pass(const Tensor& dy, const C
         const Real factor = dropout_.factor();
         for (Index i = 0; i < n; ++i) to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
     };
-    const Tensor dsum = norm.backward_used(dy, cache.norm, drop);
+    const Tensor dsum = norm.backward_used(dy, cache.norm, std::cref(drop));
     return {dsum, dsublayer};
 }
 

@@ -37,11 +37,11 @@ void EncoderLayer::collect(Parameters& list, const std::string& name) {
     norm2.collect(list, join_name(name, "norm2"));
 }
 // [layer: forward]
-Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, Cache* cache,
-                             Tensor* weights) const {
+Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, Cache* cache, Tensor* weights,
+                             const Packing& packing) const {
     const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
-    const Tensor s1 =
-        self_attn.forward(h1, h1, h1, mask, cache ? &cache->self_attn : nullptr, weights);
+    const Tensor s1 = self_attn.forward(h1, h1, h1, mask, cache ? &cache->self_attn : nullptr,
+                                        weights, {packing, packing});
     const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
 
     const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
@@ -59,8 +59,8 @@ Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
     dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
 
     const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const auto [dquery, dkey, dvalue] = self_attn.backward(ds1, cache.self_attn);
-    return dx + norm1.before_backward(dquery + dkey + dvalue, cache.norm1);
+    const Tensor dh1 = self_attn.self_backward(ds1, cache.self_attn);
+    return dx + norm1.before_backward(dh1, cache.norm1);
 }
 // [encoder: construct]
 Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {
@@ -76,14 +76,14 @@ void Encoder::collect(Parameters& list, const std::string& name) {
     if (norm) norm->collect(list, join_name(name, "norm"));
 }
 // [encoder: forward]
-Tensor Encoder::forward(const Tensor& x, const Mask& mask, Cache* cache,
-                        std::vector<Tensor>* maps) const {
+Tensor Encoder::forward(const Tensor& x, const Mask& mask, Cache* cache, std::vector<Tensor>* maps,
+                        const Packing& packing) const {
     if (cache) cache->layers.resize(layers.size());
     if (maps) maps->resize(layers.size());
     Tensor y = x;
     for (std::size_t i = 0; i < layers.size(); ++i)
         y = layers[i].forward(y, mask, cache ? &cache->layers[i] : nullptr,
-                              maps ? &(*maps)[i] : nullptr);
+                              maps ? &(*maps)[i] : nullptr, packing);
     return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
 }
 // [encoder: backward]

@@ -43,9 +43,10 @@ public:
     /// @param mask     `[B, L, L]`, which keys are hidden; or four axes; or empty
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
+    /// @param packing  if given, x and the result are packed, `[1, rows, d_model]`
     /// @return         `[B, L, d_model]`
     Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
-                   Tensor* weights = nullptr) const;
+                   Tensor* weights = nullptr, const Packing& packing = {}) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, L, d_model]`
     /// @return    `dx`, `[B, L, d_model]`
@@ -74,9 +75,10 @@ public:
     /// @param x     word vectors with positions, `[B, L, d_model]`
     /// @param mask  the same for every layer, as in `EncoderLayer::forward`
     /// @param maps  if given, receives the attention weights `[B, H, L, L]` of every layer
+    /// @param packing  if given, x and the result are packed, `[1, rows, d_model]`
     /// @return      `[B, L, d_model]`
     Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
-                   std::vector<Tensor>* maps = nullptr) const;
+                   std::vector<Tensor>* maps = nullptr, const Packing& packing = {}) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
     Tensor backward(const Tensor& dy, const Cache& cache);
 

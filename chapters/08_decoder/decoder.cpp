@@ -20,20 +20,22 @@ void DecoderLayer::collect(Parameters& list, const std::string& name) {
 }
 // [layer: forward]
 Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                             const Mask& cross_mask, Cache* cache, Maps* maps) const {
+                             const Mask& cross_mask, Cache* cache, Maps* maps,
+                             const Packed& packed) const {
     require(x.rank() == 3, "decoder layer: x has shape {}, expected [B, Lt, d_model]", x.shape());
     require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
             "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
             x.dim(2));
     const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
-    const Tensor s1 = self_attn.forward(h1, h1, h1, self_mask, cache ? &cache->self_attn : nullptr,
-                                        maps ? &maps->self : nullptr);
+    const Tensor s1 =
+        self_attn.forward(h1, h1, h1, self_mask, cache ? &cache->self_attn : nullptr,
+                          maps ? &maps->self : nullptr, {packed.queries, packed.queries});
     const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
 
     const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
     const Tensor s2 =
         cross_attn.forward(h2, memory, memory, cross_mask, cache ? &cache->cross_attn : nullptr,
-                           maps ? &maps->cross : nullptr);
+                           maps ? &maps->cross : nullptr, packed);
     const Tensor x2 = norm2.after(x1, s2, cache ? &cache->norm2 : nullptr);  // [B, Lt, d_model]
 
     const Tensor h3 = norm3.before(x2, cache ? &cache->norm3 : nullptr);
@@ -50,13 +52,12 @@ DecoderLayer::Gradients DecoderLayer::backward(const Tensor& dy, const Cache& ca
     dx2 = dx2 + norm3.before_backward(ff.backward(ds3, cache.ff), cache.norm3);
 
     auto [dx1, ds2] = norm2.after_backward(dx2, cache.norm2);
-    const auto cross = cross_attn.backward(ds2, cache.cross_attn);
+    const auto cross = cross_attn.cross_backward(ds2, cache.cross_attn);
     dx1 = dx1 + norm2.before_backward(cross.dquery, cache.norm2);
 
     const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const auto self = self_attn.backward(ds1, cache.self_attn);
-    const Tensor dh1 = self.dquery + self.dkey + self.dvalue;
-    return {dx + norm1.before_backward(dh1, cache.norm1), cross.dkey + cross.dvalue};
+    const Tensor dh1 = self_attn.self_backward(ds1, cache.self_attn);
+    return {dx + norm1.before_backward(dh1, cache.norm1), cross.dmemory};
 }
 // [decoder: construct]
 Decoder::Decoder(const LayerOptions& options, Index n_layers, Random& random) {
@@ -73,14 +74,14 @@ void Decoder::collect(Parameters& list, const std::string& name) {
 }
 // [decoder: forward]
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                        const Mask& cross_mask, Cache* cache,
-                        std::vector<DecoderLayer::Maps>* maps) const {
+                        const Mask& cross_mask, Cache* cache, std::vector<DecoderLayer::Maps>* maps,
+                        const Packed& packed) const {
     if (cache) cache->layers.resize(layers.size());
     if (maps) maps->resize(layers.size());
     Tensor y = x;
     for (std::size_t i = 0; i < layers.size(); ++i)
         y = layers[i].forward(y, memory, self_mask, cross_mask, cache ? &cache->layers[i] : nullptr,
-                              maps ? &(*maps)[i] : nullptr);
+                              maps ? &(*maps)[i] : nullptr, packed);
     return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
 }
 // [decoder: backward]

@@ -35,10 +35,12 @@ public:
     /// @param cross_mask  `[B, Lt, Ls]`: pads of the source
     /// @param cache       filled for `backward`; leave it out at inference, which turns dropout off
     /// @param maps        if given, receives the weights of both attention blocks
+    /// @param packed      if given, x and the result are packed as its queries, memory as its keys
     /// @return            `[B, Lt, d_model]`
     /// @throws std::invalid_argument if memory is of another batch or width, or a mask does not fit
     Tensor forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                   const Mask& cross_mask, Cache* cache = nullptr, Maps* maps = nullptr) const;
+                   const Mask& cross_mask, Cache* cache = nullptr, Maps* maps = nullptr,
+                   const Packed& packed = {}) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lt, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
@@ -69,7 +71,8 @@ public:
     /// @param maps  if given, receives the attention weights of every layer
     Tensor forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
                    const Mask& cross_mask, Cache* cache = nullptr,
-                   std::vector<DecoderLayer::Maps>* maps = nullptr) const;
+                   std::vector<DecoderLayer::Maps>* maps = nullptr,
+                   const Packed& packed = {}) const;
     /// Adds to the gradients of all parameters. The gradient with respect to `memory` is the sum
     /// over all layers.
     Gradients backward(const Tensor& dy, const Cache& cache);

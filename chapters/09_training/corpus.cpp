@@ -135,13 +135,17 @@ Corpus read_corpus(const std::filesystem::path& path, Index max_words) {
     return corpus;
 }
 // [batch]
-Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
+namespace {
+
+/// A batch of `n` pairs. @param pair_at  gives the one with number `b`
+template <class PairAt>
+Batch batch_of(const Corpus& corpus, Index n, const PairAt& pair_at) {
     Index source_length = 0, target_length = 0;
-    for (const SentencePair& pair : pairs) {
+    for (Index b = 0; b < n; ++b) {
+        const SentencePair& pair = pair_at(static_cast<std::size_t>(b));
         source_length = std::max(source_length, static_cast<Index>(pair.source.size()));
         target_length = std::max(target_length, static_cast<Index>(pair.target.size()) + 1);
     }
-    const Index n = static_cast<Index>(pairs.size());
     const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
     const auto pads = [&](Index length, std::int32_t id) {
         Ids ids({n, length});
@@ -151,7 +155,7 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
     Batch batch{pads(source_length, source_pad), pads(target_length, pad),
                 pads(target_length, pad)};
     for (Index b = 0; b < n; ++b) {
-        const SentencePair& pair = pairs[static_cast<std::size_t>(b)];
+        const SentencePair& pair = pair_at(static_cast<std::size_t>(b));
         Index i = 0;
         for (const std::string& word : pair.source) batch.source(b, i++) = corpus.source.id(word);
         i = 0;
@@ -163,6 +167,30 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
         batch.target_out(b, i) = corpus.target.id(end_word);
     }
     return batch;
+}
+
+}  // namespace
+
+Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
+    return batch_of(corpus, static_cast<Index>(pairs.size()),
+                    [&](std::size_t b) -> const SentencePair& { return pairs[b]; });
+}
+
+Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
+                 std::span<const Index> numbers) {
+    return batch_of(corpus, static_cast<Index>(numbers.size()),
+                    [&](std::size_t b) -> const SentencePair& {
+                        return pairs[static_cast<std::size_t>(numbers[b])];
+                    });
+}
+
+Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
+                   Index tgt_words, std::uint64_t seed) {
+    Random random(seed);
+    const auto ids = [&](Index length, Index n) {
+        return random_ids({sentences, length}, 1, static_cast<std::int32_t>(n), random.stream());
+    };
+    return {ids(src_length, src_words), ids(tgt_length, tgt_words), ids(tgt_length, tgt_words)};
 }
 
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {

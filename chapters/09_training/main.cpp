@@ -2,8 +2,8 @@
 #include <functional>
 #include <vector>
 
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/batches.hpp"
+#include "chapters/09_training/loss_by_blocks.hpp"
 #include "chapters/09_training/training.hpp"
 #include "lib/eigen.hpp"
 #include "lib/files.hpp"
@@ -153,6 +153,106 @@ struct PlainAdam {
                         });
     }
 };
+// [cost: loss]
+/// The last map, the loss, and back, for 64 sentences of 24 words: all logits at once and by
+/// blocks.
+void show_cost_of_loss(std::uint64_t seed, Results& results) {
+    section("The loss by blocks");
+    const Index rows = 64 * 24, d_model = 256, words = 8000;
+    Random random(seed);
+    Linear output(d_model, words, true, random);
+    const Tensor x = normal({1, rows, d_model}, random.stream());
+    const Ids targets = random_ids({1, rows}, 1, words, random.stream());
+    Linear::Cache cache;
+    CrossEntropyCache loss_cache;
+    gain_header(fmt::format("{} rows, d_model {}, {} words", rows, d_model, words));
+    show_gain(
+        "loss and gradients", "loss", 7,
+        [&] {
+            zero_grad(parameters_of(output));
+            cross_entropy(output.forward(x, &cache), targets, {}, &loss_cache);
+            output.backward(cross_entropy_backward(loss_cache), cache);
+            output.weight.grad();
+        },
+        [&] {
+            zero_grad(parameters_of(output));
+            cross_entropy_by_blocks(output, x, targets);
+            output.weight.grad();
+        },
+        results);
+    const double mb = static_cast<double>(sizeof(Real)) / 1e6;
+    const double at_once = 3 * static_cast<double>(rows * words) * mb;  // logits, p and gradient
+    const double block = static_cast<double>(numbers_at_once) * mb;
+    fmt::print("in memory at once {:.0f} MB, by blocks {:.0f} MB\n", at_once, block);
+    results.set("loss_mb", at_once);
+    results.set("loss_block_mb", block);
+}
+// [cost: pads]
+/// Pairs of 3 to 32 words, drawn.
+Corpus drawn_corpus(Random& random) {
+    const Index pairs = 512;
+    Corpus corpus = empty_corpus();
+    const Ids lengths = random_ids({pairs}, 3, 33, random.stream()),
+              changes = random_ids({pairs}, -2, 3, random.stream()),  // target from source
+        words = random_ids({pairs, 2, 35}, 0, 200, random.stream());
+    for (Index i = 0; i < pairs; ++i) {
+        SentencePair pair;
+        for (Index j = 0; j < lengths(i); ++j)
+            pair.source.push_back(fmt::format("{}", words(i, 0, j)));
+        for (Index j = 0; j < lengths(i) + changes(i); ++j)
+            pair.target.push_back(fmt::format("{}", words(i, 1, j)));
+        add_words(corpus, pair);
+        corpus.train.push_back(pair);
+    }
+    return corpus;
+}
+
+/// The gradients of all batches of an epoch: with their pads or without, lengths as they come or
+/// like ones together.
+void show_cost_of_pads(std::uint64_t seed, Results& results) {
+    section("Pads");
+    Random random(seed);
+    const Corpus corpus = drawn_corpus(random);
+    Task task = grammar_task();
+    task.model.src_words = corpus.source.size();
+    task.model.tgt_words = corpus.target.size();
+    Transformer model(task.model, Random(seed));
+    Trainer trainer(model, task.training);
+    const Parameters parameters = parameters_of(model);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    Batches any(corpus.train, 32, false), like(corpus.train, 32, true);
+    Transformer::Cache cache;
+    CrossEntropyCache loss_cache;
+    const auto epoch = [&](const Batches& batches, bool with_pads) {
+        for (Index i = 0; i < batches.count(); ++i) {
+            const Batch batch = make_batch(corpus, corpus.train, batches[i]);
+            if (!with_pads) {
+                trainer.set_gradients(batch);
+                continue;
+            }
+            zero_grad(parameters);
+            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
+            cross_entropy(logits, batch.target_out, {}, &loss_cache);
+            model.backward(cross_entropy_backward(loss_cache), cache);
+        }
+    };
+    for (const auto& [batches, name, key] :
+         {std::tuple{&any, "as they come", "any"}, {&like, "like ones together", "like"}}) {
+        batches->draw(of_pairs, of_batches);
+        const double share = share_of_pads(corpus.train, *batches);
+        fmt::print("lengths {:<20} {:4.1f} % of the places are pads\n", name, 100 * share);
+        results.set(fmt::format("{}_pads", key), 100 * share);
+    }
+    gain_header("against lengths as they come, with pads");
+    const auto line = [&](const char* what, const char* key, const Batches& batches,
+                          bool with_pads) {
+        show_gain(
+            what, key, 5, [&] { epoch(any, true); }, [&] { epoch(batches, with_pads); }, results);
+    };
+    line("like lengths, with pads", "like_padded", like, true);
+    line("as they come, pads left out", "any_packed", any, false);
+    line("like lengths, pads left out", "like_packed", like, false);
+}
 // [cost]
 /// Steps of Adam for a weight as large as a map of the feed-forward layer: the gradient given, and
 /// as the product of two factors with 30 rows.
@@ -256,7 +356,7 @@ int main(int argc, char** argv) {
         ->excludes("--preset");
     app.add_flag("--show-config", show_config, "print the model's options in JSON and stop");
     app.add_flag("--systems", systems, "instead: the four source systems");
-    app.add_flag("--cost", cost, "instead: what a step of Adam costs");
+    app.add_flag("--cost", cost, "instead: what a step of Adam, the loss and pads cost");
     app.add_option("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     app.add_flag("--no-checkpoint", no_checkpoint, "write no checkpoint")->excludes("--checkpoint");
 
@@ -276,12 +376,18 @@ int main(int argc, char** argv) {
     option("--momentum", &TrainingOptions::momentum, "of sgd");
     option("--weight-decay", &TrainingOptions::weight_decay, "of adamw");
     option("--smoothing", &TrainingOptions::smoothing, "of the targets");
+    option("--like-lengths", &TrainingOptions::like_lengths,
+           "put pairs of like lengths into one batch, so that few pads are needed: true or false");
     // [program: body]
     return program.run(argc, argv, [&] {
         if (systems)
             return show_systems(app.get_option("--device")->as<std::string>(), program.seed(),
                                 program.results());
-        if (cost) return show_cost(program.seed(), program.results());
+        if (cost) {
+            show_cost(program.seed(), program.results());
+            show_cost_of_loss(program.seed(), program.results());
+            return show_cost_of_pads(program.seed(), program.results());
+        }
         Task task = make_task(corpus, data);
         if (!preset_name.empty()) use_model(task, preset(preset_name));
         if (!config.empty()) use_model(task, read_config(config));

@@ -1,6 +1,7 @@
 #include "chapters/09_training/optimizer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "chapters/09_training/optimizer.cuh"
@@ -42,7 +43,8 @@ void Sgd::step(Real learning_rate) {
                 w[j] -= learning_rate * v[j];
             }
         };
-        p.update({step, {p.value, velocity_[i]}});
+        const std::array touched{p.value, velocity_[i]};
+        p.update({std::cref(step), touched});
     }
 }
 // [adam]
@@ -88,7 +90,8 @@ void Adam::step(Real learning_rate) {
             for (; j + lanes <= n; j += lanes) move(Lanes(), j);
             for (; j < n; ++j) move(Eigen::Array<Real, 1, 1>(), j);
         };
-        p.update({step, {p.value, mean_[i], square_[i]}});
+        const std::array touched{p.value, mean_[i], square_[i]};
+        p.update({std::cref(step), touched});
     }
 }
 // [schedule]

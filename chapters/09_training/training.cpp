@@ -2,13 +2,12 @@
 
 #include <chrono>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
+#include "chapters/09_training/batches.hpp"
 #include "chapters/09_training/grammar.hpp"
 #include "chapters/09_training/likeliest.hpp"
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/loss_by_blocks.hpp"
 #include "lib/files.hpp"
 #include "lib/program.hpp"
 
@@ -66,8 +65,10 @@ Task grammar_task() {
 Task file_task(const std::filesystem::path& path) {
     const TransformerOptions model = small_model();
     const Index max_words = model.positions.max_len - 1;  // a target has the start symbol besides
+    TrainingOptions training = small_training();
+    training.like_lengths = true;
     return with_vocabulary("data-" + path.stem().string(), read_corpus(path, max_words), model,
-                           small_training());
+                           training);
 }
 
 Task make_task(const std::string& name, const std::filesystem::path& file) {
@@ -98,6 +99,7 @@ void check(const TrainingOptions& o) {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const TrainingOptions& o) {
+    check(o);
     if (o.optimizer == "sgd") return std::make_unique<Sgd>(parameters, o.momentum);
     const Real weight_decay = o.optimizer == "adamw" ? o.weight_decay : 0;
     return std::make_unique<Adam>(parameters, AdamOptions{.weight_decay = weight_decay});
@@ -112,42 +114,47 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
     const Index size = std::min(options.batch_size, pairs);
     return options.epochs * ((pairs + size - 1) / size);
 }
+// [trainer]
+Trainer::Trainer(Transformer& model, const TrainingOptions& options)
+    : model_(model),
+      parameters_(parameters_of(model)),
+      optimizer_(make_optimizer(parameters_, options)),
+      loss_{model.options().pad, options.smoothing} {}
+
+double Trainer::set_gradients(const Batch& batch) {
+    zero_grad(parameters_);
+    const Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
+                        leave_out_pads(batch.source, loss_.ignore)};
+    const Tensor y = model_.forward_to_output(batch.source, batch.target_in, &cache_, packed);
+    const auto [loss, dy] =
+        cross_entropy_by_blocks(model_.output, y, pack(batch.target_out, packed.queries), loss_);
+    model_.backward_from_output(dy, cache_);
+    return loss;
+}
+
+void Trainer::update(Real learning_rate) {
+    optimizer_->step(learning_rate);
+    model_.random().next_step();
+}
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
            const std::function<void(const StepReport&)>& report) {
-    check(options);
-    require(!corpus.train.empty(), "train: there is no pair to train on");
-    const Parameters parameters = parameters_of(model);
-    const auto optimizer = make_optimizer(parameters, options);
-    const Stream shuffle = model.random().stream();
-    const CrossEntropyOptions loss_options{model.options().pad, options.smoothing};
-    const Index pairs = static_cast<Index>(corpus.train.size());
-    const Index size = std::min(options.batch_size, pairs);
-
-    Transformer::Cache cache;
-    CrossEntropyCache loss_cache;
+    count_steps(corpus, options);  // complains
+    const Stream of_pairs = model.random().stream(), of_batches = model.random().stream();
+    Batches batches(corpus.train, options.batch_size, options.like_lengths);
+    Trainer trainer(model, options);
     Index step = 0;
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
-        const std::vector<Index> order = permutation(pairs, shuffle);  // a new one at every step
-        for (Index first = 0; first < pairs; first += size) {
-            std::vector<SentencePair> chosen;
-            for (Index i = first; i < std::min(pairs, first + size); ++i)
-                chosen.push_back(
-                    corpus.train[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
-            const Batch batch = make_batch(corpus, chosen);
-
-            zero_grad(parameters);
-            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
-            const double loss = cross_entropy(logits, batch.target_out, loss_options, &loss_cache);
+        batches.draw(of_pairs, of_batches);  // another order at every step
+        for (Index i = 0; i < batches.count(); ++i) {
+            const double loss = trainer.set_gradients(make_batch(corpus, corpus.train, batches[i]));
             if (!std::isfinite(loss))
                 throw std::runtime_error(fmt::format(
                     "train: the loss of step {} is not finite; try a smaller learning rate",
                     step + 1));
-            model.backward(cross_entropy_backward(loss_cache), cache);
             const Real rate = learning_rate(++step, options.learning_rate, options.warmup);
             report({epoch, step, loss, rate});
-            optimizer->step(rate);
-            model.random().next_step();  // so that dropout and order change
+            trainer.update(rate);
         }
     }
 }
@@ -232,8 +239,9 @@ void print_model(const Task& task, Transformer& model) {
     fmt::print("{}, learning rate {}, {}{}\n", t.optimizer, t.learning_rate,
                t.warmup > 0 ? fmt::format("warm-up of {} steps", t.warmup) : "no warm-up",
                t.optimizer == "adamw" ? fmt::format(", weight decay {}", t.weight_decay) : "");
-    fmt::print("{} pairs, batches of {}, {} epochs: {} steps\n", task.corpus.train.size(),
-               t.batch_size, t.epochs, count_steps(task.corpus, t));
+    fmt::print("{} pairs, batches of {}{}, {} epochs: {} steps\n", task.corpus.train.size(),
+               t.batch_size, t.like_lengths ? " of like lengths" : "", t.epochs,
+               count_steps(task.corpus, t));
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/transformer.hpp"
 #include "lib/results.hpp"
 
@@ -20,6 +23,7 @@ struct TrainingOptions {
     Real momentum = Real(0.99);      ///< of sgd
     Real weight_decay = Real(1e-2);  ///< of adamw
     Real smoothing = 0;              ///< of the cross entropy
+    bool like_lengths = false;       ///< put pairs of like lengths into one batch
 };
 
 /// A corpus with the model and the training that fit it.
@@ -39,11 +43,32 @@ Task notebook_task();
 /// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
 /// with warm-up, batches of 32, label smoothing 0.1.
 Task grammar_task();
-/// The pairs of a file, and the small model.
+/// The pairs of a file, like lengths together, and the small model.
 Task file_task(const std::filesystem::path& path);
 /// `toy`, `notebook`, `grammar`, or the pairs of a file if `file` is not empty.
 /// @throws std::invalid_argument for another name
 Task make_task(const std::string& name, const std::filesystem::path& file);
+// [trainer]
+/// A model in training: its optimizer, and what one step keeps for the next.
+class Trainer {
+public:
+    /// @param model  is trained; to stay where it is
+    /// @throws std::invalid_argument if an option is out of its range
+    Trainer(Transformer& model, const TrainingOptions& options);
+
+    /// Forward, loss, backward: sets the gradients of all parameters to those of this batch.
+    /// @return the loss
+    double set_gradients(const Batch& batch);
+    /// Moves the weights, and the randomness of dropout on to the next step.
+    void update(Real learning_rate);
+
+private:
+    Transformer& model_;
+    Parameters parameters_;
+    std::unique_ptr<Optimizer> optimizer_;
+    CrossEntropyOptions loss_;
+    Transformer::Cache cache_;
+};
 // [train]
 /// What is known after the loss of one step and before the update.
 struct StepReport {
@@ -52,8 +77,8 @@ struct StepReport {
     Real learning_rate;
 };
 
-/// Trains in place: for each epoch, all pairs in a new random order, in batches, the last one maybe
-/// smaller; for each batch forward, loss, backward, update.
+/// Trains in place: for each epoch, all pairs in a new random order, in `Batches`; for each batch
+/// forward, loss, backward, update.
 /// @param report  called once a step; the gradients are those of the step
 /// @throws std::invalid_argument if an option is out of its range
 /// @throws std::runtime_error if the loss is not a finite number

@@ -40,36 +40,62 @@ Mask Transformer::target_mask(const Ids& tgt) const {
         options_.mask_target_pads ? either(future, padding_mask(tgt, tgt, options_.pad)) : future);
 }
 // [forward]
-Tensor Transformer::encode(const Ids& src, Cache* cache, Maps* maps) const {
+Tensor Transformer::encode(const Ids& src, Cache* cache, Maps* maps, const Packed& packed) const {
     const Tensor vectors = src_embed.forward(src, cache ? &cache->src_embed : nullptr);
-    const Tensor x = src_positions.forward(vectors, cache ? &cache->src_positions : nullptr);
+    Tensor x = src_positions.forward(vectors, cache ? &cache->src_positions : nullptr);
+    if (!packed.empty()) x = pack(x, packed.keys);
     return encoder.forward(x, source_mask(src, src), cache ? &cache->encoder : nullptr,
-                           maps ? &maps->encoder : nullptr);  // [B, Ls, d_model]
+                           maps ? &maps->encoder : nullptr, packed.keys);  // [B, Ls, d_model]
+}
+
+Tensor Transformer::encode(const Ids& src, Cache* cache, Maps* maps) const {
+    return encode(src, cache, maps, {});
+}
+
+Tensor Transformer::decode_to_output(const Ids& tgt, const Tensor& memory, const Ids& src,
+                                     Cache* cache, Maps* maps, const Packed& packed) const {
+    const Tensor vectors = tgt_embed.forward(tgt, cache ? &cache->tgt_embed : nullptr);
+    Tensor x = tgt_positions.forward(vectors, cache ? &cache->tgt_positions : nullptr);
+    if (!packed.empty()) x = pack(x, packed.queries);
+    if (cache) cache->packed = packed;
+    return decoder.forward(x, memory, target_mask(tgt), source_mask(tgt, src),
+                           cache ? &cache->decoder : nullptr, maps ? &maps->decoder : nullptr,
+                           packed);  // [B, Lt, d_model]
 }
 
 Tensor Transformer::decode(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache,
                            Maps* maps) const {
-    const Tensor vectors = tgt_embed.forward(tgt, cache ? &cache->tgt_embed : nullptr);
-    const Tensor x = tgt_positions.forward(vectors, cache ? &cache->tgt_positions : nullptr);
-    const Tensor y = decoder.forward(x, memory, target_mask(tgt), source_mask(tgt, src),
-                                     cache ? &cache->decoder : nullptr,
-                                     maps ? &maps->decoder : nullptr);  // [B, Lt, d_model]
-    return output.forward(y, cache ? &cache->output : nullptr);         // [B, Lt, tgt_words]
+    const Tensor y = decode_to_output(tgt, memory, src, cache, maps, {});
+    return output.forward(y, cache ? &cache->output : nullptr);  // [B, Lt, tgt_words]
 }
 
 Tensor Transformer::forward(const Ids& src, const Ids& tgt, Cache* cache, Maps* maps) const {
     return decode(tgt, encode(src, cache, maps), src, cache, maps);
 }
+
+Tensor Transformer::forward_to_output(const Ids& src, const Ids& tgt, Cache* cache,
+                                      const Packed& packed) const {
+    return decode_to_output(tgt, encode(src, cache, nullptr, packed), src, cache, nullptr, packed);
+}
 // [backward]
 // forward was:  memory = encoder(src),  logits = output(decoder(tgt, memory))
 // hence:        the same steps from last to first; memory's gradient goes into the encoder
 void Transformer::backward(const Tensor& dlogits, const Cache& cache) {
-    const Tensor dy = output.backward(dlogits, cache.output);
+    backward_from_output(output.backward(dlogits, cache.output), cache);
+}
+
+void Transformer::backward_from_output(const Tensor& dy, const Cache& cache) {
     const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
-    tgt_embed.backward(tgt_positions.backward(dtgt, cache.tgt_positions), cache.tgt_embed);
+    const auto padded = [&](const Tensor& d, const Packing& packing) {
+        return packing.empty() ? d : unpack(d, packing);
+    };
+    const auto& [target, source] = cache.packed;
+    tgt_embed.backward(tgt_positions.backward(padded(dtgt, target), cache.tgt_positions),
+                       cache.tgt_embed);
 
     const Tensor dsrc = encoder.backward(dmemory, cache.encoder);
-    src_embed.backward(src_positions.backward(dsrc, cache.src_positions), cache.src_embed);
+    src_embed.backward(src_positions.backward(padded(dsrc, source), cache.src_positions),
+                       cache.src_embed);
 }
 
 }  // namespace abh

@@ -53,6 +53,7 @@ public:
         Encoder::Cache encoder;
         Decoder::Cache decoder;
         Linear::Cache output;
+        Packed packed;
     };
     /// Attention weights of every layer.
     struct Maps {
@@ -71,6 +72,16 @@ public:
     /// Adds to the gradients of all parameters.
     /// @param dlogits  gradient of the loss with respect to the logits
     void backward(const Tensor& dlogits, const Cache& cache);
+    // [transformer: all but the output]
+    /// `forward` without the last map, for a loss that makes logits by itself.
+    /// @param packed  if given, the pads of target (queries) and source (keys) that it leaves out
+    ///                are left out of all computation behind the positions
+    /// @return        `[B, Lt, d_model]`, or packed; `output.forward` makes logits of it
+    Tensor forward_to_output(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
+                             const Packed& packed = {}) const;
+    /// Adds to the gradients of all parameters but those of `output`.
+    /// @param dy  gradient of the loss with respect to the result of `forward_to_output`
+    void backward_from_output(const Tensor& dy, const Cache& cache);
     // [transformer: halves]
     /// The encoder's half of `forward`. @return memory `[B, Ls, d_model]`
     Tensor encode(const Ids& src, Cache* cache = nullptr, Maps* maps = nullptr) const;
@@ -88,6 +99,9 @@ public:
 
 private:
     Mask by_convention(const Mask& hide) const;
+    Tensor encode(const Ids& src, Cache* cache, Maps* maps, const Packed& packed) const;
+    Tensor decode_to_output(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache,
+                            Maps* maps, const Packed& packed) const;
 
     TransformerOptions options_;
     Random random_;

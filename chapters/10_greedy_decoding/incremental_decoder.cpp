@@ -119,25 +119,36 @@ Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask
     return y;
 }
 // [layer]
-Tensor IncrementalDecoder::attend(const MultiHeadAttention& attention, const Tensor& x,
+namespace {
+
+/// `[n, 1, d_model]` as `[n, H, 1, d_k]`: of one row, the heads lie one behind the other.
+Tensor heads_of_one(const Tensor& row, Index n_heads) {
+    return row.reshape({row.dim(0), n_heads, 1, row.dim(2) / n_heads});
+}
+
+}  // namespace
+
+Tensor IncrementalDecoder::attend(const MultiHeadAttention& attention, const Tensor& q,
                                   const KeyValues& kv, Index length, const Mask& hidden) const {
-    const Tensor q = attention.heads(attention.w_q, x);  // [n, H, 1, d_k]
-    const Tensor context =
-        attend_one(q, kv, length, hidden, sentences_, attention.options().attention);
-    return attention.w_o.forward(context.reshape(x.shape()));  // one row: the heads lie joined
+    const MultiHeadOptions& o = attention.options();
+    const Tensor context = attend_one(heads_of_one(q, o.n_heads), kv, length, hidden, sentences_,
+                                      o.attention);  // [n, H, 1, d_k]
+    return attention.w_o.forward(context.reshape(q.shape()));
 }
 
 Tensor IncrementalDecoder::layer(const DecoderLayer& layer, LayerState& state,
                                  const Tensor& x) const {
     const MultiHeadAttention& self = layer.self_attn;
     const Tensor h1 = layer.norm1.before(x);  // [n, 1, d_model]
-    put(state.self, self.heads(self.w_k, h1), self.heads(self.w_v, h1));
-    const Tensor s1 = attend(self, h1, state.self, length_ + 1, self_hidden_);
+    const auto [q, k, v] = self.map_all(h1, h1, h1);
+    const Index n_heads = self.options().n_heads;
+    put(state.self, heads_of_one(k, n_heads), heads_of_one(v, n_heads));
+    const Tensor s1 = attend(self, q, state.self, length_ + 1, self_hidden_);
     const Tensor x1 = layer.norm1.after(x, s1);
 
     const Tensor h2 = layer.norm2.before(x1);
-    const Tensor s2 =
-        attend(layer.cross_attn, h2, state.cross, cross_hidden_.dim(2), cross_hidden_);
+    const Tensor s2 = attend(layer.cross_attn, layer.cross_attn.map(layer.cross_attn.w_q, h2),
+                             state.cross, cross_hidden_.dim(2), cross_hidden_);
     const Tensor x2 = layer.norm2.after(x1, s2);
 
     const Tensor s3 = layer.ff.forward(layer.norm3.before(x2));

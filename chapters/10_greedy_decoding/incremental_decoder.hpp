@@ -58,7 +58,7 @@ private:
     void make_room();
     void put(KeyValues& rows, const Tensor& k, const Tensor& v) const;
     void hide_pads(const Ids& words);
-    Tensor attend(const MultiHeadAttention& attention, const Tensor& x, const KeyValues& kv,
+    Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyValues& kv,
                   Index length, const Mask& hidden) const;
     Tensor layer(const DecoderLayer& layer, LayerState& state, const Tensor& x) const;
 

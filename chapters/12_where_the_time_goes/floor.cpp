@@ -151,7 +151,7 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
             {"layer norm", {}, norms},
             {"embedding", {}, tables},
             {"relu", {}, 3 * real * hidden},            // backward: dy, y, dx
-            {"cross entropy", {}, 4 * real * logits}};  // logits, probabilities; those, dlogits
+            {"cross entropy", {}, 2 * real * logits}};  // read, and overwritten by their gradient
 }
 
 }  // namespace abh

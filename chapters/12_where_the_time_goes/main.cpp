@@ -3,12 +3,9 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <thread>
 
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/twins.hpp"
@@ -255,41 +252,24 @@ void show_attention_memory(Results& results) {
     }
 }
 // [step]
-/// Everything that one step of training needs, kept from step to step.
+/// A model in training, and a batch.
 class Training {
 public:
     Training(const Case& work, std::uint64_t seed)
-        : model_(work.options, Random(seed)), parameters_(parameters_of(model_)) {
-        if (work.optimizer == OptimizerKind::adam)
-            optimizer_ = std::make_unique<Adam>(parameters_);
-        else
-            optimizer_ = std::make_unique<Sgd>(parameters_, Real(0.99));
-        Random random(seed);
-        const auto ids = [&](Index length, Index n_words) {
-            return random_ids({work.sentences, length}, 1, static_cast<std::int32_t>(n_words),
-                              random.stream());
-        };
-        source_ = ids(work.src_words, work.options.src_words);
-        target_in_ = ids(work.tgt_words, work.options.tgt_words);
-        target_out_ = ids(work.tgt_words, work.options.tgt_words);
-    }
+        : model_(work.options, Random(seed)),
+          trainer_(model_, {.optimizer = work.optimizer == OptimizerKind::adam ? "adam" : "sgd"}),
+          batch_(random_batch(work.sentences, work.src_words, work.options.src_words,
+                              work.tgt_words, work.options.tgt_words, seed)) {}
 
     void step() {
-        zero_grad(parameters_);
-        const Tensor logits = model_.forward(source_, target_in_, &cache_);
-        cross_entropy(logits, target_out_, {model_.options().pad, 0}, &loss_cache_);
-        model_.backward(cross_entropy_backward(loss_cache_), cache_);
-        optimizer_->step(Real(1e-4));
-        model_.random().next_step();
+        trainer_.set_gradients(batch_);
+        trainer_.update(Real(1e-4));
     }
 
 private:
     Transformer model_;
-    Parameters parameters_;
-    std::unique_ptr<Optimizer> optimizer_;
-    Ids source_, target_in_, target_out_;
-    Transformer::Cache cache_;
-    CrossEntropyCache loss_cache_;
+    Trainer trainer_;
+    Batch batch_;
 };
 // [steps]
 /// The own times of a warm step, mean of some, beside the least that each operation can take.

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "chapters/09_training/corpus.hpp"
+#include "lib/random.hpp"
+
+namespace abh {
+// [batches]
+/// Which pairs are trained on together: an epoch takes each pair once, in a random order.
+class Batches {
+public:
+    /// @param pairs         not to be changed afterwards
+    /// @param size          pairs in a batch; the last one has what is left
+    /// @param like_lengths  put pairs of like lengths together, so that few pads are needed
+    /// @throws std::invalid_argument if there is no pair, or `size` is below 1
+    Batches(std::span<const SentencePair> pairs, Index size, bool like_lengths);
+
+    /// Draws the order of an epoch.
+    /// @param of_batches  is used with like lengths alone
+    void draw(const Stream& of_pairs, const Stream& of_batches);
+
+    Index count() const { return static_cast<Index>(batches_.size()); }
+    /// The numbers of the pairs of the epoch's batch `i`.
+    std::span<const Index> operator[](Index i) const;
+
+private:
+    std::span<const SentencePair> pairs_;
+    Index size_;
+    bool like_lengths_;
+    std::vector<Index> order_;    ///< of the pairs
+    std::vector<Index> batches_;  ///< in which order they come
+    std::vector<Index> rank_;     ///< of each pair, before pairs were sorted
+};
+
+/// The share of places that hold pads in the batches of an epoch, source and target together.
+double share_of_pads(std::span<const SentencePair> pairs, const Batches& batches);
+
+}  // namespace abh
