@@ -94,13 +94,24 @@ Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
     return matmul(flat(dy), weight.value).reshape(cache.x.shape());
 }
 // [together]
+namespace {
+
+void require_together(std::size_t maps, std::size_t caches, std::size_t tensors) {
+    require(maps >= 1 && maps <= most_together && caches == maps && tensors == maps,
+            "linear: {} maps together with {} caches and {} tensors, expected 1 to {} of each",
+            maps, caches, tensors, most_together);
+}
+
+}  // namespace
+
 void Linear::forward_together(std::span<const Linear* const> maps, const Tensor& x,
                               std::span<Cache* const> caches, std::span<Tensor> y) {
     const Timed timed("linear (bias)");
+    require_together(maps.size(), caches.size(), y.size());
+    for (const Linear* map : maps) map->require_width(x);
     const Tensor rows_of_x = flat(x);
     std::array<MatmulTerm, most_together> terms;
     for (std::size_t i = 0; i < maps.size(); ++i) {
-        maps[i]->require_width(x);
         terms[i] = {&rows_of_x, &maps[i]->weight.value};
     }
     matmul_together(y, std::span(terms).first(maps.size()), {.transpose_b = true});
@@ -112,6 +123,7 @@ void Linear::forward_together(std::span<const Linear* const> maps, const Tensor&
 Tensor Linear::backward_together(std::span<Linear* const> maps, std::span<const Tensor> dy,
                                  std::span<const Cache* const> caches) {
     const Timed timed("linear (bias)");
+    require_together(maps.size(), caches.size(), dy.size());
     std::array<Tensor, most_together> rows_of_dy;
     std::array<MatmulTerm, most_together> terms;
     for (std::size_t i = 0; i < maps.size(); ++i) {

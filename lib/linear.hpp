@@ -42,11 +42,17 @@ public:
     Parameter bias;    ///< [d_out], or empty
 
     // [linear: together]
-    /// Several maps of one `x`, all of the same sizes, as one product: `y[i]` is
+    /// Several maps of one `x`, all of the same sizes, as one product: `y[i]` becomes
     /// `maps[i]->forward(x, caches[i])`.
+    /// @param maps    at most `most_together`
+    /// @param x       `[..., d_in]`
+    /// @param caches  one for each map, or null
+    /// @param y       one for each map, receives `[..., d_out]`
+    /// @throws std::invalid_argument if numbers or sizes do not fit
     static void forward_together(std::span<const Linear* const> maps, const Tensor& x,
                                  std::span<Cache* const> caches, std::span<Tensor> y);
     /// Adds to the gradients of all these maps.
+    /// @param dy  one for each map, `[..., d_out]`
     /// @return  the gradient with respect to `x`: the sum of what each
     ///          `maps[i]->backward(dy[i], *caches[i])` returns
     static Tensor backward_together(std::span<Linear* const> maps, std::span<const Tensor> dy,

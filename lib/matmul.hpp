@@ -31,8 +31,8 @@ struct MatmulTerm {
 };
 constexpr std::size_t most_together = 4;
 
-/// Several products of the same sizes, in one pass of all threads: what they share is read and
-/// rearranged once, and threads meet once.
+/// Several products of the same sizes, in one pass of all threads, which meet once. Where all have
+/// few rows, those of an `a` that they share are rearranged once.
 ///
 /// @param terms  at most `most_together` pairs `a`, `b`
 /// @param c      `c[i]` becomes `scale * op(a_i) op(b_i)`
@@ -40,6 +40,7 @@ constexpr std::size_t most_together = 4;
 void matmul_together(std::span<Tensor> c, std::span<const MatmulTerm> terms,
                      MatmulOptions options = {});
 /// The sum of such products, each added to those before it: `scale * sum_i op(a_i) op(b_i)`.
+/// @throws std::invalid_argument as `matmul_together` does
 Tensor sum_of_products(std::span<const MatmulTerm> terms, MatmulOptions options = {});
 // [matmul: rows]
 /// Rows `first` to `first + count - 1` of the product of two matrices, written over `rows` or

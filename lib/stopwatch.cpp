@@ -67,13 +67,15 @@ double quantile(std::vector<double> numbers, double part) {
 }
 // [show gain]
 void gain_header(const std::string& title) {
-    fmt::print("{:<40}{:>11}{:>10}{:>8}\n", title, "plain: ms", "fast: ms", "ratio");
+    fmt::print("{:<40}{:>11}{:>10}{:>8}{:>14}\n", title, "plain: ms", "fast: ms", "ratio",
+               "quartiles");
 }
 
 void show_gain(const std::string& what, const std::string& key, int rounds, const Work& plain,
                const Work& fast, Results& results) {
     const Comparison c = take_turns({plain}, {fast}, rounds, 0);
-    fmt::print("{:<40}{:>11.3f}{:>10.3f}{:>8.2f}\n", what, c.plain_ms, c.fast_ms, c.ratio);
+    fmt::print("{:<40}{:>11.3f}{:>10.3f}{:>8.2f}{:>8.2f}{:>6.2f}\n", what, c.plain_ms, c.fast_ms,
+               c.ratio, c.low, c.high);
     results.set_varying(key + "_plain", c.plain_ms, "ms");
     results.set_varying(key + "_fast", c.fast_ms, "ms");
     results.set_varying(key + "_gain", c.ratio);

@@ -13,7 +13,7 @@ namespace abh {
 /// has not seen, ids of words, and nothing else. Elements are not initialised.
 ///
 /// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for the next one
-/// of the same size, so a warm training step asks the system for no buffer.
+/// of about the same size, so a warm training step asks the system for no buffer.
 class Storage {
 public:
     explicit Storage(std::size_t bytes);
@@ -31,6 +31,7 @@ public:
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
 
+    void take_on_host();
     void* fetch_to_host(bool write);
 
     unsigned char at_ = nowhere;    ///< where the elements are
@@ -38,6 +39,7 @@ private:
     std::size_t bytes_;
     void* host_ = nullptr;
     void* device_ = nullptr;
+    std::size_t host_bytes_ = 0, device_bytes_ = 0;  ///< of the blocks, `bytes_` or more
 };
 // [storage: make]
 /// A storage whose handle, too, lies in memory that is used again.

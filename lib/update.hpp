@@ -24,6 +24,7 @@ struct Update {
     /// Called on all threads, once for each element.
     std::function<void(Index begin, std::span<const Real> gradient)> step;
     /// The weight and what else `step` touches, each of the weight's size: sent for in time.
+    /// Not owned: to be there until the update is done.
     std::span<const Tensor> touched;
 };
 

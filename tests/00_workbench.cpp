@@ -277,6 +277,7 @@ TEST_CASE("products that are made together are those that are made one by one") 
                 return transpose_b ? draw({n, k}) : draw({k, n});
             };
             const Tensor x = draw({m, k}), y = draw({m, k}), a = right(), b = right(), c = right();
+            // three products, each twice as large for the scale
             const double close = (20 + static_cast<double>(k)) * 6 * eps;
             for_threads([&](int) {
                 std::array<Tensor, 3> results;
@@ -325,7 +326,17 @@ TEST_CASE("linear maps of one input, together, are what they are one by one") {
                                                 std::array<const Linear::Cache*, 2>{&of_f, &of_g});
     const Tensor expected = f2.backward(dy, of_f2) + g2.backward(dz, of_g2);
     REQUIRE(dx.shape() == x.shape());
-    REQUIRE(max_difference(dx, expected) <= 100 * eps);
+    REQUIRE(max_difference(dx, expected) <= 100 * eps);  // sums of sixty terms in another order
+    std::array<const Linear*, 5> five{&f, &g, &f, &g, &f};
+    std::array<Linear::Cache*, 5> caches{};
+    std::array<Tensor, 5> results;
+    REQUIRE_THROWS_WITH(
+        Linear::forward_together(five, x, caches, results),
+        "linear: 5 maps together with 5 caches and 5 tensors, expected 1 to 4 of each");
+    REQUIRE_THROWS_WITH(
+        Linear::forward_together(std::span(five).first(2), x, std::span(caches).first(1),
+                                 std::span(results).first(2)),
+        "linear: 2 maps together with 1 caches and 2 tensors, expected 1 to 4 of each");
     for (const auto& [one, other] : {std::pair{&f, &f2}, {&g, &g2}}) {
         REQUIRE(same_bits(one->weight.grad(), other->weight.grad()));
         REQUIRE(same_bits(one->bias.grad(), other->bias.grad()));

@@ -233,6 +233,13 @@ TEST_CASE("packed rows are those of the sentences, and come back to their places
                         "pack: the packing is of 3 sentences of length 3, x has shape [2, 3]");
     REQUIRE_THROWS_WITH(pack(random_tensor({3, 3}), p),
                         "pack: x has shape [3, 3], expected [B, L, n]");
+    REQUIRE_THROWS_WITH(pack(Ids({3, 3, 1}), p), "pack: ids have shape [3, 3, 1], expected [B, L]");
+    REQUIRE_THROWS_WITH(pack(Ids({3, 3}), {}),
+                        "pack: the packing is of 0 sentences of length 0, x has shape [3, 3]");
+    REQUIRE_THROWS_WITH(unpack(random_tensor({1, 5, 2}), {}),
+                        "unpack: x has shape [1, 5, 2], expected [1, 0, n]");
+    REQUIRE(p.left_out() == 3);
+    REQUIRE(leave_out_pads(Ids::zeros({2, 0})).rows() == 0);
     REQUIRE_THROWS_WITH(unpack(random_tensor({1, 5, 2}), p),
                         "unpack: x has shape [1, 5, 2], expected [1, 6, n]");
     REQUIRE_THROWS_WITH(leave_out_pads(Ids({2, 3}), Ids({2, 2})),

@@ -268,6 +268,36 @@ TEST_CASE("packed sentences attend as they do with their pads, backward too") {
     }
 }
 
+TEST_CASE("a packing may leave out nothing of the queries and something of the keys") {
+    const Packed packed{leave_out_pads(Ids({1, 3}, {1, 1, 1})),
+                        leave_out_pads(Ids({1, 4}, {1, 1, 0, 0}))};
+    const Tensor q = random_tensor({1, 3, 6}, 1), k = random_tensor({1, 2, 6}, 2),
+                 v = random_tensor({1, 2, 6}, 3), dy = random_tensor({1, 3, 6}, 4);
+    const Mask mask = over_heads(padding_mask(Ids({1, 3}, {1, 1, 1}), Ids({1, 4}, {1, 1, 0, 0})));
+    BlockAttentionCache cache, plain;
+    const Tensor y = attention_by_blocks(q, k, v, 2, mask, {}, &cache, packed);
+    CHECK(max_difference(y, attention_by_blocks(q, k, v, 2, {}, {}, &plain)) < round_off);
+    const AttentionGradients d = attention_by_blocks_backward(dy, cache),
+                             e = attention_by_blocks_backward(dy, plain);
+    CHECK(max_difference(d.dq, e.dq) < round_off);
+    CHECK(max_difference(d.dk, e.dk) < round_off);
+    CHECK(max_difference(d.dv, e.dv) < round_off);
+}
+
+TEST_CASE("packed attention refuses half of a packing, and gives no weights") {
+    const Packing p = leave_out_pads(Ids({2, 3}, {1, 1, 0, 1, 1, 1}));
+    const Tensor x = random_tensor({1, 5, 6}), y = random_tensor({2, 3, 6});
+    const std::string message =
+        "attention by blocks: either queries or keys are packed, expected both or none";
+    CHECK_THROWS_WITH(attention_by_blocks(x, y, y, 2, {}, {}, nullptr, {p, {}}), message);
+    CHECK_THROWS_WITH(attention_by_blocks(y, x, x, 2, {}, {}, nullptr, {{}, p}), message);
+    Random random(1);
+    const MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    Tensor weights;
+    CHECK_THROWS_WITH(layer.forward(x, x, x, {}, nullptr, &weights, {p, p}),
+                      "multi-head attention: no weights of packed sentences");
+}
+
 TEST_CASE("the gradients of packed attention match central differences") {
     if (!in_double) return;
     const Ids q_ids({2, 3}, {1, 1, 0, 1, 1, 1}), k_ids({2, 4}, {1, 1, 1, 0, 1, 0, 0, 0});

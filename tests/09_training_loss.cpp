@@ -99,8 +99,20 @@ TEST_CASE("the loss by blocks of rows is the loss of all rows, and so are its gr
                       "cross entropy: all 21 targets are ignored");
     CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids::full({3, 7}, 33)),
                       "cross entropy: target 33 among 33 words");
+    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, targets, {}, -1),
+                      "cross entropy: blocks of -1 rows");
     CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, targets, {0, 1}),
                       "cross entropy: smoothing 1, expected 0 <= smoothing < 1");
+}
+
+TEST_CASE("where 64 rows are more than a block, blocks have 64 rows") {
+    Random random(7);
+    const Index words = numbers_at_once / 50;
+    Linear output(2, words, false, random);
+    const Tensor x = random_tensor({1, 130, 2});
+    const Ids targets = random_ids({1, 130}, 1, static_cast<std::int32_t>(words), random.stream());
+    const double loss = cross_entropy(output.forward(x), targets);
+    CHECK(cross_entropy_by_blocks(output, x, targets).loss == Approx(loss).epsilon(1e-5));
 }
 
 TEST_CASE("the gradients of the loss by blocks match central differences") {

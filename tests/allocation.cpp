@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "chapters/09_training/loss_by_blocks.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/parallel.hpp"
 #include "tests/support.hpp"
@@ -104,11 +105,13 @@ TEST_CASE("attention by blocks needs memory that grows with the length, not with
     // the inputs' own size is the largest, 32 numbers a word
     const Asked by_blocks = asked();
     CHECK(by_blocks.buffers > 0);
-    CHECK(by_blocks.largest_buffer == x.size() * static_cast<long>(sizeof(Real)));
+    const long size = x.size() * static_cast<long>(sizeof(Real));
+    CHECK(by_blocks.largest_buffer >= size);
+    CHECK(by_blocks.largest_buffer <= size + size / 8);  // blocks come in eight sizes an octave
     CHECK(by_blocks.largest_asked <= small);
     const Tensor heads = split_heads(x, 2);
     attention(heads, heads, heads, mask);
-    CHECK(asked().largest_buffer == 2 * square);
+    CHECK(asked().largest_buffer >= 2 * square);
 }
 
 TEST_CASE("a warm training step asks the system for no memory") {
@@ -116,22 +119,59 @@ TEST_CASE("a warm training step asks the system for no memory") {
         for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre}) {
             Task task = small_task();
             task.training.optimizer = optimizer;
-            task.training.epochs = 8;
+            task.training.epochs = 40;
             task.model = paper_like(placement);
             task.model.src_words = task.corpus.source.size();
             task.model.tgt_words = task.corpus.target.size();
             task.model.positions.dropout = Real(0.1);
             const std::vector<Asked> steps = asked_by_steps(task);
-            CHECK(steps.front().buffers > 0);  // they are counted
-            CHECK(steps.front().news > 0);
-            // after three epochs every shape of a batch has been there
-            const std::size_t warm = 3 * steps.size() / 8;
+            CHECK(steps.front().news > 0);  // they are counted
+            // Every shape of a batch has been there. A block may have served a smaller tensor when
+            // a larger one came, so it takes some epochs until there are enough of each size.
+            const std::size_t warm = steps.size() / 2;
             for (std::size_t i = warm; i < steps.size(); ++i) {
                 CAPTURE(optimizer, i);
                 CHECK(steps[i].buffers == 0);
                 CHECK(steps[i].news == 0);
             }
         }
+}
+
+TEST_CASE("batches of many sizes share memory") {
+    Task task = small_task();
+    task.corpus.train.clear();
+    Random random(4);
+    const Ids lengths = random_ids({200, 2}, 1, 16, random.stream());
+    for (Index i = 0; i < lengths.dim(0); ++i)
+        task.corpus.train.push_back(
+            {std::vector<std::string>(static_cast<std::size_t>(lengths(i, 0)), "我"),
+             std::vector<std::string>(static_cast<std::size_t>(lengths(i, 1)), "I")});
+    task.training.batch_size = 4;
+    task.training.epochs = 4;
+    const std::vector<Asked> steps = asked_by_steps(task);
+    const auto fresh = [&](std::size_t from, std::size_t to) {
+        long count = 0;
+        for (std::size_t i = from; i < to; ++i) count += steps[i].buffers;
+        return count;
+    };
+    // With blocks of exactly one size for each tensor, nearly every batch would need its own.
+    CHECK(fresh(0, 1) > 20);
+    CHECK(fresh(1, steps.size()) < 8 * fresh(0, 1));
+    CHECK(fresh(steps.size() / 2, steps.size()) < fresh(0, 1));
+}
+
+TEST_CASE("logits of all rows never stand in memory at once") {
+    const Index rows = 600, words = 30000, d_model = 4;
+    Random random(5);
+    Linear output(d_model, words, false, random);
+    const Tensor x = random_tensor({1, rows, d_model});
+    const Ids targets = random_ids({1, rows}, 1, words, random.stream());
+    asked();
+    cross_entropy_by_blocks(output, x, targets);
+    const long block = numbers_at_once * static_cast<long>(sizeof(Real));
+    CHECK(asked().largest_buffer <= block + block / 8);
+    Tensor logits = output.forward(x);
+    CHECK(asked().largest_buffer >= rows * words * static_cast<long>(sizeof(Real)));
 }
 
 TEST_CASE("a warm translation asks the system for no buffer") {
@@ -147,7 +187,10 @@ TEST_CASE("a warm translation asks the system for no buffer") {
         CHECK(plain.ids.size() == 15);
         return asked();
     };
-    CHECK(translate().buffers > 50);
+    asked();
+    const Tensor large({3 << 24});  // larger than what waits
+    CHECK(asked().buffers == 1);    // they are counted
+    translate();
     const Asked warm = translate();
     CHECK(warm.buffers == 0);
     CHECK(warm.largest_asked <= small);

@@ -37,7 +37,7 @@ Packing leave_out_pads(const Ids& ids, std::int32_t pad) {
 namespace {
 
 void check(const Shape& padded, const Packing& p) {
-    require(padded.rank() >= 2 && padded[0] == p.sentences() && padded[1] == p.length,
+    require(!p.empty() && padded[0] == p.sentences() && padded[1] == p.length,
             "pack: the packing is of {} sentences of length {}, x has shape {}", p.sentences(),
             p.length, padded);
 }
@@ -62,6 +62,7 @@ Tensor pack(const Tensor& x, const Packing& packing) {
 }
 
 Ids pack(const Ids& ids, const Packing& packing) {
+    require(ids.rank() == 2, "pack: ids have shape {}, expected [B, L]", ids.shape());
     check(ids.shape(), packing);
     Ids packed({1, packing.rows()});
     for_sentences(packing, 1, [&](Index to, Index from, Index count) {
@@ -71,7 +72,7 @@ Ids pack(const Ids& ids, const Packing& packing) {
 }
 // [unpack]
 Tensor unpack(const Tensor& x, const Packing& packing) {
-    require(x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
+    require(!packing.empty() && x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
             "unpack: x has shape {}, expected [1, {}, n]", x.shape(), packing.rows());
     Tensor y({packing.sentences(), packing.length, x.dim(2)});
     if (on_cuda()) return cuda::unpack(y, x, packing), y;

@@ -187,6 +187,8 @@ Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, In
     check_attention(of_q, of_k, heads_of(v, n_heads, packed.keys), mask);
     require(k.shape() == v.shape(), "attention by blocks: key has shape {}, value {}", k.shape(),
             v.shape());
+    require(packed.queries.empty() == packed.keys.empty(),
+            "attention by blocks: either queries or keys are packed, expected both or none");
     if (on_cuda() && !packed.empty())
         return attention_unpacked(q, k, v, n_heads, mask, options, cache, packed);
     const Index d_k = of_q[3];
@@ -250,15 +252,21 @@ AttentionGradients attention_by_blocks_backward(const Tensor& dcontext,
                                                 const BlockAttentionCache& cache) {
     const Timed timed("attention by blocks");
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
-    if (on_cuda() && !cache.packed.empty()) return attention_unpacked_backward(dcontext, cache);
+    const bool packed = !cache.packed.empty();
+    const auto is_padded = [](const Tensor& x, const Packing& p) {
+        return x.dim(0) == p.sentences() && x.dim(1) == p.length;
+    };
+    // so it is where the forward pass was the device's
+    if (packed && is_padded(q, cache.packed.queries) && is_padded(k, cache.packed.keys))
+        return attention_unpacked_backward(dcontext, cache);
     require_shape(dcontext.shape(), q.shape(), "attention by blocks backward", "dcontext");
     if (q.dim(1) == 0) return {dcontext, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
-    const Index longest = cache.packed.empty() ? k.dim(1) : cache.packed.keys.length;
+    const Index longest = packed ? cache.packed.keys.length : k.dim(1);
     const Index d_k = q.dim(2) / cache.n_heads, width = whole_lanes(d_k);
-    if (too_wide(d_k) || (!q.empty() && cache.largest.empty()))
+    if ((too_wide(d_k) && !packed) || (!q.empty() && cache.largest.empty()))
         return attention_of_wide_heads_backward(dcontext, cache);
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
-    if (on_cuda()) return cuda::attention_by_blocks_backward(d, dcontext, cache), d;
+    if (on_cuda() && !packed) return cuda::attention_by_blocks_backward(d, dcontext, cache), d;
     struct Scratch {
         Tensor keys, values, weights, dscores, dq, dk, dv;
     };

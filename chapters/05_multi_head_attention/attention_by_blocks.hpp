@@ -7,7 +7,7 @@ namespace abh {
 // [packed]
 /// How queries and keys stand in their tensors, where pads are left out.
 struct Packed {
-    Packing queries, keys;  ///< of the same number of sentences; empty: nothing is left out
+    Packing queries, keys;  ///< of the same sentences; both empty: nothing is left out
 
     bool empty() const { return queries.empty(); }
 };
@@ -36,9 +36,9 @@ struct BlockAttentionCache {
 /// @param n_heads  divides `d_model`
 /// @param mask     as for `attention`
 /// @param cache    filled for `attention_by_blocks_backward`
-/// @param packed   if given, q, k, v and the result are packed, `[1, rows, d_model]`; what stands
-///                 for a pad is no key, and the mask is still that of the padded sentences
-/// @return         `[B, Lq, d_model]`
+/// @param packed   if given, q, k, v and the result are packed, `[1, rows, d_model]`; the mask is
+///                 still that of the padded sentences, and must hide the keys that are left out
+/// @return         the shape of `q`
 /// @throws std::invalid_argument if the shapes do not fit
 Tensor attention_by_blocks(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                            const Mask& mask, const AttentionOptions& options = {},

@@ -102,8 +102,7 @@ std::array<Tensor, 3> MultiHeadAttention::map_all(const Tensor& query, const Ten
     if (cache) caches = {&cache->q, &cache->k, &cache->v};
     std::array<Tensor, 3> y;
     if (!key.is(value)) {
-        y = {map(w_q, query, caches[0]), map(w_k, key, caches[1]), map(w_v, value, caches[2])};
-        return y;
+        return {map(w_q, query, caches[0]), map(w_k, key, caches[1]), map(w_v, value, caches[2])};
     }
     const std::size_t first = query.is(key) ? 0 : 1;
     if (first == 1) y[0] = map(w_q, query, caches[0]);

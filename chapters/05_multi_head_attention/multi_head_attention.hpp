@@ -49,8 +49,10 @@ public:
     ///                 empty
     /// @param cache    filled for `backward`; leave it out at inference
     /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
-    /// @param packed   as for `attention_by_blocks`; not together with `weights`
+    /// @param packed   as for `attention_by_blocks`
     /// @return         `[B, Lq, d_model]`
+    /// @throws std::invalid_argument if shapes do not fit, or weights of packed sentences are asked
+    ///         for
     Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,
                    Cache* cache = nullptr, Tensor* weights = nullptr,
                    const Packed& packed = {}) const;
@@ -59,7 +61,8 @@ public:
     /// @param dy  gradient of the loss with respect to the result, `[B, Lq, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
     // [multi-head attention: one input]
-    /// `backward` where query, key and value were one tensor. @return its gradient
+    /// `backward` where query, key and value were one tensor; adds to the same gradients.
+    /// @param dy  `[B, L, d_model]` @return the gradient of that tensor, `[B, L, d_model]`
     Tensor self_backward(const Tensor& dy, const Cache& cache);
     struct CrossGradients {
         Tensor dquery, dmemory;

@@ -1,5 +1,7 @@
 #include "chapters/06_feed_forward/add_norm.hpp"
 
+#include <functional>
+
 #include "chapters/06_feed_forward/layer_norm.cuh"
 #include "lib/eigen.hpp"
 #include "lib/profile.hpp"

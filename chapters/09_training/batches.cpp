@@ -7,18 +7,24 @@
 namespace abh {
 // [batches]
 Batches::Batches(std::span<const SentencePair> pairs, Index size, bool like_lengths)
-    : pairs_(pairs), size_(size), like_lengths_(like_lengths) {
+    : pairs_(pairs),
+      size_(std::min(size, static_cast<Index>(pairs.size()))),
+      like_lengths_(like_lengths) {
     require(!pairs.empty(), "batches: there is no pair");
     require(size >= 1, "batches of {} pairs, expected at least 1", size);
     order_.resize(pairs.size());
     rank_.resize(pairs.size());
-    const std::size_t each = static_cast<std::size_t>(size);
-    batches_.resize((pairs.size() - 1) / each + 1);
+    batches_.resize((pairs.size() - 1) / static_cast<std::size_t>(size_) + 1);
+    begin();
+}
+
+void Batches::begin() {
+    std::iota(order_.begin(), order_.end(), Index{0});
+    std::iota(batches_.begin(), batches_.end(), Index{0});
 }
 
 void Batches::draw(const Stream& of_pairs, const Stream& of_batches) {
-    std::iota(order_.begin(), order_.end(), Index{0});
-    std::iota(batches_.begin(), batches_.end(), Index{0});
+    begin();
     shuffle(order_, of_pairs);
     if (!like_lengths_) return;
     for (std::size_t i = 0; i < order_.size(); ++i)

@@ -11,13 +11,13 @@ namespace abh {
 /// Which pairs are trained on together: an epoch takes each pair once, in a random order.
 class Batches {
 public:
-    /// @param pairs         not to be changed afterwards
-    /// @param size          pairs in a batch; the last one has what is left
+    /// @param pairs         outlive this, and do not change
+    /// @param size          pairs in a batch; one has what is left
     /// @param like_lengths  put pairs of like lengths together, so that few pads are needed
     /// @throws std::invalid_argument if there is no pair, or `size` is below 1
     Batches(std::span<const SentencePair> pairs, Index size, bool like_lengths);
 
-    /// Draws the order of an epoch.
+    /// Draws the order of an epoch. Before the first one, pairs come in their own order.
     /// @param of_batches  is used with like lengths alone
     void draw(const Stream& of_pairs, const Stream& of_batches);
 
@@ -26,6 +26,8 @@ public:
     std::span<const Index> operator[](Index i) const;
 
 private:
+    void begin();
+
     std::span<const SentencePair> pairs_;
     Index size_;
     bool like_lengths_;

@@ -115,11 +115,9 @@ double cross_entropy_in_place(Tensor& logits, const Ids& targets,
     const Timed timed("cross entropy");
     const Index n = logits.dim(2);
     if (on_cuda()) {
-        const Tensor p({targets.size(), n});
-        const CrossEntropyCache cache{p, targets, counted, options};
-        Tensor written = p;
-        const double losses = cuda::cross_entropy(&written, logits, targets, options);
-        cuda::cross_entropy_backward(logits, cache);
+        Tensor p({targets.size(), n});
+        const double losses = cuda::cross_entropy(&p, logits, targets, options);
+        cuda::cross_entropy_backward(logits, {p, targets, counted, options});
         return losses;
     }
     const Real share = 1 / static_cast<Real>(counted);

@@ -37,7 +37,7 @@ Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions
 /// the gradient of the batch's mean with respect to them.
 /// @param logits   `[1, rows, n_words]`
 /// @param targets  `[1, rows]`
-/// @param counted  `count_targets` of the whole batch
+/// @param counted  `count_targets` of the whole batch, which has checked the targets
 double cross_entropy_in_place(Tensor& logits, const Ids& targets,
                               const CrossEntropyOptions& options, Index counted);
 

@@ -20,8 +20,9 @@ struct LossByBlocks {
 ///
 /// @param x        `[B, L, d_model]`
 /// @param targets  `[B, L]`
-/// @param at_once  rows; 0: as many as make `numbers_at_once` logits, but 64 at least
-/// @throws std::invalid_argument as `cross_entropy` does
+/// @param at_once  rows, at most; 0: as many as make `numbers_at_once` logits, or 64 if these are
+///                 more. All blocks but the last are of one size.
+/// @throws std::invalid_argument as `cross_entropy` does, or if `at_once` is negative
 LossByBlocks cross_entropy_by_blocks(Linear& output, const Tensor& x, const Ids& targets,
                                      const CrossEntropyOptions& options = {}, Index at_once = 0);
 /// 16 MiB of them in single precision.

@@ -1,5 +1,7 @@
+#include <array>
 #include <cmath>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "chapters/09_training/batches.hpp"
@@ -236,13 +238,17 @@ void show_cost_of_pads(std::uint64_t seed, Results& results) {
             model.backward(cross_entropy_backward(loss_cache), cache);
         }
     };
-    for (const auto& [batches, name, key] :
-         {std::tuple{&any, "as they come", "any"}, {&like, "like ones together", "like"}}) {
+    std::array<double, 2> words{};  // their share of the places
+    for (const auto& [batches, name, key] : {std::tuple{&any, "lengths as they come", "any"},
+                                             {&like, "like lengths together", "like"}}) {
         batches->draw(of_pairs, of_batches);
         const double share = share_of_pads(corpus.train, *batches);
-        fmt::print("lengths {:<20} {:4.1f} % of the places are pads\n", name, 100 * share);
+        fmt::print("{:<28} {:4.1f} % of the places are pads\n", name, 100 * share);
         results.set(fmt::format("{}_pads", key), 100 * share);
+        words[batches == &like] = 1 - share;
     }
+    results.set("any_bound", 1 / words[0]);  // if time went with the places
+    results.set("like_bound", words[1] / words[0]);
     gain_header("against lengths as they come, with pads");
     const auto line = [&](const char* what, const char* key, const Batches& batches,
                           bool with_pads) {

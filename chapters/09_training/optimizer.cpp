@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "chapters/09_training/optimizer.cuh"
 #include "lib/eigen.hpp"

@@ -123,11 +123,12 @@ Trainer::Trainer(Transformer& model, const TrainingOptions& options)
 
 double Trainer::set_gradients(const Batch& batch) {
     zero_grad(parameters_);
-    const Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
-                        leave_out_pads(batch.source, loss_.ignore)};
+    Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
+                  leave_out_pads(batch.source, loss_.ignore)};
+    if (packed.queries.left_out() + packed.keys.left_out() == 0) packed = {};
     const Tensor y = model_.forward_to_output(batch.source, batch.target_in, &cache_, packed);
-    const auto [loss, dy] =
-        cross_entropy_by_blocks(model_.output, y, pack(batch.target_out, packed.queries), loss_);
+    const Ids targets = packed.empty() ? batch.target_out : pack(batch.target_out, packed.queries);
+    const auto [loss, dy] = cross_entropy_by_blocks(model_.output, y, targets, loss_);
     model_.backward_from_output(dy, cache_);
     return loss;
 }
@@ -145,7 +146,7 @@ void train(Transformer& model, const Corpus& corpus, const TrainingOptions& opti
     Trainer trainer(model, options);
     Index step = 0;
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
-        batches.draw(of_pairs, of_batches);  // another order at every step
+        batches.draw(of_pairs, of_batches);  // another order in every epoch
         for (Index i = 0; i < batches.count(); ++i) {
             const double loss = trainer.set_gradients(make_batch(corpus, corpus.train, batches[i]));
             if (!std::isfinite(loss))
