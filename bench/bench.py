@@ -4,6 +4,7 @@ Whole training steps and decoding: one process for each system, which take turns
 so that whatever else the machine does meets all of them. Medians, and ratios peer / ours, taken
 within each round. Single operations: Google Benchmark. The floor of each work follows from the
 model's sizes and from what memory and products of this machine reach, measured in the same run.
+A measurement that other programs disturb is repeated; if it stays disturbed, the tables mark it.
 Writes results.json into build/bench, and plots into build/bench/plots.
 """
 
@@ -14,6 +15,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -23,17 +25,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from load import REPEATS, Load, Noise, spread
 from tables import report
-from turns import Clock, System, measure, summary
+from turns import Clock, System, measure, quartiles, summary
 from works import (
     OPERATIONS,
     OURS,
+    PASSES,
     PEERS,
     WORKS,
+    Limits,
     Work,
+    beats,
+    cache_bytes,
     find_limits,
     floor,
-    operation_floor,
+    least_ms,
+    operation_parts,
     read_operations,
 )
 
@@ -121,22 +129,6 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
     return systems
 
 
-def busy() -> float:
-    """The share of the processors that others use, looked at for a moment while we do nothing."""
-
-    def ticks() -> tuple[int, int]:
-        fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-
-    try:
-        total, idle = ticks()
-        time.sleep(0.3)
-        total_now, idle_now = ticks()
-    except (OSError, ValueError):
-        return 0.0
-    return 1 - (idle_now - idle) / max(1, total_now - total)
-
-
 def describe_machine() -> dict[str, object]:
     processor, system = platform.machine(), platform.system()
     with suppress(OSError):
@@ -169,6 +161,26 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def run_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict]:
+    """Names, times and rates, and what may have disturbed them; disturbed ones are measured again."""
+    filters, done, start = names, {}, time.monotonic()
+    for times in range(1, 2 + REPEATS):
+        load = Load()
+        operations = measure_operations(threads, filters, quick)
+        others = load.others()
+        for operation in operations:
+            noise = Noise(others, spread(quartiles(operation["times_ms"])))
+            operation["noise"] = entry_of(noise)
+            done[operation["name"], operation["threads"]] = operation
+        disturbed = [o for o in done.values() if o["noise"]["disturbed"]]
+        once_more = (time.monotonic() - start) * (times + 1) / times
+        if not disturbed or (quick and once_more > QUICK_SECONDS / 2):
+            break
+        again = {f"{o['name']}/threads:{o['threads']}/" for o in disturbed}
+        filters = f"^({'|'.join(sorted(map(re.escape, again)))})"
+    return list(done.values())
+
+
+def measure_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict]:
     command = [
         BUILD / "bench" / "bench_operations",
         "--benchmark_format=json",
@@ -181,6 +193,10 @@ def run_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict
     return read_operations(json.loads(must(command, "operations could not be measured", limit)))
 
 
+def entry_of(noise: Noise) -> dict[str, object]:
+    return {**asdict(noise), "disturbed": noise.disturbed}
+
+
 def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
     """The peers that can do this work here; a quick run compiles nothing, which takes a minute."""
     package = {"ctranslate2": "ctranslate2"}
@@ -190,7 +206,9 @@ def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
 
 def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock: Clock) -> dict:
     with progress(f"{work.name}, {threads} threads") as show:
-        measured, absent = measure(systems, rounds, clock, show)
+        measured, absent, noise = measure(systems, rounds, clock, show)
+    if noise.disturbed:
+        print(f"{work.name}, {threads} threads: disturbed, so it supports no conclusion: {noise}")
     for name, why in absent.items():
         print(f"{work.name}, {threads} threads: {name} failed: {why}")
     done = max((len(m.times) for m in measured.values()), default=0)
@@ -198,7 +216,7 @@ def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock
         print(f"{work.name}, {threads} threads: time for {done} of {rounds} rounds only")
     sizes = {"batch": work.batch, "length": work.length}
     entry = {"work": work.name, "kind": work.kind, "family": work.family, "threads": threads}
-    return {**entry, **sizes, **summary(measured), "absent": absent}
+    return {**entry, **sizes, **summary(measured), "noise": entry_of(noise), "absent": absent}
 
 
 def best_products(entries: list[dict]) -> dict[int, float]:
@@ -229,7 +247,6 @@ def run_all(options: argparse.Namespace, works: list[Work], with_operations: boo
     say_what_is_missing(works, have, options.python)
     clock = Clock(QUICK_SECONDS if options.quick else None)
     rounds = QUICK_ROUNDS if options.quick else options.rounds
-    others = [busy()]
     with progress("operations") as show:
         show("memory, products" + (", all others" if with_operations else ""))
         names = "." if with_operations else "^(read|copy|update|matmul_y/1024x1024x1024)/"
@@ -243,27 +260,55 @@ def run_all(options: argparse.Namespace, works: list[Work], with_operations: boo
             peers = peers_for(work, have, options.quick)
             systems = systems_for(work, threads, options.python, peers)
             entries.append(run_work(work, threads, systems, rounds, clock))
-            others.append(busy())
 
     limits = find_limits(operations, best_products(entries))
-    needs = {work.name: work.need for work in works}
-    for entry in entries:
-        need = needs[entry["work"]]
-        if need:
-            entry["need"] = asdict(need)
-            entry["floor"] = floor(need, limits[entry["threads"]])
-    for operation in operations:
-        operation["floor_ms"] = operation_floor(operation, limits[operation["threads"]])
+    add_floors(entries, operations, limits, {work.name: work.need for work in works})
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
         "quick": options.quick,
         "rounds": rounds,
-        "busy": max(others),
         "limits": {str(threads): asdict(limit) for threads, limit in limits.items()},
         "operations": operations,
         "works": entries,
     }
+
+
+def add_floors(
+    entries: list[dict], operations: list[dict], limits: dict[int, Limits], needs: dict
+) -> None:
+    """To each entry its floor, and the time that none can beat."""
+    cache = cache_bytes()
+    for entry in entries:
+        need, limit = needs[entry["work"]], limits[entry["threads"]]
+        if need:
+            entry["need"] = asdict(need)
+            least = entry["floor"] = floor(need, limit)
+            parts = least["memory_ms"], least["products_ms"]
+            entry["least_ms"] = least_ms(*parts, need.passes, cache, limit)
+    for operation in operations:
+        limit = limits[operation["threads"]]
+        parts = operation_parts(operation, limit)
+        operation["floor_ms"] = max(parts)
+        operation["least_ms"] = least_ms(*parts, PASSES, cache, limit)
+
+
+def impossible(results: dict) -> list[str]:
+    """What was faster than it can be. Of what was disturbed nothing is said; nor if a limit was."""
+    streams = [o for o in results["operations"] if o["name"] in ("read", "copy", "update")]
+    unsure = {o["threads"] for o in streams if o["noise"]["disturbed"]}
+    found = []
+    for o in results["operations"]:
+        found += [(o, o["name"], o["ms"])]
+    for e in results["works"]:
+        found += [(e, f"{e['work']}, {name}", s["ms"]["median"]) for name, s in e["systems"].items()]
+    return [
+        f"{name}, {entry['threads']} threads: {ms:.4g} ms, at least {entry['least_ms']:.4g} ms"
+        for entry, name, ms in found
+        if not entry["noise"]["disturbed"]
+        and entry["threads"] not in unsure
+        and beats(ms, entry.get("least_ms", 0.0))
+    ]
 
 
 def write(path: Path, text: str) -> None:
@@ -320,7 +365,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"{QUICK_ROUNDS} rounds, all processors only, no growth, no compiling:\n"
+        help=f"{QUICK_ROUNDS} rounds, all processors only, no families, no compiling:\n"
         "three minutes at most, after the programs are built",
     )
     parser.add_argument(
@@ -363,7 +408,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def list_works() -> str:
     rows = [["work", "what"], [OPERATIONS, "single operations, by Google Benchmark"]]
-    rows += [[w.name, f"{w.text}{' (growth)' if w.family else ''}"] for w in WORKS]
+    rows += [[w.name, f"{w.text}{f' ({w.family})' if w.family else ''}"] for w in WORKS]
     width = max(len(row[0]) for row in rows) + 2
     works = [f"{name:<{width}}{text}" for name, text in rows[1:]]
     peers = [f"{name:<{width}}{text}" for name, text in PEERS.items()]
@@ -387,6 +432,8 @@ def main() -> int:
         failed = [e["work"] for e in results["works"] if OURS not in e["systems"]]
         if failed:
             raise Failure(f"ours failed: {', '.join(dict.fromkeys(failed))}")
+        if wrong := impossible(results):
+            raise Failure(f"faster than this machine can be: {'; '.join(wrong)}")
     except Failure as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

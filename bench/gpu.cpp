@@ -6,12 +6,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
+#include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/cuda/device.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 
@@ -68,31 +69,27 @@ std::vector<Work> attention_works(Index longest) {
             const auto inputs = [=] {
                 struct {
                     Tensor q, k, v;
-                    Mask mask;
+                    AttentionMask mask;
                 } in;
                 in.q = numbers({batch, l, heads * d_k}, 1);
                 in.k = numbers(in.q.shape(), 2);
                 in.v = numbers(in.q.shape(), 3);
-                if (causal) {
-                    in.mask = Mask({1, 1, l, l});
-                    for (Index i = 0; i < l; ++i)
-                        for (Index j = 0; j < l; ++j) in.mask(0, 0, i, j) = j > i;
-                }
+                in.mask.causal = causal;
                 return in;
             };
             const std::string tail = fmt::format("{}_{}", causal ? "causal" : "full", l);
             works.push_back({"attention_forward_" + tail, flops, bytes, [=] {
                                  return [in = inputs()] {
-                                     attention_by_blocks(in.q, in.k, in.v, heads, in.mask);
+                                     attend_heads(in.q, in.k, in.v, heads, in.mask);
                                  };
                              }});
             works.push_back({"attention_backward_" + tail, 2.5 * flops, 2 * bytes, [=] {
                                  const auto in = inputs();
-                                 BlockAttentionCache cache;
-                                 const Tensor y = attention_by_blocks(in.q, in.k, in.v, heads,
-                                                                      in.mask, {}, &cache);
+                                 AttendHeadsCache cache;
+                                 const Tensor y =
+                                     attend_heads(in.q, in.k, in.v, heads, in.mask, {}, &cache);
                                  return [cache, dy = numbers(y.shape(), 4)] {
-                                     attention_by_blocks_backward(dy, cache);
+                                     attend_heads_backward(dy, cache);
                                  };
                              }});
         }
@@ -142,7 +139,7 @@ public:
           batch_(random_batch(sentences, words, o.src_words, words, o.tgt_words, 2)) {}
 
     void step() {
-        trainer_.set_gradients(batch_);
+        trainer_.forward_backward(batch_);
         trainer_.update(Real(1e-4));
     }
 

@@ -19,7 +19,7 @@
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
+#include "lib/fast/parallel.hpp"
 
 using namespace abh;
 
@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
             require(error == std::errc() && end == text.data() + text.size(),
                     "{} is neither an option nor a number of threads", text);
-            set_threads(n);  // complains if n is out of range
+            set_threads(n);  // throws if n is out of range
             thread_counts.push_back(n);
         }
         if (thread_counts.empty()) thread_counts = {1, 2};

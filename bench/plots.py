@@ -68,7 +68,8 @@ def on(threads: int) -> str:
 
 
 def title(entry: dict) -> str:
-    return f"{entry['work'].replace('_', ' ')}, {on(entry['threads'])}"
+    mark = " (disturbed)" if entry["noise"]["disturbed"] else ""
+    return f"{entry['work'].replace('_', ' ')}, {on(entry['threads'])}{mark}"
 
 
 def ratios(results: dict) -> tuple[float, Callable] | None:

@@ -277,6 +277,20 @@ def product(n: int, style: str) -> Callable[[], object]:
     return lambda: a @ b
 
 
+def attention(sentences: int, words: int, causal: bool) -> Callable[[], object]:
+    """8 heads of 64 columns, forward and backward."""
+    shape = (sentences, words, 512)
+    inputs = [torch.randn(shape, requires_grad=True) for _ in range(3)]
+    dy = torch.randn(shape)
+
+    def forward_and_backward() -> tuple[Tensor, ...]:
+        heads = (x.unflatten(2, (8, 64)).transpose(1, 2) for x in inputs)
+        context = F.scaled_dot_product_attention(*heads, is_causal=causal)
+        return torch.autograd.grad(context.transpose(1, 2).flatten(2), inputs, dy)
+
+    return forward_and_backward
+
+
 def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[], object]:
     toy = tuple(torch.tensor(ids) for ids in (TOY_SRC, TOY_IN, TOY_OUT))
     if name == "toy_step":
@@ -285,6 +299,8 @@ def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[],
         return decoding(book.TOY, toy[0][:1], start=9, words=7, style=style, cached=False)
     if name == "product":
         return product(1024, style)
+    if name.startswith("attention"):
+        return attention(sentences, words, causal=name == "attention_causal")
     options = {"base": BASE, "small": SMALL}[name.split("_")[0]]
     batch = random_batch(options, sentences, words)
     if name.endswith("_step"):
@@ -299,6 +315,7 @@ def main() -> None:
         choices=[
             *("toy_step", "base_step", "small_step"),
             *("toy_decode", "base_decode", "small_decode", "product"),
+            *("attention", "attention_causal"),
         ],
     )
     parser.add_argument("--threads", type=int, default=1)

@@ -14,10 +14,11 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
+#include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 
@@ -54,7 +55,7 @@ struct Training {
           rate(adam ? Real(1e-4) : Real(1e-3)) {}
 
     void step() {
-        trainer.set_gradients(batch);
+        trainer.forward_backward(batch);
         trainer.update(rate);
     }
 };
@@ -90,6 +91,19 @@ Work product(Index n) {
     return [=] { matmul(a, b); };
 }
 
+/// Attention of 8 heads of 64 columns, forward and backward, nothing or the future hidden.
+Work attention(Index sentences, Index words, bool causal) {
+    Random random(1);
+    const auto draw = [&] { return normal({sentences, words, 512}, random.stream()); };
+    const Tensor q = draw(), k = draw(), v = draw(), dy = draw();
+    const AttentionMask mask = causal ? hide_future() : AttentionMask();
+    return [=] {
+        AttendHeadsCache cache;
+        attend_heads(q, k, v, 8, mask, {}, &cache);
+        attend_heads_backward(dy, cache);
+    };
+}
+
 Work make_work(const std::string& name, Index sentences, Index words) {
     if (name == "toy_step") {
         const Task task = toy_task();
@@ -98,6 +112,8 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     }
     if (name == "toy_decode") return toy_decode();
     if (name == "product") return product(1024);
+    if (name == "attention" || name == "attention_causal")
+        return attention(sentences, words, name == "attention_causal");
     const bool decode = name == "base_decode" || name == "small_decode";
     require(decode || name == "base_step" || name == "small_step", "no work {}", name);
     const TransformerOptions options = name.starts_with("base") ? base() : small();
@@ -131,7 +147,7 @@ int main(int argc, char** argv) {
     program.app()
         .add_option("work", name,
                     "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
-                    "product")
+                    "product, attention, attention_causal")
         ->required();
     program.app().add_option("--batch", sentences, "sentences")->check(CLI::Range(1, 1 << 20));
     program.app()

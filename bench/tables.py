@@ -23,10 +23,14 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def mark(entry: dict) -> str:
+    return "disturbed" if entry["noise"]["disturbed"] else ""
+
+
 def works_table(entries: list[dict]) -> str:
     peers = [p for p in PEERS if any(p in e.get("ratios", {}) for e in entries)]
     memory = ["ours MiB", *(f"mem {p}" for p in peers)]
-    rows = [["work", "threads", "ours ms", "spread", *peers, *memory, "floor ms", "x floor"]]
+    rows = [["work", "threads", "ours ms", "spread", *peers, *memory, "floor ms", "x floor", ""]]
     for e in entries:
         ours = e["systems"].get(OURS)
         row = [e["work"], str(e["threads"])]
@@ -39,19 +43,19 @@ def works_table(entries: list[dict]) -> str:
         least = e.get("floor")
         row += [number(least["summed_ms"])] if least else ["-"]
         row += [number(ours["ms"]["median"] / least["summed_ms"])] if least and ours else ["-"]
-        rows.append(row)
+        rows.append([*row, mark(e)])
     return table(rows)
 
 
 def operations_table(operations: list[dict]) -> str:
-    rows = [["operation", "threads", "ms", "GB/s", "GFLOP/s", "x floor"]]
+    rows = [["operation", "threads", "ms", "GB/s", "GFLOP/s", "x floor", ""]]
     for o in operations:
         rates = [
             number(o[rate] / 1e9) if rate in o else "-"
             for rate in ("bytes_per_second", "flops_per_second")
         ]
         away = number(o["ms"] / o["floor_ms"]) if o["floor_ms"] else "-"
-        rows.append([o["name"], str(o["threads"]), number(o["ms"]), *rates, away])
+        rows.append([o["name"], str(o["threads"]), number(o["ms"]), *rates, away, mark(o)])
     return table(rows)
 
 
@@ -81,6 +85,10 @@ def report(results: dict, with_operations: bool) -> str:
     if growth:
         lines += ["", "Growth of the small model's step with length and batch.", ""]
         lines.append(works_table(growth))
+    attention = [e for e in results["works"] if e["family"] == "attention"]
+    if attention:
+        lines += ["", "Attention of 8 heads of 64 columns, forward and backward.", ""]
+        lines.append(works_table(attention))
     if with_operations:
         lines += [
             "",
@@ -88,7 +96,12 @@ def report(results: dict, with_operations: bool) -> str:
             "",
         ]
         lines.append(operations_table(results["operations"]))
-    if results["busy"] > 0.05:
-        others = f"{100 * results['busy']:.0f} %"
-        lines.append(f"\nOther programs used up to {others} of the processors: do not quote this.")
+    disturbed = [x for x in [*results["works"], *results["operations"]] if mark(x)]
+    if disturbed:
+        lines += [
+            "",
+            f"Disturbed, even when repeated: {len(disturbed)}. Other programs used more than 10 % of the",
+            "processors, or the quartiles lie more than 30 % of the median apart. What is disturbed",
+            "supports no conclusion.",
+        ]
     return "\n".join(lines)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import load
+from load import REPEATS, Noise
 from works import OURS
 
 START_SECONDS, TURN_SECONDS = 600, 300
@@ -142,15 +144,37 @@ class Clock:
         return min(seconds, max(self.left(), 0) + 5)
 
 
+def quartiles(values: Sequence[float]) -> dict[str, float]:
+    """Median, and the quarters below and above it as the spread."""
+    low, median, high = (
+        statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values[:1]
+    )
+    return {"median": median, "low": low, "high": high}
+
+
+def ratios(times: Sequence[float], ours: Sequence[float]) -> list[float]:
+    return [t / o for t, o in zip(times, ours, strict=True)]
+
+
+def spread(measured: dict[str, Measured]) -> float:
+    """The widest of the peers' ratios to ours; without them, of the times."""
+    ours = measured.get(OURS)
+    rows = [m.times for m in measured.values()]
+    if ours and len(measured) > 1:
+        rows = [ratios(m.times, ours.times) for name, m in measured.items() if name != OURS]
+    return max((load.spread(quartiles(row)) for row in rows if row), default=0.0)
+
+
 def measure(
     systems: Sequence[System],
     rounds: int,
     clock: Clock | None = None,
     show: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Measured], dict[str, str]]:
+) -> tuple[dict[str, Measured], dict[str, str], Noise]:
     """Starts all systems, lets them take turns, every second round in reverse order, and says what
-    they did, and why some did not. A system that dies is left out; the others go on. When time is
-    up, the round under way is the last."""
+    they did, why some did not, and what may have disturbed them. A disturbed measurement is repeated
+    up to three times. A system that dies is left out; the others go on. When time is up, the round
+    under way is the last."""
     clock = clock or Clock()
     running: dict[str, Running] = {}
     measured: dict[str, Measured] = {}
@@ -175,6 +199,17 @@ def measure(
     def finish(process: Running) -> None:
         measured[process.system.name].peak_kb = process.finish(clock.at_most(START_SECONDS))
 
+    def take_turns(what: str) -> Noise:
+        others = load.Load()
+        for number in range(rounds):
+            if number > 0 and clock.left() <= 0:
+                break
+            show(f"{what} {number + 1} of {rounds}")
+            for name in order if number % 2 == 0 else reversed(order):
+                if name in running:
+                    guarded(name, turn)
+        return Noise(others.others(), spread(measured))
+
     try:
         for system in systems:
             show(f"starting {system.name}")
@@ -185,28 +220,26 @@ def measure(
                 continue
             guarded(system.name, start)
         order = list(running)
-        for number in range(rounds):
-            if number > 0 and clock.left() <= 0:
+        noise = take_turns("round")
+        for _ in range(REPEATS):
+            if not noise.disturbed or not measured or clock.left() <= 0:
                 break
-            show(f"round {number + 1} of {rounds}")
-            for name in order if number % 2 == 0 else reversed(order):
-                if name in running:
-                    guarded(name, turn)
+            before = {name: m.times for name, m in measured.items()}
+            for m in measured.values():
+                m.times = []
+            again = take_turns("disturbed; again, round")
+            if clock.left() <= 0:  # cut short: the whole measurement stands
+                for name, m in measured.items():
+                    m.times = before[name]
+                break
+            noise = again
         for name in order:
             if name in running:
                 guarded(name, finish)
     finally:
         for process in running.values():
             process.kill()
-    return measured, absent
-
-
-def quartiles(values: Sequence[float]) -> dict[str, float]:
-    """Median, and the quarters below and above it as the spread."""
-    low, median, high = (
-        statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values[:1]
-    )
-    return {"median": median, "low": low, "high": high}
+    return measured, absent, noise
 
 
 def summary(measured: dict[str, Measured]) -> dict[str, object]:
@@ -226,7 +259,7 @@ def summary(measured: dict[str, Measured]) -> dict[str, object]:
     if ours:
         result["ratios"] = {
             name: {
-                "time": quartiles([t / o for t, o in zip(m.times, ours.times, strict=True)]),
+                "time": quartiles(ratios(m.times, ours.times)),
                 "memory": m.peak_kb / ours.peak_kb,
             }
             for name, m in measured.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from pathlib import Path
 
 OURS = "ours"
 PEERS = {
@@ -72,11 +73,13 @@ SMALL = Model(8000, 8000, 256, 1024, 3)
 @dataclass(frozen=True)
 class Need:
     """What a work must do at least: bytes of weights that it reads, and that it reads and writes in
-    place; floating-point operations of matrix products."""
+    place; floating-point operations of matrix products. `passes`: how often a byte among them is
+    moved at most, which a cache that holds it can save."""
 
     read: int
     updated: int
     flops: int
+    passes: int = 1
 
 
 def step_need(m: Model, sentences: int, src: int, tgt: int) -> Need:
@@ -88,7 +91,8 @@ def step_need(m: Model, sentences: int, src: int, tgt: int) -> Need:
     own = tgt * (m.decoder_layer - m.cross_maps) + src * m.cross_maps
     decoder = m.n_layers * (own + self_attention + cross)
     products = sentences * (encoder + decoder + tgt * m.output)
-    return Need(4 * m.matrices, 4 * m.parameters * 2 * (1 + m.states), 3 * 2 * products)
+    updated = 4 * m.parameters * 2 * (1 + m.states)
+    return Need(4 * m.matrices, updated, 3 * 2 * products, passes=3)
 
 
 def decode_need(m: Model, sentences: int, src: int, words: int, cached: bool) -> Need:
@@ -101,7 +105,7 @@ def decode_need(m: Model, sentences: int, src: int, words: int, cached: bool) ->
     for t in range(1, words + 1):
         rows = 1 if cached else t
         products += rows * (each + m.n_layers * 2 * (t + src) * m.d_model)
-    return Need(4 * (once + words * each), 0, 2 * sentences * products)
+    return Need(4 * (once + words * each), 0, 2 * sentences * products, passes=words)
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,18 @@ def decode(name: str, m: Model, batch: int, n: int) -> Work:
     return Work(name, f"{size}_decode", text, need, batch, n, DECODING)
 
 
+def attention(n: int, causal: bool) -> Work:
+    """8 heads of 64 columns. Two products forward and five backward, as the scores are computed
+    again; of what the future hides, nothing."""
+    kind, batch = "attention_causal" if causal else "attention", max(1, 2048 // n)
+    name, future = f"{kind}_{n}", ", future hidden" if causal else ""
+    sentences = "sentence" if batch == 1 else "sentences"
+    text = f"attention, forward and backward, {batch} {sentences} of {n} words{future}"
+    pairs = n * (n + 1) // 2 if causal else n * n
+    need = Need(0, 0, 7 * 2 * batch * pairs * 512)
+    return Work(name, kind, text, need, batch, n, peers=("tuned",), family="attention")
+
+
 def make_works() -> list[Work]:
     toy = step_need(TOY, 2, 8, 7)
     toy_text = "training step, the toy, 2 sentences of 8 and 7 words, SGD with momentum"
@@ -153,6 +169,7 @@ def make_works() -> list[Work]:
         decode("small_decode", SMALL, 32, 24),
         *(step(f"length_{n}", SMALL, 8, n, family="growth") for n in (16, 32, 64, 128, 256, 512)),
         *(step(f"batch_{n}", SMALL, n, 24, family="growth") for n in (1, 4, 16, 64)),
+        *(attention(n, c) for c in (False, True) for n in (24, 64, 128, 256, 512, 1024, 2048)),
     ]
 
 
@@ -191,8 +208,10 @@ def read_operations(report: dict) -> list[dict[str, object]]:
     unit = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
     operations = []
     for (name, threads), entries in found.items():
-        ms = statistics.median(e["real_time"] * unit[e["time_unit"]] for e in entries)
+        times = [e["real_time"] * unit[e["time_unit"]] for e in entries]
+        ms = statistics.median(times)
         operation: dict[str, object] = {"name": name, "threads": threads, "ms": ms}
+        operation["times_ms"] = times
         for rate in ("bytes_per_second", "flops_per_second"):
             if rate in entries[0]:
                 operation[rate] = statistics.median(e[rate] for e in entries)
@@ -225,8 +244,11 @@ def floor(need: Need, limits: Limits) -> dict[str, float]:
     }
 
 
-def operation_floor(operation: dict, limits: Limits) -> float | None:
-    """The least milliseconds of a single operation."""
+PASSES = 2  # of a byte in a single operation: read and written
+
+
+def operation_parts(operation: dict, limits: Limits) -> tuple[float, float]:
+    """The least milliseconds of its memory traffic, and of its products."""
     seconds = operation["ms"] / 1e3
     memory = products = 0.0
     if "bytes_per_second" in operation:
@@ -236,4 +258,37 @@ def operation_floor(operation: dict, limits: Limits) -> float | None:
         memory = amount * sum(share / rate for share, rate in zip(shares, rates, strict=True))
     if "flops_per_second" in operation:
         products = operation["flops_per_second"] * seconds / limits.product
-    return 1e3 * max(memory, products)
+    return 1e3 * memory, 1e3 * products
+
+
+def cache_bytes(folder: Path = Path("/sys/devices/system/cpu")) -> int | None:
+    """What all caches of this machine hold together; None where it does not say."""
+    sizes = {}
+    for path in folder.glob("cpu[0-9]*/cache/index[0-9]*"):
+        try:
+            level, kind, shared, size = (
+                (path / name).read_text().strip()
+                for name in ("level", "type", "shared_cpu_list", "size")
+            )
+        except OSError:
+            continue
+        unit = {"K": 1 << 10, "M": 1 << 20}.get(size[-1:], 0)
+        if kind != "Instruction" and unit and size[:-1].isdigit():
+            sizes[level, kind, shared] = int(size[:-1]) * unit
+    return sum(sizes.values()) or None
+
+
+def least_ms(
+    memory_ms: float, products_ms: float, passes: int, cache: int | None, limits: Limits
+) -> float:
+    """The time that no run can beat, even if the caches are full of the right bytes and save all
+    their passes; where the size of the caches is unknown, only products count."""
+    if cache is None:
+        return products_ms
+    saved_ms = 1e3 * passes * cache / min(limits.read, limits.copy, limits.update)
+    return max(products_ms, memory_ms - saved_ms)
+
+
+def beats(ms: float, least: float) -> bool:
+    """More than 5 % below what is possible: the time or the floor is wrong."""
+    return ms < 0.95 * least

@@ -3,6 +3,13 @@ include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/Python.cmake)
 set(ABH_CHECKPOINTS ${CMAKE_BINARY_DIR}/checkpoints)
 
+# The order of a build: programs are compiled, and run; then `book_quiet` is reached, everything is compiled and only the
+# runs that measure are left. They follow one after another, since all runs share the terminal. Then `book_measured` is
+# reached, the figures are drawn, and the pages are rendered. These are dependencies between targets: they order work
+# that has to be done, but a program that is compiled again does not make another chapter's runs start again.
+add_custom_target(book_quiet)
+add_custom_target(book_measured)
+
 # abh_book_run(FOLDER NAME CAPTION COMMAND program options... [DEPENDS ...]): one run of a program,
 # with `--out`, into results/FOLDER/NAME/. The page shows CAPTION above what was printed. Appends the
 # file to the caller's list `outputs`.
@@ -23,40 +30,70 @@ function(abh_book_run folder name caption)
   set(outputs ${outputs} ${out}/stdout.txt PARENT_SCOPE)
 endfunction()
 
-# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [AFTER NN]): the runs of one chapter, then
-# its figures. AFTER names a chapter whose runs must come first.
+# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [MEASURES name...] [AFTER NN]): the runs of one chapter, then
+# its figures. MEASURES names the runs that take times. AFTER names a chapter whose runs must come first.
 function(abh_book_chapter folder program)
-  cmake_parse_arguments(arg "" "AFTER" "RUNS" ${ARGN})
+  cmake_parse_arguments(arg "" "AFTER" "RUNS;MEASURES" ${ARGN})
   string(SUBSTRING ${folder} 0 2 number)
-  if(arg_AFTER)
-    get_property(before GLOBAL PROPERTY abh_runs_${arg_AFTER})
-  endif()
-  set(outputs)
+  get_property(runs_before GLOBAL PROPERTY abh_runs_${arg_AFTER})
+  get_property(measured_before GLOBAL PROPERTY abh_measured_${arg_AFTER})
+  set(runs)
+  set(measured)
+  set(names)
   foreach(run IN LISTS arg_RUNS)
     string(REGEX MATCH "^([^:]+):(.*)$" matched "${run}")
     set(name ${CMAKE_MATCH_1})
-    string(STRIP "./book run ${number} ${CMAKE_MATCH_2}" caption)
-    separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_2}")
+    list(APPEND names ${name})
+    string(STRIP "${CMAKE_MATCH_2}" options)
+    string(STRIP "./book run ${number} ${options}" caption)
+    separate_arguments(options UNIX_COMMAND "${options}")
+    set(outputs)
+    set(before ${runs_before})
+    if(name IN_LIST arg_MEASURES)
+      list(APPEND before ${measured_before})
+    endif()
     abh_book_run(${folder} ${name} "${caption}"
       COMMAND $<TARGET_FILE:${program}> ${options} DEPENDS ${program} ${before})
+    if(name IN_LIST arg_MEASURES)
+      list(APPEND measured ${outputs})
+    else()
+      list(APPEND runs ${outputs})
+    endif()
   endforeach()
-  set_property(GLOBAL PROPERTY abh_runs_${number} ${outputs})
+  foreach(name IN LISTS arg_MEASURES)
+    if(NOT name IN_LIST names)
+      message(FATAL_ERROR "${folder}: MEASURES names ${name}, which is none of its runs: ${names}")
+    endif()
+  endforeach()
+  set_property(GLOBAL PROPERTY abh_runs_${number} ${runs})
+  set_property(GLOBAL PROPERTY abh_measured_${number} ${measured})
 
+  add_custom_target(book_runs_${number} DEPENDS ${runs})
+  add_dependencies(book_quiet ${program} book_runs_${number})
+  add_custom_target(book_measures_${number} DEPENDS ${measured})
+  add_dependencies(book_measures_${number} book_quiet)
+  add_dependencies(book_measured book_measures_${number})
+  abh_book_figures(${folder} ${runs} ${measured} ${runs_before} ${measured_before})
+endfunction()
+
+# abh_book_figures(FOLDER FILES...): the figures of one chapter, from what its runs wrote.
+function(abh_book_figures folder)
   set(script ${ABH_ROOT}/figures/${folder}.py)
-  if(EXISTS ${script})
-    set(stamp ${CMAKE_BINARY_DIR}/figures/${folder}.stamp)
-    add_custom_command(OUTPUT ${stamp}
-      COMMAND ${ABH_PYTHON} ${ABH_ROOT}/figures/draw.py ${folder}
-        --results ${CMAKE_BINARY_DIR}/results --out ${CMAKE_BINARY_DIR}/figures
-      COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-      DEPENDS ${ABH_PYTHON_STAMP} ${ABH_ROOT}/figures/draw.py ${ABH_ROOT}/figures/style.py ${script}
-        ${outputs} ${before}
-      COMMENT "Drawing the figures of ${folder}"
-      VERBATIM)
-    list(APPEND outputs ${stamp})
+  if(NOT EXISTS ${script})
+    return()
   endif()
-  add_custom_target(book_${number} DEPENDS ${outputs})
-  set_property(GLOBAL APPEND PROPERTY abh_book_chapters book_${number})
+  set(stamp ${CMAKE_BINARY_DIR}/figures/${folder}.stamp)
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${ABH_PYTHON} ${ABH_ROOT}/figures/draw.py ${folder}
+      --results ${CMAKE_BINARY_DIR}/results --out ${CMAKE_BINARY_DIR}/figures
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${ABH_PYTHON_STAMP} ${ABH_ROOT}/figures/draw.py ${ABH_ROOT}/figures/style.py ${script} ${ARGN}
+    COMMENT "Drawing the figures of ${folder}"
+    VERBATIM)
+  string(SUBSTRING ${folder} 0 2 number)
+  add_custom_target(book_figures_${number} DEPENDS ${stamp})
+  add_dependencies(book_figures_${number} book_measured book_quiet)
+  set_property(GLOBAL APPEND PROPERTY abh_book_figures book_figures_${number})
 endfunction()
 
 # What the appendices show: the proofs, the list of planted faults, the seeds of the toy.
@@ -76,14 +113,14 @@ function(abh_book_appendices)
     COMMAND ${ABH_PYTHON} ${statistics}.py summary
     DEPENDS ${ABH_PYTHON_STAMP} ${statistics}.py ${statistics}_book.json ${statistics}_pytorch.json)
   add_custom_target(book_proof DEPENDS ${outputs})
-  set_property(GLOBAL APPEND PROPERTY abh_book_chapters book_proof)
+  add_dependencies(book_quiet book_proof)
 endfunction()
 
 function(abh_book_pages)
-  get_property(chapters GLOBAL PROPERTY abh_book_chapters)
+  get_property(figures GLOBAL PROPERTY abh_book_figures)
   add_custom_target(book
     COMMAND ${ABH_PYTHON} ${ABH_ROOT}/docs/build.py --root ${ABH_ROOT} --build ${CMAKE_BINARY_DIR}
     COMMENT "Rendering the pages"
     USES_TERMINAL VERBATIM)
-  add_dependencies(book abh_python ${chapters})
+  add_dependencies(book abh_python book_measured ${figures})
 endfunction()

@@ -5,7 +5,6 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ABH_ROOT)
 
 option(ABH_TESTS "build the tests" OFF)
 option(ABH_NATIVE "use every instruction of this machine's processor" ON)
-option(ABH_PORTABLE "programs for any x86-64 processor, which choose their instructions when started" OFF)
 option(ABH_WARNINGS "show warnings, and treat them as errors" OFF)
 option(ABH_CHECK_MEMORY "fresh buffers full of NaN, for sanitizers and tests" OFF)
 option(ABH_BOOK "run the programs, draw the figures and render the pages (target book)" OFF)
@@ -34,10 +33,7 @@ if(ABH_HAS_ONEDNN)  # its threads are OpenMP's, of which each of ours wants one:
   target_link_libraries(abh_flags INTERFACE DNNL::dnnl ${OpenMP_CXX_LIBRARIES})
   target_compile_definitions(abh_flags INTERFACE ABH_ONEDNN)
 endif()
-set(ABH_LEVELS "")  # of x86-64, each of which has programs of its own
-if(ABH_PORTABLE)
-  set(ABH_LEVELS x86-64-v2 x86-64-v3 x86-64-v4)
-elseif(ABH_NATIVE)
+if(ABH_NATIVE)
   target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(ABH_WARNINGS)
@@ -58,19 +54,11 @@ function(abh_kernels)
   endif()
 endfunction()
 
-# abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved;
-# NAME_LEVEL for each of ABH_LEVELS
+# abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved
 function(abh_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC abh_flags ${arg_DEPENDS})
-  foreach(level IN LISTS ABH_LEVELS)
-    set(depends ${arg_DEPENDS})
-    list(TRANSFORM depends APPEND _${level})
-    add_library(${name}_${level} STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
-    target_link_libraries(${name}_${level} PUBLIC abh_flags ${depends})
-    target_compile_options(${name}_${level} PRIVATE -march=${level})
-  endforeach()
   if(ABH_TESTS OR ABH_BOOK)
     list(TRANSFORM arg_DEPENDS APPEND _double)
     add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
@@ -79,59 +67,44 @@ function(abh_library name)
   endif()
 endfunction()
 
-# abh_program(NAME BELOW): the program of main.cpp on the library BELOW. With ABH_LEVELS a program for
-# each, in folders of their names, and NAME starts the one that suits the processor.
-function(abh_program name below)
-  if(NOT ABH_LEVELS)
-    add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
-    target_link_libraries(${name} PRIVATE ${below})
-    return()
-  endif()
-  add_executable(${name} ${ABH_ROOT}/lib/portable/launch.cpp)
-  target_compile_features(${name} PRIVATE cxx_std_20)
-  foreach(level IN LISTS ABH_LEVELS)
-    add_executable(${name}_${level} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
-    target_link_libraries(${name}_${level} PRIVATE ${below}_${level})
-    target_compile_options(${name}_${level} PRIVATE -march=${level})
-    set_target_properties(${name}_${level} PROPERTIES OUTPUT_NAME ${name}
-      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${level})
-    add_dependencies(${name} ${name}_${level})
-  endforeach()
-endfunction()
-
-# abh_test(NAME FILE [CPU_ONLY] DEPENDS...): the test program, with float and with double, on the processor and on
-# the device. Where there is no device its tests are skipped. Tests tagged [cuda] need a device, those
-# tagged [cpu] are about the processor.
+# abh_test(NAME FILE [FAST_ONLY] DEPENDS...): the test program, with float and with double, for each way: plain,
+# fast, cuda. Where there is no device, the tests of cuda are skipped. Tests tagged [cuda] are about the device,
+# those tagged [fast] about the tuned code.
 function(abh_test name file)
-  cmake_parse_arguments(arg "CPU_ONLY" "" "" ${ARGN})
+  cmake_parse_arguments(arg "FAST_ONLY" "" "" ${ARGN})
   if(NOT TARGET abh_catch)
     add_library(abh_catch OBJECT ${ABH_ROOT}/tests/main.cpp)
     target_link_libraries(abh_catch PUBLIC Catch2::Catch2 abh_flags)
     target_compile_definitions(abh_catch PUBLIC ABH_CATCH=${ABH_CATCH})
   endif()
+  set(not_for_plain "~[cuda]~[fast]")
+  set(not_for_fast "~[cuda]")
+  set(not_for_cuda "~[fast]")
   foreach(real "" _double)
     set(depends ${arg_UNPARSED_ARGUMENTS})
     list(TRANSFORM depends APPEND "${real}")
     add_executable(test_${name}${real} ${file})
     target_link_libraries(test_${name}${real} PRIVATE abh_catch ${depends})
-    add_test(NAME ${name}${real} COMMAND test_${name}${real} ~[cuda])
-    set_tests_properties(${name}${real} PROPERTIES LABELS cpu TIMEOUT 600)
-    if(arg_CPU_ONLY)
-      continue()
-    endif()
-    add_test(NAME ${name}${real}_cuda COMMAND test_${name}${real} ~[cpu])
-    set_tests_properties(${name}${real}_cuda PROPERTIES LABELS gpu TIMEOUT 600
-      ENVIRONMENT ABH_TEST_DEVICE=cuda SKIP_RETURN_CODE 77)
+    foreach(way plain fast cuda)
+      if(arg_FAST_ONLY AND NOT way STREQUAL fast)
+        continue()
+      endif()
+      set(test ${name}${real}_${way})
+      add_test(NAME ${test} COMMAND test_${name}${real} ${not_for_${way}})
+      set_tests_properties(${test} PROPERTIES LABELS ${way} TIMEOUT 600 SKIP_RETURN_CODE 77
+        ENVIRONMENT ABH_TEST_WAY=${way})
+    endforeach()
   endforeach()
 endfunction()
 
-# abh_chapter([RUNS "name: options" ...] [AFTER NN] [CPU_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
+# abh_chapter([RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [FAST_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
 # abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
-# `main`, without options, is always one of them. AFTER: the runs need what those of chapter NN wrote.
-# CPU_ONLY: the tests are about the processor.
+# `main`, without options, is always one of them. MEASURES names those runs that take times: they start when
+# everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote.
+# FAST_ONLY: the tests are about the tuned code.
 function(abh_chapter)
-  cmake_parse_arguments(arg "CPU_ONLY" "AFTER" "RUNS" ${ARGN})
+  cmake_parse_arguments(arg "FAST_ONLY" "AFTER" "RUNS;MEASURES" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -164,19 +137,21 @@ function(abh_chapter)
     abh_library(abh_${number} SOURCES ${sources} DEPENDS ${below})
     set(below abh_${number})
   endif()
-  abh_program(${name} ${below})
+  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
+  target_link_libraries(${name} PRIVATE ${below})
   file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
   if(NOT ABH_DEVICE STREQUAL emulator)
     list(FILTER tests EXCLUDE REGEX "_emulator\\.cpp$")
   endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
   if(ABH_TESTS AND tests AND (top STREQUAL folder OR CMAKE_SOURCE_DIR STREQUAL ABH_ROOT))
-    if(arg_CPU_ONLY)
-      set(below CPU_ONLY ${below})
+    if(arg_FAST_ONLY)
+      set(below FAST_ONLY ${below})
     endif()
     abh_test(${number} "${tests}" ${below})
   endif()
   if(COMMAND abh_book_chapter)
-    abh_book_chapter(${folder} ${name} RUNS "main:" ${arg_RUNS} AFTER "${arg_AFTER}")
+    abh_book_chapter(${folder} ${name} RUNS "main:" ${arg_RUNS}
+      MEASURES ${arg_MEASURES} AFTER "${arg_AFTER}")
   endif()
 endfunction()

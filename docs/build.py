@@ -2,7 +2,7 @@
 
     python docs/build.py --root . --build build/book
 
-reads the pages ROOT/docs/*.md and ROOT/chapters/*/index.md, the sources under ROOT/lib and
+reads the pages ROOT/docs/*.md and ROOT/chapters/*/*.md, the sources under ROOT/lib and
 ROOT/chapters, and what the programs and the figures left in BUILD/results and BUILD/figures. It
 writes BUILD/html and prints the path of its index.html last. Every warning is an error. Nothing is
 done when nothing has changed since the last call that succeeded.
@@ -97,7 +97,7 @@ def pages(root: Path) -> dict[str, Path]:
         name = path.relative_to(root / "docs")
         if not {"extensions", "_static"} & set(name.parts):
             found[name.as_posix()] = path
-    for path in sorted((root / "chapters").glob("*/index.md")):
+    for path in sorted((root / "chapters").glob("*/*.md")):
         found[path.relative_to(root).as_posix()] = path
     return found
 

@@ -34,7 +34,7 @@ math_number_all = False
 nitpicky = True
 nitpick_ignore_regex = [
     (r"cpp:.*", r"(std|Eigen|nlohmann|CLI|fmt)(::.*)?"),
-    (r"cpp:identifier", r"u?int\d+_t|s?size_t|format_parse_context|format_context|abh"),
+    (r"cpp:identifier", r"u?int\d+_t|s?size_t|format_parse_context|format_context|abh|cuda|stdout"),
 ]
 cpp_id_attributes = ["__global__", "__device__", "__host__", "__shared__", "__restrict__"]
 

@@ -6,15 +6,15 @@ import numpy as np
 from style import Data, Figure, figure, heat, ink
 
 
-@figure("maps", width=7.4, height=4.2)
-def maps(data: Data, fig: Figure) -> None:
+@figure("weights", width=7.4, height=4.2)
+def weights(data: Data, fig: Figure) -> None:
     words = data.value("words").split()
-    weights = data.array("maps")  # [H, L, L]
+    heads = data.array("weights")  # [H, L, L]
     axes = fig.subplots(2, 4, sharex=True, sharey=True)
-    high = float(weights.max())
+    high = float(heads.max())
     drawn = None
     for head, place in enumerate(axes.flat):
-        drawn = heat(place, weights[head], rows=words, columns=words, low=0, high=high)
+        drawn = heat(place, heads[head], rows=words, columns=words, low=0, high=high)
         place.set_title(f"head {head + 1}")
     for place in axes[1]:
         place.set_xlabel("key")

@@ -30,17 +30,17 @@ def layer(data: Data, fig: Figure) -> None:
     axes.set_ylim(-0.6, 1.25)
 
 
-@figure("maps", width=7.6, height=5.3)
-def maps(data: Data, fig: Figure) -> None:
-    weights = data.array("maps")  # [layers, heads, L, L]
+@figure("weights", width=7.6, height=5.3)
+def weights(data: Data, fig: Figure) -> None:
+    all_weights = data.array("weights")  # [layers, heads, L, L]
     words = data.value("words").split()
-    n_layers, n_heads = weights.shape[:2]
+    n_layers, n_heads = all_weights.shape[:2]
     grid = fig.subplots(n_layers, n_heads, sharex=True, sharey=True)
     for i in range(n_layers):
         for h in range(n_heads):
             axes = grid[i, h]
             drawn = axes.imshow(
-                weights[i, h], cmap=sequential(), vmin=0, vmax=weights.max(), interpolation="none"
+                all_weights[i, h], cmap=sequential(), vmin=0, vmax=all_weights.max(), interpolation="none"
             )
             axes.set_xticks(range(len(words)), words, fontsize=5.5)
             axes.set_yticks(range(len(words)), words, fontsize=5.5)

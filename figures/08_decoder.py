@@ -57,8 +57,8 @@ def influence(data: Data, fig: Figure) -> None:
     right.set_ylabel("changed word of the source")
 
 
-@figure("maps", width=7.6, height=7.0)
-def maps(data: Data, fig: Figure) -> None:
+@figure("weights", width=7.6, height=7.0)
+def weights(data: Data, fig: Figure) -> None:
     source, words = data.value("source").split(), data.value("input").split()
     kinds = (("self", words), ("cross", source))
     high = float(max(data.array(kind)[:, 1:].max() for kind, _ in kinds))
@@ -66,11 +66,11 @@ def maps(data: Data, fig: Figure) -> None:
     columns = n_heads // 2
     grid = fig.subplots(4, columns, sharey=True)
     for k, (kind, keys) in enumerate(kinds):
-        weights = data.array(kind)  # [heads, Lt, keys]
+        of_kind = data.array(kind)  # [heads, Lt, keys]
         for h in range(n_heads):
             axes = grid[2 * k + h // columns, h % columns]
             drawn = axes.imshow(
-                weights[h], cmap=sequential(), vmin=0, vmax=high, interpolation="none"
+                of_kind[h], cmap=sequential(), vmin=0, vmax=high, interpolation="none"
             )
             axes.set_xticks(range(len(keys)), keys, fontsize=7, rotation=60 if k == 0 else 0)
             axes.set_yticks(range(len(words)), words, fontsize=7)

@@ -17,8 +17,10 @@ def roofline(data: Data, fig: Figure) -> None:
     kinds = (("linear map", "o", "C0"), ("attention", "s", "C1"), ("", "^", "C2"))
     done: set[str] = set()
     for name, (x, y) in zip(names, points, strict=True):
+        if x == 0:
+            continue  # a pass over memory, which has no products
         kind, marker, colour = next(k for k in kinds if name.startswith(k[0]))
-        label = kind or "pass over memory"
+        label = kind or "other"
         axes.plot(x, y, marker, color=colour, label=None if label in done else label)
         done.add(label)
         text = name.removeprefix("linear map, ").removeprefix("attention, ")
@@ -45,7 +47,7 @@ def gains(data: Data, fig: Figure) -> None:
             low, high = data.value(f"{key}_low"), data.value(f"{key}_high")
             axes.plot([low, high], [y, y], color=colour, linewidth=4, alpha=0.4)
             axes.plot(
-                data.value(f"{key}_ratio"), y, marker, color=colour, label=None if i else label
+                data.value(f"{key}_gain"), y, marker, color=colour, label=None if i else label
             )
             labels.append(data.value(f"{key}_name"))
     axes.axvline(1, color=muted(), linewidth=0.8, linestyle="--")

@@ -13,13 +13,6 @@ using ConstMatrixMap =
 using VectorMap = Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 using ConstVectorMap = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 
-/// Rows of a tensor of this shape seen as a matrix: the product of all sizes but the last.
-inline Index rows(const Shape& shape) {
-    Index product = 1;
-    for (int axis = 0; axis + 1 < shape.rank(); ++axis) product *= shape[axis];
-    return product;
-}
-
 /// `t` of shape `[..., n]` as an Eigen matrix `[rows, n]` over the same memory.
 inline MatrixMap matrix(Tensor& t) {
     return {t.data(), rows(t.shape()), t.dim(-1)};
@@ -28,26 +21,20 @@ inline ConstMatrixMap matrix(const Tensor& t) {
     return {t.data(), rows(t.shape()), t.dim(-1)};
 }
 
+/// Matrix `i` of `t`, of shape `[..., m, n]`, over the same memory.
+inline MatrixMap matrix(Tensor& t, Index i) {
+    return {t.data() + i * t.dim(-2) * t.dim(-1), t.dim(-2), t.dim(-1)};
+}
+inline ConstMatrixMap matrix(const Tensor& t, Index i) {
+    return {t.data() + i * t.dim(-2) * t.dim(-1), t.dim(-2), t.dim(-1)};
+}
+
 /// All elements of `t` as one Eigen column over the same memory.
 inline VectorMap vector(Tensor& t) {
     return {t.data(), t.size()};
 }
 inline ConstVectorMap vector(const Tensor& t) {
     return {t.data(), t.size()};
-}
-// [lanes]
-/// So many numbers are one or two vector registers of the widest processors.
-constexpr Index lanes = 16;
-using Lanes = Eigen::Array<Real, lanes, 1>;
-using LanesMap = Eigen::Map<Lanes>;
-using ConstLanesMap = Eigen::Map<const Lanes>;
-
-constexpr Index numbers_in_a_line = 64 / sizeof(Real);  ///< what memory sends at once
-
-/// Sends for numbers that will be read soon; of many the first, the processor guesses the others.
-inline void prefetch(const Real* numbers, Index count) {
-    for (Index i = 0; i < std::min<Index>(count, 4096); i += numbers_in_a_line)
-        __builtin_prefetch(numbers + i);
 }
 
 }  // namespace abh

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/eigen.hpp"
+
 namespace abh {
 // [floor]
 namespace {
@@ -16,7 +18,7 @@ double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent,
     for (Real g : dx.values()) largest = std::max(largest, std::abs(static_cast<double>(g)));
     for (Index i = 0; i < y.size(); ++i)
         squares += std::pow(
-            static_cast<double>(y.data()[i]) * static_cast<double>(cotangent.data()[i]), 2);
+            static_cast<double>(vector(y)(i)) * static_cast<double>(vector(cotangent)(i)), 2);
     const double round_off =
         10 * std::numeric_limits<double>::epsilon() * std::sqrt(squares) / step;
     return std::max({1e-3 * largest, 1e6 * round_off, 1e-12});
@@ -30,15 +32,15 @@ GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, c
     require_shape(dx.shape(), x.shape(), "check_gradient", "dx");
     const double floor = smallest_told(dx, forward(), cotangent, step);
     const auto compare = [&](Index i, double h) {
-        const Real before = x.data()[i];
+        const Real before = vector(x)(i);
         const Real right = before + static_cast<Real>(h), left = before - static_cast<Real>(h);
-        x.data()[i] = right;
+        vector(x)(i) = right;
         const double loss_right = dot(forward(), cotangent);
-        x.data()[i] = left;
+        vector(x)(i) = left;
         const double loss_left = dot(forward(), cotangent);
-        x.data()[i] = before;
+        vector(x)(i) = before;
         const double numeric = (loss_right - loss_left) / static_cast<double>(right - left);
-        const double analytic = static_cast<double>(dx.data()[i]);
+        const double analytic = static_cast<double>(vector(dx)(i));
         const double error =
             std::abs(analytic - numeric) / std::max({std::abs(analytic), std::abs(numeric), floor});
         return GradientError{error, analytic, numeric, i, i + 1};

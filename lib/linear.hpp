@@ -1,11 +1,11 @@
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "lib/parameter.hpp"
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [linear]
@@ -15,7 +15,8 @@ namespace abh {
 class Linear {
 public:
     struct Cache {
-        Tensor x;  ///< the input, [..., d_in]
+        Way way = Way::fast;  ///< of the forward pass
+        Tensor x;             ///< the input, [..., d_in]
     };
 
     /// @throws std::invalid_argument unless both sizes are >= 1
@@ -25,8 +26,6 @@ public:
     /// @param cache  filled for `backward`; leave it out at inference
     /// @return       `[..., d_out]`
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
-    /// `max(x W^T + b, 0)`: bias and ReLU in one pass over the product.
-    Tensor forward_relu(const Tensor& x, Cache* cache = nullptr) const;
     /// Adds to the gradients of weight and bias.
     /// @param dy  gradient of the loss with respect to `y`, `[..., d_out]`
     /// @return    `dx`, `[..., d_in]`
@@ -40,29 +39,11 @@ public:
 
     Parameter weight;  ///< [d_out, d_in]
     Parameter bias;    ///< [d_out], or empty
-
-    // [linear: together]
-    /// Several maps of one `x`, all of the same sizes, as one product: `y[i]` becomes
-    /// `maps[i]->forward(x, caches[i])`.
-    /// @param maps    at most `most_together`
-    /// @param x       `[..., d_in]`
-    /// @param caches  one for each map, or null
-    /// @param y       one for each map, receives `[..., d_out]`
-    /// @throws std::invalid_argument if numbers or sizes do not fit
-    static void forward_together(std::span<const Linear* const> maps, const Tensor& x,
-                                 std::span<Cache* const> caches, std::span<Tensor> y);
-    /// Adds to the gradients of all these maps.
-    /// @param dy  one for each map, `[..., d_out]`
-    /// @return  the gradient with respect to `x`: the sum of what each
-    ///          `maps[i]->backward(dy[i], *caches[i])` returns
-    static Tensor backward_together(std::span<Linear* const> maps, std::span<const Tensor> dy,
-                                    std::span<const Cache* const> caches);
-
-private:
-    void require_width(const Tensor& x) const;
-    Tensor product(const Tensor& x, Cache* cache, bool relu) const;
-    Tensor finish(Tensor product, const Tensor& x, Cache* cache, bool relu) const;
-    void add_to_gradients(const Tensor& dy, const Cache& cache);
 };
+// [operation]
+/// What `Linear::forward` computes. @throws std::invalid_argument unless `x` is `[..., d_in]`
+Tensor linear(const Tensor& x, const Linear& map, Linear::Cache* cache);
+/// What `Linear::backward` computes.
+Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache);
 
 }  // namespace abh

@@ -3,36 +3,23 @@
 #include <string>
 #include <vector>
 
+#include "lib/fast/gradient.hpp"
 #include "lib/tensor.hpp"
-#include "lib/update.hpp"
 
 namespace abh {
 // [parameter]
 /// A trained tensor and the gradient of the loss with respect to it.
 struct Parameter {
     Tensor value;
+    Gradient gradient;  ///< which is a tensor for everybody but fast ways
 
     Parameter() = default;
-    explicit Parameter(Tensor initial) : value(std::move(initial)) {}
+    explicit Parameter(Tensor initial) : value(std::move(initial)), gradient(value.shape()) {}
 
     /// The gradient, shape of `value`; zeros when first asked for. `backward` functions add to it.
-    Tensor& grad();
-    /// Sets the gradient to zero. No memory is touched: who adds next overwrites.
-    void zero_grad();
-    // [parameter: products]
-    /// `grad += dy^T x`, for `value` of shape `[d_out, d_in]`. Where the factors are much smaller
-    /// than the product they are kept, and multiplied when somebody asks.
-    /// @param dy  `[rows, d_out]`; not to be changed afterwards
-    /// @param x   `[rows, d_in]`; not to be changed afterwards
-    void add_product(const Tensor& dy, const Tensor& x);
-    /// Gives the gradient to `update`, part by part, on all threads. A product that is pending is
-    /// multiplied part by part, so that the whole gradient never stands in memory.
-    void update(const Update& update);
-
-private:
-    Tensor grad_;
-    bool is_zero_ = true;  ///< whatever `grad_` holds
-    std::vector<Factors> pending_;
+    Tensor& grad() { return gradient.tensor(); }
+    /// Sets the gradient to zero. No memory is touched: whoever adds next overwrites.
+    void zero_grad() { gradient.zero(); }
 };
 // [list]
 /// A parameter under the name that it has in the whole model.

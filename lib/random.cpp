@@ -4,66 +4,45 @@
 #include <cmath>
 #include <numbers>
 
-#include "lib/parallel.hpp"
+#include "lib/eigen.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
+namespace plain {
+decltype(uniform) uniform;
+decltype(normal) normal;
+}  // namespace plain
+namespace fast {
+decltype(uniform) uniform;
+decltype(normal) normal;
+}  // namespace fast
 // [philox]
-namespace {
-
-/// Philox for several counters at a time, lane by lane: the compiler makes vectors of them.
-template <std::size_t lanes>
-void philox_lanes(std::array<std::array<std::uint32_t, lanes>, 4>& c,
-                  std::array<std::uint32_t, 2> key) {
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
+                                    std::array<std::uint32_t, 2> key) {
     for (int round = 0; round < 10; ++round) {
-        for (std::size_t l = 0; l < lanes; ++l) {
-            const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0][l];
-            const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2][l];
-            c[0][l] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1][l] ^ key[0];
-            c[1][l] = static_cast<std::uint32_t>(p1);
-            c[2][l] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3][l] ^ key[1];
-            c[3][l] = static_cast<std::uint32_t>(p0);
-        }
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
+        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
+        c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(p1),
+             static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(p0)};
         key[0] += 0x9E3779B9;
         key[1] += 0xBB67AE85;
     }
-}
-
-}  // namespace
-
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                    std::array<std::uint32_t, 2> key) {
-    std::array<std::array<std::uint32_t, 1>, 4> c{
-        {{counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}}};
-    philox_lanes(c, key);
-    return {c[0][0], c[1][0], c[2][0], c[3][0]};
+    return c;
 }
 // [stream]
-void Stream::uniform(std::uint64_t block, std::span<Real> numbers) const {
-    constexpr std::size_t lanes = 64;
-    std::array<std::array<std::uint32_t, lanes>, 4> words;
-    std::array<Real, 4 * lanes> u;
-    for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += lanes) {
-        // counter: element block (64 bits), stream (32), training step (32); key: seed (64)
-        for (std::size_t l = 0; l < lanes; ++l) {
-            words[0][l] = static_cast<std::uint32_t>(block + l);
-            words[1][l] = static_cast<std::uint32_t>((block + l) >> 32);
-        }
-        words[2].fill(id_);
-        words[3].fill(static_cast<std::uint32_t>(*step_));
-        philox_lanes(words,
-                     {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
-        for (std::size_t l = 0; l < lanes; ++l)
-            for (std::size_t w = 0; w < 4; ++w)
-                u[4 * l + w] = static_cast<Real>(words[w][l] >> 8) * static_cast<Real>(0x1p-24);
-        const std::span rest = numbers.subspan(at);
-        std::copy_n(u.begin(), std::min(u.size(), rest.size()), rest.begin());
-    }
+std::array<Real, 4> Stream::uniform4(std::uint64_t block) const {
+    // counter: element block (64 bits), stream (32), training step (32); key: seed (64)
+    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const auto words =
+        philox({low(block), low(block >> 32), id_, low(*step_)}, {low(seed_), low(seed_ >> 32)});
+    std::array<Real, 4> u;
+    for (std::size_t w = 0; w < 4; ++w)
+        u[w] = static_cast<Real>(words[w] >> 8) * static_cast<Real>(0x1p-24);
+    return u;
 }
 
-std::array<Real, 4> Stream::uniform4(std::uint64_t block) const {
-    std::array<Real, 4> u;
-    uniform(block, u);
-    return u;
+Real Stream::uniform(Index i) const {
+    return uniform4(static_cast<std::uint64_t>(i / 4))[static_cast<std::size_t>(i % 4)];
 }
 
 Random::Random(std::uint64_t seed) : seed_(seed), step_(std::make_shared<std::uint64_t>(0)) {}
@@ -72,58 +51,41 @@ Stream Random::stream() {
     return {seed_, next_id_++, step_};
 }
 // [fill]
-namespace {
-
-/// Calls `f(position, four uniform numbers, count)` for every group of four elements of `n`.
-template <class F>
-void for_blocks(Index n, const Stream& stream, const F& f) {
-    constexpr Index at_once = 1 << 10;
-    parallel_ranges(n, at_once, [&](Index begin, Index end) {
-        std::array<Real, at_once> numbers;
-        stream.uniform(static_cast<std::uint64_t>(begin / 4), numbers);
-        for (Index i = begin; i < end; i += 4) {
-            std::array<Real, 4> u;
-            std::copy_n(numbers.begin() + (i - begin), 4, u.begin());
-            f(i, u, std::min<Index>(4, end - i));
-        }
-    });
+Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
+    static constexpr Ways ways{"random numbers", plain::uniform, fast::uniform};
+    return ways(shape, low, high, stream);
 }
 
-}  // namespace
-
-Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
+Tensor plain::uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
     Tensor t(shape);
-    Real* const numbers = t.data();
-    for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
-        for (Index i = 0; i < count; ++i)
-            numbers[at + i] = low + (high - low) * u[static_cast<std::size_t>(i)];
-    });
+    for (Index i = 0; i < t.size(); ++i) vector(t)(i) = low + (high - low) * stream.uniform(i);
     return t;
 }
 
 Tensor normal(const Shape& shape, const Stream& stream) {
+    static constexpr Ways ways{"random numbers", plain::normal, fast::normal};
+    return ways(shape, stream);
+}
+
+/// Box and Muller: two uniform numbers make two normal ones.
+Tensor plain::normal(const Shape& shape, const Stream& stream) {
     Tensor t(shape);
-    for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
-        for (std::size_t pair = 0; pair < 4; pair += 2) {
-            const Real radius = std::sqrt(-2 * std::log(1 - u[pair]));  // 1 - u is in (0, 1]
-            const Real angle = 2 * std::numbers::pi_v<Real> * u[pair + 1];
-            u[pair] = radius * std::cos(angle);
-            u[pair + 1] = radius * std::sin(angle);
-        }
-        std::copy_n(u.begin(), count, t.data() + at);
-    });
+    for (Index i = 0; i < t.size(); ++i) {
+        const Index pair = i - i % 2;
+        const Real radius = std::sqrt(-2 * std::log(1 - stream.uniform(pair)));  // of (0, 1]
+        const Real angle = 2 * std::numbers::pi_v<Real> * stream.uniform(pair + 1);
+        vector(t)(i) = radius * (i == pair ? std::cos(angle) : std::sin(angle));
+    }
     return t;
 }
 // [fill: whole numbers]
 Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream) {
     require(low < high, "random_ids: no whole number from {} to {} - 1", low, high);
     Ids t(shape);
-    for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
-        for (Index i = 0; i < count; ++i)
-            t.data()[at + i] =
-                std::min(high - 1, low + static_cast<std::int32_t>(u[static_cast<std::size_t>(i)] *
-                                                                   static_cast<Real>(high - low)));
-    });
+    Index i = 0;
+    for (std::int32_t& id : t.values())
+        id = std::min(high - 1, low + static_cast<std::int32_t>(stream.uniform(i++) *
+                                                                static_cast<Real>(high - low)));
     return t;
 }
 

@@ -22,8 +22,8 @@ public:
 
     /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
     std::array<Real, 4> uniform4(std::uint64_t block) const;
-    /// The same for elements 4 * block .. 4 * block + n - 1, which is faster where n is large.
-    void uniform(std::uint64_t block, std::span<Real> numbers) const;
+    /// The one for element `i`.
+    Real uniform(Index i) const;
 
     std::uint64_t seed() const { return seed_; }
     std::uint32_t id() const { return id_; }

@@ -4,11 +4,31 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
-#include "lib/parallel.hpp"
-#include "lib/profile.hpp"
-#include "lib/tensor.cuh"
+#include "lib/way.hpp"
 
 namespace abh {
+namespace plain {
+decltype(add) add;
+decltype(scale) scale;
+template <class T>
+void fill(BasicTensor<T>& x, T value);
+decltype(add_column_sums) add_column_sums;
+decltype(dot) dot;
+decltype(transpose) transpose;
+}  // namespace plain
+namespace fast {
+decltype(add) add;
+decltype(add_column_sums) add_column_sums;
+}  // namespace fast
+namespace cuda {
+decltype(add) add;
+decltype(scale) scale;
+template <class T>
+void fill(BasicTensor<T>& x, T value);
+decltype(add_column_sums) add_column_sums;
+decltype(dot) dot;
+decltype(transpose) transpose;
+}  // namespace cuda
 // [shape]
 Shape::Shape(std::initializer_list<Index> sizes)
     : Shape(std::span<const Index>(sizes.begin(), sizes.size())) {}
@@ -50,59 +70,75 @@ void require_shape(const Shape& actual, const Shape& expected, const char* who, 
     require(actual == expected, "{}: {} has shape {}, expected {}", who, what, actual, expected);
 }
 // [arithmetic]
-namespace {
+void add(Tensor& sum, const Tensor& a, const Tensor& b) {
+    require_shape(b.shape(), a.shape(), "add", "second tensor");
+    require_shape(sum.shape(), a.shape(), "add", "sum");
+    static constexpr Ways ways{"add", plain::add, fast::add, cuda::add};
+    ways(sum, a, b);
+}
 
-constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
-
-}  // namespace
+void plain::add(Tensor& sum, const Tensor& a, const Tensor& b) {
+    vector(sum) = vector(a) + vector(b);
+}
 
 Tensor& operator+=(Tensor& y, const Tensor& x) {
-    const Timed timed("add");
-    require_shape(x.shape(), y.shape(), "operator+=", "right side");
-    if (on_cuda()) return cuda::add(y, y, x), y;
-    parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
-        vector(y).segment(begin, end - begin) += vector(x).segment(begin, end - begin);
-    });
+    add(y, y, x);
     return y;
 }
 
 Tensor operator+(const Tensor& a, const Tensor& b) {
-    const Timed timed("add");
-    require_shape(b.shape(), a.shape(), "operator+", "right side");
     Tensor sum(a.shape());
-    if (on_cuda()) return cuda::add(sum, a, b), sum;
-    parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
-        const Index n = end - begin;
-        vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);
-    });
+    add(sum, a, b);
     return sum;
 }
 
-Tensor& operator*=(Tensor& y, Real factor) {
-    if (on_cuda()) return cuda::scale(y, factor), y;
+void scale(Tensor& y, Real factor) {
+    static constexpr Ways ways{"scale", plain::scale, plain::scale, cuda::scale};
+    ways(y, factor);
+}
+
+void plain::scale(Tensor& y, Real factor) {
     vector(y) *= factor;
+}
+
+Tensor& operator*=(Tensor& y, Real factor) {
+    scale(y, factor);
     return y;
+}
+// [fill]
+template <class T>
+void fill(BasicTensor<T>& x, T value) {
+    static constexpr Ways ways{"fill", plain::fill<T>, plain::fill<T>, cuda::fill<T>};
+    ways(x, value);
+}
+template void fill(Tensor& x, Real value);
+template void fill(Ids& x, std::int32_t value);
+template void fill(Mask& x, std::uint8_t value);
+
+template <class T>
+void plain::fill(BasicTensor<T>& x, T value) {
+    std::fill(x.values().begin(), x.values().end(), value);
 }
 // [sums]
 void add_column_sums(Tensor& sums, const Tensor& x) {
     require_shape(sums.shape(), Shape{x.dim(-1)}, "add_column_sums", "result");
-    if (on_cuda()) return cuda::add_column_sums(sums, x);
-    parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
-        const Index n = end - begin;
-        Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
-        for (Index r = 0; r < rows(x.shape()); ++r)
-            total.head(n) += matrix(x).row(r).segment(begin, n).transpose().array();
-        vector(sums).segment(begin, n).array() += total.head(n);
-    });
+    static constexpr Ways ways{"column sums", plain::add_column_sums, fast::add_column_sums,
+                               cuda::add_column_sums};
+    ways(sums, x);
+}
+
+void plain::add_column_sums(Tensor& sums, const Tensor& x) {
+    vector(sums) += matrix(x).colwise().sum();
 }
 
 double dot(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "dot", "second tensor");
-    if (on_cuda()) return cuda::dot(a, b);
-    double sum = 0;
-    for (Index i = 0; i < a.size(); ++i)
-        sum += static_cast<double>(a.data()[i]) * static_cast<double>(b.data()[i]);
-    return sum;
+    static constexpr Ways ways{"dot", plain::dot, plain::dot, cuda::dot};
+    return ways(a, b);
+}
+
+double plain::dot(const Tensor& a, const Tensor& b) {
+    return vector(a).cast<double>().dot(vector(b).cast<double>());
 }
 
 double max_difference(const Tensor& a, const Tensor& b) {
@@ -110,7 +146,7 @@ double max_difference(const Tensor& a, const Tensor& b) {
     double worst = 0;
     for (Index i = 0; i < a.size(); ++i) {
         const double d =
-            std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]));
+            std::abs(static_cast<double>(vector(a)(i)) - static_cast<double>(vector(b)(i)));
         if (std::isnan(d)) return d;
         worst = std::max(worst, d);
     }
@@ -119,11 +155,14 @@ double max_difference(const Tensor& a, const Tensor& b) {
 // [transpose]
 Tensor transpose(const Tensor& x) {
     require(x.rank() >= 2, "transpose: x has shape {}, expected rank >= 2", x.shape());
+    static constexpr Ways ways{"transpose", plain::transpose, plain::transpose, cuda::transpose};
+    return ways(x);
+}
+
+Tensor plain::transpose(const Tensor& x) {
     const Index m = x.dim(-2), n = x.dim(-1);
     Tensor y(x.shape().with(-2, n).with(-1, m));
-    if (on_cuda()) return cuda::transpose(y, x), y;
-    for (Index i = 0; i < x.size(); i += m * n)
-        MatrixMap(y.data() + i, n, m) = ConstMatrixMap(x.data() + i, m, n).transpose();
+    for (Index p = 0; p < matrices(x.shape()); ++p) matrix(y, p) = matrix(x, p).transpose();
     return y;
 }
 

@@ -12,8 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/device.hpp"
-#include "lib/storage.hpp"
+#include "lib/fast/storage.hpp"
 
 namespace abh {
 // [real]
@@ -62,6 +61,20 @@ private:
     std::array<Index, max_rank> sizes_{1, 1, 1, 1};  // 1 beyond the rank
     int rank_ = 0;
 };
+// [shape: rows]
+/// Rows of a tensor of this shape seen as a matrix: the product of all sizes but the last.
+inline Index rows(const Shape& shape) {
+    Index product = 1;
+    for (int axis = 0; axis + 1 < shape.rank(); ++axis) product *= shape[axis];
+    return product;
+}
+
+/// Matrices of a tensor of this shape, `[..., m, n]`: the product of all sizes but the last two.
+inline Index matrices(const Shape& shape) {
+    Index product = 1;
+    for (int axis = 0; axis + 2 < shape.rank(); ++axis) product *= shape[axis];
+    return product;
+}
 // [shape: print]
 /// `[2, 7, 12]`
 std::string to_string(const Shape& shape);
@@ -74,7 +87,8 @@ struct fmt::formatter<abh::Shape> {
     constexpr auto parse(format_parse_context& context) { return context.begin(); }
     template <class Context>
     auto format(const abh::Shape& shape, Context& context) const {
-        return fmt::format_to(context.out(), "{}", abh::to_string(shape));
+        const std::string text = abh::to_string(shape);
+        return std::copy(text.begin(), text.end(), context.out());
     }
 };
 
@@ -94,10 +108,9 @@ void require_shape(const Shape& actual, const Shape& expected, const char* who, 
 template <class T>
 class BasicTensor;
 
-namespace cuda {
+/// Sets all elements to `value`; for the kinds of tensor below.
 template <class T>
 void fill(BasicTensor<T>& x, T value);
-}
 
 /// A contiguous, row-major array of rank up to 4.
 ///
@@ -184,12 +197,7 @@ public:
         if (!empty()) t.storage_->copy(*storage_, static_cast<std::size_t>(first_) * sizeof(T));
         return t;
     }
-    void fill(T value) {
-        if (on_cuda())
-            cuda::fill(*this, value);
-        else
-            std::fill(values().begin(), values().end(), value);
-    }
+    void fill(T value) { abh::fill(*this, value); }
 
 private:
     Index offset(std::initializer_list<Index> indices) const {
@@ -219,13 +227,16 @@ using Tensor = BasicTensor<Real>;
 using Ids = BasicTensor<std::int32_t>;
 /// True (1) where attention must not look, unless a function says otherwise.
 using Mask = BasicTensor<std::uint8_t>;
-
-/// `y += x`, element by element.
+// [arithmetic]
+/// `sum = a + b`, element by element; `sum` may be one of them.
 /// @throws std::invalid_argument if the shapes differ
+void add(Tensor& sum, const Tensor& a, const Tensor& b);
+/// `y += x`, element by element.
 Tensor& operator+=(Tensor& y, const Tensor& x);
 /// A fresh tensor `a + b`.
 Tensor operator+(const Tensor& a, const Tensor& b);
-/// `y *= factor`, element by element.
+/// `y = factor * y`, element by element.
+void scale(Tensor& y, Real factor);
 Tensor& operator*=(Tensor& y, Real factor);
 /// `sums += sum over rows of x`: column by column, for `x` of shape `[..., n]` and `sums` of `[n]`.
 /// @throws std::invalid_argument if the shapes do not fit

@@ -8,11 +8,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "lib/files.hpp"
-#include "lib/parallel.hpp"
-#include "lib/program.hpp"
-#include "lib/safetensors.hpp"
-#include "tests/support.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/io/files.hpp"
+#include "lib/io/safetensors.hpp"
+#include "lib/program/program.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 namespace fs = std::filesystem;
@@ -312,21 +312,26 @@ TEST_CASE("an array file has the header that NumPy reads and the elements behind
           sizeof number);
 }
 
-TEST_CASE("results are written as one object of values, units and what varies") {
+TEST_CASE(
+    "results are written as one object of values, units, what varies and what was disturbed") {
     const Folder folder;
     Results results(folder / "new");
     results.set("parameters", 44058112);
     results.set("words", "我 有 \"P\"");
     results.set_varying("seconds", 0.125, "s");
+    results.set_varying("gain", 1.5, "", true);
     results.save();
     const auto json = nlohmann::json::parse(read_file(folder / "new/results.json"));
-    REQUIRE(json.size() == 3);
+    REQUIRE(json.size() == 4);
     REQUIRE(json["parameters"]["value"] == 44058112);
     REQUIRE(json["parameters"]["varies"] == false);
     REQUIRE(json["words"]["value"] == "我 有 \"P\"");
     REQUIRE(json["seconds"]["value"] == 0.125);
     REQUIRE(json["seconds"]["unit"] == "s");
     REQUIRE(json["seconds"]["varies"] == true);
+    REQUIRE_FALSE(json["seconds"].contains("disturbed"));
+    REQUIRE(json["gain"]["varies"] == true);
+    REQUIRE(json["gain"]["disturbed"] == true);
 
     Results nowhere;
     nowhere.set("x", 1);
@@ -372,6 +377,7 @@ Outcome run(
     arguments.insert(arguments.begin(), "/somewhere/demo");
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
+    const Following as_before(way());  // the program chooses its own
     const Outcome outcome = captured([&] {
         Program program("A demonstration.");
         int width = 4;
@@ -388,8 +394,8 @@ TEST_CASE("a program knows the common options and its own") {
     const Outcome help = run({"--help"});
     REQUIRE(help.status == 0);
     REQUIRE(help.err.empty());
-    for (const char* part : {"A demonstration.", "--help", "--seed", "--threads", "--device",
-                             "--out", "--width", "how wide", "demo"})
+    for (const char* part : {"A demonstration.", "--help", "--seed", "--threads", "--way",
+                             "--device", "--out", "--width", "how wide", "demo"})
         REQUIRE_THAT(help.out, Contains(part));
 
     const Outcome outcome =
@@ -401,6 +407,22 @@ TEST_CASE("a program knows the common options and its own") {
     REQUIRE(outcome.status == 0);
     REQUIRE(outcome.out == "\n== A section ==\n18446744073709551615 2\n");
     REQUIRE(outcome.err.empty());
+}
+
+TEST_CASE("a program computes in the way that the command line names") {
+    const auto way_of = [](const std::vector<std::string>& arguments) {
+        Way found = Way::fast;
+        const Outcome outcome = run(arguments, [&](Program&) { found = way(); });
+        REQUIRE(outcome.status == 0);
+        return found;
+    };
+    CHECK(way_of({}) == Way::fast);
+    CHECK(way_of({"--way", "plain"}) == Way::plain);
+    CHECK(way_of({"--way", "fast"}) == Way::fast);
+    CHECK(way_of({"--way", "plain", "--device", "cpu"}) == Way::plain);
+    if (ways_here().back() == Way::cuda)
+        for (const char* option : {"--way", "--device"})
+            CHECK(way_of({option, "cuda"}) == Way::cuda);
 }
 
 TEST_CASE("a wrong command line is one clear line and exit status 1") {
@@ -421,6 +443,10 @@ TEST_CASE("a wrong command line is one clear line and exit status 1") {
     REQUIRE_THAT(refused({"--seed", "-1"}), Contains("--seed"));
     REQUIRE_THAT(refused({"--seed", "18446744073709551616"}), Contains("--seed"));
     REQUIRE_THAT(refused({"--device", "tpu"}), Contains("tpu") && Contains("cuda"));
+    REQUIRE_THAT(refused({"--way", "quick"}), Contains("quick") && Contains("plain"));
+    for (const char* name : {"plain", "fast"})
+        REQUIRE(refused({"--device", "cuda", "--way", name}) ==
+                fmt::format("demo: --way {} and --device cuda exclude each other\n", name));
 }
 
 TEST_CASE("what a program's work throws is one line, and no results are written") {
@@ -456,6 +482,7 @@ TEST_CASE("a program writes its results, and finds out before its work that it c
 
 TEST_CASE("output to a full disk is an error") {
     if (!fs::exists("/dev/full")) return;
+    const Following as_before(way());
     const Outcome outcome = captured([] {
         const int kept = ::dup(1), full = ::open("/dev/full", O_WRONLY);
         ::dup2(full, 1);

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "lib/files.hpp"
-#include "lib/profile.hpp"
+#include "lib/io/files.hpp"
+#include "lib/program/profile.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

@@ -1,36 +1,17 @@
-// Random numbers, threads.
+// Random numbers.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <numbers>
 #include <set>
-#include <thread>
+#include <vector>
 
-#include "lib/parallel.hpp"
+#include "lib/fast/random.hpp"
 #include "lib/random.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
-
-// Random numbers ------------------------------------------------------------
-
-TEST_CASE("many numbers at a time are those of one block after the other") {
-    Random random(std::uint64_t{7} << 40 | 5);
-    random.stream();
-    random.set_step(3);
-    const Stream stream = random.stream();
-    for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9}, (std::uint64_t{1} << 32) - 3})
-        for (std::size_t n : {0, 1, 4, 63, 64, 65, 252, 255, 256, 257, 260, 511, 512, 513, 1000}) {
-            std::vector<Real> numbers(n + 1, Real(-1));
-            stream.uniform(first, std::span(numbers).first(n));
-            for (std::size_t i = 0; i < n; ++i)
-                REQUIRE(numbers[i] == stream.uniform4(first + i / 4)[i % 4]);
-            REQUIRE(numbers[n] == -1);  // no more than was asked for
-        }
-}
 
 TEST_CASE("philox gives the known answers of the Random123 distribution") {
     using Words = std::array<std::uint32_t, 4>;
@@ -159,96 +140,32 @@ TEST_CASE("each order of three comes equally often") {
     REQUIRE(one == std::vector<Index>{7});
 }
 
-// Threads ------------------------------------------------------------
-
-TEST_CASE("parallel_for calls each index once") {
-    for_threads([](int n_threads) {
-        REQUIRE(threads() == n_threads);
-        for (Index n : {0, 1, 2, 7, 1000}) {
-            std::vector<int> calls(static_cast<std::size_t>(n));
-            parallel_for(n, [&](Index i) { ++calls[static_cast<std::size_t>(i)]; });
-            REQUIRE(std::all_of(calls.begin(), calls.end(), [](int c) { return c == 1; }));
-        }
-    });
-}
-
-TEST_CASE("parallel_for works on several threads") {
-    set_threads(3);
-    std::vector<std::thread::id> ids(3);
-    parallel_for(3,
-                 [&](Index i) { ids[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
-    set_threads(1);
-    REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
-}
-
-TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on after it") {
-    for_threads([](int) {
-        const auto fails = [](Index i) { require(i != 5, "no {}", i); };
-        for (int time = 0; time < 20; ++time) REQUIRE_THROWS_WITH(parallel_for(10, fails), "no 5");
-        std::vector<int> done(10);
-        parallel_for(10, [&](Index i) { done[static_cast<std::size_t>(i)] = 1; });
-        REQUIRE(std::count(done.begin(), done.end(), 1) == 10);
-    });
-}
-
-TEST_CASE("many short jobs one after the other are all done, whether threads look or sleep") {
-    for (int round = 0; round < 3; ++round)
-        for (int n_threads : {1, 2, 3, 7}) {
-            set_threads(n_threads);
-            std::vector<Index> sums(7);
-            for (Index job = 0; job < 2000; ++job) {
-                parallel_for(7, [&](Index i) { sums[static_cast<std::size_t>(i)] += job + i; });
-                if (job % 500 == 499)  // long enough for the threads to fall asleep
-                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+TEST_CASE("many numbers at a time are those of one block after the other", "[fast]") {
+    Random random(std::uint64_t{7} << 40 | 5);
+    random.stream();
+    random.set_step(3);
+    const Stream stream = random.stream();
+    for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9}, (std::uint64_t{1} << 32) - 3})
+        for (std::size_t n : {0, 1, 4, 63, 64, 65, 252, 255, 256, 257, 260, 511, 512, 513, 1000}) {
+            std::vector<Real> numbers(n + 1, Real(-1));
+            fast::uniform_numbers(stream, first, std::span(numbers).first(n));
+            for (std::size_t i = 0; i < n; ++i) {
+                REQUIRE(numbers[i] == stream.uniform4(first + i / 4)[i % 4]);
+                REQUIRE(numbers[i] == stream.uniform(static_cast<Index>(4 * first + i)));
             }
-            for (Index i = 0; i < 7; ++i)
-                REQUIRE(sums[static_cast<std::size_t>(i)] == 2000 * 1999 / 2 + 2000 * i);
-            const auto fails = [](Index i) { require(i != 6, "no {}", i); };
-            for (int time = 0; time < 100; ++time)
-                REQUIRE_THROWS_WITH(parallel_for(7, fails), "no 6");
+            REQUIRE(numbers[n] == -1);  // no more than was asked for
         }
-    set_threads(1);
 }
 
-TEST_CASE("the caller waits for the thread that takes longest") {
-    set_threads(3);
-    for (int time = 0; time < 5; ++time) {
-        std::vector<int> done(3);
-        parallel_for(3, [&](Index i) {
-            if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-            done[static_cast<std::size_t>(i)] = 1;
+TEST_CASE("every way draws the numbers that plain draws") {
+    Random random(std::uint64_t{7} << 40 | 5);
+    random.set_step(3);
+    for (Index n : {0, 1, 3, 4, 1023, 1024, 1026, 5001}) {
+        const Stream stream = random.stream();
+        CAPTURE(n);
+        same_in_every_way([&] {
+            return std::vector{uniform({n}, -2, 5, stream), normal({n}, stream),
+                               uniform({3, n}, 0, 1, stream), normal({n, 2}, stream)};
         });
-        REQUIRE(done == std::vector<int>{1, 1, 1});
     }
-    set_threads(1);
-}
-
-TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it") {
-    for_threads([](int) {
-        std::vector<int> calls(35);
-        parallel_for(5, [&](Index i) {
-            const std::thread::id outer = std::this_thread::get_id();
-            parallel_for(7, [&](Index j) {
-                calls[static_cast<std::size_t>(7 * i + j)] += std::this_thread::get_id() == outer;
-            });
-        });
-        REQUIRE(std::count(calls.begin(), calls.end(), 1) == 35);
-    });
-}
-
-TEST_CASE("parallel_ranges covers all elements with the same cut for any number of threads") {
-    for_threads([](int) {
-        std::vector<Index> starts(10, -1);
-        parallel_ranges(10, 4, [&](Index begin, Index end) {
-            for (Index i = begin; i < end; ++i) starts[static_cast<std::size_t>(i)] = begin;
-        });
-        REQUIRE(starts == std::vector<Index>{0, 0, 0, 0, 4, 4, 4, 4, 8, 8});
-    });
-    parallel_ranges(0, 4, [](Index, Index) { FAIL("nothing to do"); });
-    REQUIRE_THROWS_WITH(parallel_ranges(1, 0, [](Index, Index) {}), Contains("grain 0"));
-}
-
-TEST_CASE("a number of threads that cannot be is refused") {
-    REQUIRE_THROWS_WITH(set_threads(0), "threads: 0 is not between 1 and 256");
-    REQUIRE_THROWS_WITH(set_threads(257), "threads: 257 is not between 1 and 256");
 }

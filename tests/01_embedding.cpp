@@ -3,9 +3,9 @@
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -230,7 +230,15 @@ TEST_CASE("a look-up says what is wrong with its input") {
     CHECK_THROWS_WITH(
         embedding.backward(Tensor({1, 2, 5}), cache),
         Contains("embedding backward") && Contains("[1, 2, 5]") && Contains("[1, 2, 4]"));
-    CHECK(embedding.forward(Ids(Shape{2, 0})).shape() == Shape{2, 0, 4});  // no word is no error
+}
+
+TEST_CASE("no word is no error") {
+    Random random(1);
+    Embedding embedding(11, 4, {}, random);
+    Embedding::Cache cache;
+    CHECK(embedding.forward(Ids(Shape{2, 0}), &cache).shape() == Shape{2, 0, 4});
+    embedding.backward(Tensor(Shape{2, 0, 4}), cache);
+    CHECK(same_bits(embedding.table.grad(), Tensor::zeros({11, 4})));
 }
 
 TEST_CASE("the table is an embedding's only parameter") {
@@ -240,4 +248,52 @@ TEST_CASE("the table is an embedding's only parameter") {
     REQUIRE(list.size() == 1);
     CHECK(list[0].name == "src_embed.weight");
     CHECK(count_elements(list) == 44);
+}
+
+// The ways ---------------------------------------------------------------------------------------
+
+namespace {
+
+/// The vectors of two steps and the gradient of the table: the second step adds to the first one's.
+std::vector<Tensor> two_steps(Index n_words, Index d_model, const EmbeddingOptions& options,
+                              const Shape& shape) {
+    Random random(3);
+    Embedding embedding(n_words, d_model, options, random);
+    std::vector<Tensor> results;
+    for (std::uint64_t step : {1, 2}) {
+        Embedding::Cache cache;
+        results.push_back(
+            embedding.forward(ids_of(shape, static_cast<std::int32_t>(n_words), step), &cache));
+        embedding.backward(random_tensor(results.back().shape(), 10 + step), cache);
+    }
+    results.push_back(embedding.table.grad());
+    return results;
+}
+
+}  // namespace
+
+TEST_CASE("every way of the embedding agrees with plain") {
+    for (const Shape& shape : {Shape{0, 3}, Shape{1, 1}, Shape{3, 11}})
+        for (Index d_model : {1, 33, 300, 1100}) {
+            CAPTURE(to_string(shape), d_model);
+            same_in_every_way(
+                [&] { return two_steps(40, d_model, {.scale = true, .padding_id = 3}, shape); });
+        }
+}
+
+TEST_CASE("where the factor rounds nothing, every way of the embedding has plain's numbers") {
+    for (const Shape& shape : {Shape{1, 1}, Shape{1, 31}, Shape{2, 131}})
+        for (Index d_model : {1, 33, 64})
+            for (std::int32_t padding_id : {-1, 0}) {
+                CAPTURE(to_string(shape), d_model, padding_id);
+                // sqrt(64) is a power of two: whether a product is fused with a sum makes no
+                // difference
+                const EmbeddingOptions options{.scale = d_model == 64, .padding_id = padding_id};
+                same_in_every_way([&] { return two_steps(11, d_model, options, shape); }, 0);
+            }
+}
+
+TEST_CASE("every way adds the gradients of one word in the order of its places") {
+    for (Index n_words : {1, 5000})
+        same_in_every_way([&] { return two_steps(n_words, 3, {}, {3, 100}); }, 0);
 }

@@ -4,13 +4,14 @@
 #include <numbers>
 
 #include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/measures.hpp"
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -124,6 +125,20 @@ TEST_CASE("a shift by k positions turns every pair by k times its frequency") {
         }
 }
 
+TEST_CASE("measures of a table tell the paper's formula from the toy's") {
+    const Tensor code = sinusoid_table(120, 24), toy = column_exponent_table(120, 24);
+    CHECK(rotation_error(code, 7) < 1e-6);  // entries rounded once, in either precision
+    CHECK(rotation_error(toy, 7) > 0.5);
+    const Tensor dots = dots_by_distance(code, 50), toy_dots = dots_by_distance(toy, 50, 1);
+    CHECK(std::abs(dots(0, 0) - 12) < 24 * Real(rounding));
+    CHECK(matrix(dots).row(0).isApprox(matrix(dots).row(1), 24 * Real(rounding)));
+    CHECK((matrix(toy_dots).row(1) - matrix(toy_dots).row(0)).maxCoeff() > Real(0.5));
+    CHECK(count_still(Tensor({3, 2}, {0, 5, 1, 5, 2, 5})) == 1);
+    CHECK(count_still(Tensor({3, 2}, {0, 5, 1, 5, 1, 5}), 1) == 2);
+    CHECK(single_precision_error(code.rows(0, 1)) == 0);
+    CHECK(single_precision_error(code) < 1e-5);  // angles below 120, rounded to 24 bits
+}
+
 TEST_CASE("an odd d_model ends with a sine that has no cosine") {
     const Tensor code = sinusoid_table(50, 7);
     CHECK(code.shape() == Shape{50, 7});
@@ -159,8 +174,7 @@ TEST_CASE("the article's dropout sample comes back from its mask, negative zero 
     Random random(1);
     const Dropout dropout(Real(0.2), random);
     Tensor x({4, 5});
-    Dropout::Cache cache;
-    cache.kept = Mask({4, 5});
+    Dropout::Cache cache{way(), Mask({4, 5})};
     for (Index i = 0; i < 20; ++i) {
         const double y = printed_by_article[i];
         cache.kept.data()[i] = y != 0;
@@ -412,4 +426,49 @@ TEST_CASE("positions say what is wrong with their input") {
     CHECK_THROWS_WITH(
         positions.backward(Tensor::zeros({2, 4, 6}), cache),
         Contains("positional encoding backward") && Contains("[2, 4, 6]") && Contains("[2, 3, 6]"));
+}
+
+// The ways ---------------------------------------------------------------------------------------
+
+TEST_CASE("dropout keeps the same elements in every way, and scales them to the same bits") {
+    for (Index n : {0, 1, 3, 31, 33, 127, 128, 129, 257, 1023, 5000})
+        for (double p : {0.1, 0.5}) {
+            CAPTURE(n, p);
+            Random random(0x123456789abcdefu);  // both words of the key
+            const Dropout other(static_cast<Real>(p), random),
+                dropout(static_cast<Real>(p), random);  // stream 1
+            random.next_step();
+            const Tensor x = random_tensor({n}, 2), dy = random_tensor({n}, 3);
+            const auto drop = [&](Way way) {
+                const Following following(way);
+                Dropout::Cache cache;
+                const Tensor y = dropout.forward(x, &cache);
+                return std::tuple(cache.kept, y, dropout.backward(dy, cache));
+            };
+            const auto [kept, y, dx] = drop(Way::plain);
+            for (const Way way : ways_here()) {
+                INFO("way " << to_string(way));
+                const auto [own_kept, own_y, own_dx] = drop(way);
+                CHECK(same_bits(own_kept, kept));
+                CHECK(same_bits(own_y, y));
+                CHECK(same_bits(own_dx, dx));
+            }
+        }
+}
+
+TEST_CASE("every way of adding positions has plain's numbers") {
+    for (const Shape& shape : {Shape{1, 1, 1}, Shape{3, 31, 33}, Shape{2, 0, 6}, Shape{0, 4, 6},
+                               Shape{7, 33, 8}, Shape{2, 5, 257}})
+        for (Index first : {0, 3}) {
+            CAPTURE(to_string(shape), first);
+            const Tensor x = random_tensor(shape, 2), dx = random_tensor(shape, 3);
+            same_in_every_way(
+                [&] {
+                    const Tensor table = random_tensor({40, shape[2]}, 4);
+                    Tensor dtable = random_tensor({40, shape[2]}, 5);  // is added to
+                    add_positions_backward(dtable, dx, first);
+                    return std::vector{add_positions(x, table, first), dtable};
+                },
+                0);
+        }
 }

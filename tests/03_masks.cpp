@@ -3,7 +3,7 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/03_masks/packing.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -145,7 +145,7 @@ TEST_CASE("the look-ahead mask is the triangle above the diagonal") {
 
 TEST_CASE("the decoder's mask hides the future and the padding") {
     const Ids tgt({1, 4}, {9, 1, 0, 0});
-    const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    const Mask mask = mask_or(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     REQUIRE(same_bits(mask, Mask({1, 4, 4}, {0, 1, 1, 1,  //
                                              0, 0, 1, 1,  //
                                              0, 0, 1, 1,  //
@@ -158,6 +158,12 @@ TEST_CASE("inverting swaps what is hidden and what is seen") {
         same_bits(invert(mask), Mask({1, 3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1})));  // lower triangle
     REQUIRE(same_bits(invert(invert(mask)), mask));
     REQUIRE(same_bits(invert(Mask({1, 1, 2}, {0, 7})), Mask({1, 1, 2}, {1, 0})));  // 7 is true, too
+}
+
+TEST_CASE("whatever is not 0 hides, and becomes 1") {
+    const Mask a({1, 1, 4}, {0, 7, 0, 255}), b({1, 1, 4}, {0, 0, 9, 1});
+    REQUIRE(same_bits(mask_or(a, b), Mask({1, 1, 4}, {0, 1, 1, 1})));
+    REQUIRE(same_bits(invert(a), Mask({1, 1, 4}, {1, 0, 1, 0})));
 }
 
 TEST_CASE("a mask over heads has one axis more and the same elements") {
@@ -185,7 +191,7 @@ TEST_CASE("wrong shapes are refused, with the shapes in the message") {
     REQUIRE_THROWS_WITH(padding_mask(Ids::zeros({3}), Ids::zeros({3})), Contains("[3]"));
     REQUIRE_THROWS_WITH(look_ahead_mask(Ids::zeros({1, 2, 3})),
                         Contains("look-ahead mask") && Contains("[1, 2, 3]"));
-    REQUIRE_THROWS_WITH(either(Mask({1, 2, 2}), Mask({1, 2, 3})),
+    REQUIRE_THROWS_WITH(mask_or(Mask({1, 2, 2}), Mask({1, 2, 3})),
                         Contains("[1, 2, 2]") && Contains("[1, 2, 3]"));
     REQUIRE_THROWS_WITH(over_heads(Mask({2, 2})), Contains("over_heads") && Contains("[2, 2]"));
 }
@@ -193,19 +199,19 @@ TEST_CASE("wrong shapes are refused, with the shapes in the message") {
 TEST_CASE("packing leaves out the pads behind sentences, and no others") {
     const Ids ids({4, 4}, {5, 6, 0, 0, 7, 0, 8, 0, 0, 0, 0, 0, 1, 2, 3, 4});
     const Packing p = leave_out_pads(ids);
-    REQUIRE(same_bits(p.first, Ids({5}, {0, 2, 5, 9, 13})));
+    REQUIRE(same_bits(p.offsets, Ids({5}, {0, 2, 5, 9, 13})));
     REQUIRE(p.length == 4);
     REQUIRE(p.sentences() == 4);
     REQUIRE(p.rows() == 13);
     REQUIRE(p.begin(1) == 2);
     REQUIRE(p.count(1) == 3);
     REQUIRE(same_bits(pack(ids, p), Ids({1, 13}, {5, 6, 7, 0, 8, 0, 0, 0, 0, 1, 2, 3, 4})));
-    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {9, 4, 9}), 9).first, Ids({2}, {0, 2})));
-    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {4, 9, 9}), 9).first, Ids({2}, {0, 1})));
+    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {9, 4, 9}), 9).offsets, Ids({2}, {0, 2})));
+    REQUIRE(same_bits(leave_out_pads(Ids({1, 3}, {4, 9, 9}), 9).offsets, Ids({2}, {0, 1})));
     // the input is past its end, the target is not
     const Ids in({2, 3}, {5, 6, 0, 5, 0, 0}), out({2, 3}, {6, 7, 8, 6, 0, 0});
-    REQUIRE(same_bits(leave_out_pads(in, out).first, Ids({3}, {0, 3, 4})));
-    REQUIRE(same_bits(leave_out_pads(out, in).first, Ids({3}, {0, 3, 4})));
+    REQUIRE(same_bits(leave_out_pads(in, out).offsets, Ids({3}, {0, 3, 4})));
+    REQUIRE(same_bits(leave_out_pads(out, in).offsets, Ids({3}, {0, 3, 4})));
     REQUIRE(Packing().empty());
     REQUIRE_FALSE(p.empty());
 }
@@ -244,4 +250,32 @@ TEST_CASE("packed rows are those of the sentences, and come back to their places
                         "unpack: x has shape [1, 5, 2], expected [1, 6, n]");
     REQUIRE_THROWS_WITH(leave_out_pads(Ids({2, 3}), Ids({2, 2})),
                         "packing: ids have shapes [2, 3] and [2, 2], expected [B, L] twice");
+}
+
+TEST_CASE("one sentence of packed rows is a view of its rows") {
+    const Packing p = leave_out_pads(Ids({3, 3}, {1, 0, 0, 1, 2, 3, 1, 2, 0}));
+    Tensor packed = random_tensor({1, 6, 5});
+    for (Index b = 0; b < 3; ++b) {
+        const Tensor own = sentence(packed, p, b);
+        REQUIRE(own.shape() == Shape{1, p.count(b), 5});
+        REQUIRE(own.data() == packed.data() + 5 * p.begin(b));
+    }
+}
+
+TEST_CASE("every way packs and unpacks the same rows") {
+    Random random(1);
+    for (Index batch : {1, 3})
+        for (Index length : {1, 2, 40})
+            for (Index n : {0, 1, 33, 300}) {
+                CAPTURE(batch, length, n);
+                const Packing p =
+                    leave_out_pads(random_ids({batch, length}, 0, 4, random.stream()));
+                const Tensor x = random_tensor({batch, length, n});
+                same_in_every_way(
+                    [&] {
+                        const Tensor packed = pack(x, p);
+                        return std::vector{packed, unpack(packed, p)};
+                    },
+                    0);
+            }
 }

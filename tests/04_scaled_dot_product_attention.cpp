@@ -5,11 +5,13 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "lib/cuda/device.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
 #include "lib/random.hpp"
 #include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -43,6 +45,27 @@ Mask uneven_mask() {
         for (Index h = 0; h < 3; ++h)
             for (Index i = 0; i < 5; ++i) mask(b, h, i, (b + h + i) % 7) = 0;
     return mask;
+}
+
+/// Hides a key with probability 0.4.
+Mask drawn_mask(const Shape& shape) {
+    Random random(8);
+    const Tensor u = uniform(shape, 0, 1, random.stream());
+    Mask mask(shape);
+    for (Index i = 0; i < u.size(); ++i) mask.data()[i] = u.data()[i] < Real(0.4);
+    return mask;
+}
+
+/// Calls `f` with a mask of each pattern of sizes: 1, or that of the scores.
+template <class F>
+void for_masks(const Shape& scores, const F& f) {
+    for (int pattern = 0; pattern < 16; ++pattern) {
+        Shape shape = scores;
+        for (int axis = 0; axis < 4; ++axis)
+            if ((pattern >> axis & 1) == 0) shape = shape.with(axis, 1);
+        CAPTURE(shape);
+        f(drawn_mask(shape));
+    }
 }
 
 /// The definition, element by element in double precision; a hidden key is left out of the sums.
@@ -237,16 +260,12 @@ TEST_CASE("a fill before the scale is scaled like a score") {
     REQUIRE(std::abs(hidden(FillPlace::before_scale) - 1 / (1 + std::exp(3.0))) < rounding);
 }
 
-TEST_CASE("a mask that keeps gives what its inverse that hides gives") {
+TEST_CASE("a mask that keeps, inverted, hides") {
     const Example e;
     const Mask mask = uneven_mask();
-    AttentionCache hide, keep;
-    const Tensor a = attention(e.q, e.k, e.v, mask, {}, &hide);
-    const Tensor b =
-        attention(e.q, e.k, e.v, invert(mask), {.mask_meaning = MaskMeaning::keep}, &keep);
-    REQUIRE(same_bits(a, b));
-    REQUIRE(same_bits(attention_backward(e.dy, hide).dk, attention_backward(e.dy, keep).dk));
-    REQUIRE_FALSE(same_bits(attention(e.q, e.k, e.v, invert(mask)), b));  // mixed up
+    const Mask keep = invert(mask);
+    REQUIRE(same_bits(attention(e.q, e.k, e.v, invert(keep)), attention(e.q, e.k, e.v, mask)));
+    REQUIRE_FALSE(same_bits(attention(e.q, e.k, e.v, keep), attention(e.q, e.k, e.v, mask)));
 }
 
 TEST_CASE("a mask with an axis of size one serves for the whole axis") {
@@ -326,10 +345,10 @@ TEST_CASE("the gradients of attention agree with differences") {
     const Example e;
     check_gradients(e, uneven_mask(), {.fill = Real(-1)});  // hidden weights that are not zero
     check_gradients(Example(6, 1, 1, 1, 1), {});
-    if (on_cuda()) return;  // an emulator is slow, and 04_cuda.cpp has the rest
+    if (on_cuda()) return;  // an emulator is slow, and its kernels are held against plain below
     check_gradients(e, {});
     check_gradients(e, uneven_mask());
-    check_gradients(e, uneven_mask(), {.mask_meaning = MaskMeaning::keep});
+    check_gradients(e, invert(uneven_mask()));
     check_gradients(e, uneven_mask(), {.scale = Real(0.3), .fill_place = FillPlace::before_scale});
 }
 
@@ -513,4 +532,86 @@ TEST_CASE("the number of threads does not change a bit") {
         REQUIRE(same_bits(one[i], two[i]));
         REQUIRE(same_bits(one[i], five[i]));
     }
+}
+
+TEST_CASE("every way has plain's softmax and its gradient, for rows of all lengths") {
+    // around whole vectors, and around the lengths at which a device takes another kernel
+    for (Index n :
+         {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129, 255, 257, 513, 1024, 1025, 2500})
+        for (Index n_rows : {1, 37}) {
+            CAPTURE(n, n_rows);
+            const Tensor x = random_tensor({n_rows, n}, 1), dy = random_tensor({n_rows, n}, 2);
+            same_in_every_way([&] {
+                const Tensor y = softmax(x);
+                return std::vector<Tensor>{y, softmax_backward(dy, y)};
+            });
+        }
+    same_in_every_way([] {  // no row
+        const Tensor y = softmax(Tensor({0, 7}));
+        return std::vector<Tensor>{y, softmax_backward(y, y)};
+    });
+}
+
+TEST_CASE("every way has plain's softmax of large, hidden and missing scores") {
+    for (Index n : {5, 70, 1500}) {
+        CAPTURE(n);
+        Tensor x = random_tensor({6, n}, 3);
+        for (Index j = 0; j < n; ++j) {
+            x(0, j) = Real(1e4) - static_cast<Real>(j);      // overflows without the maximum
+            x(1, j) = j == n / 2 ? Real(2) : Real(-1e9);     // all but one hidden
+            x(2, j) = Real(-1e9);                            // all hidden, by a number
+            x(3, j) = j % 2 == 0 ? -infinity : Real(j % 3);  // hidden by -infinity
+            x(4, j) = static_cast<Real>(-j) * 3;             // weights below the smallest number
+            x(5, j) = -infinity;                             // all hidden
+        }
+        same_in_every_way([&] { return std::vector<Tensor>{softmax(x)}; });
+        const Tensor y = softmax(x);
+        for (Index j = 0; j < n; ++j) {
+            CHECK(y(1, j) == (j == n / 2 ? 1 : 0));
+            CHECK((y(3, j) == 0) == (j % 2 == 0));
+            CHECK((y(4, j) == 0 || y(4, j) >= std::numeric_limits<Real>::min()));
+            CHECK(std::isnan(y(5, j)));
+        }
+    }
+}
+
+TEST_CASE("every way fills the scores that a mask of any shape hides, and no other") {
+    const Tensor scores = random_tensor({2, 3, 5, 37}, 4);
+    for_masks(scores.shape(), [&](const Mask& mask) {
+        same_in_every_way(
+            [&] {
+                Tensor filled = scores.clone();
+                masked_fill(filled, mask, -7);
+                return std::vector<Tensor>{filled};
+            },
+            0);
+        Tensor filled = scores.clone();
+        masked_fill(filled, mask, -7);
+        const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };
+        const Index b = 1, h = 2, i = 3;
+        for (Index j = 0; j < 37; ++j)
+            CHECK(filled(b, h, i, j) ==
+                  (mask(at(0, b), at(1, h), at(2, i), at(3, j)) ? Real(-7) : scores(b, h, i, j)));
+    });
+}
+
+TEST_CASE("every way has plain's attention, weights and gradients, for every mask and fill") {
+    const auto compare = [](const Example& e, const Mask& mask, const AttentionOptions& o = {}) {
+        same_in_every_way([&] {
+            AttentionCache cache;
+            Tensor weights;
+            const Tensor y = attention(e.q, e.k, e.v, mask, o, &cache, &weights);
+            const AttentionGradients d = attention_backward(e.dy, cache);
+            return std::vector<Tensor>{y, weights, d.dq, d.dk, d.dv};
+        });
+    };
+    const Example e(4, 2, 3, 5, 37, 9, 4);
+    compare(e, {});
+    for_masks({2, 3, 5, 37}, [&](const Mask& mask) { compare(e, mask); });
+    const Mask mask = drawn_mask({2, 1, 5, 37});
+    compare(e, mask, {.scale = Real(0.7), .fill = -2});  // hidden weights that are not zero
+    compare(e, mask, {.scale = Real(0.7), .fill = -2, .fill_place = FillPlace::before_scale});
+    compare(e, Mask::full({1, 1, 1, 1}, 1));  // all keys of all queries
+    for (Index d_k : {1, 16, 130}) compare(Example(5, 1, 2, 3, 4, d_k, d_k), {});
+    compare(Example(6, 1, 1, 1, 1, 1, 1), {});
 }

@@ -5,9 +5,11 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+#include "lib/cuda/device.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
 #include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -82,6 +84,17 @@ Mask hide_last(Index n, Index lq, Index lk) {
     return mask;
 }
 
+/// The result, and the gradients of the inputs and of all parameters.
+std::vector<Tensor> gradients(MultiHeadAttention& layer, const Inputs& x, const AttentionMask& mask,
+                              Tensor* weights = nullptr) {
+    MultiHeadAttention::Cache cache;
+    std::vector<Tensor> all{layer.forward(x.query, x.key, x.value, mask, &cache, weights)};
+    const auto [dquery, dkey, dvalue] = layer.backward(x.dy, cache);
+    all.insert(all.end(), {dquery, dkey, dvalue});
+    for (const NamedParameter& p : parameters_of(layer)) all.push_back(p.parameter->grad());
+    return all;
+}
+
 }  // namespace
 
 TEST_CASE("splitting gives each head its own columns, and joining puts them back") {
@@ -132,7 +145,7 @@ TEST_CASE("all heads at once give what the heads give one by one") {
                                              .n_heads = 3,
                                              .bias_qkv = bias_qkv,
                                              .bias_out = bias_out,
-                                             .shared_head_maps = shared,
+                                             .shared_head_projections = shared,
                                              .attention = {}};
                     if (shared) options.attention.scale = Real(0.4);
                     const MultiHeadAttention layer(options, random);
@@ -161,7 +174,7 @@ TEST_CASE("a block has as many parameters as its source counts") {
     };
     CHECK(count({.bias_qkv = false, .bias_out = false}) == 4 * 512 * 512);
     CHECK(count({}) == 4 * (512 * 512 + 512));
-    CHECK(count({.d_model = 256, .bias_qkv = false, .shared_head_maps = true}) == 68'864);
+    CHECK(count({.d_model = 256, .bias_qkv = false, .shared_head_projections = true}) == 68'864);
 }
 
 TEST_CASE("parameters carry PyTorch-like names") {
@@ -178,7 +191,8 @@ TEST_CASE("one small map for all heads tells heads apart by their slices alone")
     for (bool shared : {false, true}) {
         Random random(4);
         const MultiHeadAttention layer(
-            {.d_model = 8, .n_heads = 2, .shared_head_maps = shared, .attention = {}}, random);
+            {.d_model = 8, .n_heads = 2, .shared_head_projections = shared, .attention = {}},
+            random);
         const Tensor x = normal({1, 5, 8}, random.stream());
         Tensor exchanged(x.shape());
         for (Index l = 0; l < 5; ++l)
@@ -203,7 +217,7 @@ TEST_CASE("one small map for all heads tells heads apart by their slices alone")
 TEST_CASE("the scale of the shared-head block makes scores smaller by the root of the heads") {
     Random random(5);
     MultiHeadOptions options{
-        .d_model = 256, .bias_qkv = false, .shared_head_maps = true, .attention = {}};
+        .d_model = 256, .bias_qkv = false, .shared_head_projections = true, .attention = {}};
     const MultiHeadAttention by_head_width(options, random);
     options.attention.scale = Real(1) / 16;
     Random again(5);
@@ -314,76 +328,60 @@ TEST_CASE("sentences of a batch do not see each other") {
     }
 }
 
-TEST_CASE("the pieces put together are the forward pass") {
-    Random random(11);
-    const MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
-    const auto [query, key, value, dy] = inputs(random);
-    const Tensor q = layer.heads(layer.w_q, query), k = layer.heads(layer.w_k, key),
-                 v = layer.heads(layer.w_v, value);
-    REQUIRE(q.shape() == Shape{2, 3, 3, 2});
-    REQUIRE(k.shape() == Shape{2, 3, 5, 2});
-    const Tensor y = layer.attend(q, k, v, {});
-    Tensor weights;
-    REQUIRE(same_bits(y, layer.forward(query, key, value, {}, nullptr, &weights)));
-    REQUIRE(max_difference(y, layer.forward(query, key, value, {})) < round_off);
-}
-
-TEST_CASE("weights may be asked for or not: result and gradients are the same") {
+TEST_CASE("projections, attention and output projection are the forward pass") {
     for (bool shared : {false, true}) {
-        Random random(17), same_seed(17);
-        const MultiHeadOptions options{
-            .d_model = 6, .n_heads = 3, .shared_head_maps = shared, .attention = {}};
-        MultiHeadAttention layer(options, random), other(options, same_seed);
+        Random random(11);
+        const MultiHeadAttention layer(
+            {.d_model = 6, .n_heads = 3, .shared_head_projections = shared, .attention = {}},
+            random);
         const auto [query, key, value, dy] = inputs(random);
-        const Mask mask = hide_last(1, 3, 5);
-        MultiHeadAttention::Cache cache, with_weights;
-        Tensor weights;
-        const Tensor y = layer.forward(query, key, value, mask, &cache);
-        REQUIRE(max_difference(other.forward(query, key, value, mask, &with_weights, &weights), y) <
-                round_off);
-        REQUIRE(cache.attention.weights.empty());
-        REQUIRE(same_bits(with_weights.attention.weights, weights));
-        const auto d = layer.backward(dy, cache), e = other.backward(dy, with_weights);
-        REQUIRE(max_difference(d.dquery, e.dquery) < round_off);
-        REQUIRE(max_difference(d.dkey, e.dkey) < round_off);
-        REQUIRE(max_difference(d.dvalue, e.dvalue) < round_off);
-        const Parameters list = parameters_of(layer), others = parameters_of(other);
-        for (std::size_t i = 0; i < list.size(); ++i)
-            REQUIRE(max_difference(list[i].parameter->grad(), others[i].parameter->grad()) <
-                    round_off);
+        const Tensor q = layer.project(layer.w_q, query), k = layer.project(layer.w_k, key),
+                     v = layer.project(layer.w_v, value);
+        REQUIRE(q.shape() == query.shape());
+        const Tensor y = layer.w_o.forward(attend_heads(q, k, v, 3, {}));
+        REQUIRE(same_bits(y, layer.forward(query, key, value, {})));
     }
 }
 
-TEST_CASE("one tensor as query, key and value gives what three equal ones give, backward too") {
-    for (const bool shared : {false, true})
-        for (const bool with_weights : {false, true}) {
-            CAPTURE(shared, with_weights);
-            Random random(17), same_seed(17);
-            const MultiHeadOptions options{
-                .d_model = 6, .n_heads = 3, .shared_head_maps = shared, .attention = {}};
-            MultiHeadAttention layer(options, random), other(options, same_seed);
-            const Tensor x = normal({2, 4, 6}, random.stream()),
-                         memory = normal({2, 5, 6}, random.stream()),
-                         dy = normal({2, 4, 6}, random.stream());
-            MultiHeadAttention::Cache cache, cache2;
-            Tensor weights;
-            Tensor* const asked = with_weights ? &weights : nullptr;
-            REQUIRE(same_bits(layer.forward(x, x, x, {}, &cache, asked),
-                              other.forward(x, x.clone(), x.clone(), {}, &cache2, asked)));
-            const auto d = other.backward(dy, cache2);
-            const Tensor dx = layer.self_backward(dy, cache);
-            REQUIRE(max_difference(dx, d.dquery + d.dkey + d.dvalue) < 10 * round_off);
+TEST_CASE("weights may be asked for or not: no bit of result and gradients changes") {
+    for (bool shared : {false, true}) {
+        const auto run = [&](Tensor* weights) {
+            Random random(17);
+            MultiHeadAttention layer(
+                {.d_model = 6, .n_heads = 3, .shared_head_projections = shared, .attention = {}},
+                random);
+            return gradients(layer, inputs(random), hide_last(1, 3, 5), weights);
+        };
+        Tensor weights;
+        const std::vector<Tensor> without = run(nullptr), with = run(&weights);
+        for (std::size_t i = 0; i < with.size(); ++i) REQUIRE(same_bits(with[i], without[i]));
+        REQUIRE(weights.shape() == Shape{2, 3, 3, 5});
+    }
+}
 
-            REQUIRE(same_bits(layer.forward(x, memory, memory, {}, &cache, asked),
-                              other.forward(x, memory, memory.clone(), {}, &cache2, asked)));
-            const auto e = other.backward(dy, cache2);
-            const auto [dquery, dmemory] = layer.cross_backward(dy, cache);
-            REQUIRE(max_difference(dquery, e.dquery) < round_off);
-            REQUIRE(max_difference(dmemory, e.dkey + e.dvalue) < 10 * round_off);
-            const Parameters list = parameters_of(layer), others = parameters_of(other);
-            for (std::size_t i = 0; i < list.size(); ++i)
-                REQUIRE(max_difference(list[i].parameter->grad(), others[i].parameter->grad()) <
-                        10 * round_off);
+TEST_CASE("every way has plain's multi-head attention, in all its forms") {
+    for (bool shared : {false, true})
+        for (bool bias : {false, true}) {
+            CAPTURE(shared, bias);
+            same_in_every_way([&] {
+                Random random(5);
+                MultiHeadAttention layer({.d_model = 24,
+                                          .n_heads = 3,
+                                          .bias_qkv = bias,
+                                          .bias_out = bias,
+                                          .shared_head_projections = shared,
+                                          .attention = {}},
+                                         random);
+                shake(layer, random);
+                const Tensor x = normal({2, 9, 24}, random.stream()),
+                             memory = normal({2, 12, 24}, random.stream()),
+                             dy = normal(x.shape(), random.stream());
+                Tensor weights;
+                std::vector<Tensor> all =
+                    gradients(layer, {x, memory, memory, dy}, hide_last(3, 9, 12), &weights);
+                all.push_back(weights);
+                return all;
+            });
         }
 }
 
@@ -399,8 +397,9 @@ TEST_CASE("a cache belongs to the last forward pass, with weights or without") {
     layer.forward(query, other, other, {}, &used, &weights);
     layer.forward(query, key, value, {}, &used);
     REQUIRE(same_bits(layer.backward(dy, used).dkey, expected.dkey));
+    layer.forward(query, other, other, hide_future(), &used);
     layer.forward(query, key, value, {}, &used, &weights);
-    REQUIRE(max_difference(layer.backward(dy, used).dkey, expected.dkey) < round_off);
+    REQUIRE(same_bits(layer.backward(dy, used).dkey, expected.dkey));
 }
 
 TEST_CASE("a width that the heads do not divide is refused") {
@@ -436,12 +435,12 @@ TEST_CASE("a second backward gives the same input gradients and adds the paramet
     for (bool shared : {false, true}) {
         Random random(12);
         MultiHeadAttention layer(
-            {.d_model = 6, .n_heads = 3, .shared_head_maps = shared, .attention = {}}, random);
+            {.d_model = 6, .n_heads = 3, .shared_head_projections = shared, .attention = {}},
+            random);
         const auto [query, key, value, dy] = inputs(random);
         MultiHeadAttention::Cache cache;
         layer.forward(query, key, value, hide_last(1, 3, 5), &cache);
-        const Tensor total = cache.by_blocks.total.clone(), joined = cache.out.x.clone();
-        REQUIRE(total.shape() == Shape{2, 3, 3});
+        const Tensor context = cache.out.x.clone(), projected = cache.q.x.clone();
 
         const auto first = layer.backward(dy, cache);
         const Parameters parameters = parameters_of(layer);
@@ -454,8 +453,8 @@ TEST_CASE("a second backward gives the same input gradients and adds the paramet
         REQUIRE(same_bits(first.dvalue, second.dvalue));
         for (std::size_t i = 0; i < parameters.size(); ++i)
             REQUIRE(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) < round_off);
-        REQUIRE(same_bits(cache.by_blocks.total, total));
-        REQUIRE(same_bits(cache.out.x, joined));
+        REQUIRE(same_bits(cache.out.x, context));
+        REQUIRE(same_bits(cache.q.x, projected));
     }
 }
 
@@ -500,7 +499,7 @@ TEST_CASE("multi-head gradients match central differences") {
                                          .n_heads = 3,
                                          .bias_qkv = bias,
                                          .bias_out = bias,
-                                         .shared_head_maps = shared,
+                                         .shared_head_projections = shared,
                                          .attention = {}};
                 MultiHeadAttention layer(options, random);
                 const auto [query, key, value, dy] = inputs(random);
@@ -515,8 +514,9 @@ TEST_CASE("multi-head gradients match central differences") {
                 CHECK(check_gradient(forward, key, d.dkey, dy).relative < 1e-6);
                 CHECK(check_gradient(forward, value, d.dvalue, dy).relative < 1e-6);
                 for (const NamedParameter& p : parameters_of(layer)) {
-                    // A bias in the keys' map adds the same to all scores of a query, which softmax
-                    // does not see: its gradient is zero, and there is nothing to be relative to.
+                    // A bias in the keys' projection adds the same to all scores of a query, which
+                    // softmax does not see: its gradient is zero, and there is nothing to be
+                    // relative to.
                     if (p.name == "w_k.bias") continue;
                     INFO(p.name);
                     CHECK(check_gradient(forward, p.parameter->value, p.parameter->grad(), dy)
@@ -526,7 +526,7 @@ TEST_CASE("multi-head gradients match central differences") {
     }
 }
 
-TEST_CASE("a bias in the keys' map has no gradient") {
+TEST_CASE("a bias in the keys' projection has no gradient") {
     Random random(15);
     MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
     const auto [query, key, value, dy] = inputs(random);
@@ -539,17 +539,52 @@ TEST_CASE("a bias in the keys' map has no gradient") {
 }
 
 TEST_CASE("the gradient of self-attention is the sum of its three inputs' gradients") {
-    if constexpr (in_double) {
-        Random random(16);
-        MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
-        const Tensor x = normal({2, 3, 6}, random.stream()),
-                     dy = normal({2, 3, 6}, random.stream());
+    if (!in_double) return;
+    Random random(16);
+    MultiHeadAttention layer({.d_model = 6, .n_heads = 2}, random);
+    const auto check = [&](const Shape& shape, const AttentionMask& mask) {
+        const Tensor x = normal(shape, random.stream()), dy = normal(shape, random.stream());
         MultiHeadAttention::Cache cache;
-        layer.forward(x, x, x, {}, &cache);
+        layer.forward(x, x, x, mask, &cache);
         const auto d = layer.backward(dy, cache);
-        const auto forward = [&] { return layer.forward(x, x, x, {}); };
+        const auto forward = [&] { return layer.forward(x, x, x, mask); };
         CHECK(check_gradient(forward, x, d.dquery + d.dkey + d.dvalue, dy).relative < 1e-6);
-        CHECK(check_gradient(forward, x, layer.self_backward(dy, cache), dy).relative < 1e-6);
         CHECK(check_gradient(forward, x, d.dquery + d.dkey, dy).relative > 1e-2);
+    };
+    check({2, 3, 6}, {});
+    check({2, 3, 6}, hide_future());
+    const Ids ids({3, 4}, {1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0});
+    const Packing rows = leave_out_pads(ids);
+    for (AttentionMask mask : {AttentionMask(), hide_future(), hide_pads(ids) | hide_future()}) {
+        mask.packed = {rows, rows};
+        check({1, rows.rows(), 6}, mask);
     }
+}
+
+TEST_CASE("the gradient of cross-attention's memory is the sum of those of keys and values") {
+    if (!in_double) return;
+    Random random(17);
+    MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
+    const auto check = [&](const Shape& queries, const Shape& keys, const AttentionMask& mask) {
+        const Tensor x = normal(queries, random.stream()), memory = normal(keys, random.stream()),
+                     dy = normal(queries, random.stream());
+        MultiHeadAttention::Cache cache;
+        layer.forward(x, memory, memory, mask, &cache);
+        const auto d = layer.backward(dy, cache);
+        const auto forward = [&] { return layer.forward(x, memory, memory, mask); };
+        CHECK(check_gradient(forward, x, d.dquery, dy).relative < 1e-6);
+        CHECK(check_gradient(forward, memory, d.dkey + d.dvalue, dy).relative < 1e-6);
+        CHECK(check_gradient(forward, memory, d.dkey, dy).relative > 1e-2);
+    };
+    if (!on_cuda()) {  // an emulator is slow
+        check({2, 3, 6}, {2, 5, 6}, hide_last(1, 3, 5));
+        check({2, 3, 6}, {2, 5, 6}, hide_future());
+    }
+    const Ids tgt({3, 3}, {1, 1, 0, 1, 0, 0, 1, 1, 1});
+    const Ids src({3, 4}, {1, 0, 1, 0, 1, 0, 0, 0, 1, 1, 1, 1});
+    AttentionMask mask = hide_pads(src);
+    mask.packed = {leave_out_pads(tgt), leave_out_pads(src)};
+    check({1, 6, 6}, {1, 8, 6}, mask);
+    mask.causal = true;
+    check({1, 6, 6}, {1, 8, 6}, mask);
 }

@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <vector>
 
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
-#include "tests/support.hpp"
+#include "lib/part.hpp"
+#include "tests/sublayers.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -18,21 +19,6 @@ namespace {
 
 // Numbers of order one after sums of some hundred terms: the order changes the last digits only.
 constexpr double round_off = in_double ? 1e-12 : 1e-5;
-
-/// A norm whose gain and shift are not 1 and 0.
-LayerNorm bent(Index n, Random& random) {
-    LayerNorm norm(n);
-    norm.gain = Parameter(uniform({n}, Real(0.5), Real(1.5), random.stream()));
-    norm.shift = Parameter(uniform({n}, Real(-1), Real(1), random.stream()));
-    return norm;
-}
-
-/// The gradients of all parameters, copied.
-std::vector<Tensor> gradients(const Parameters& parameters) {
-    std::vector<Tensor> copies;
-    for (const NamedParameter& p : parameters) copies.push_back(p.parameter->grad().clone());
-    return copies;
-}
 
 /// A feed-forward sublayer in its residual connection, as an encoder layer has it.
 struct Block {
@@ -45,9 +31,9 @@ struct Block {
     };
 
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const {
-        const Tensor h = add_norm.before(x, cache ? &cache->add_norm : nullptr);
-        return add_norm.after(x, ff.forward(h, cache ? &cache->ff : nullptr),
-                              cache ? &cache->add_norm : nullptr);
+        const Tensor h = add_norm.before(x, part(cache, &Cache::add_norm));
+        return add_norm.after(x, ff.forward(h, part(cache, &Cache::ff)),
+                              part(cache, &Cache::add_norm));
     }
     Tensor backward(const Tensor& dy, const Cache& cache) {
         const auto [dx, ds] = add_norm.after_backward(dy, cache.add_norm);
@@ -168,18 +154,19 @@ TEST_CASE("layer norm does not see a shift or a factor of the row") {
     REQUIRE(max_difference(LayerNorm(16).forward(x), LayerNorm(16).forward(other)) < 1e-4);
 }
 
-TEST_CASE("gain and shift stretch and move the normalised row") {
+TEST_CASE("gamma and beta stretch and shift the normalised row") {
     LayerNorm norm(4);
-    norm.gain.value = Tensor({4}, {1, 2, 3, 4});
-    norm.shift.value = Tensor({4}, {10, 20, 30, 40});
+    norm.gamma.value = Tensor({4}, {1, 2, 3, 4});
+    norm.beta.value = Tensor({4}, {10, 20, 30, 40});
     const Tensor x({4}, {1, 1, 1, 5}), y = norm.forward(x), z = LayerNorm(4).forward(x);
     for (Index c = 0; c < 4; ++c)
         REQUIRE(std::abs(y(c) - (Real(c + 1) * z(c) + Real(10 * (c + 1)))) < round_off);
 }
 
-TEST_CASE("a fixed norm starts equal to a learned one and has no parameters") {
+TEST_CASE(
+    "a norm without gamma and beta starts equal to one that has them, and has no parameters") {
     Random random(5);
-    LayerNorm fixed(8, {.learned = false}), learned(8);
+    LayerNorm fixed(8, {.affine = false}), learned(8);
     const Tensor x = normal({3, 8}, random.stream()), dy = normal({3, 8}, random.stream());
     LayerNorm::Cache a, b;
     REQUIRE(same_bits(fixed.forward(x, &a), learned.forward(x, &b)));
@@ -188,8 +175,17 @@ TEST_CASE("a fixed norm starts equal to a learned one and has no parameters") {
     REQUIRE(count_elements(parameters_of(learned)) == 16);
     REQUIRE(parameters_of(learned, "norm")[0].name == "norm.weight");
     REQUIRE(parameters_of(learned, "norm")[1].name == "norm.bias");
-    REQUIRE(max_difference(fixed.gain.grad(), Tensor::zeros({8})) == 0);
-    REQUIRE(max_difference(learned.gain.grad(), Tensor::zeros({8})) > 0);
+    REQUIRE(max_difference(fixed.gamma.grad(), Tensor::zeros({8})) == 0);
+    REQUIRE(max_difference(learned.gamma.grad(), Tensor::zeros({8})) > 0);
+}
+
+TEST_CASE("a norm of one number is beta") {
+    LayerNorm norm(1);
+    norm.beta.value.fill(3);
+    LayerNorm::Cache cache;
+    REQUIRE(same_bits(norm.forward(random_tensor({9, 1}), &cache), Tensor::full({9, 1}, 3)));
+    REQUIRE(max_difference(norm.backward(random_tensor({9, 1}), cache), Tensor::zeros({9, 1})) ==
+            0);
 }
 
 TEST_CASE("a row of another width is refused by the norm") {
@@ -205,7 +201,7 @@ TEST_CASE("a row of another width is refused by the norm") {
 }
 
 TEST_CASE("the gradient of a row by hand") {
-    LayerNorm norm(4, {.learned = false});
+    LayerNorm norm(4, {.affine = false});
     LayerNorm::Cache cache;
     norm.forward(Tensor({4}, {1, 1, 1, 5}), &cache);
     const Real unit = 1 / (3 * std::sqrt(Real(3)));  // epsilon changes the sixth digit
@@ -218,7 +214,8 @@ TEST_CASE("the gradient of a row by hand") {
 
 TEST_CASE("a gradient through the norm has no part along ones nor along the row itself") {
     Random random(6);
-    LayerNorm norm = bent(32, random);
+    LayerNorm norm(32);
+    bend(norm);
     const Tensor x = normal({5, 32}, random.stream()), dy = normal({5, 32}, random.stream());
     LayerNorm::Cache cache;
     norm.forward(x, &cache);
@@ -234,7 +231,8 @@ TEST_CASE("layer norm gradients match central differences") {
     if constexpr (in_double) {
         for (Real factor : {Real(1), Real(0.003), Real(30)}) {  // variance about 1, eps, 900
             Random random(7);
-            LayerNorm norm = bent(7, random);
+            LayerNorm norm(7);
+            bend(norm);
             Tensor x = normal({3, 5, 7}, random.stream());
             x *= factor;
             const Tensor dy = normal({3, 5, 7}, random.stream());
@@ -244,8 +242,8 @@ TEST_CASE("layer norm gradients match central differences") {
             const auto forward = [&] { return norm.forward(x); };
             const double step = 1e-5 * std::min(1.0, static_cast<double>(factor));
             CHECK(check_gradient(forward, x, dx, dy, step).relative < 1e-6);
-            CHECK(check_gradient(forward, norm.gain.value, norm.gain.grad(), dy).relative < 1e-6);
-            CHECK(check_gradient(forward, norm.shift.value, norm.shift.grad(), dy).relative < 1e-6);
+            CHECK(check_gradient(forward, norm.gamma.value, norm.gamma.grad(), dy).relative < 1e-6);
+            CHECK(check_gradient(forward, norm.beta.value, norm.beta.grad(), dy).relative < 1e-6);
         }
     }
 }
@@ -345,11 +343,11 @@ TEST_CASE("dropout acts before the sum or after the norm, and only while trainin
 TEST_CASE("add and norm gradients match central differences") {
     if constexpr (in_double) {
         for (NormPlacement placement : placements)
-            for (bool learned : {false, true})
+            for (bool affine : {false, true})
                 for (Real dropout : {Real(0), Real(0.3)}) {
                     Random random(13);
                     Block block({.placement = placement,
-                                 .norm = {.learned = learned},
+                                 .norm = {.affine = affine},
                                  .dropout = dropout,
                                  .dropout_after_norm = dropout},
                                 random);
@@ -384,7 +382,7 @@ TEST_CASE("a second backward gives the same dx and adds the parameters' gradient
         const Tensor z = cache.add_norm.norm.normalized.clone(), hidden = cache.ff.hidden.clone();
         const Tensor first = block.backward(dy, cache);
         const Parameters parameters = parameters_of(block);
-        const std::vector<Tensor> once = gradients(parameters);
+        const std::vector<Tensor> once = with_gradients({}, block);
         REQUIRE(same_bits(block.backward(dy, cache), first));
         for (std::size_t i = 0; i < parameters.size(); ++i)
             REQUIRE(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) < round_off);
@@ -393,11 +391,12 @@ TEST_CASE("a second backward gives the same dx and adds the parameters' gradient
     }
 }
 
-TEST_CASE("a norm in a block gives the same numbers for any number of threads") {
+TEST_CASE("a norm in a block gives the same numbers for any number of threads", "[fast]") {
     const auto run = [](int n) {
         set_threads(n);
         Random random(15);
-        LayerNorm norm = bent(65, random);
+        LayerNorm norm(65);
+        bend(norm);
         FeedForward ff(65, 131, true, random);
         const Tensor x = normal({3, 67, 65}, random.stream()),
                      dy = normal(x.shape(), random.stream());
@@ -406,11 +405,7 @@ TEST_CASE("a norm in a block gives the same numbers for any number of threads") 
         const Tensor y = ff.forward(norm.forward(x, &cache), &ff_cache);
         const Tensor dx = norm.backward(ff.backward(dy, ff_cache), cache);
         set_threads(1);
-        std::vector<Tensor> all = gradients(parameters_of(norm));
-        for (const Tensor& t : gradients(parameters_of(ff))) all.push_back(t);
-        all.push_back(y);
-        all.push_back(dx);
-        return all;
+        return with_gradients(with_gradients({y, dx}, norm), ff);
     };
     // two maps, forward and backward, and the 201 rows of a weight's gradient
     constexpr Index additions = 2 * (65 + 131) + 201;
@@ -442,4 +437,72 @@ TEST_CASE("rows stay of one size behind the norm and grow past it") {
     };
     CHECK(std::abs(size(a) - 1) < 1e-3);
     CHECK(size(b) > 1.3);
+}
+
+TEST_CASE("every way of relu gives what plain gives, and hands on what is not a number") {
+    for (Index n : {0, 1, 31, 33, 257, 70'001})  // the last: more than a thread takes at a time
+        same_in_every_way(
+            [&] {
+                Tensor x = random_tensor({n}, 1);
+                if (n > 2) {
+                    x(0) = std::numeric_limits<Real>::quiet_NaN();
+                    x(1) = -Real(0);
+                    x(2) = 0;
+                }
+                const Tensor y = relu(x);
+                return std::vector{y, relu_backward(random_tensor({n}, 2), y)};
+            },
+            0);
+}
+
+TEST_CASE("every way of a linear map with relu gives what plain gives") {
+    for (Index n_rows : {0, 1, 7, 100})
+        for (bool bias : {false, true}) {
+            CAPTURE(n_rows, bias);
+            same_in_every_way([&] {
+                Random random(9);
+                Linear map(33, 65, bias, random);
+                Linear::Cache cache;
+                const Tensor y = linear_relu(random_tensor({n_rows, 33}, 1), map, &cache);
+                const Tensor dy = random_tensor({n_rows, 65}, 2);
+                return with_gradients({y, map.backward(relu_backward(dy, y), cache)}, map);
+            });
+        }
+}
+
+TEST_CASE("every way of a feed-forward sublayer gives what plain gives") {
+    for (const Shape& shape : {Shape{3, 11, 33}, Shape{1, 1, 33}, Shape{0, 11, 33}})
+        for (bool bias : {false, true})
+            same_in_every_way([&] {
+                Random random(9);
+                FeedForward ff(33, 65, bias, random);
+                FeedForward::Cache cache;
+                const Tensor y = ff.forward(random_tensor(shape, 1), &cache);
+                const Tensor dx = ff.backward(random_tensor(shape, 2), cache);
+                return with_gradients({y, dx, cache.hidden}, ff);
+            });
+}
+
+TEST_CASE("every way of layer norm gives what plain gives") {
+    const auto run = [](const Shape& shape, bool affine) {
+        LayerNorm norm(shape[-1], {.affine = affine});
+        if (affine) bend(norm);
+        const Tensor x = random_tensor(shape, 5);
+        LayerNorm::Cache cache;
+        const Tensor y = layer_norm(x, norm, &cache);
+        const Tensor dx = layer_norm_backward(random_tensor(shape, 6), norm, cache);
+        layer_norm_backward(random_tensor(shape, 7), norm, cache);  // adds
+        return with_gradients(
+            {y, dx, cache.normalized, cache.inverse_stddev, layer_norm(x, norm, nullptr)}, norm);
+    };
+    // the device holds rows of up to 512 numbers in a warp, of up to 4096 in a block, and leaves
+    // wider ones to the processor
+    for (Index n : {1, 2, 5, 31, 33, 257, 512, 513, 4096, 5000})
+        for (Index n_rows : {0, 1, 9, 65})
+            for (bool affine : {false, true}) {
+                if (n > 600 && n_rows > 9) continue;
+                CAPTURE(n, n_rows, affine);
+                same_in_every_way([&] { return run({n_rows, n}, affine); });
+            }
+    same_in_every_way([&] { return run({4500, 5}, true); });  // more rows than a grid has warps
 }

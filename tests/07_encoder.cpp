@@ -7,11 +7,10 @@
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/07_encoder/encoder.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
-#include "tests/devices.hpp"
 #include "tests/layers.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -49,7 +48,8 @@ void check_all_gradients(Layer& layer, Random& random) {
     zero_grad(parameters_of(layer));
     const Tensor dx = layer.backward(dy, cache);
 
-    const OnProcessor fast;  // thousands of forward passes; the gradients are the device's
+    // thousands of forward passes, too many for an emulated device; the gradients are its own
+    const Following following(way() == Way::cuda ? Way::fast : way());
     const GradientError error = check_gradient(forward, x, dx, dy);
     INFO("x: " << to_string(error));
     CHECK(error.relative < 1e-6);
@@ -78,11 +78,11 @@ TEST_CASE("an encoder layer of the shared-head block has 595,456 parameters") {
     CHECK(count_elements(parameters_of(layer)) == 595'456);
 }
 
-TEST_CASE("an encoder layer of the shared-head block takes masks that say what to keep") {
+TEST_CASE("an encoder layer of the shared-head block hides the pads") {
     Random random(1);
     const EncoderLayer layer(shared_head_layer(), random);
     Tensor weights;
-    layer.forward(normal({2, 5, 256}, random.stream()), invert(small_mask()), nullptr, &weights);
+    layer.forward(normal({2, 5, 256}, random.stream()), small_mask(), nullptr, &weights);
     for (Index h = 0; h < 8; ++h)
         for (Index i = 0; i < 5; ++i) {
             for (Index j = 0; j < 3; ++j) CHECK(weights(1, h, i, j) > 0);
@@ -138,18 +138,18 @@ TEST_CASE("an encoder keeps the shape and gives the weights of every layer") {
     Random random(1);
     Encoder encoder(small_layer(), 4, random);
     const Tensor x = normal({2, 5, 6}, random.stream());
-    std::vector<Tensor> maps;
-    const Tensor y = encoder.forward(x, small_mask(), nullptr, &maps);
+    std::vector<Tensor> weights;
+    const Tensor y = encoder.forward(x, small_mask(), nullptr, &weights);
     CHECK(y.shape() == Shape{2, 5, 6});
-    REQUIRE(maps.size() == 4);
-    for (const Tensor& map : maps) {
-        CHECK(map.shape() == Shape{2, 3, 5, 5});
-        const auto sums = matrix(map).rowwise().sum().eval();
+    REQUIRE(weights.size() == 4);
+    for (const Tensor& of_layer : weights) {
+        CHECK(of_layer.shape() == Shape{2, 3, 5, 5});
+        const auto sums = matrix(of_layer).rowwise().sum().eval();
         CHECK((sums.array() - 1).abs().maxCoeff() < Real(1e-5));
         for (Index h = 0; h < 3; ++h)
             for (Index i = 0; i < 5; ++i) {  // a pad's own row too looks at words only
-                CHECK(map(1, h, i, 3) == 0);
-                CHECK(map(1, h, i, 4) == 0);
+                CHECK(of_layer(1, h, i, 3) == 0);
+                CHECK(of_layer(1, h, i, 4) == 0);
             }
     }
 }
@@ -246,10 +246,10 @@ TEST_CASE("every gradient of an encoder layer is that of central differences") {
         std::uint64_t seed = 1;
         for (const auto placement : {NormPlacement::post, NormPlacement::pre})
             for (const bool bias : {false, true})
-                for (const bool learned : {false, true})
+                for (const bool affine : {false, true})
                     for (const Real dropout : {Real(0), Real(0.3)}) {
                         Random random(++seed);
-                        EncoderLayer layer(small_layer(bias, learned, placement, dropout), random);
+                        EncoderLayer layer(small_layer(bias, affine, placement, dropout), random);
                         shake(layer, random);
                         check_all_gradients(layer, random);
                     }
@@ -260,11 +260,11 @@ TEST_CASE("every gradient of a stack of two layers is that of central difference
     if constexpr (in_double) {
         std::uint64_t seed = 100;
         for (const auto placement : {NormPlacement::post, NormPlacement::pre})
-            for (const bool bias_and_learned : {false, true})
+            for (const bool bias_and_affine : {false, true})
                 for (const Real dropout : {Real(0), Real(0.3)}) {
                     Random random(++seed);
                     Encoder encoder(
-                        small_layer(bias_and_learned, bias_and_learned, placement, dropout), 2,
+                        small_layer(bias_and_affine, bias_and_affine, placement, dropout), 2,
                         random);
                     shake(encoder, random);
                     check_all_gradients(encoder, random);
@@ -281,15 +281,13 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
         Encoder::Cache cache;
         encoder.forward(x, small_mask(), &cache);
         const Tensor hidden = cache.layers[0].ff.hidden.clone();
-        const Tensor total = cache.layers[1].self_attn.by_blocks.total.clone();
-        REQUIRE(total.size() > 0);
+        const Tensor attended = kept_by(cache.layers[1].self_attn).clone();
+        REQUIRE(attended.size() > 0);
         const Tensor normalized = cache.layers[1].norm2.norm.normalized.clone();
 
         const Tensor dy_before = dy.clone();
         const Tensor once = encoder.backward(dy, cache).clone();
-        std::vector<Tensor> first;
-        for (const NamedParameter& p : parameters_of(encoder))
-            first.push_back(p.parameter->grad().clone());
+        const std::vector<Tensor> first = with_gradients({}, encoder);
         const Tensor twice = encoder.backward(dy, cache);
 
         CHECK(same_bits(once, twice));
@@ -304,12 +302,12 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
             ++i;
         }
         CHECK(same_bits(hidden, cache.layers[0].ff.hidden));
-        CHECK(same_bits(total, cache.layers[1].self_attn.by_blocks.total));
+        CHECK(same_bits(attended, kept_by(cache.layers[1].self_attn)));
         CHECK(same_bits(normalized, cache.layers[1].norm2.norm.normalized));
     }
 }
 
-TEST_CASE("an encoder gives the same numbers with any number of threads") {
+TEST_CASE("an encoder gives the same numbers with any number of threads", "[fast]") {
     const auto run = [](int n) {
         set_threads(n);
         Random random(5);
@@ -367,4 +365,83 @@ TEST_CASE("a wrong number of layers, width or mask is named") {
     LayerOptions o = small_layer();
     o.attention.n_heads = 4;
     CHECK_THROWS_WITH(Encoder(o, 1, random), Contains("6") && Contains("4 heads"));
+}
+
+TEST_CASE("every way of an encoder layer gives what plain gives") {
+    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    const Packing packing = leave_out_pads(ids);
+    AttentionMask packed = hide_pads(ids), packed_causal = packed | hide_future();
+    packed.packed = packed_causal.packed = {packing, packing};
+    const auto run = [&](const AttentionMask& mask, const LayerOptions& options) {
+        Random random(3);
+        EncoderLayer layer(options, random);
+        shake(layer, random);
+        const Shape shape{2, 5, options.attention.d_model};
+        Tensor x = normal(shape, random.stream()), dy = normal(shape, random.stream());
+        if (!mask.packed.empty()) x = pack(x, packing), dy = pack(dy, packing);
+        EncoderLayer::Cache cache;
+        Tensor weights;
+        const Tensor y = layer.forward(x, mask, &cache, mask.packed.empty() ? &weights : nullptr);
+        const Tensor dx = layer.backward(dy, cache);
+        return with_gradients({y, dx, weights, layer.forward(x, mask)}, layer);
+    };
+    const std::pair<const char*, AttentionMask> masks[] = {{"none", {}},
+                                                           {"dense", small_mask()},
+                                                           {"pads", hide_pads(ids)},
+                                                           {"causal", hide_future()},
+                                                           {"both", hide_pads(ids) | hide_future()},
+                                                           {"packed", packed},
+                                                           {"packed, causal", packed_causal}};
+    for (const auto& [name, mask] : masks)
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const Real dropout : {Real(0), Real(0.3)}) {
+                CAPTURE(name, placement == NormPlacement::pre, dropout);
+                same_in_every_way(
+                    [&] { return run(mask, small_layer(true, true, placement, dropout)); });
+            }
+    LayerOptions block = small_layer(false, true);
+    block.attention.shared_head_projections = true;
+    same_in_every_way([&] { return run(hide_pads(ids), block); });
+    same_in_every_way([&] { return run(packed, medium_layer()); });
+}
+
+TEST_CASE("every way of a stack of encoder layers gives what plain gives") {
+    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+        same_in_every_way([&] {
+            Random random(3);
+            Encoder encoder(small_layer(true, true, placement, Real(0.2)), 3, random);
+            shake(encoder, random);
+            const Tensor x = normal({2, 5, 6}, random.stream());
+            Encoder::Cache cache;
+            std::vector<Tensor> weights;
+            const Tensor y = encoder.forward(x, hide_pads(ids), &cache, &weights);
+            const Tensor dx = encoder.backward(normal({2, 5, 6}, random.stream()), cache);
+            return with_gradients({y, dx, weights[0], weights[2]}, encoder);
+        });
+}
+
+TEST_CASE("words whose pads are left out get the rows and gradients of padded ones") {
+    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    const Packing packing = leave_out_pads(ids);
+    AttentionMask packed = hide_pads(ids);
+    packed.packed = {packing, packing};
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        const auto run = [&](bool leave_out) {
+            Random random(3);
+            Encoder encoder(small_layer(true, true, placement), 2, random);
+            shake(encoder, random);
+            const Tensor x = pack(normal({2, 5, 6}, random.stream()), packing),
+                         dy = pack(normal({2, 5, 6}, random.stream()), packing);
+            Encoder::Cache cache;
+            const Tensor y = leave_out
+                                 ? encoder.forward(x, packed, &cache)
+                                 : encoder.forward(unpack(x, packing), hide_pads(ids), &cache);
+            const Tensor dx = encoder.backward(leave_out ? dy : unpack(dy, packing), cache);
+            return with_gradients(
+                {leave_out ? y : pack(y, packing), leave_out ? dx : pack(dx, packing)}, encoder);
+        };
+        const std::vector<Tensor> padded = run(false), left_out = run(true);
+        for (std::size_t i = 0; i < padded.size(); ++i) CHECK(agree(padded[i], left_out[i]));
+    }
 }

@@ -5,11 +5,10 @@
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/08_decoder/decoder.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
-#include "tests/devices.hpp"
 #include "tests/layers.hpp"
-#include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -35,7 +34,7 @@ Tensor with_row(const Tensor& x, Index sentence, Index row, Real value) {
 struct Batch {
     Ids src = ids_of({2, 4}, {1, 2, 3, 4, 5, 6, 0, 0});
     Ids tgt = ids_of({2, 5}, {9, 1, 2, 3, 4, 9, 5, 6, 7, 0});
-    Mask self_mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    Mask self_mask = mask_or(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     Mask cross_mask = padding_mask(tgt, src);
     Tensor x, memory, dy;
 
@@ -59,7 +58,8 @@ void check_all_gradients(Layer& layer, Random& random) {
     zero_grad(parameters_of(layer));
     const auto [dx, dmemory] = layer.backward(b.dy, cache);
 
-    const OnProcessor fast;  // thousands of forward passes; the gradients are the device's
+    // thousands of forward passes, too many for an emulated device; the gradients are its own
+    const Following following(way() == Way::cuda ? Way::fast : way());
     const auto check = [&](const std::string& name, const Tensor& at, const Tensor& gradient) {
         const GradientError error = check_gradient(forward, at, gradient, b.dy);
         INFO(name << ": " << to_string(error));
@@ -103,23 +103,23 @@ TEST_CASE("a decoder's parameters have PyTorch's names and memory of their own")
     CHECK(blocks.size() == names.size());
 }
 
-TEST_CASE("a decoder keeps the shape and gives both maps of every layer") {
+TEST_CASE("a decoder keeps the shape and gives both weights of every layer") {
     Random random(1);
     const Decoder decoder(small_layer(), 2, random);
     const Batch b(6, random);
-    std::vector<DecoderLayer::Maps> maps;
-    const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
+    std::vector<DecoderLayer::AttentionWeights> weights;
+    const Tensor y = decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &weights);
     CHECK(y.shape() == Shape{2, 5, 6});
-    REQUIRE(maps.size() == 2);
-    for (const DecoderLayer::Maps& map : maps) {
-        CHECK(map.self.shape() == Shape{2, 3, 5, 5});
-        CHECK(map.cross.shape() == Shape{2, 3, 5, 4});
-        for (const Tensor& weights : {map.self, map.cross})
-            CHECK((matrix(weights).rowwise().sum().array() - 1).abs().maxCoeff() < Real(1e-5));
+    REQUIRE(weights.size() == 2);
+    for (const DecoderLayer::AttentionWeights& of_layer : weights) {
+        CHECK(of_layer.self.shape() == Shape{2, 3, 5, 5});
+        CHECK(of_layer.cross.shape() == Shape{2, 3, 5, 4});
+        for (const Tensor& w : {of_layer.self, of_layer.cross})
+            CHECK((matrix(w).rowwise().sum().array() - 1).abs().maxCoeff() < Real(1e-5));
         for (Index h = 0; h < 3; ++h)
             for (Index i = 0; i < 5; ++i) {
-                for (Index j = i + 1; j < 5; ++j) CHECK(map.self(0, h, i, j) == 0);
-                CHECK(map.self(1, h, i, 4) == 0);  // the pad of the second target
+                for (Index j = i + 1; j < 5; ++j) CHECK(of_layer.self(0, h, i, j) == 0);
+                CHECK(of_layer.self(1, h, i, 4) == 0);  // the pad of the second target
             }
     }
 }
@@ -128,14 +128,14 @@ TEST_CASE("cross-attention gives the pads of the source no weight") {
     Random random(1);
     const Decoder decoder(small_layer(), 2, random);
     const Batch b(6, random);
-    std::vector<DecoderLayer::Maps> maps;
-    decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &maps);
-    for (const DecoderLayer::Maps& map : maps)
+    std::vector<DecoderLayer::AttentionWeights> weights;
+    decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, nullptr, &weights);
+    for (const DecoderLayer::AttentionWeights& of_layer : weights)
         for (Index h = 0; h < 3; ++h)
             for (Index i = 0; i < 5; ++i) {
-                CHECK(map.cross(1, h, i, 2) == 0);
-                CHECK(map.cross(1, h, i, 3) == 0);
-                CHECK(map.cross(0, h, i, 3) > 0);
+                CHECK(of_layer.cross(1, h, i, 2) == 0);
+                CHECK(of_layer.cross(1, h, i, 3) == 0);
+                CHECK(of_layer.cross(0, h, i, 3) > 0);
             }
     // And nothing of what stands there arrives.
     const Tensor other = with_row(with_row(b.memory, 1, 2, 100), 1, 3, -50);
@@ -169,7 +169,7 @@ TEST_CASE("a later word leaves the earlier rows bit-equal") {
     Random random(1);
     const Ids tgt = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
     const Ids src = ids_of({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
-    const Mask mask = either(padding_mask(tgt, tgt), look_ahead_mask(tgt));
+    const Mask mask = mask_or(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
         LayerOptions o = medium_layer();
         o.add_norm.placement = placement;
@@ -282,10 +282,10 @@ TEST_CASE("every gradient of a decoder layer is that of central differences") {
         std::uint64_t seed = 1;
         for (const auto placement : {NormPlacement::post, NormPlacement::pre})
             for (const bool bias : {false, true})
-                for (const bool learned : {false, true})
+                for (const bool affine : {false, true})
                     for (const Real dropout : {Real(0), Real(0.3)}) {
                         Random random(++seed);
-                        DecoderLayer layer(small_layer(bias, learned, placement, dropout), random);
+                        DecoderLayer layer(small_layer(bias, affine, placement, dropout), random);
                         shake(layer, random);
                         check_all_gradients(layer, random);
                     }
@@ -296,11 +296,11 @@ TEST_CASE("every gradient of a stack of two decoder layers is that of central di
     if constexpr (in_double) {
         std::uint64_t seed = 100;
         for (const auto placement : {NormPlacement::post, NormPlacement::pre})
-            for (const bool bias_and_learned : {false, true})
+            for (const bool bias_and_affine : {false, true})
                 for (const Real dropout : {Real(0), Real(0.3)}) {
                     Random random(++seed);
                     Decoder decoder(
-                        small_layer(bias_and_learned, bias_and_learned, placement, dropout), 2,
+                        small_layer(bias_and_affine, bias_and_affine, placement, dropout), 2,
                         random);
                     shake(decoder, random);
                     check_all_gradients(decoder, random);
@@ -358,15 +358,13 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
         Decoder::Cache cache;
         decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
         const Tensor hidden = cache.layers[0].ff.hidden.clone();
-        const Tensor cross = cache.layers[1].cross_attn.by_blocks.total.clone();
+        const Tensor cross = kept_by(cache.layers[1].cross_attn).clone();
         const Tensor keys = cache.layers[0].cross_attn.k.x.clone();
         const Tensor dy_before = b.dy.clone();
 
         const Decoder::Gradients once = decoder.backward(b.dy, cache);
         const Tensor dx = once.dx.clone(), dmemory = once.dmemory.clone();
-        std::vector<Tensor> first;
-        for (const NamedParameter& p : parameters_of(decoder))
-            first.push_back(p.parameter->grad().clone());
+        const std::vector<Tensor> first = with_gradients({}, decoder);
         const Decoder::Gradients twice = decoder.backward(b.dy, cache);
 
         CHECK(same_bits(dx, twice.dx));
@@ -382,13 +380,13 @@ TEST_CASE("backward twice adds the parameters' gradients twice and returns the s
             ++i;
         }
         CHECK(same_bits(hidden, cache.layers[0].ff.hidden));
-        CHECK(same_bits(cross, cache.layers[1].cross_attn.by_blocks.total));
+        CHECK(same_bits(cross, kept_by(cache.layers[1].cross_attn)));
         CHECK(same_bits(keys, cache.layers[0].cross_attn.k.x));
         CHECK(same_bits(keys, b.memory));
     }
 }
 
-TEST_CASE("a decoder gives the same bits with any number of threads") {
+TEST_CASE("a decoder gives the same bits with any number of threads", "[fast]") {
     const int before = threads();
     std::vector<Tensor> results;
     for (const int n : {1, 2, 3, 1}) {
@@ -424,6 +422,8 @@ TEST_CASE("memory of another batch or width, or a mask of the wrong side, is nam
     // Keys and values from the decoder: the source's mask does not fit them.
     CHECK_THROWS_WITH(decoder.forward(b.x, b.x, b.self_mask, b.cross_mask),
                       Contains("[2, 1, 5, 4]") && Contains("[2, 3, 5, 5]"));
+    CHECK_THROWS_WITH(decoder.forward(b.x, b.x, b.self_mask, hide_pads(b.src)),
+                      Contains("pads of shape [2, 4]") && Contains("[2, 3, 5, 5]"));
     // Queries from the encoder: the sum with the residual does not fit.
     const DecoderLayer& layer = decoder.layers[0];
     const Tensor turned = layer.cross_attn.forward(b.memory, b.x, b.x, Mask());
@@ -438,7 +438,7 @@ TEST_CASE("a mask of the wrong side passes where both lengths are equal, and sho
     const Ids src = ids_of({1, 5}, {1, 2, 3, 0, 0}), tgt = ids_of({1, 5}, {9, 1, 2, 3, 4});
     const Tensor x = normal({1, 5, 6}, random.stream()),
                  memory = normal({1, 5, 6}, random.stream());
-    std::vector<DecoderLayer::Maps> right, wrong;
+    std::vector<DecoderLayer::AttentionWeights> right, wrong;
     decoder.forward(x, memory, look_ahead_mask(tgt), padding_mask(tgt, src), nullptr, &right);
     decoder.forward(x, memory, look_ahead_mask(tgt), padding_mask(tgt, tgt), nullptr, &wrong);
     for (Index h = 0; h < 3; ++h)
@@ -446,4 +446,64 @@ TEST_CASE("a mask of the wrong side passes where both lengths are equal, and sho
             CHECK(right[0].cross(0, h, t, 4) == 0);
             CHECK(wrong[0].cross(0, h, t, 4) > 0);
         }
+}
+
+TEST_CASE("every way of a decoder layer gives what plain gives") {
+    Random for_ids(1);
+    const Batch b(6, for_ids);
+    const Packing src = leave_out_pads(b.src), tgt = leave_out_pads(b.tgt);
+    AttentionMask packed_self = hide_future(), packed_cross = hide_pads(b.src);
+    packed_self.packed = {tgt, tgt};
+    packed_cross.packed = {tgt, src};
+    const auto run = [&](const AttentionMask& self, const AttentionMask& cross,
+                         const LayerOptions& options) {
+        Random random(3);
+        DecoderLayer layer(options, random);
+        shake(layer, random);
+        Batch c(options.attention.d_model, random);
+        const bool packed = !self.packed.empty();
+        if (packed) c.x = pack(c.x, tgt), c.memory = pack(c.memory, src), c.dy = pack(c.dy, tgt);
+        DecoderLayer::Cache cache;
+        DecoderLayer::AttentionWeights weights;
+        const Tensor y =
+            layer.forward(c.x, c.memory, self, cross, &cache, packed ? nullptr : &weights);
+        const auto [dx, dmemory] = layer.backward(c.dy, cache);
+        return with_gradients({y, dx, dmemory, weights.self, weights.cross,
+                               layer.forward(c.x, c.memory, self, cross)},
+                              layer);
+    };
+    struct Case {
+        const char* name;
+        AttentionMask self, cross;
+    };
+    const Case cases[] = {{"no mask", {}, {}},
+                          {"dense", b.self_mask, b.cross_mask},
+                          {"causal", hide_future(), hide_pads(b.src)},
+                          {"causal and pads", hide_pads(b.tgt) | hide_future(), hide_pads(b.src)},
+                          {"packed", packed_self, packed_cross}};
+    for (const Case& c : cases)
+        for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+            for (const Real dropout : {Real(0), Real(0.3)}) {
+                CAPTURE(c.name, placement == NormPlacement::pre, dropout);
+                same_in_every_way([&] {
+                    return run(c.self, c.cross, small_layer(true, true, placement, dropout));
+                });
+            }
+    same_in_every_way([&] { return run(packed_self, packed_cross, medium_layer()); });
+}
+
+TEST_CASE("every way of a stack of decoder layers gives what plain gives") {
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre})
+        same_in_every_way([&] {
+            Random random(3);
+            Decoder decoder(small_layer(true, true, placement, Real(0.2)), 3, random);
+            shake(decoder, random);
+            const Batch b(6, random);
+            const AttentionMask self = hide_pads(b.tgt) | hide_future(), cross = hide_pads(b.src);
+            Decoder::Cache cache;
+            std::vector<Decoder::AttentionWeights> weights;
+            const Tensor y = decoder.forward(b.x, b.memory, self, cross, &cache, &weights);
+            const auto [dx, dmemory] = decoder.backward(b.dy, cache);
+            return with_gradients({y, dx, dmemory, weights[2].self, weights[0].cross}, decoder);
+        });
 }

@@ -1,8 +1,8 @@
 // Checkpoints: written, read back, refused.
 #include <cstdlib>
 
-#include "lib/files.hpp"
-#include "lib/safetensors.hpp"
+#include "lib/io/files.hpp"
+#include "lib/io/safetensors.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 

@@ -4,6 +4,7 @@
 #include <regex>
 #include <set>
 
+#include "lib/io/safetensors.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 
@@ -65,7 +66,6 @@ TEST_CASE("the four source systems differ where their sources do") {
     const auto toy = TransformerOptions::toy(), notebook = TransformerOptions::notebook(),
                article = TransformerOptions::article(), shared = TransformerOptions::shared_heads();
     for (const auto* o : {&toy, &notebook, &article}) {
-        CHECK(o->layer.attention.attention.mask_meaning == MaskMeaning::hide);
         CHECK(o->layer.attention.attention.fill == Real(-1e9));
         CHECK(o->layer.attention.attention.scale == 0);
         CHECK(o->positions.kind == Positions::sinusoid);
@@ -73,16 +73,15 @@ TEST_CASE("the four source systems differ where their sources do") {
         CHECK(o->positions.dropout == Real(0.1));
         CHECK(o->mask_target_pads);
     }
-    CHECK(!toy.layer.add_norm.norm.learned);
+    CHECK(!toy.layer.add_norm.norm.affine);
     CHECK(!toy.layer.attention.bias_qkv);
     CHECK(!toy.output_bias);
-    CHECK(notebook.layer.add_norm.norm.learned);
+    CHECK(notebook.layer.add_norm.norm.affine);
     CHECK(notebook.layer.add_norm.dropout == 0);
     CHECK(article.embedding.scale);
     CHECK(article.embedding.padding_id == -1);
     CHECK(article.layer.add_norm.dropout == Real(0.1));
-    CHECK(shared.layer.attention.shared_head_maps);
-    CHECK(shared.layer.attention.attention.mask_meaning == MaskMeaning::keep);
+    CHECK(shared.layer.attention.shared_head_projections);
     CHECK(shared.layer.attention.attention.fill == Real(-1e20));
     CHECK(shared.layer.attention.attention.fill_place == FillPlace::before_scale);
     CHECK(shared.layer.attention.attention.scale == Real(1) / 16);
@@ -116,7 +115,6 @@ TEST_CASE("every field of the JSON is an option of its own") {
     const std::map<std::string, std::string> changed{{"true", "false"},
                                                      {"false", "true"},
                                                      {"null", "3"},
-                                                     {"\"keep\"", "\"hide\""},
                                                      {"\"post\"", "\"pre\""},
                                                      {"\"learned\"", "\"sinusoid\""},
                                                      {"\"before_scale\"", "\"after_scale\""}};
@@ -134,24 +132,71 @@ TEST_CASE("every field of the JSON is an option of its own") {
         CHECK(to_json(transformer_options(other)) == other);
         names.insert((*i)[1]);
     }
-    CHECK(names.size() == 28);
+    CHECK(names.size() == 27);
 }
 
 TEST_CASE("JSON says numbers as people write them, and choices as words") {
     const std::string toy = to_json(TransformerOptions::toy());
-    for (const char* text :
-         {"\"d_model\": 512", "\"position_dropout\": 0.1", "\"norm_eps\": 1e-05",
-          "\"mask_fill\": -1000000000.0", "\"mask_meaning\": \"hide\"", "\"padding_id\": null",
-          "\"mask_fill_place\": \"after_scale\"", "\"norm_placement\": \"post\"",
-          "\"positions\": \"sinusoid\"", "\"norm_learned\": false"})
+    for (const char* text : {"\"d_model\": 512", "\"position_dropout\": 0.1", "\"norm_eps\": 1e-05",
+                             "\"mask_fill\": -1000000000.0", "\"padding_id\": null",
+                             "\"mask_fill_place\": \"after_scale\"", "\"norm_placement\": \"post\"",
+                             "\"positions\": \"sinusoid\"", "\"norm_affine\": false"})
         CHECK_THAT(toy, Contains(text));
     const std::string shared = to_json(TransformerOptions::shared_heads());
-    for (const char* text : {"\"mask_meaning\": \"keep\"", "\"mask_fill_place\": \"before_scale\"",
-                             "\"positions\": \"learned\"", "\"attention_scale\": 0.0625"})
+    for (const char* text :
+         {"\"shared_head_projections\": true", "\"mask_fill_place\": \"before_scale\"",
+          "\"positions\": \"learned\"", "\"attention_scale\": 0.0625"})
         CHECK_THAT(shared, Contains(text));
     CHECK_THAT(to_json(paper_like(NormPlacement::pre)),
                Contains("\"norm_placement\": \"pre\"") && Contains("\"padding_id\": 0"));
     CHECK(altered("\"dropout\": 0.0", "\"dropout\": 0").layer.add_norm.dropout == 0);
+}
+
+namespace {
+
+/// Options under the names of before, with the field that there was besides.
+std::string under_old_names(const TransformerOptions& options, const char* mask_meaning) {
+    std::string text = to_json(options);
+    const auto replace = [&](const std::string& name, const std::string& old) {
+        const std::size_t at = text.find(name);
+        REQUIRE(at != std::string::npos);
+        text.replace(at, name.size(), old);
+    };
+    replace("\"norm_affine\"", "\"norm_learned\"");
+    replace("\"shared_head_projections\"", "\"shared_head_maps\"");
+    replace("\"mask_fill\"",
+            fmt::format("\"mask_meaning\": \"{}\",\n  \"mask_fill\"", mask_meaning));
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("options under the names of before are those of today") {
+    for (const auto& options : {TransformerOptions::toy(), TransformerOptions::notebook(),
+                                TransformerOptions::shared_heads(), shared_head_like()})
+        for (const char* meaning : {"hide", "keep"})
+            CHECK(to_json(transformer_options(under_old_names(options, meaning))) ==
+                  to_json(options));
+    std::string both = to_json(TransformerOptions::toy());
+    both.replace(both.find("\"norm_affine\""), 0, "\"norm_learned\": true, ");
+    CHECK_THROWS_WITH(transformer_options(both), Contains("unknown field norm_learned"));
+}
+
+TEST_CASE("a checkpoint under the names of before still loads, and computes the same") {
+    const Folder folder;
+    const auto file = folder.path / "old.safetensors";
+    Corpus corpus = toy_corpus();
+    for (const auto& options : {toy_like(), shared_head_like()}) {
+        Transformer model(options, Random(9));
+        save_checkpoint(file, model, corpus);
+        TensorFile old = load_safetensors(file);
+        old.metadata["options"] = under_old_names(options, "keep");
+        save_safetensors(file, old);
+        const Checkpoint back = load_checkpoint(file);
+        CHECK(to_json(back.model.options()) == to_json(options));
+        CHECK(same_bits(back.model.forward(example_src(), example_tgt()),
+                        model.forward(example_src(), example_tgt())));
+    }
 }
 
 TEST_CASE("options that are no options are refused, and the field is named") {
@@ -172,8 +217,7 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     refused("\"norm_eps\": 1e-05", "\"norm_eps\": \"small\"",
             "norm_eps is \"small\", expected a number");
     refused("\"norm_eps\": 1e-05", "\"norm_eps\": 1e400", "not JSON");
-    refused("\"hide\"", "\"drop\"", "mask_meaning is \"drop\", expected hide or keep");
-    refused("\"hide\"", "0", "mask_meaning is 0, expected hide or keep");
+    refused("\"after_scale\"", "0", "mask_fill_place is 0, expected after_scale or before_scale");
     refused("\"after_scale\"", "\"after\"", "expected after_scale or before_scale");
     refused("\"post\"", "\"Pre\"", "expected post or pre");
     refused("\"sinusoid\"", "\"rotary\"", "expected sinusoid or learned");

@@ -9,9 +9,11 @@
 #include <set>
 
 #include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/train_with_output.hpp"
+#include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
-#include "lib/files.hpp"
-#include "lib/parallel.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/io/files.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 
@@ -67,7 +69,7 @@ TEST_CASE("training makes the loss fall until the pairs come out exact") {
     CHECK(e.words == 21);
 }
 
-TEST_CASE("sgd with momentum makes the loss fall, too", "[cpu]") {
+TEST_CASE("sgd with momentum makes the loss fall, too", "[fast]") {
     Task task = small_task();
     task.training =
         TrainingOptions{.epochs = 60, .learning_rate = Real(0.02), .momentum = Real(0.9)};
@@ -146,7 +148,7 @@ TEST_CASE("training puts like lengths together where it is asked to") {
     task.corpus.train.insert(task.corpus.train.end(), 6, shorter);
     task.training.batch_size = 6;
     task.training.epochs = 1;
-    task.training.like_lengths = true;
+    task.training.bucket_by_length = true;
     Transformer model(task.model, Random(1));
     const auto loss_of = [&](const SentencePair& pair) {
         return evaluate(model, task.corpus, std::span(&pair, 1)).loss;
@@ -184,6 +186,20 @@ TEST_CASE("training sets the gradients to zero before each step") {
             CHECK(max_difference(copies[i].parameter->grad(), parameters[i].parameter->grad()) <
                   10 * round_off);
     });
+}
+
+TEST_CASE("plain's first ten losses are those of fast, to five digits", "[fast]") {
+    Task task = small_task();
+    task.model.positions.dropout = Real(0.1);  // the same elements are dropped
+    task.training.epochs = 5;
+    const std::vector<double> fast = losses_of(task, 1);
+    const Following following(Way::plain);
+    const std::vector<double> plain = losses_of(task, 1);
+    REQUIRE(plain.size() == 10);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        INFO("step " << i + 1);
+        CHECK(fast[i] == Approx(plain[i]).epsilon(1e-5));
+    }
 }
 
 TEST_CASE("the same seed gives the same losses, bit by bit, for any number of threads") {

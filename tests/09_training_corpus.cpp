@@ -45,10 +45,10 @@ TEST_CASE("an epoch's batches hold each pair once, whatever lengths are put toge
     Random random(1);
     const Stream of_pairs = random.stream(), of_batches = random.stream();
     const auto size = static_cast<Index>(corpus.train.size());
-    for (const bool like_lengths : {false, true})
+    for (const bool bucket_by_length : {false, true})
         for (const Index each : {Index{1}, Index{7}, Index{32}, size, size + 5}) {
-            CAPTURE(like_lengths, each);
-            Batches batches(corpus.train, each, like_lengths);
+            CAPTURE(bucket_by_length, each);
+            Batches batches(corpus.train, each, bucket_by_length);
             std::vector<Index> before;
             for (int epoch = 0; epoch < 2; ++epoch, random.next_step()) {
                 batches.draw(of_pairs, of_batches);
@@ -99,8 +99,8 @@ TEST_CASE("batches of like lengths need few pads, and come in no order of length
                          split_words(words.substr(0, 2 * (1 + i / 20 % 20)))});
     Random random(2);
     const Stream of_pairs = random.stream(), of_batches = random.stream();
-    const auto drawn = [&](bool like_lengths) {
-        Batches batches(pairs, 16, like_lengths);
+    const auto drawn = [&](bool bucket_by_length) {
+        Batches batches(pairs, 16, bucket_by_length);
         batches.draw(of_pairs, of_batches);
         return batches;
     };

@@ -1,14 +1,16 @@
-// Cross entropy, optimizers, learning rate.
+// Cross entropy, the likeliest word, optimizers, learning rate.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "chapters/09_training/loss_by_blocks.hpp"
+#include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/vocabulary_loss.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/parallel.hpp"
 #include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -64,58 +66,127 @@ TEST_CASE("an ignored target counts neither in the sum nor in the number") {
     CHECK(alone == Approx(1.407605964444).margin(round_off));  // log(e^2 + e + 1) - 1
 }
 
-TEST_CASE("the loss by blocks of rows is the loss of all rows, and so are its gradients") {
+namespace {
+
+/// What the two functions give that `vocabulary_loss` stands for: the loss, and all gradients.
+std::vector<Tensor> output_and_loss(const Tensor& x, Linear output, const Ids& targets,
+                                    const CrossEntropyOptions& options) {
+    zero_grad(parameters_of(output));
+    Linear::Cache cache;
+    CrossEntropyCache loss_cache;
+    const double loss = cross_entropy(output.forward(x, &cache), targets, options, &loss_cache);
+    const Tensor dx = output.backward(cross_entropy_backward(loss_cache), cache);
+    return {Tensor({1}, {static_cast<Real>(loss)}), dx, output.weight.grad(),
+            output.has_bias() ? output.bias.grad() : Tensor()};
+}
+
+/// The same by `vocabulary_loss`.
+std::vector<Tensor> by_vocabulary_loss(const Tensor& x, Linear output, const Ids& targets,
+                                       const CrossEntropyOptions& options) {
+    zero_grad(parameters_of(output));
+    VocabularyLossCache cache;
+    const double loss = vocabulary_loss(x, output, targets, options, &cache);
+    const Tensor dx = vocabulary_loss_backward(output, cache);
+    return {Tensor({1}, {static_cast<Real>(loss)}), dx, output.weight.grad().clone(),
+            output.has_bias() ? output.bias.grad().clone() : Tensor()};
+}
+
+/// Three sentences; of the second only three words count.
+Ids sentences_of_seven(Index words) {
     Random random(5);
-    const Index batch = 3, length = 7, d_model = 20, words = 33;
-    const Tensor x = random_tensor({batch, length, d_model});
-    Ids targets = random_ids({batch, length}, 1, words, random.stream());
-    for (Index t = 3; t < length; ++t) targets(1, t) = 0;  // pads, whole blocks of them
+    Ids targets = random_ids({3, 7}, 1, static_cast<std::int32_t>(words), random.stream());
+    for (Index t = 3; t < 7; ++t) targets(1, t) = 0;
+    return targets;
+}
+
+}  // namespace
+
+TEST_CASE("vocabulary loss is the output map, then cross entropy") {
+    const Tensor x = random_tensor({3, 7, 20});
+    const Ids targets = sentences_of_seven(33);
     for (const bool bias : {false, true})
         for (const Real smoothing : {Real(0), Real(0.1)}) {
-            Random same(8);
-            Linear plain(d_model, words, bias, same);
-            Linear::Cache cache;
-            CrossEntropyCache loss_cache;
-            const double loss =
-                cross_entropy(plain.forward(x, &cache), targets, {0, smoothing}, &loss_cache);
-            const Tensor dx = plain.backward(cross_entropy_backward(loss_cache), cache);
-            for (const Index at_once : {0, 1, 4, 10, 20, 21, 50}) {
-                CAPTURE(bias, smoothing, at_once);
-                Random again(8);
-                Linear output(d_model, words, bias, again);
-                const LossByBlocks by_blocks =
-                    cross_entropy_by_blocks(output, x, targets, {0, smoothing}, at_once);
-                CHECK(by_blocks.loss == Approx(loss).epsilon(round_off));
-                REQUIRE(by_blocks.dx.shape() == x.shape());
-                CHECK(max_difference(by_blocks.dx, dx) < round_off);
-                CHECK(max_difference(output.weight.grad(), plain.weight.grad()) < round_off);
-                if (bias) CHECK(max_difference(output.bias.grad(), plain.bias.grad()) < round_off);
+            CAPTURE(bias, smoothing);
+            Random random(8);
+            const Linear output(20, 33, bias, random);
+            const auto expected = output_and_loss(x, output, targets, {0, smoothing});
+            const auto found = by_vocabulary_loss(x, output, targets, {0, smoothing});
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                CAPTURE(i);
+                CHECK(agree(expected[i], found[i]));
+            }
+            const double without_cache = vocabulary_loss(x, output, targets, {0, smoothing});
+            CHECK(without_cache == Approx(static_cast<double>(found[0](0))).epsilon(round_off));
+        }
+}
+
+TEST_CASE("vocabulary loss block by block is that of all rows at once", "[fast]") {
+    const Index words = most_logits / 50;  // more than a 64th of them: then a block has 64 rows
+    Random random(7);
+    for (const auto& [rows, n_words] : {std::pair<Index, Index>{130, words},  // 44, 43 and 43
+                                        {65, words},                          // 33 and 32
+                                        {450, most_logits / 200}})            // 150 three times
+        for (const bool bias : {false, true}) {
+            CAPTURE(rows, n_words, bias);
+            const Linear output(3, n_words, bias, random);
+            const Tensor x = random_tensor({1, rows, 3});
+            Ids targets =
+                random_ids({1, rows}, 1, static_cast<std::int32_t>(n_words), random.stream());
+            for (Index r = 10; r < rows; r += 3) targets(0, r) = 0;
+            VocabularyLossCache cache;
+            vocabulary_loss(x, output, targets, {0, Real(0.1)}, &cache);
+            REQUIRE(std::holds_alternative<VocabularyLossCache::Blocks>(cache.kept));
+            const auto expected = output_and_loss(x, output, targets, {0, Real(0.1)});
+            const auto found = by_vocabulary_loss(x, output, targets, {0, Real(0.1)});
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                CAPTURE(i);
+                CHECK(agree(expected[i], found[i]));
             }
         }
-    Linear output(d_model, words, false, random);
-    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids({3, 6})),
-                      "cross entropy: x has shape [3, 7, 20], targets [3, 6]");
-    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids::zeros({3, 7})),
-                      "cross entropy: all 21 targets are ignored");
-    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, Ids::full({3, 7}, 33)),
-                      "cross entropy: target 33 among 33 words");
-    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, targets, {}, -1),
-                      "cross entropy: blocks of -1 rows");
-    CHECK_THROWS_WITH(cross_entropy_by_blocks(output, x, targets, {0, 1}),
+}
+
+TEST_CASE("backward of vocabulary loss twice adds its gradients twice") {
+    const auto check = [](Index rows, Index words) {
+        Random random(9);
+        Linear output(3, words, true, random);
+        const Tensor x = random_tensor({1, rows, 3});
+        const Ids targets =
+            random_ids({1, rows}, 1, static_cast<std::int32_t>(words), random.stream());
+        VocabularyLossCache cache;
+        vocabulary_loss(x, output, targets, {}, &cache);
+        const Tensor dx = vocabulary_loss_backward(output, cache).clone();
+        const Tensor dweight = output.weight.grad().clone(), dbias = output.bias.grad().clone();
+        CHECK(same_bits(vocabulary_loss_backward(output, cache), dx));
+        CHECK(agree(dweight + dweight, output.weight.grad()));
+        CHECK(agree(dbias + dbias, output.bias.grad()));
+        CHECK(max_difference(output.weight.grad(), dweight) > 0);
+        vocabulary_loss(x, output, targets, {}, &cache);  // a second pass, from the same cache
+        zero_grad(parameters_of(output));
+        vocabulary_loss_backward(output, cache);
+        CHECK(agree(dweight, output.weight.grad()));
+    };
+    check(5, 12);
+    if (way() == Way::fast) check(130, most_logits / 50);  // blocks
+}
+
+TEST_CASE("vocabulary loss names what does not fit") {
+    Random random(5);
+    Linear output(20, 33, false, random);
+    const Tensor x = random_tensor({3, 7, 20});
+    VocabularyLossCache cache;
+    const auto loss = [&](const Ids& targets, Real smoothing = 0) {
+        return vocabulary_loss(x, output, targets, {0, smoothing}, &cache);
+    };
+    CHECK_THROWS_WITH(loss(Ids({3, 6})), "cross entropy: x has shape [3, 7, 20], targets [3, 6]");
+    CHECK_THROWS_WITH(loss(Ids::zeros({3, 7})), "cross entropy: all 21 targets are ignored");
+    CHECK_THROWS_WITH(loss(Ids::full({3, 7}, 33)), "cross entropy: target 33 among 33 words");
+    CHECK_THROWS_WITH(loss(Ids::full({3, 7}, 1), 1),
                       "cross entropy: smoothing 1, expected 0 <= smoothing < 1");
+    CHECK_THROWS_WITH(vocabulary_loss_backward(output, VocabularyLossCache()),
+                      Contains("was not filled by a forward pass"));
 }
 
-TEST_CASE("where 64 rows are more than a block, blocks have 64 rows") {
-    Random random(7);
-    const Index words = numbers_at_once / 50;
-    Linear output(2, words, false, random);
-    const Tensor x = random_tensor({1, 130, 2});
-    const Ids targets = random_ids({1, 130}, 1, static_cast<std::int32_t>(words), random.stream());
-    const double loss = cross_entropy(output.forward(x), targets);
-    CHECK(cross_entropy_by_blocks(output, x, targets).loss == Approx(loss).epsilon(round_off));
-}
-
-TEST_CASE("the gradients of the loss by blocks match central differences") {
+TEST_CASE("the gradients of vocabulary loss match central differences") {
     if (!in_double) return;
     Random random(6);
     Linear output(5, 9, true, random);
@@ -123,9 +194,11 @@ TEST_CASE("the gradients of the loss by blocks match central differences") {
     const Ids targets({2, 4}, {1, 2, 3, 0, 5, 8, 0, 0});
     const CrossEntropyOptions options{0, Real(0.1)};
     const auto forward = [&] {
-        return Tensor({1}, {static_cast<Real>(cross_entropy(output.forward(x), targets, options))});
+        return Tensor({1}, {static_cast<Real>(vocabulary_loss(x, output, targets, options))});
     };
-    const Tensor dx = cross_entropy_by_blocks(output, x, targets, options, 3).dx;
+    VocabularyLossCache cache;
+    vocabulary_loss(x, output, targets, options, &cache);
+    const Tensor dx = vocabulary_loss_backward(output, cache);
     const Tensor one({1}, {1});
     CHECK(check_gradient(forward, x, dx, one).relative < 1e-6);
     for (Parameter* p : {&output.weight, &output.bias})
@@ -189,8 +262,8 @@ TEST_CASE("the gradient of a row is p - q over the number that counts, and sums 
 TEST_CASE("the gradient of cross entropy agrees with central differences") {
     if constexpr (in_double) {
         Random random(7);
-        const Tensor logits = normal({3, 5, 7}, random.stream());
-        const Ids targets({3, 5}, {1, 2, 3, 4, 5, 6, 6, 0, 0, 0, 3, 1, 1, 5, 0});
+        const Tensor logits = normal({1, 3, 35}, random.stream());
+        const Ids targets({1, 3}, {1, 0, 34});
         const Tensor cotangent({1}, {Real(-1.7)});
         for (const Real e : {Real(0), Real(0.1)}) {
             CrossEntropyCache cache;
@@ -212,6 +285,22 @@ TEST_CASE("cross entropy of huge logits is finite") {
     const Tensor logits({1, 2, 3}, {10000, 9999, -10000, -3000, -3000, 3000});
     const double loss = cross_entropy(logits, Ids({1, 2}, {0, 2}), {.ignore = -1});
     CHECK(loss == Approx(std::log(1 + std::exp(-1)) / 2).margin(in_double ? 1e-11 : 1e-3));
+}
+
+TEST_CASE("cross entropy of infinite logits is finite where one is finite, and NaN elsewhere") {
+    const Real inf = std::numeric_limits<Real>::infinity();
+    Tensor logits = random_tensor({1, 1, 300});
+    for (Index w = 0; w < 300; ++w)
+        if (w % 40 != 7) logits(0, 0, w) = -inf;  // a device's threads mostly see nothing else
+    double sum = 0;
+    for (Index w = 7; w < 300; w += 40) sum += std::exp(static_cast<double>(logits(0, 0, w)));
+    const auto loss = [](const Tensor& of) {
+        return cross_entropy(of, Ids({1, 1}, {7}), {.ignore = -1});
+    };
+    CHECK(loss(logits) ==
+          Approx(std::log(sum) - static_cast<double>(logits(0, 0, 7))).epsilon(1e-5));
+    for (const Real v : {-inf, std::numeric_limits<Real>::quiet_NaN()})
+        CHECK(std::isnan(loss(Tensor::full({1, 1, 300}, v))));
 }
 
 TEST_CASE("cross entropy names what does not fit") {
@@ -311,7 +400,7 @@ TEST_CASE("momentum adds up a steady gradient to a speed of g / (1 - momentum)")
     CHECK(before - w.value(0) == Approx(0.1).epsilon(1e-4));
 }
 
-TEST_CASE("optimizers move every parameter, the same bits for any number of threads") {
+TEST_CASE("optimizers move every parameter, the same bits for any number of threads", "[fast]") {
     const auto trained = [](int n, bool adam) {
         set_threads(n);
         Random random(3);
@@ -398,4 +487,125 @@ TEST_CASE("the learning rate is the paper's, for the peak that the paper's sizes
     CHECK(learning_rate(100, peak, 4000) == Approx(1.74692810742e-05).epsilon(1e-6));
     CHECK(learning_rate(4000, peak, 4000) == Approx(6.98771242969e-04).epsilon(1e-6));
     CHECK(learning_rate(16000, peak, 4000) == Approx(3.49385621484e-04).epsilon(1e-6));
+}
+
+namespace {
+
+const std::vector<Index> word_counts{1, 2, 31, 33, 257, 1000};  // within a warp, a block, beyond
+
+/// Targets among which every third is ignored, if there is another word.
+Ids targets_for(Index rows, Index n_words) {
+    Ids ids({1, rows});
+    for (Index r = 0; r < rows; ++r)
+        ids(0, r) =
+            static_cast<std::int32_t>(r % 3 == 1 && n_words > 1 ? 0 : (7 * r + 1) % n_words);
+    return ids;
+}
+
+Tensor one_number(double x) {
+    return Tensor({1}, {static_cast<Real>(x)});
+}
+
+}  // namespace
+
+TEST_CASE("every way has plain's cross entropy and its gradient") {
+    for (const Index n : word_counts)
+        for (const Index rows : {1, 5, 300})
+            for (const Real smoothing : {Real(0), Real(0.1)}) {
+                if (n * rows > 20'000) continue;
+                CAPTURE(n, rows, smoothing);
+                const Tensor logits = random_tensor({1, rows, n});
+                const Ids targets = targets_for(rows, n);
+                const CrossEntropyOptions options{n > 1 ? 0 : -1, smoothing};
+                same_in_every_way([&] {
+                    CrossEntropyCache cache;
+                    const double loss = cross_entropy(logits, targets, options, &cache);
+                    CHECK(cross_entropy(logits, targets, options) == loss);  // cache or none
+                    return std::vector{one_number(loss), cache.probabilities,
+                                       one_number(static_cast<double>(cache.counted)),
+                                       cross_entropy_backward(cache)};
+                });
+            }
+}
+
+TEST_CASE("every way has plain's vocabulary loss and its gradients") {
+    for (const bool bias : {false, true})
+        for (const Real smoothing : {Real(0), Real(0.1)}) {
+            CAPTURE(bias, smoothing);
+            Random random(8);
+            const Linear output(20, 33, bias, random);
+            const Tensor x = random_tensor({3, 7, 20});
+            const Ids targets = sentences_of_seven(33);
+            same_in_every_way([&] {
+                return by_vocabulary_loss(x, output, targets, {0, smoothing});
+            });
+            const Tensor first = random_tensor({1, 1, 20});
+            same_in_every_way([&] {
+                return by_vocabulary_loss(first, output, Ids({1, 1}, {4}), {0, smoothing});
+            });
+        }
+}
+
+TEST_CASE("every way chooses plain's words, of equal ones the first") {
+    for (const Index n : word_counts) {
+        CAPTURE(n);
+        Tensor logits = random_tensor({3, 7, n});
+        for (Index w = 0; w < n; ++w) {
+            logits(0, 0, w) = 2;                                  // all the same
+            logits(0, 1, w) = w >= n / 2 ? Real(1) : Real(-1);    // the first of the larger half
+            logits(0, 2, w) = w == n - 1 ? Real(1) : Real(-1e9);  // the last
+        }
+        same_in_every_way([&] {
+            const BasicTensor<Prediction> best = argmax(logits);
+            CHECK(best(0, 0).word == 0);
+            CHECK(best(0, 1).word == n / 2);
+            CHECK(best(0, 2).word == n - 1);
+            Tensor words(best.shape()), probabilities(best.shape());
+            for (Index i = 0; i < best.size(); ++i) {
+                words.data()[i] = static_cast<Real>(best.data()[i].word);
+                probabilities.data()[i] = best.data()[i].probability;
+            }
+            return std::vector{words, probabilities};
+        });
+    }
+    CHECK(argmax(Tensor({0, 2, 4})).shape() == Shape{0, 2});
+    CHECK_THROWS_WITH(argmax(Tensor({2, 2, 0})), Contains("[2, 2, 0]"));
+    CHECK_THROWS_WITH(argmax(Tensor({2, 2})), Contains("expected [B, L, n_words]"));
+}
+
+TEST_CASE("every way takes plain's steps of each optimizer") {
+    for (const std::string method : {"sgd", "adam", "adamw"})
+        for (const Index n : {0, 1, 31, 33, 257, 5000}) {
+            CAPTURE(method, n);
+            same_in_every_way([&] {
+                Random random(static_cast<std::uint64_t>(n) + 3);
+                Parameter p(normal({n}, random.stream())), untouched(Tensor::full({2}, 1));
+                const Parameters list{{"p", &p}, {"untouched", &untouched}};
+                Sgd sgd(list, Real(0.9));
+                Adam adam(list, {.weight_decay = Real(method == "adamw" ? 0.1 : 0)});
+                for (int step = 0; step < 3; ++step) {
+                    zero_grad(list);
+                    p.grad() += normal({n}, random.stream());
+                    Optimizer& optimizer = method == "sgd" ? static_cast<Optimizer&>(sgd) : adam;
+                    optimizer.step(Real(0.01));
+                }
+                return std::vector{p.value, untouched.value};
+            });
+        }
+}
+
+TEST_CASE("gradients that are products move weights in every way as in plain") {
+    same_in_every_way([] {
+        Random random(4);
+        Parameter w(normal({70, 90}, random.stream()));
+        Sgd sgd({{"w", &w}}, Real(0.9));
+        for (int step = 0; step < 2; ++step) {
+            w.zero_grad();
+            for (const Index rows : {3, 2})
+                w.gradient.add_product(normal({rows, 70}, random.stream()),
+                                       normal({rows, 90}, random.stream()));
+            sgd.step(Real(0.1));
+        }
+        return std::vector{w.value, one_number(grad_norm({{"w", &w}}))};
+    });
 }

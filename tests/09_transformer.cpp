@@ -5,9 +5,9 @@
 #include "chapters/09_training/loss.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
-#include "tests/devices.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -25,7 +25,7 @@ void check_all_gradients(const TransformerOptions& options) {
     Transformer::Cache cache;
     model.forward(example_src(), example_tgt(), &cache);
     model.backward(dlogits, cache);
-    const OnProcessor fast;  // thousands of forward passes; the gradients are the device's
+    const Following fast(Way::fast);  // thousands of forward passes; the gradients are the device's
     Index checked = 0;
     for (const NamedParameter& p : parameters_of(model)) {
         const GradientError e =
@@ -43,7 +43,7 @@ TEST_CASE("every parameter's gradient agrees with differences, as in the toy") {
     if constexpr (in_double) check_all_gradients(toy_like());
 }
 
-TEST_CASE("every parameter's gradient agrees with differences, with biases and learned norm") {
+TEST_CASE("every parameter's gradient agrees with differences, with biases and affine norm") {
     if constexpr (in_double) check_all_gradients(paper_like(NormPlacement::post));
 }
 
@@ -67,12 +67,12 @@ TEST_CASE("pads that are left out change neither the rows of words nor any gradi
         REQUIRE(packed.queries.rows() == 6);
         REQUIRE(packed.keys.rows() == 8);
         Transformer::Cache padded_cache, cache;
-        const Tensor y = padded.forward_to_output(src, tgt, &padded_cache);
-        const Tensor z = model.forward_to_output(src, tgt, &cache, packed);
+        const Tensor y = padded.forward_hidden(src, tgt, &padded_cache);
+        const Tensor z = model.forward_hidden(src, tgt, &cache, nullptr, packed);
         CHECK(max_difference(z, pack(y, packed.queries)) < 10 * round_off);
         const Tensor dz = random_tensor(z.shape());
-        padded.backward_from_output(unpack(dz, packed.queries), padded_cache);
-        model.backward_from_output(dz, cache);
+        padded.backward_hidden(unpack(dz, packed.queries), padded_cache);
+        model.backward_hidden(dz, cache);
         const Parameters list = parameters_of(model), others = parameters_of(padded);
         for (std::size_t i = 0; i < list.size(); ++i) {
             CAPTURE(list[i].name);
@@ -80,7 +80,7 @@ TEST_CASE("pads that are left out change neither the rows of words nor any gradi
                   50 * round_off);
         }
         // a pass with pads after one without them
-        model.forward_to_output(src, tgt, &cache);
+        model.forward_hidden(src, tgt, &cache);
         CHECK(cache.packed.empty());
     }
 }
@@ -128,8 +128,9 @@ TEST_CASE("encode, then decode, is forward") {
     const Transformer model(toy_like(), Random(3));
     const Tensor memory = model.encode(example_src());
     CHECK(memory.shape() == Shape{2, 5, 6});
-    CHECK(same_bits(model.decode(example_tgt(), memory, example_src()),
-                    model.forward(example_src(), example_tgt())));
+    const Tensor y = model.decode(example_tgt(), memory, example_src());
+    CHECK(same_bits(y, model.forward_hidden(example_src(), example_tgt())));
+    CHECK(same_bits(model.output.forward(y), model.forward(example_src(), example_tgt())));
 }
 
 TEST_CASE("dropout acts with a cache and not without") {
@@ -209,4 +210,36 @@ TEST_CASE("a sentence longer than the model is an error") {
     const Transformer model(o, Random(1));
     CHECK_THROWS_WITH(model.encode(example_src()),
                       Contains("positional encoding") && Contains("asked for"));
+}
+
+TEST_CASE("every way has plain's logits and gradients of a Transformer, padded and packed") {
+    for (const auto& [name, options] : std::vector<std::pair<const char*, TransformerOptions>>{
+             {"toy", toy_like()},
+             {"paper, post-norm", paper_like(NormPlacement::post)},
+             {"paper, pre-norm", paper_like(NormPlacement::pre)},
+             {"shared heads", shared_head_like()}})
+        for (const bool packs : {false, true}) {
+            INFO(name << (packs ? ", packed" : ", padded"));
+            // Through every layer, forward and back, the orders of sums differ.
+            const double bound = in_double ? way_bound : 10 * way_bound;
+            same_in_every_way(
+                [&, &options = options] {
+                    Transformer model(options, Random(5));
+                    shake(model, model.random());
+                    const Ids src = example_src(), tgt = example_tgt();
+                    const Packed packed =
+                        packs ? Packed{leave_out_pads(tgt), leave_out_pads(src)} : Packed{};
+                    Transformer::Cache cache;
+                    const Tensor y = model.forward_hidden(src, tgt, &cache, nullptr, packed);
+                    Linear::Cache output_cache;
+                    const Tensor logits = model.output.forward(y, &output_cache);
+                    const Tensor dlogits = random_tensor(logits.shape());
+                    model.backward_hidden(model.output.backward(dlogits, output_cache), cache);
+                    std::vector<Tensor> list{logits};
+                    for (const NamedParameter& p : parameters_of(model))
+                        list.push_back(p.parameter->grad());
+                    return list;
+                },
+                bound);
+        }
 }

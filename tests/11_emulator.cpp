@@ -1,6 +1,6 @@
 // Kernels that only the emulator runs: what it finds, what it counts, and what CUDA's functions do.
 #include "chapters/11_on_the_gpu/faults.cuh"
-#include "chapters/11_on_the_gpu/ways.cuh"
+#include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/kernel.cuh"
 #include "tests/devices.hpp"
@@ -14,7 +14,7 @@ namespace {
 /// What a launch that must fail says.
 template <class F>
 std::string refused(const F& f) {
-    const OnDevice device;
+    const Following device(Way::cuda);
     try {
         f();
     } catch (const std::runtime_error& error) {
@@ -72,7 +72,7 @@ __global__ void over_shared_kernel(Global<Real> y) {
 }  // namespace
 
 TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     using cuda::Fault;
     const std::string first = cuda::message_of(Fault::missing_barrier);
     CHECK_THAT(first,
@@ -85,7 +85,7 @@ TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
 }
 
 TEST_CASE("the emulator finds races in shared memory whatever the order of threads", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
         emulator::set_seed(seed);
         Tensor y({64});
@@ -104,7 +104,7 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
 }
 
 TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     Tensor y({64});
     CHECK_THAT(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }),
                Contains("waits for its block, but thread 32 waits at 11_emulator.cpp"));
@@ -113,7 +113,7 @@ TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
 }
 
 TEST_CASE("the emulator finds what lies outside", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     Tensor y({64});
     CHECK_THAT(refused([&] { launch("before", negative_kernel, one_block, y.on_device()); }),
                Contains("before: thread 0 of block 0 writes element -1 of device memory"));
@@ -130,13 +130,13 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     CHECK_THAT(refused([&] { launch("gone", late_kernel, one_block, gone); }),
                Contains("address that is not there"));
     const cuda::Grid large{dim3(1), dim3(2048)};
-    OnDevice again;
+    Following again(Way::cuda);
     CHECK_THROWS_WITH(launch("large", late_kernel, large, y.on_device()),
                       Contains("2048 threads in a block"));
 }
 
 TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     for (int i = 0; i < 3; ++i) {
         Tensor y({64});
         CHECK(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }) !=
@@ -175,7 +175,7 @@ __global__ void three_axes_kernel(Global<Real> y) {
 }  // namespace
 
 TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     Tensor y = Tensor::zeros({64});
     launch("exchange", exchange_kernel, one_block, y.on_device());
     CHECK(y(0) == 3 + 700);
@@ -200,7 +200,7 @@ TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
 
 TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]") {
     if (in_double) return;  // eight, of numbers twice as long
-    const OnDevice device;
+    const Following device(Way::cuda);
     const Tensor x = random_tensor({4096});
     const auto count = [&](int together) {
         REQUIRE(cuda::count_kernels(true));
@@ -219,7 +219,7 @@ TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]
 
 TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
     if (in_double) return;
-    const OnDevice device;
+    const Following device(Way::cuda);
     const Tensor x = random_tensor({64, 96});
     const auto turns = [&](cuda::Turn turn) {
         cuda::count_kernels(true);
@@ -234,7 +234,7 @@ TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
 }
 
 TEST_CASE("the device gives the same bits at each run", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     TransformerOptions o = paper_like(NormPlacement::post);
     o.src_words = o.tgt_words = 11;
     const auto gradients = [&](std::uint64_t order) {

@@ -1,4 +1,5 @@
-#include "chapters/11_on_the_gpu/ways.cuh"
+#include "chapters/06_feed_forward/relu.hpp"
+#include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/linear.hpp"
 #include "tests/devices.hpp"
@@ -6,13 +7,13 @@
 using namespace abh;
 
 TEST_CASE("all ways to do a thing do the same thing", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     using namespace cuda;
     for (const Index n : {1, 2, 31, 33, 257}) {
         const Tensor x = random_tensor({3, n}), square = random_tensor({n, 7});
-        const OnProcessor processor;
+        const Following processor(Way::fast);
         const auto on_device = [](const auto& f) {
-            const OnDevice there;
+            const Following there(Way::cuda);
             return f();
         };
         for (int together : {1, 3, 32})
@@ -33,7 +34,7 @@ TEST_CASE("all ways to do a thing do the same thing", "[cuda]") {
 }
 
 TEST_CASE("tensors follow to where they are used, and are sent once", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     const Tensor a({2, 2}, {1, 2, 3, 4});  // written by the processor
     const Transfers before = transfers();
     const Tensor b = a + a, c = b + a;
@@ -52,7 +53,7 @@ TEST_CASE("tensors follow to where they are used, and are sent once", "[cuda]") 
 }
 
 TEST_CASE("what the device fills never travels", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     const Transfers before = transfers();
     Tensor x = Tensor::full({100}, 2);
     x += Tensor::zeros({100});
@@ -66,10 +67,10 @@ TEST_CASE("what the device fills never travels", "[cuda]") {
 TEST_CASE("tensors made on one side are used on the other", "[cuda]") {
     Tensor x;
     {
-        const OnDevice device;
+        const Following device(Way::cuda);
         x = Tensor::full({3}, 2) + Tensor::full({3}, 1);
     }
-    const OnProcessor processor;
+    const Following processor(Way::fast);
     CHECK((x + x)(1) == 6);
     CHECK(x.clone()(2) == 3);
 }
@@ -129,7 +130,7 @@ TEST_CASE("a linear map is the same on both sides, forward and backward", "[cuda
                 Random random(4);
                 Linear linear(7, 5, bias, random);
                 Linear::Cache cache;
-                const Tensor y = linear.forward(x, &cache), z = linear.forward_relu(x);
+                const Tensor y = linear.forward(x, &cache), z = linear_relu(x, linear);
                 const Tensor dx = linear.backward(dy, cache);
                 linear.backward(dy, cache);  // adds once more
                 std::vector<Tensor> all{y, z, dx, linear.weight.grad()};
@@ -143,7 +144,7 @@ TEST_CASE("a linear map is the same on both sides, forward and backward", "[cuda
 }
 
 TEST_CASE("a warm linear map moves nothing between the memories", "[cuda]") {
-    const OnDevice device;
+    const Following device(Way::cuda);
     Random random(1);
     Linear linear(8, 4, true, random);
     const Tensor x = random_tensor({5, 8}), dy = random_tensor({5, 4});
@@ -161,7 +162,7 @@ TEST_CASE("a warm linear map moves nothing between the memories", "[cuda]") {
     CHECK(transfers().to_host == before.to_host);
 }
 
-TEST_CASE("on the processor nothing is sent anywhere", "[cpu]") {
+TEST_CASE("on the processor nothing is sent anywhere", "[fast]") {
     const Transfers before = transfers();
     Random random(1);
     const Linear linear(3, 2, true, random);
@@ -169,7 +170,7 @@ TEST_CASE("on the processor nothing is sent anywhere", "[cpu]") {
     CHECK(y.clone()(3, 1) == y(3, 1));
     CHECK(transfers().to_device == before.to_device);
     CHECK(transfers().to_host == before.to_host);
-    CHECK(device() == Device::cpu);
+    CHECK(way() == Way::fast);
     CHECK(device_name() == "cpu");
     CHECK_FALSE(on_cuda());
 }

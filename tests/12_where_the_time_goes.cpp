@@ -1,15 +1,15 @@
 // Chapter 12: what a step must do at least, limits, and comparisons.
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <thread>
+#include <set>
 
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
-#include "chapters/12_where_the_time_goes/twins.hpp"
-#include "lib/profile.hpp"
+#include "chapters/12_where_the_time_goes/operations.hpp"
+#include "chapters/12_where_the_time_goes/traps.hpp"
+#include "lib/program/profile.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -38,7 +38,7 @@ std::vector<std::pair<const char*, TransformerOptions>> kinds() {
     shared.layer.attention.n_heads = 4;
     shared.layer.d_ff = 6;
     bare.layer.attention.bias_qkv = bare.layer.attention.bias_out = bare.layer.ff_bias = false;
-    bare.layer.add_norm.norm.learned = bare.output_bias = false;
+    bare.layer.add_norm.norm.affine = bare.output_bias = false;
     return {{"with biases", tiny()}, {"pre-norm", pre}, {"shared heads", shared}, {"bare", bare}};
 }
 
@@ -46,7 +46,7 @@ std::vector<std::pair<const char*, TransformerOptions>> kinds() {
 /// for attention element by element.
 double count_forward(const TransformerOptions& o, Index src, Index tgt) {
     Transformer model(o, Random(1));
-    const Index slices = o.layer.attention.shared_head_maps ? o.layer.attention.n_heads : 1;
+    const Index slices = o.layer.attention.shared_head_projections ? o.layer.attention.n_heads : 1;
     Index count = 0;
     for (const auto& [name, p] : parameters_of(model)) {
         const bool table =
@@ -186,48 +186,14 @@ TEST_CASE("limits are rates that a machine can have") {
     REQUIRE_THROWS_AS(measure_limits(100), std::invalid_argument);
 }
 
-TEST_CASE("the median of a round is not moved by one slow call") {
-    CHECK(quantile({1, 2, 3, 4, 1000}, 0.5) == 3);
-    CHECK(quantile({4, 1, 3, 2}, 0.5) == 2.5);
-    CHECK(quantile({5, 1, 2, 3, 4}, 0.25) == 2);
-    CHECK(quantile({7}, 0.75) == 7);
-    REQUIRE_THROWS_AS(quantile({}, 0.5), std::invalid_argument);
-    REQUIRE_THROWS_AS(quantile({1}, 1.5), std::invalid_argument);
-}
-
-TEST_CASE("two ways take turns") {
-    std::string calls;
-    const Way a{[&] { calls += 'a'; }, [&] { calls += '.'; }};
-    const Way b{[&] { calls += 'b'; }, [&] { calls += ','; }};
-    const Comparison c = take_turns(a, b, 5);
-    // warm, once more to see how long they take, then five rounds
-    REQUIRE(calls == ".a,b.a,b.a,b.a,b.a,b.a,b.a,b");
-    CHECK(c.low <= c.ratio);
-    CHECK(c.ratio <= c.high);
-    REQUIRE_THROWS_AS(take_turns(a, b, 4), std::invalid_argument);
-}
-
-TEST_CASE("the ratio says how much longer the plain way takes, however often each is called") {
-    const auto sleeping = [](int ms) {
-        return Way{[ms] { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }};
-    };
-    const Comparison c = take_turns(sleeping(30), sleeping(1), 5, 8);
-    CHECK(c.ratio > 8);  // thirty on a machine that does nothing else; a sum of calls would say 4
-    CHECK(c.plain_ms >= 30);
-    CHECK(c.fast_ms >= 1);
-    CHECK(c.fast_ms < c.plain_ms);
-}
-
 TEST_CASE("what is compared gives the same result") {
     for (const int n : {1, 2}) {
         set_threads(n);
-        std::vector<Twins> list = optimizations();
-        const std::vector<Twins> more = traps();
-        list.insert(list.end(), more.begin(), more.end());
-        CHECK(list.size() >= 12);
-        for (const Twins& twins : list) {
-            INFO(twins.name << ", " << n << " threads");
-            const auto [plain, other] = twins.make();
+        const std::vector<Trap> list = traps();
+        CHECK(list.size() >= 6);
+        for (const Trap& trap : list) {
+            INFO(trap.name << ", " << n << " threads");
+            const auto [plain, other] = trap.make();
             const Tensor a = plain.run(), b = other.run();
             REQUIRE(a.shape() == b.shape());
             double largest = 1;
@@ -240,6 +206,21 @@ TEST_CASE("what is compared gives the same result") {
         }
     }
     set_threads(1);
+}
+
+TEST_CASE("every operation that is measured runs under both ways, and has a floor") {
+    std::set<std::string> keys;
+    for (const MeasuredOperation& operation : measured_operations()) {
+        INFO(operation.name);
+        CHECK(keys.insert(operation.key).second);
+        CHECK(operation.bytes() + operation.flops() > 0);
+        const Work work = operation.make();
+        for (const Way each : {Way::plain, Way::fast}) {
+            const Following following(each);
+            work();
+        }
+    }
+    CHECK(keys.size() >= 20);
 }
 
 TEST_CASE("a profile's rows hold the times of its table") {

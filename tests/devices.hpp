@@ -2,53 +2,20 @@
 
 // Tests that hold the device against the processor. They are tagged [cuda]: cmake/Chapter.cmake
 // runs those on the device alone, and where there is none they are skipped.
-#include <exception>
 #include <utility>
 
-#include "lib/device.hpp"
+#include "lib/cuda/device.hpp"
 #include "tests/support.hpp"
-
-/// As the end of an object must: without an error, even if the device has failed.
-inline void back_to(abh::Device device) noexcept {
-    try {
-        abh::set_device(device);
-    } catch (const std::exception&) {
-    }
-}
-
-/// Computes on the device while it lives, then where the test did before.
-class OnDevice {
-public:
-    OnDevice() : before_(abh::device()) { abh::set_device(abh::Device::cuda); }
-    ~OnDevice() { back_to(before_); }
-    OnDevice(const OnDevice&) = delete;
-    OnDevice& operator=(const OnDevice&) = delete;
-
-private:
-    abh::Device before_;
-};
-
-/// Computes on the processor while it lives.
-class OnProcessor {
-public:
-    OnProcessor() : before_(abh::device()) { abh::set_device(abh::Device::cpu); }
-    ~OnProcessor() { back_to(before_); }
-    OnProcessor(const OnProcessor&) = delete;
-    OnProcessor& operator=(const OnProcessor&) = delete;
-
-private:
-    abh::Device before_;
-};
 
 /// What `f` returns on the processor and on the device.
 template <class F>
 auto on_both(const F& f) {
     const auto expected = [&] {
-        const OnProcessor processor;
+        const abh::Following processor(abh::Way::fast);
         return f();
     }();
     const auto actual = [&] {
-        const OnDevice device;
+        const abh::Following device(abh::Way::cuda);
         return f();
     }();
     return std::pair(expected, actual);

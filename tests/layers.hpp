@@ -1,10 +1,14 @@
 #pragma once
 
 // Layers that the tests of encoder and decoder share.
+#include <variant>
+#include <vector>
+
 #include "chapters/07_encoder/encoder.hpp"
+#include "tests/sublayers.hpp"
 
 /// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
-inline abh::LayerOptions small_layer(bool bias = false, bool learned = false,
+inline abh::LayerOptions small_layer(bool bias = false, bool affine = false,
                                      abh::NormPlacement placement = abh::NormPlacement::post,
                                      abh::Real dropout = 0) {
     abh::LayerOptions o;
@@ -13,7 +17,7 @@ inline abh::LayerOptions small_layer(bool bias = false, bool learned = false,
     o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = bias;
     o.d_ff = 7;
     o.add_norm.placement = placement;
-    o.add_norm.norm.learned = learned;
+    o.add_norm.norm.affine = affine;
     o.add_norm.dropout = o.add_norm.dropout_after_norm = dropout;
     return o;
 }
@@ -31,4 +35,12 @@ inline abh::Ids ids_of(const abh::Shape& shape, std::initializer_list<int> value
     abh::Ids ids(shape);
     std::copy(values.begin(), values.end(), ids.data());
     return ids;
+}
+
+/// What attention computed and kept for its backward pass: the weights under plain, else the sum of
+/// each row.
+inline abh::Tensor kept_by(const abh::MultiHeadAttention::Cache& cache) {
+    if (const auto* blockwise = std::get_if<abh::BlockwiseCache>(&cache.attention.kept))
+        return blockwise->row_sum;
+    return std::get<std::vector<abh::AttentionCache>>(cache.attention.kept).at(0).weights;
 }

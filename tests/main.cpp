@@ -7,20 +7,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
-#include "lib/device.hpp"
+#include "lib/cuda/device.hpp"
 
-/// `ABH_TEST_DEVICE=cuda` runs the tests on the device; where there is none, exit status 77 says
-/// that they were skipped.
+/// `ABH_TEST_WAY` says under which way the tests run: plain, fast (the default) or cuda. Where there
+/// is no device, exit status 77 says that those of cuda were skipped.
 int main(int argc, char** argv) {
-    const char* const wanted = std::getenv("ABH_TEST_DEVICE");
-    if (wanted && std::string(wanted) == "cuda") try {
-            abh::set_device(abh::Device::cuda);
-            std::printf("device: %s\n", abh::device_name().c_str());
-        } catch (const std::exception& error) {
-            std::printf("skipped: %s\n", error.what());
-            return 77;
-        }
+    const char* const wanted = std::getenv("ABH_TEST_WAY");
+    try {
+        if (wanted) abh::set_way(abh::way_named(wanted));
+    } catch (const std::invalid_argument& error) {
+        std::printf("%s\n", error.what());
+        return 1;
+    } catch (const std::exception& error) {
+        std::printf("skipped: %s\n", error.what());
+        return 77;
+    }
+    std::printf("way: %s, device: %s\n", abh::to_string(abh::way()), abh::device_name().c_str());
     return Catch::Session().run(argc, argv);
 }

@@ -1,9 +1,10 @@
 """Plants each fault of mutants.toml in a copy of the sources and runs tests until one notices.
 
-    ./book mutate [--only NAME ...] [--list] [--jobs N]
+    ./book mutate [--only NAME ...] [--list | --check] [--jobs N]
 
 The copy and its build lie in build/mutate. A fault is killed if a test fails, crashes or takes too
-long; one that survives, or does not compile, fails the run.
+long; one that survives, or does not compile, fails the run. The place of a fault is found token by
+token, whatever the line breaks, spaces and comments.
 """
 
 from __future__ import annotations
@@ -26,48 +27,150 @@ WORK = ROOT / "build" / "mutate"
 SOURCE, BUILD = WORK / "source", WORK / "build"
 LIST = "tests/mutants.toml"
 TEST_SECONDS = 120  # a fault may make a loop endless
+WAYS = ("plain", "fast", "cuda")
+SKIPPED = 77  # the status of a test program that finds no device
+
+TOKEN = re.compile(
+    r"""(?P<space> \s+ | \\\r?\n | //[^\n]* | /\*.*?\*/ )
+      | (?P<raw> (?:u8|[uUL])?R"(?P<mark>[^()\s\\]*)\(.*?\)(?P=mark)" )
+      | (?P<string> "(?:[^"\\\n]|\\.)*" )
+      | (?P<other>
+            (?:u8|[uUL])? '(?:[^'\\\n]|\\.)+'  # a character
+          | (?:u8|[uUL]) "(?:[^"\\\n]|\\.)*"
+          | \.?\d (?: [eEpP][+-] | '?[\w.] )*  # a number
+          | [^\W\d]\w*
+          | \.\.\. | <=> | <<= | ->\* | :: | -> | \.\* | \+\+ | -- | << | && | \|\| | \#\#
+          | [-+*/%&|^=!<>] =
+          | . )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """What stands at [begin, end) of a source."""
+
+    text: str
+    begin: int
+    end: int
+
+
+def tokens(source: str) -> list[Token]:
+    """Of C++, without white space and comments; neighbouring string literals are one."""
+    found: list[Token] = []
+    joins = False  # whether the last token is a string literal that the next one may continue
+    for match in TOKEN.finditer(source):
+        if match["space"]:
+            continue
+        text = match[0]
+        if match["string"] and joins:
+            last = found.pop()
+            found.append(Token(last.text[:-1] + text[1:], last.begin, match.end()))
+        else:
+            found.append(Token(text, match.start(), match.end()))
+        joins = match["string"] is not None
+    return found
+
+
+def places(find: str, source: str) -> list[tuple[int, int]]:
+    """Where the tokens of `find` stand in `source`: begin and end, in characters."""
+    wanted = [token.text for token in tokens(find)]
+    found = tokens(source)
+    texts = [token.text for token in found]
+    return [
+        (found[i].begin, found[i + len(wanted) - 1].end)
+        for i in range(len(texts) - len(wanted) + 1)
+        if wanted and texts[i : i + len(wanted)] == wanted
+    ]
+
+
+def way_of(file: str) -> str:
+    """The way that `file` belongs to; what all ways share counts as plain."""
+    if file.endswith((".cu", ".cuh")) or file.startswith("lib/cuda/"):
+        return "cuda"
+    return "fast" if file.endswith(".fast.cpp") or file.startswith("lib/fast/") else "plain"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """In `file`, `replace` where `find` stands, which is one place."""
+    """In `file`, `replace` where the tokens of `find` stand, which is one place.
+
+    Tests of `way` are most likely to notice; where it is left out, the file's name says it.
+    """
 
     name: str
     file: str
     find: str
     replace: str
+    way: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.way:
+            object.__setattr__(self, "way", way_of(self.file))
+        if self.way not in WAYS:
+            raise Failure(f"{self.name}: way is {self.way}, expected {', '.join(WAYS)}")
 
     def chapter(self) -> str:
         """The chapter whose tests come first; those of lib are chapter 00's."""
         return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
 
-    def on_device(self) -> bool:
-        """Whether it is a fault of kernels, or of what stands behind them."""
-        return self.file.endswith((".cu", ".cuh", "/storage.cpp")) or "/cuda/" in self.file
-
     def plant(self, text: str) -> str:
-        found = text.count(self.find)
-        if found != 1:
-            raise Failure(f"{self.name}: {found} places in {self.file} hold {self.find}")
-        return text.replace(self.find, self.replace)
+        found = places(self.find, text)
+        if len(found) != 1:
+            raise Failure(f"{self.name}: {len(found)} places in {self.file} hold {self.find}")
+        begin, end = found[0]
+        return text[:begin] + self.replace + text[end:]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A test program, under the name that ctest has for it: 04, 04_double, 04_cuda."""
+    """A test program in one way, under the name that ctest has for it: 04_plain, 04_double_cuda."""
 
     name: str
     command: tuple[str, ...]
     folder: str
 
     @property
-    def on_device(self) -> bool:
-        return self.name.endswith("_cuda")
+    def way(self) -> str:
+        return self.name.rpartition("_")[2]
 
-    def place(self, chapter: str) -> tuple[bool, bool, bool, str]:
-        """Its place in the order for a fault of `chapter`: own tests, later chapters', the rest."""
-        number = self.name[:2]
-        return (number != chapter, not number > chapter, "double" not in self.name, self.name)
+    @property
+    def chapter(self) -> str:
+        """Its number; other programs have a word, which comes after all numbers."""
+        return self.name.partition("_")[0]
+
+    @property
+    def target(self) -> str:
+        """What CMake builds, for all ways at once."""
+        return "test_" + self.name.rpartition("_")[0]
+
+    @property
+    def limit(self) -> float:
+        """Seconds; an emulated device is slow."""
+        return TEST_SECONDS * (4 if self.way == "cuda" else 1)
+
+
+def in_order(programs: list[Program], mutant: Mutant) -> list[Program]:
+    """Those of the fault's way first: own chapter, later ones, earlier ones; then the other ways.
+
+    A chapter that is tested in some ways only counts as being of such a way.
+    """
+    chapter, way = mutant.chapter(), mutant.way
+    offered = [w for w in WAYS if any(p.chapter == chapter and p.way == w for p in programs)]
+    if offered and way not in offered:
+        way = offered[0]
+
+    def place(p: Program) -> tuple[bool, int, bool, bool, bool, str]:
+        return (
+            p.way != way,
+            WAYS.index(p.way),
+            p.chapter != chapter,
+            not p.chapter > chapter,
+            "_double" not in p.name,
+            p.name,
+        )
+
+    return sorted(programs, key=place)
 
 
 @dataclass(frozen=True)
@@ -146,35 +249,36 @@ def find_programs() -> list[Program]:
     programs = []
     for test in json.loads(listed)["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
-        if {"cpu", "gpu"} & set(properties.get("LABELS", [])):
+        if set(WAYS) & set(properties.get("LABELS", [])):
             command = tuple(test.get("command", ()))  # there is one once it is built
-            command = ("env", *properties.get("ENVIRONMENT", ()), *command)
+            command = ("env", *properties.get("ENVIRONMENT", ()), *command)  # ABH_TEST_WAY
             programs.append(Program(test["name"], command, properties["WORKING_DIRECTORY"]))
     return programs
 
 
-def build(jobs: int, *names: str) -> tuple[int, str]:
-    targets = {f"test_{name.removesuffix('_cuda')}" for name in names}
+def build(jobs: int, *programs: Program) -> tuple[int, str]:
+    targets = sorted({program.target for program in programs})
     return run("cmake", "--build", BUILD, "--parallel", jobs, "--target", *targets)
 
 
 def test(program: Program) -> Verdict | None:
-    """What killed the fault, if anything did."""
+    """What killed the fault, if anything did; a program that finds no device is `skipped`."""
     status, output = run(
-        *program.command, "--reporter", "xml", "--abort", folder=program.folder,
-        limit=TEST_SECONDS * (1 + 3 * program.on_device),
+        *program.command, "--reporter", "xml", "--abort", folder=program.folder, limit=program.limit
     )
     if status == 0:
         return None
+    if status == SKIPPED:
+        return Verdict("skipped", program.name, how=output.strip())
     names = re.findall(r'<TestCase name="([^"]*)"', output)  # the last to begin ended the run
-    how = f"no end in {TEST_SECONDS} s" if status == -signal.SIGKILL else ""
+    how = f"no end in {program.limit:.0f} s" if status == -signal.SIGKILL else ""
     if not how and (status < 0 or "<OverallResults " not in output):
         how = f"crash, status {status}"
     return Verdict("killed", program.name, html.unescape(names[-1]) if names else "", how)
 
 
-def prepare(jobs: int, devices: set[bool]) -> list[Program]:
-    """The copy, built and tested without a fault, on the processor or on the emulated device."""
+def prepare(jobs: int) -> list[Program]:
+    """The copy, built and tested without a fault, in every way."""
     print("Copy, build and test without a fault ...", flush=True)
     start = time.monotonic()
     copy_sources()
@@ -189,11 +293,10 @@ def prepare(jobs: int, devices: set[bool]) -> list[Program]:
         folder=SOURCE,
         why="CMake could not set up the build",
     )
-    names = [program.name for program in find_programs()]
-    status, output = build(jobs, *names)
+    status, output = build(jobs, *find_programs())
     if status != 0:
         raise Failure(f"{output.strip()}\nThe sources do not compile; no fault was planted.")
-    programs = [program for program in find_programs() if program.on_device in devices]
+    programs = find_programs()
     for program in programs:
         if verdict := test(program):
             raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
@@ -206,14 +309,13 @@ def judge(mutant: Mutant, programs: list[Program], jobs: int) -> Verdict:
     right = file.read_text(encoding="utf-8")
     try:
         file.write_text(mutant.plant(right), encoding="utf-8")
-        for program in sorted(programs, key=lambda p: p.place(mutant.chapter())):
-            if program.on_device != mutant.on_device():
-                continue
-            status, output = build(jobs, program.name)
+        for program in in_order(programs, mutant):
+            status, output = build(jobs, program)
             if status != 0:
                 errors = [line for line in output.splitlines() if "error" in line]
                 return Verdict("does not compile", program.name, how="\n".join(errors[:3]))
-            if verdict := test(program):
+            verdict = test(program)
+            if verdict and verdict.outcome == "killed":
                 return verdict
         return Verdict("SURVIVED")
     finally:
@@ -228,11 +330,24 @@ def chosen(mutants: list[Mutant], parts: list[str]) -> list[Mutant]:
     return [m for m in mutants if not parts or any(p.lower() in m.name.lower() for p in parts)]
 
 
+def check(mutants: list[Mutant], root: Path = ROOT) -> list[str]:
+    """Of each fault that does not have exactly one place, how many it has, and which it is."""
+    wrong = []
+    for mutant in mutants:
+        file = root / mutant.file
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        number = len(places(mutant.find, text))
+        if number != 1:
+            note = "" if file.is_file() else " (no such file)"
+            wrong.append(f"{number} places in {mutant.file}{note}: {mutant.name}: {mutant.find}")
+    return wrong
+
+
 def mutate(mutants: list[Mutant], jobs: int, whole: bool) -> int:
     """Exit status: 0 if all faults were killed."""
-    for mutant in mutants:
-        mutant.plant((ROOT / mutant.file).read_text(encoding="utf-8"))  # a wrong list fails now
-    programs = prepare(jobs, {mutant.on_device() for mutant in mutants})
+    if wrong := check(mutants):
+        raise Failure("\n".join(["these faults do not have one place each:", *wrong]))
+    programs = prepare(jobs)
     width = max(len(m.name) for m in mutants)
     start, results, left = time.monotonic(), [], []
     for number, mutant in enumerate(mutants, 1):
@@ -270,7 +385,13 @@ def main() -> int:
         metavar="NAME",
         help="only faults whose name holds NAME; build/mutate/results.json stays",
     )
-    parser.add_argument("--list", action="store_true", help="print the faults and stop")
+    verb = parser.add_mutually_exclusive_group()
+    verb.add_argument("--list", action="store_true", help="print the faults and stop")
+    verb.add_argument(
+        "--check",
+        action="store_true",
+        help="print the faults that do not have exactly one place in their file, and stop",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -288,6 +409,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         mutants = chosen(read_list(), options.only)
+        if options.check:
+            wrong = check(mutants)
+            print(*wrong, f"{len(mutants) - len(wrong)} of {len(mutants)} have one place", sep="\n")
+            return 1 if wrong else 0
         if not options.list:
             return mutate(mutants, options.jobs, whole=not options.only)
         file = ""

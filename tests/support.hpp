@@ -11,8 +11,8 @@
 #include <limits>
 #include <string>
 
-#include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
+#include "lib/fast/matmul.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/parameter.hpp"
 #include "lib/random.hpp"
 #include "tests/catch.hpp"
@@ -50,7 +50,7 @@ inline abh::Tensor random_tensor(const abh::Shape& shape, std::uint64_t seed = 9
     return abh::normal(shape, random.stream());
 }
 
-/// Gains, shifts and biases other than 1 and 0, so that an error in them shows.
+/// Gammas, betas and biases other than 1 and 0, so that an error in them shows.
 template <class Layer>
 void shake(Layer& layer, abh::Random& random) {
     for (const abh::NamedParameter& p : abh::parameters_of(layer))

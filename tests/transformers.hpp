@@ -22,12 +22,12 @@ inline abh::TransformerOptions toy_like(abh::Index d_model = 6, abh::Index n_hea
     return o;
 }
 
-/// Biases, learned norm, scaled embedding, padding row: the paper and the architecture article.
+/// Biases, affine norm, scaled embedding, padding row: the paper and the architecture article.
 inline abh::TransformerOptions paper_like(abh::NormPlacement placement) {
     abh::TransformerOptions o = toy_like();
     o.layer.attention.bias_qkv = o.layer.attention.bias_out = o.layer.ff_bias = true;
     o.output_bias = true;
-    o.layer.add_norm.norm.learned = true;
+    o.layer.add_norm.norm.affine = true;
     o.layer.add_norm.placement = placement;
     o.layer.add_norm.dropout = abh::Real(0.1);
     o.embedding = {.scale = true, .padding_id = 0};
@@ -38,13 +38,12 @@ inline abh::TransformerOptions paper_like(abh::NormPlacement placement) {
 /// The shared-head block, dropout after the norm.
 inline abh::TransformerOptions shared_head_like() {
     abh::TransformerOptions o = toy_like();
-    o.layer.attention.shared_head_maps = true;
+    o.layer.attention.shared_head_projections = true;
     o.layer.attention.bias_out = o.layer.ff_bias = o.output_bias = true;
     o.layer.attention.attention = {.scale = 1 / std::sqrt(abh::Real(6)),
-                                   .mask_meaning = abh::MaskMeaning::keep,
                                    .fill = abh::Real(-1e20),
                                    .fill_place = abh::FillPlace::before_scale};
-    o.layer.add_norm.norm.learned = true;
+    o.layer.add_norm.norm.affine = true;
     o.layer.add_norm.dropout_after_norm = abh::Real(0.15);
     o.positions = {.kind = abh::Positions::learned, .max_len = 9, .dropout = abh::Real(0.15)};
     o.mask_target_pads = false;

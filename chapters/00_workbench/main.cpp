@@ -7,7 +7,7 @@
 #include "lib/gradcheck.hpp"
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 // [three ways]

@@ -2,11 +2,17 @@
 
 #include <cmath>
 
-#include "chapters/01_embedding/embedding.cuh"
 #include "lib/eigen.hpp"
-#include "lib/profile.hpp"
 
 namespace abh {
+namespace plain {
+decltype(embedding) embedding;
+decltype(embedding_backward) embedding_backward;
+}  // namespace plain
+namespace cuda {
+decltype(embedding) embedding;
+decltype(embedding_backward) embedding_backward;
+}  // namespace cuda
 // [construct]
 Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Random& random)
     : options_(options) {
@@ -21,38 +27,56 @@ Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Ran
 void Embedding::collect(Parameters& list, const std::string& name) {
     list.push_back({join_name(name, "weight"), &table});
 }
-// [forward]
+// [operation]
+Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
+    return embedding(ids, *this, cache);
+}
+
+void Embedding::backward(const Tensor& dy, const Cache& cache) {
+    embedding_backward(dy, *this, cache);
+}
+
 Real Embedding::factor() const {
     return options_.scale ? std::sqrt(static_cast<Real>(d_model())) : Real(1);
 }
 
-Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
-    const Timed timed("embedding");
+Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {
     require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
     for (std::int32_t id : ids.values())
-        require(id >= 0 && id < n_words(), "embedding: id {} in a table of {} words", id,
-                n_words());
-    Tensor y({ids.dim(0), ids.dim(1), d_model()});
-    if (cache) cache->ids = ids;
-    const Real s = factor();
-    if (on_cuda()) return cuda::gather_rows(y, table.value, ids, s), y;
-    for (Index i = 0; i < ids.size(); ++i)  // all B * L words; each row is [d_model]
-        matrix(y).row(i) = s * matrix(table.value).row(ids.data()[i]);
+        require(id >= 0 && id < words.n_words(), "embedding: id {} in a table of {} words", id,
+                words.n_words());
+    if (cache) *cache = {way(), ids};
+    static constexpr Ways ways{"embedding", plain::embedding, plain::embedding, cuda::embedding};
+    return ways(ids, words, cache);
+}
+
+void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
+    const Ids& ids = cache.ids;
+    require_shape(dy.shape(), {ids.dim(0), ids.dim(1), words.d_model()}, "embedding backward",
+                  "dy");
+    const Following following(cache.way);
+    static constexpr Ways ways{"embedding", plain::embedding_backward, plain::embedding_backward,
+                               cuda::embedding_backward};
+    ways(dy, words, cache);
+}
+// [plain]
+Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
+    Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
+    const Real s = words.factor();
+    for (Index i = 0; std::int32_t id : ids.values())  // all B * L words; each row is [d_model]
+        matrix(y).row(i++) = s * matrix(words.table.value).row(id);
     return y;
 }
-// [backward]
+// [plain: backward]
 // forward was:  y_i = s table[ids_i]
 // hence:        dtable[w] = s * sum of dy_i over all i with ids_i = w: one row, many additions
-void Embedding::backward(const Tensor& dy, const Cache& cache) {
-    const Timed timed("embedding");
-    const Ids& ids = cache.ids;
-    require_shape(dy.shape(), {ids.dim(0), ids.dim(1), d_model()}, "embedding backward", "dy");
-    const Real s = factor();
-    if (on_cuda()) return cuda::scatter_add_rows(table.grad(), dy, ids, s, options_.padding_id);
-    MatrixMap dtable = matrix(table.grad());  // [n_words, d_model]
-    for (Index i = 0; i < ids.size(); ++i)
-        if (ids.data()[i] != options_.padding_id)
-            dtable.row(ids.data()[i]) += s * matrix(dy).row(i);  // [d_model]
+void plain::embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
+    const Real s = words.factor();
+    MatrixMap dtable = matrix(words.table.grad());  // [n_words, d_model]
+    for (Index i = 0; std::int32_t id : cache.ids.values()) {
+        if (id != words.options().padding_id) dtable.row(id) += s * matrix(dy).row(i);
+        ++i;
+    }
 }
 
 }  // namespace abh

@@ -1,8 +1,13 @@
-#include "chapters/01_embedding/embedding.cuh"
+#include "chapters/01_embedding/embedding.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh::cuda {
-// [cuda: gather]
+namespace abh {
+namespace cuda {
+decltype(embedding) embedding;
+decltype(embedding_backward) embedding_backward;
+}  // namespace cuda
+// [gather]
+namespace cuda {
 namespace {
 
 constexpr int gather_threads = 128;
@@ -18,12 +23,17 @@ __global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const R
 }
 
 }  // namespace
+}  // namespace cuda
 
-void gather_rows(Tensor& y, const Tensor& table, const Ids& ids, Real s) {
+Tensor cuda::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
+    const Tensor& table = words.table.value;
+    Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
     launch("gather rows", gather_rows_kernel, blocks_of(ids.size(), gather_threads), table.dim(1),
-           y.on_device(), table.on_device(), ids.on_device(), s);
+           y.on_device(), table.on_device(), ids.on_device(), words.factor());
+    return y;
 }
-// [cuda: scatter]
+// [scatter]
+namespace cuda {
 namespace {
 
 constexpr Index widest_block = 1024;
@@ -75,16 +85,18 @@ __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dta
 }
 
 }  // namespace
+}  // namespace cuda
 
-void scatter_add_rows(Tensor& dtable, const Tensor& dy, const Ids& ids, Real s,
-                      std::int32_t padding_id) {
+void cuda::embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
+    const Ids& ids = cache.ids;
+    Tensor& dtable = words.table.grad();
     const Index n = ids.size(), d_model = dtable.dim(1);
     const Index threads =
         std::clamp<Index>((d_model + warp - 1) / warp * warp, block_size, widest_block);
     Grid grid = blocks_of(n, static_cast<int>(threads));
     grid.blocks.y = static_cast<unsigned>((d_model + threads - 1) / threads);
     launch("scatter rows", scatter_add_rows_kernel, grid, n, d_model, dtable.on_device(),
-           dy.on_device(), ids.on_device(), s, padding_id);
+           dy.on_device(), ids.on_device(), words.factor(), words.options().padding_id);
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

@@ -5,6 +5,7 @@
 #include "lib/parameter.hpp"
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [options]
@@ -23,7 +24,8 @@ struct EmbeddingOptions {
 class Embedding {
 public:
     struct Cache {
-        Ids ids;  ///< [B, L]
+        Way way = Way::fast;  ///< of the forward pass
+        Ids ids;              ///< [B, L]
     };
 
     /// @throws std::invalid_argument unless both sizes are >= 1 and `padding_id` < `n_words`
@@ -43,12 +45,19 @@ public:
     Index n_words() const { return table.value.dim(0); }
     Index d_model() const { return table.value.dim(1); }
 
+    /// s: sqrt(d_model), or 1.
+    Real factor() const;
+    const EmbeddingOptions& options() const { return options_; }
+
     Parameter table;  ///< [n_words, d_model]
 
 private:
-    Real factor() const;
-
     EmbeddingOptions options_;
 };
+// [operation]
+/// What `Embedding::forward` computes.
+Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache);
+/// What `Embedding::backward` computes.
+void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache);
 
 }  // namespace abh

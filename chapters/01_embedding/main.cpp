@@ -9,7 +9,7 @@
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 
@@ -151,9 +151,6 @@ void show_scaled(Index d_model, Random& random, Results& results) {
     fmt::print("table    {}  deviation {:.3f}\n", embedding.table.value.shape(), table.deviation);
     fmt::print("vectors  {}  deviation {:.3f}, from {:.2f} to {:.2f}; sqrt({}) is {:.3f}\n",
                y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
-    results.set("d_model", static_cast<double>(d_model));
-    results.set("factor", factor);
-    results.set("scaled_deviation", vectors.deviation);
     results.set("scaled_low", vectors.low);
     results.set("scaled_high", vectors.high);
 }
@@ -172,13 +169,10 @@ void show_why(Index d_model, std::uint64_t seed, Results& results) {
         const double share = position * position / (position * position + length * length);
         fmt::print("{:13.4f}  {:13}  {:15.3f}  {:21.2f} %\n", start, scale ? "sqrt(d_model)" : "1",
                    length, 100 * share);
-        results.set(fmt::format("length_{}", name), length);
-        results.set(fmt::format("share_{}", name), 100 * share);
         Tensor one({d_model});  // for the figure: the row of one word
         vector(one) = matrix(y).row(5).transpose();
         results.array(name, one);
     }
-    results.set("position_length", position);
 }
 // [output map]
 void show_output_map(Index d_model, Random& random, Results& results) {
@@ -199,7 +193,6 @@ void show_output_map(Index d_model, Random& random, Results& results) {
         }
         fmt::print("{:13.4f}  {:20.3f}  {:20.2f}  {:7.2f}\n", start, spread(logits).deviation, loss,
                    std::log(1000.0));
-        results.set(fmt::format("logit_{}", name), spread(logits).deviation);
         results.set(fmt::format("loss_{}", name), loss);
     }
 }

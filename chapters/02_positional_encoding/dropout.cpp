@@ -1,64 +1,65 @@
 #include "chapters/02_positional_encoding/dropout.hpp"
 
-#include <array>
-#include <span>
-
-#include "chapters/02_positional_encoding/dropout.cuh"
-#include "lib/parallel.hpp"
-#include "lib/profile.hpp"
+#include "lib/eigen.hpp"
 
 namespace abh {
+namespace plain {
+decltype(dropout) dropout;
+decltype(dropout_backward) dropout_backward;
+}  // namespace plain
+namespace fast {
+decltype(dropout) dropout;
+decltype(dropout_backward) dropout_backward;
+}  // namespace fast
+namespace cuda {
+decltype(dropout) dropout;
+decltype(dropout_backward) dropout_backward;
+}  // namespace cuda
 // [construct]
 Dropout::Dropout(Real p, Random& random) : p_(p), stream_(random.stream()) {
     require(p >= 0 && p < 1, "dropout: p is {}, expected 0 <= p < 1", p);
 }
-// [forward]
+// [operation]
 Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
-    const Timed timed("dropout");
     if (!cache) return x;
-    cache->kept = Mask();
-    if (p_ == 0) return x;
-    cache->kept = Mask(x.shape());
-    if (on_cuda()) {
-        Tensor y(x.shape());
-        cuda::dropout(y, cache->kept, x, *this);
-        return y;
-    }
-    parallel_ranges(x.size(), 1 << 12, [&](Index begin, Index end) {
-        draw(begin, {cache->kept.data() + begin, cache->kept.data() + end});
-    });
-    return apply(x, cache->kept);
+    *cache = {way(), Mask()};
+    return p_ == 0 ? x : dropout(x, *this, cache->kept);
 }
 
-void Dropout::draw(Index begin, std::span<std::uint8_t> kept) const {
-    std::array<Real, 1 << 10> u;
-    for (std::size_t at = 0; at < kept.size(); at += u.size()) {
-        const std::size_t n = std::min(u.size(), kept.size() - at);
-        stream_.uniform((static_cast<std::uint64_t>(begin) + at) / 4, std::span(u).first(n));
-        std::uint8_t* const to = kept.data() + at;
-        for (std::size_t i = 0; i < n; ++i) to[i] = u[i] >= p_;
-    }
+Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
+    if (p_ == 0) return dy;
+    const Following following(cache.way);
+    return dropout_backward(dy, *this, cache.kept);
 }
-// [apply]
-Tensor Dropout::apply(const Tensor& x, const Mask& kept) const {
-    Tensor y(x.shape());
-    if (on_cuda()) return cuda::apply_dropout(y, x, kept, factor()), y;
-    parallel_ranges(x.size(), 1 << 14,
-                    [=, factor = factor(), from = x.data(), to = y.data(), kept = kept.data()](
-                        Index begin, Index end) {
-                        for (Index i = begin; i < end; ++i)
-                            to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
-                    });
-    return y;
+
+Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
+    kept = Mask(x.shape());
+    static constexpr Ways ways{"dropout", plain::dropout, fast::dropout, cuda::dropout};
+    return ways(x, layer, kept);
 }
-// [backward]
+
+Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
+    require_shape(dy.shape(), kept.shape(), "dropout backward", "dy");
+    static constexpr Ways ways{"dropout", plain::dropout_backward, fast::dropout_backward,
+                               cuda::dropout_backward};
+    return ways(dy, layer, kept);
+}
+// [plain]
+Tensor plain::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
+    for (Index i = 0; std::uint8_t & keep : kept.values())
+        keep = layer.stream().uniform(i++) >= layer.p();
+    return plain::dropout_backward(x, layer, kept);  // y = x * kept * factor
+}
+// [plain: backward]
 // forward was:  y = x * kept / (1 - p), element by element
 // hence:        dx = dy * kept / (1 - p): the same map, with the same `kept`
-Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
-    const Timed timed("dropout");
-    if (p_ == 0) return dy;
-    require_shape(dy.shape(), cache.kept.shape(), "dropout backward", "dy");
-    return apply(dy, cache.kept);
+Tensor plain::dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
+    Tensor dx(dy.shape());
+    for (Index i = 0; std::uint8_t keep : kept.values()) {
+        vector(dx)(i) = vector(dy)(i) * (layer.factor() * static_cast<Real>(keep));
+        ++i;
+    }
+    return dx;
 }
 
 }  // namespace abh

@@ -1,9 +1,14 @@
-#include "chapters/02_positional_encoding/dropout.cuh"
+#include "chapters/02_positional_encoding/dropout.hpp"
 #include "lib/cuda/kernel.cuh"
-#include "lib/random.cuh"
+#include "lib/cuda/random.cuh"
 
-namespace abh::cuda {
-// [cuda: dropout]
+namespace abh {
+namespace cuda {
+decltype(dropout) dropout;
+decltype(dropout_backward) dropout_backward;
+}  // namespace cuda
+// [dropout]
+namespace cuda {
 namespace {
 
 /// A warp takes 128 elements at a time: each lane draws four numbers, and takes four elements that
@@ -32,13 +37,16 @@ __global__ void dropout_kernel(Index n, Global<Real> y, Global<std::uint8_t> kep
 }
 
 }  // namespace
+}  // namespace cuda
 
-void dropout(Tensor& y, Mask& kept, const Tensor& x, const Dropout& dropout) {
+Tensor cuda::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
+    Tensor y(x.shape());
     launch("dropout", dropout_kernel, grid_for((x.size() + 3) / 4), x.size(), y.on_device(),
-           kept.on_device(), x.on_device(), state_of(dropout.stream()), dropout.p(),
-           dropout.factor());
+           kept.on_device(), x.on_device(), state_of(layer.stream()), layer.p(), layer.factor());
+    return y;
 }
-// [cuda: apply]
+// [backward]
+namespace cuda {
 namespace {
 
 /// A thread an element, neighbours side by side: 9 bytes, in single precision, for two products.
@@ -49,10 +57,13 @@ __global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real>
 }
 
 }  // namespace
+}  // namespace cuda
 
-void apply_dropout(Tensor& y, const Tensor& x, const Mask& kept, Real factor) {
-    launch("dropout backward", apply_dropout_kernel, grid_for(x.size()), x.size(), y.on_device(),
-           x.on_device(), kept.on_device(), factor);
+Tensor cuda::dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
+    Tensor dx(dy.shape());
+    launch("dropout backward", apply_dropout_kernel, grid_for(dy.size()), dy.size(), dx.on_device(),
+           dy.on_device(), kept.on_device(), layer.factor());
+    return dx;
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

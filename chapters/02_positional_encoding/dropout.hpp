@@ -1,9 +1,8 @@
 #pragma once
 
-#include <span>
-
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [dropout]
@@ -14,7 +13,8 @@ namespace abh {
 class Dropout {
 public:
     struct Cache {
-        Mask kept;  ///< 1 where the element was kept, shape of `x`; empty where p = 0
+        Way way = Way::fast;  ///< of the forward pass
+        Mask kept;            ///< 1 where the element was kept, shape of `x`; empty where p = 0
     };
 
     /// @throws std::invalid_argument unless 0 <= p < 1
@@ -29,19 +29,19 @@ public:
     /// @return    `dx`, the same shape; `dy` itself where p = 0
     Tensor backward(const Tensor& dy, const Cache& cache) const;
 
-    // [dropout: pieces]
-    /// Draws which elements from `begin` on are kept. @param begin  a multiple of 4
-    void draw(Index begin, std::span<std::uint8_t> kept) const;
     /// What a kept element is multiplied by, `1 / (1 - p)`.
     Real factor() const { return 1 / (1 - p_); }
     Real p() const { return p_; }
     const Stream& stream() const { return stream_; }
 
 private:
-    Tensor apply(const Tensor& x, const Mask& kept) const;
-
     Real p_;
     Stream stream_;
 };
+// [operation]
+/// `y = x * kept * factor`, and which elements are kept. For p > 0.
+Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept);
+/// `dx = dy * kept * factor`.
+Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept);
 
 }  // namespace abh

@@ -1,18 +1,17 @@
 #include <fmt/ranges.h>
 
-#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/measures.hpp"
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
-#include "lib/program.hpp"
-#include "lib/stopwatch.hpp"
+#include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
 
@@ -21,12 +20,12 @@ namespace {
 void show_by_hand() {
     section("Eight positions, four columns");
     const std::vector<std::string> words = {"我", "有", "一", "个", "好", "朋", "友", "P"};
-    const Tensor table = sinusoid_table(8, 4);
+    const Tensor code = sinusoid_table(8, 4);
     fmt::print("word   p    sin p    cos p  sin p/100  cos p/100\n");
     for (Index p = 0; p < 8; ++p)
         fmt::print("{:<5} {:2d}  {:7.4f}  {:7.4f}  {:9.4f}  {:9.4f}\n",
-                   words[static_cast<std::size_t>(p)], p, table(p, 0), table(p, 1), table(p, 2),
-                   table(p, 3));
+                   words[static_cast<std::size_t>(p)], p, code(p, 0), code(p, 1), code(p, 2),
+                   code(p, 3));
 }
 // [columns]
 void show_columns(const Results& results) {
@@ -45,16 +44,6 @@ void show_columns(const Results& results) {
     results.array("code_of_16", sinusoid_table(100, 16));
 }
 // [wavelengths]
-/// Columns that move by less than a hundredth over all rows.
-Index count_still(const Tensor& table) {
-    Index still = 0;
-    for (Index c = 0; c < table.dim(1); ++c) {
-        const auto column = matrix(table).col(c);
-        still += column.maxCoeff() - column.minCoeff() < Real(0.01);
-    }
-    return still;
-}
-
 void show_wavelengths(Index d_model, Results& results) {
     section("Wavelengths");
     const auto wavelength = [&](Index i) {
@@ -70,10 +59,8 @@ void show_wavelengths(Index d_model, Results& results) {
     }
     results.array("wavelengths", waves);
     results.set("longest_wave", wavelength(d_model / 2 - 1));
-
-    Tensor toy = column_exponent_table(101, d_model);
-    matrix(toy).row(0) = matrix(toy).row(1);  // its row of zeros would count as a move
-    const Index still = count_still(sinusoid_table(101, d_model)), toy_still = count_still(toy);
+    const Index still = count_still(sinusoid_table(101, d_model)),
+                toy_still = count_still(column_exponent_table(101, d_model), 1);  // no row of zeros
     fmt::print(
         "{} of {} columns move by less than 0.01 over 100 positions, {} with the toy's formula\n",
         still, d_model, toy_still);
@@ -81,18 +68,6 @@ void show_wavelengths(Index d_model, Results& results) {
     results.set("toy_still", static_cast<double>(toy_still));
 }
 // [dot products]
-/// Lowest and highest dot product of rows p and p + k with p >= `first`, `[2, n]` for k < n.
-Tensor dots_by_distance(const Tensor& table, Index n, Index first = 0) {
-    const Tensor dots = matmul(table, table, {.transpose_b = true});  // [L, L]
-    Tensor range({2, n});
-    for (Index k = 0; k < n; ++k) {
-        const auto pairs = matrix(dots).diagonal(k);  // all p and p + k
-        range(0, k) = pairs.tail(pairs.size() - first).minCoeff();
-        range(1, k) = pairs.tail(pairs.size() - first).maxCoeff();
-    }
-    return range;
-}
-
 void show_dots(Index d_model, Results& results) {
     section("Dot products by distance");
     const Tensor code = dots_by_distance(sinusoid_table(200, d_model), 100);
@@ -108,65 +83,36 @@ void show_dots(Index d_model, Results& results) {
     }
     results.array("dots", code);
     results.array("toy_dots", toy);
-    double spread = 0, toy_spread = 0;
-    for (Index k = 0; k < 100; ++k) {
-        spread = std::max(spread, static_cast<double>(code(1, k) - code(0, k)));
-        toy_spread = std::max(toy_spread, static_cast<double>(toy(1, k) - toy(0, k)));
-    }
-    results.set_varying("dot_spread", spread);
-    results.set("toy_dot_spread", toy_spread);
+    const auto spread = [](const Tensor& range) {
+        return static_cast<double>((matrix(range).row(1) - matrix(range).row(0)).maxCoeff());
+    };
+    results.set_varying("dot_spread", spread(code));
+    results.set("toy_dot_spread", spread(toy));
 }
 // [rotation]
-void show_rotation(Index d_model, Results& results) {
+void show_rotation(Index d_model) {
     section("A shift is a rotation");
-    const Tensor table = sinusoid_table(200, d_model);
-    for (Index k : {1, 3, 100}) {
-        double worst = 0;
-        for (Index i = 0; i < d_model / 2; ++i) {
-            const double angle = static_cast<double>(k) * sinusoid_frequency(i, d_model);
-            const auto c = static_cast<Real>(std::cos(angle)),
-                       s = static_cast<Real>(std::sin(angle));
-            for (Index p = 0; p + k < 200; ++p) {
-                const Real sine = table(p, 2 * i), cosine = table(p, 2 * i + 1);
-                worst =
-                    std::max<double>(worst, std::abs(c * sine + s * cosine - table(p + k, 2 * i)));
-                worst = std::max<double>(worst,
-                                         std::abs(c * cosine - s * sine - table(p + k, 2 * i + 1)));
-            }
-        }
-        fmt::print("rows p turned by {:3d} f_i and rows p + {:3d}: they differ by {:.1e}\n", k, k,
-                   worst);
-        results.set_varying(fmt::format("rotation_error_{}", k), worst);
-    }
+    const Tensor code = sinusoid_table(200, d_model);
+    for (Index k : {1, 3, 100})
+        fmt::print("rows p turned by {0:3d} f_i and rows p + {0:3d}: they differ by {1:.1e}\n", k,
+                   rotation_error(code, k));
 }
 // [single precision]
-void show_single_precision(Index d_model, Results& results) {
+void show_single_precision(Index d_model) {
     section("Angles in single precision");
-    const Tensor table = sinusoid_table(5000, d_model);
-    for (Index length : {10, 100, 1000, 5000}) {
-        double worst = 0;
-        for (Index i = 0; i < d_model / 2; ++i) {
-            const auto frequency = static_cast<float>(sinusoid_frequency(i, d_model));
-            for (Index p = 0; p < length; ++p) {
-                const float sine = std::sin(static_cast<float>(p) * frequency);
-                worst =
-                    std::max<double>(worst, std::abs(static_cast<Real>(sine) - table(p, 2 * i)));
-            }
-        }
-        fmt::print("first {:4d} positions: wrong by {:.1e} at most\n", length, worst);
-        results.set_varying(fmt::format("single_error_{}", length), worst);
-    }
+    const Tensor code = sinusoid_table(5000, d_model);
+    for (Index length : {10, 100, 1000, 5000})
+        fmt::print("first {:4d} positions: wrong by {:.1e} at most\n", length,
+                   single_precision_error(code.rows(0, length)));
 }
 // [words and positions]
-void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
+void show_mixture(Index d_model, std::uint64_t seed) {
     section("Words against positions");
     const Tensor code = sinusoid_table(200, d_model);
+    const Tensor distance = dots_by_distance(code, 11);
     const double root = std::sqrt(static_cast<double>(d_model));
-    fmt::print(
-        "entries of  same     two words,  word and position,  position with  10 apart\n"
-        "words       word     deviation   deviation           itself\n");
-    for (const auto& [name, deviation] :
-         {std::pair{"narrow", 1 / root}, std::pair{"unit", 1.0}, std::pair{"wide", root}}) {
+    fmt::print("entries  same word  two words  word and position  same position  10 apart\n");
+    for (double deviation : {1 / root, 1.0, root}) {
         Random same_seed(seed);
         Tensor words = normal({200, d_model}, same_seed.stream());
         words *= static_cast<Real>(deviation);
@@ -174,13 +120,9 @@ void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
         const Tensor wp = matmul(words, code, {.transpose_b = true});   // [200, 200]
         const auto own = matrix(ww).diagonal().cast<double>().eval();
         const double others = std::sqrt((dot(ww, ww) - own.squaredNorm()) / (200 * 199));
-        const double mixed = std::sqrt(dot(wp, wp) / (200 * 200));
-        const Tensor pp = dots_by_distance(code, 11);
-        fmt::print("{:<10.3f}  {:<8.6g} {:<10.3f}  {:<18.3f}  {:<13.1f}  {:.1f}\n", deviation,
-                   own.mean(), others, mixed, pp(0, 0), pp(0, 10));
-        results.set(fmt::format("same_{}", name), own.mean());
-        results.set(fmt::format("others_{}", name), others);
-        results.set(fmt::format("mixed_{}", name), mixed);
+        fmt::print("{:<7.3f}  {:9.6g}  {:9.3f}  {:17.3f}  {:13.1f}  {:8.1f}\n", deviation,
+                   own.mean(), others, std::sqrt(dot(wp, wp) / (200 * 200)), distance(0, 0),
+                   distance(0, 10));
     }
 }
 // [dropout]
@@ -194,16 +136,15 @@ void show_dropout(Random& random, Results& results) {
         fmt::print("{:7.4f}   ->  {:7.4f}\n", fmt::join(matrix(x).row(r), " "),
                    fmt::join(matrix(y).row(r), " "));
     Index dropped = 0, negative = 0;
-    for (Index i = 0; i < x.size(); ++i)
-        if (!cache.kept.data()[i]) {
-            ++dropped;
-            negative += x.data()[i] < 0;
-        }
+    for (Index i = 0; i < x.size(); ++i) {
+        dropped += !cache.kept.data()[i];
+        negative += !cache.kept.data()[i] && x.data()[i] < 0;
+    }
     results.set("sample_dropped", static_cast<double>(dropped));
     results.set("sample_negative", static_cast<double>(negative));
 }
 // [article example]
-void show_article(Random& random, Results& results) {
+void show_article(Random& random) {
     section("The article's example");
     const Embedding embedding(1000, 512, {.scale = true}, random);
     const PositionalEncoding positions(512, {.max_len = 60, .dropout = Real(0.1)}, random);
@@ -211,20 +152,15 @@ void show_article(Random& random, Results& results) {
     PositionalEncoding::Cache cache;
     const Tensor y = positions.forward(x, &cache);    // [2, 4, 512], while training
     const Tensor expectation = positions.forward(x);  // at inference: nothing is dropped
-    Index zeros = 0;
-    double worst = 0;
-    for (Index i = 0; i < y.size(); ++i)
-        if (y.data()[i] == 0)
-            ++zeros;
-        else
-            worst =
-                std::max<double>(worst, std::abs(y.data()[i] - expectation.data()[i] / Real(0.9)));
-    const double share = static_cast<double>(zeros) / static_cast<double>(y.size());
-    fmt::print("{} -> {}: {:.2f} % of the entries are zero\n", x.shape(), y.shape(), 100 * share);
-    fmt::print("the others differ from (x + code) / 0.9 by {:.1e} at most\n", worst);
+    const auto kept = (vector(y).array() != 0).eval();
+    const double share =
+        100 - 100 * static_cast<double>(kept.count()) / static_cast<double>(y.size());
+    const auto error = (vector(y) - vector(expectation) / Real(0.9)).array().abs();
+    fmt::print("{} -> {}: {:.2f} % of the entries are zero\n", x.shape(), y.shape(), share);
+    fmt::print("the others differ from (x + code) / 0.9 by {:.1e} at most\n",
+               kept.select(error, 0).maxCoeff());
     fmt::print("first entries: x {:.4f}, y {:.4f}\n", fmt::join(x.values().first(4), " "),
                fmt::join(y.values().first(4), " "));
-    results.set("zeros", 100 * share);
 }
 // [learned]
 void show_learned(Random& random, Results& results) {
@@ -244,48 +180,17 @@ void show_learned(Random& random, Results& results) {
                fmt::join(matrix(positions.table.grad()).rowwise().sum().eval(), " "));
     results.set_varying("gradient_error", error.relative);
 }
-// [unsqueeze]
-void show_unsqueeze() {
-    section("Unsqueeze");
-    const Ids x({4}, {1, 2, 3, 4});
-    fmt::print("axis 0: {} becomes {}\naxis 1: {} becomes {}\n", x.shape(),
-               x.reshape({1, 4}).shape(), x.shape(), x.reshape({4, 1}).shape());
-}
-// [one counter]
-/// Dropout with one call of Philox for every four elements.
-Tensor drop_by_fours(const Tensor& x, Real p, std::uint64_t seed) {
-    Tensor y(x.shape());
-    parallel_ranges(x.size(), 1 << 12, [&](Index begin, Index end) {
-        std::array<std::uint32_t, 4> words{};
-        for (Index i = begin; i < end; ++i) {
-            if (i % 4 == 0)  // of the first stream, at step 0
-                words = philox({static_cast<std::uint32_t>(i / 4), 0, 0, 0},
-                               {static_cast<std::uint32_t>(seed), 0});
-            const Real u = static_cast<Real>(words[static_cast<std::size_t>(i % 4)] >> 8) *
-                           static_cast<Real>(0x1p-24);
-            y.data()[i] = u >= p ? x.data()[i] / (1 - p) : 0;
-        }
-    });
-    return y;
-}
 // [speed]
 void show_speed(Results& results) {
     section("Making it fast");
-    const std::uint32_t seed = 1;
-    Random random(seed);
+    Random random(1);
     const Dropout dropout(Real(0.1), random);
     const Tensor x = normal({64, 24, 512}, random.stream());
-    Tensor plain, fast;
-    gain_header("64 sentences of 24 words, 512 columns");
-    show_gain(
-        "dropout 0.1", "dropout", 25, [&] { plain = drop_by_fours(x, dropout.p(), seed); },
-        [&] {
-            Dropout::Cache cache;
-            fast = dropout.forward(x, &cache);
-        },
-        results);
-    fmt::print("largest difference {:.1e}\n", max_difference(plain, fast));
-    results.set_varying("dropout_difference", max_difference(plain, fast));
+    GainTable table(results, "64 sentences of 24 words, 512 columns");
+    table.ways("dropout 0.1", "dropout", [&] {
+        Dropout::Cache cache;
+        dropout.forward(x, &cache);
+    });
 }
 
 }  // namespace
@@ -303,13 +208,12 @@ int main(int argc, char** argv) {
         show_columns(results);
         show_wavelengths(d_model, results);
         show_dots(d_model, results);
-        show_rotation(d_model, results);
-        show_single_precision(d_model, results);
-        show_mixture(d_model, program.seed(), results);
+        show_rotation(d_model);
+        show_single_precision(d_model);
+        show_mixture(d_model, program.seed());
         show_dropout(random, results);
-        show_article(random, results);
+        show_article(random);
         show_learned(random, results);
-        show_unsqueeze();
         show_speed(results);
     });
 }

@@ -2,10 +2,18 @@
 
 #include <cmath>
 
-#include "chapters/02_positional_encoding/positional_encoding.cuh"
 #include "lib/eigen.hpp"
+#include "lib/part.hpp"
 
 namespace abh {
+namespace plain {
+decltype(add_positions) add_positions;
+decltype(add_positions_backward) add_positions_backward;
+}  // namespace plain
+namespace cuda {
+decltype(add_positions) add_positions;
+decltype(add_positions_backward) add_positions_backward;
+}  // namespace cuda
 // [table]
 double sinusoid_frequency(Index i, Index d_model) {
     return std::exp(-2.0 * static_cast<double>(i) * std::log(10000.0) /
@@ -44,38 +52,47 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
     require(x.rank() == 3 && x.dim(2) == table.value.dim(1),
             "positional encoding: x has shape {}, expected [B, L, {}]", x.shape(),
             table.value.dim(1));
-    const Index batch = x.dim(0), length = x.dim(1);
+    const Index length = x.dim(1);
     require(first >= 0 && first + length <= max_len(),
             "positional encoding: positions {} to {} asked for, the table has 0 to {}", first,
             first + length - 1, max_len() - 1);
-    Tensor y(x.shape());  // [B, L, d_model]
-    if (on_cuda())
-        cuda::add_positions(y, x, table.value, first);
-    else
-        for (Index b = 0; b < batch; ++b)
-            matrix(y).middleRows(b * length, length) =
-                matrix(x).middleRows(b * length, length) +      // [L, d_model]
-                matrix(table.value).middleRows(first, length);  // the same for every b
-    if (cache) {
-        cache->shape = x.shape();
-        cache->first = first;
-    }
-    return dropout_.forward(y, cache ? &cache->dropout : nullptr);
+    if (cache) *cache = {way(), x.shape(), first, {}};
+    const Tensor y = add_positions(x, table.value, first);  // [B, L, d_model]
+    return dropout_.forward(y, part(cache, &Cache::dropout));
+}
+
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
+    static constexpr Ways ways{"positions", plain::add_positions, plain::add_positions,
+                               cuda::add_positions};
+    return ways(x, table, first);
+}
+
+Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
+    Tensor y(x.shape());
+    for (Index b = 0; b < x.dim(0); ++b)  // the same rows for every sentence
+        matrix(y, b) = matrix(x, b) + matrix(table).middleRows(first, x.dim(1));  // [L, d_model]
+    return y;
 }
 // [backward]
 // forward was:  y = dropout(x + table[first .. first + L - 1]), the same rows for every sentence
 // hence:        dx = dropout backward of dy,  dtable[first + l] = sum of dx[b, l] over sentences b
 Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.shape, "positional encoding backward", "dy");
+    const Following following(cache.way);
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
-    const Index length = dx.dim(1);
-    if (kind_ == Positions::learned && on_cuda())
-        cuda::add_up_positions(table.grad(), dx, cache.first);
-    else if (kind_ == Positions::learned)
-        for (Index b = 0; b < dx.dim(0); ++b)
-            matrix(table.grad()).middleRows(cache.first, length) +=
-                matrix(dx).middleRows(b * length, length);
+    if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.first);
     return dx;
+}
+
+void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+    static constexpr Ways ways{"positions", plain::add_positions_backward,
+                               plain::add_positions_backward, cuda::add_positions_backward};
+    ways(dtable, dx, first);
+}
+
+void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+    for (Index b = 0; b < dx.dim(0); ++b)
+        matrix(dtable).middleRows(first, dx.dim(1)) += matrix(dx, b);
 }
 
 }  // namespace abh

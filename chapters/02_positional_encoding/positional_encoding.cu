@@ -1,8 +1,13 @@
-#include "chapters/02_positional_encoding/positional_encoding.cuh"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh::cuda {
-// [cuda: add]
+namespace abh {
+namespace cuda {
+decltype(add_positions) add_positions;
+decltype(add_positions_backward) add_positions_backward;
+}  // namespace cuda
+// [add]
+namespace cuda {
 namespace {
 
 /// The grid's first axis runs over a sentence's `n` = L d_model elements, its second over
@@ -16,21 +21,25 @@ __global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Globa
 }
 
 }  // namespace
+}  // namespace cuda
 
-void add_positions(Tensor& y, const Tensor& x, const Tensor& table, Index first) {
+Tensor cuda::add_positions(const Tensor& x, const Tensor& table, Index first) {
+    Tensor y(x.shape());
     const Index batch = x.dim(0), d_model = x.dim(2), n = x.dim(1) * d_model;
     Grid grid = grid_for(n);
     grid.blocks.y = static_cast<unsigned>(std::min<Index>(batch, max_blocks));
     launch("positions", add_positions_kernel, grid, batch, n, y.on_device(), x.on_device(),
            table.on_device() + first * d_model);
+    return y;
 }
-// [cuda: table]
+// [table]
+namespace cuda {
 namespace {
 
 /// A thread an element of the table: it adds that element of all sentences, in their order, as the
 /// processor does. Bytes: 4 for each element of `dx` in single precision, each read once.
-__global__ void add_up_positions_kernel(Index batch, Index n, Global<Real> dcodes,
-                                        Global<const Real> dx) {
+__global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real> dcodes,
+                                              Global<const Real> dx) {
     for (Index i = first_element(); i < n; i += all_threads()) {
         Real sum = dcodes[i];
         for (Index b = 0; b < batch; ++b) sum += dx[b * n + i];
@@ -39,11 +48,12 @@ __global__ void add_up_positions_kernel(Index batch, Index n, Global<Real> dcode
 }
 
 }  // namespace
+}  // namespace cuda
 
-void add_up_positions(Tensor& dtable, const Tensor& dx, Index first) {
+void cuda::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
     const Index d_model = dx.dim(2), n = dx.dim(1) * d_model;
-    launch("positions' table", add_up_positions_kernel, grid_for(n), dx.dim(0), n,
+    launch("positions' table", add_positions_backward_kernel, grid_for(n), dx.dim(0), n,
            dtable.on_device() + first * d_model, dx.on_device());
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

@@ -33,8 +33,9 @@ struct PositionalEncodingOptions {
 class PositionalEncoding {
 public:
     struct Cache {
-        Shape shape;      ///< of x, [B, L, d_model]
-        Index first = 0;  ///< position of the first vector
+        Way way = Way::fast;  ///< of the forward pass
+        Shape shape;          ///< of x, [B, L, d_model]
+        Index first = 0;      ///< position of the first vector
         Dropout::Cache dropout;
     };
 
@@ -63,5 +64,10 @@ private:
     Positions kind_;
     Dropout dropout_;
 };
+// [operation]
+/// `y[b, l] = x[b, l] + table[first + l]`.
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first);
+/// `dtable[first + l] += sum of dx[b, l] over sentences b`.
+void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first);
 
 }  // namespace abh

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "chapters/03_masks/masks.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 
@@ -78,8 +78,8 @@ void show_batch(const Words& source, const Words& target, Results& results) {
     const Ids src = number(source), tgt = number(target);  // [B, Ls], [B, Lt]
     const Mask encoder = padding_mask(src, src);           // [B, Ls, Ls]
     const Mask pads = padding_mask(tgt, tgt), future = look_ahead_mask(tgt);
-    const Mask decoder = either(pads, future);  // [B, Lt, Lt]
-    const Mask cross = padding_mask(tgt, src);  // [B, Lt, Ls]
+    const Mask decoder = mask_or(pads, future);  // [B, Lt, Lt]
+    const Mask cross = padding_mask(tgt, src);   // [B, Lt, Ls]
     print_mask("source to source", encoder, source.back());
     print_mask("target to target", decoder, target.back());
     print_mask("target to source", cross, target.back());

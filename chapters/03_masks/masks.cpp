@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "chapters/03_masks/masks.cuh"
-
 namespace abh {
 // [padding]
 Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad) {
@@ -11,7 +9,6 @@ Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad) {
             "padding mask: queries have shape {}, keys {}, expected [B, Lq] and [B, Lk]",
             queries.shape(), keys.shape());
     Mask mask({keys.dim(0), queries.dim(1), keys.dim(1)});  // [B, Lq, Lk]
-    if (on_cuda()) return cuda::padding_mask(mask, keys, pad), mask;
     for (Index b = 0; b < mask.dim(0); ++b)
         for (Index i = 0; i < mask.dim(1); ++i)
             for (Index j = 0; j < mask.dim(2); ++j) mask(b, i, j) = keys(b, j) == pad;
@@ -33,26 +30,24 @@ Ids upper_triangle(const Ids& values, Index offset) {
 Mask look_ahead_mask(const Ids& ids) {
     require(ids.rank() == 2, "look-ahead mask: ids have shape {}, expected [B, L]", ids.shape());
     Mask mask({ids.dim(0), ids.dim(1), ids.dim(1)});  // [B, L, L]
-    if (on_cuda()) return cuda::look_ahead_mask(mask), mask;
     for (Index b = 0; b < mask.dim(0); ++b)
         for (Index i = 0; i < mask.dim(1); ++i)
             for (Index j = 0; j < mask.dim(2); ++j) mask(b, i, j) = j > i;
     return mask;
 }
 // [combine]
-Mask either(const Mask& a, const Mask& b) {
-    require(a.shape() == b.shape(), "either: masks have shapes {} and {}", a.shape(), b.shape());
+Mask mask_or(const Mask& a, const Mask& b) {
+    require(a.shape() == b.shape(), "mask_or: masks have shapes {} and {}", a.shape(), b.shape());
     Mask result(a.shape());
-    if (on_cuda()) return cuda::either(result, a, b), result;
-    std::transform(a.values().begin(), a.values().end(), b.values().begin(), result.data(),
+    std::transform(a.values().begin(), a.values().end(), b.values().begin(),
+                   result.values().begin(),
                    [](std::uint8_t x, std::uint8_t y) -> std::uint8_t { return x || y; });
     return result;
 }
 
 Mask invert(const Mask& mask) {
     Mask result(mask.shape());
-    if (on_cuda()) return cuda::invert(result, mask), result;
-    std::transform(mask.values().begin(), mask.values().end(), result.data(),
+    std::transform(mask.values().begin(), mask.values().end(), result.values().begin(),
                    [](std::uint8_t x) -> std::uint8_t { return !x; });
     return result;
 }

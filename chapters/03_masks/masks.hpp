@@ -28,7 +28,7 @@ Ids upper_triangle(const Ids& values, Index offset = 0);
 Mask look_ahead_mask(const Ids& ids);
 // [combine]
 /// 1 where `a` or `b` is 1. @throws std::invalid_argument if the shapes differ
-Mask either(const Mask& a, const Mask& b);
+Mask mask_or(const Mask& a, const Mask& b);
 /// 1 where `mask` is 0: turns "1 = hide" into "1 = keep", and back.
 Mask invert(const Mask& mask);
 /// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence.

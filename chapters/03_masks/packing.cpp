@@ -2,9 +2,18 @@
 
 #include <algorithm>
 
-#include "chapters/03_masks/packing.cuh"
+#include "lib/eigen.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
+namespace plain {
+Tensor pack_rows(const Tensor& x, const Packing& packing);
+Tensor unpack_rows(const Tensor& x, const Packing& packing);
+}  // namespace plain
+namespace cuda {
+Tensor pack_rows(const Tensor& x, const Packing& packing);
+Tensor unpack_rows(const Tensor& x, const Packing& packing);
+}  // namespace cuda
 // [packing]
 namespace {
 
@@ -21,11 +30,11 @@ Packing leave_out_pads(const Ids& a, const Ids& b, std::int32_t pad) {
     require(a.rank() == 2 && a.shape() == b.shape(),
             "packing: ids have shapes {} and {}, expected [B, L] twice", a.shape(), b.shape());
     Packing packing{Ids({a.dim(0) + 1}), a.dim(1)};
-    packing.first(0) = 0;
+    packing.offsets(0) = 0;
     for (Index s = 0; s < a.dim(0); ++s) {
         const Index end = std::max(end_of(a, s, pad), end_of(b, s, pad));
-        packing.first(s + 1) =
-            packing.first(s) + static_cast<std::int32_t>(end == 0 ? packing.length : end);
+        packing.offsets(s + 1) =
+            packing.offsets(s) + static_cast<std::int32_t>(end == 0 ? packing.length : end);
     }
     return packing;
 }
@@ -33,7 +42,7 @@ Packing leave_out_pads(const Ids& a, const Ids& b, std::int32_t pad) {
 Packing leave_out_pads(const Ids& ids, std::int32_t pad) {
     return leave_out_pads(ids, ids, pad);
 }
-// [pack]
+// [checks]
 namespace {
 
 void check(const Shape& padded, const Packing& p) {
@@ -42,45 +51,49 @@ void check(const Shape& padded, const Packing& p) {
             p.length, padded);
 }
 
-/// Calls `f(of_packed, of_padded, count)` for each sentence, with elements of `n` a place.
-template <class F>
-void for_sentences(const Packing& p, Index n, const F& f) {
-    for (Index b = 0; b < p.sentences(); ++b) f(p.begin(b) * n, b * p.length * n, p.count(b) * n);
-}
-
 }  // namespace
-
+// [pack]
 Tensor pack(const Tensor& x, const Packing& packing) {
     require(x.rank() == 3, "pack: x has shape {}, expected [B, L, n]", x.shape());
     check(x.shape(), packing);
-    Tensor y({1, packing.rows(), x.dim(2)});
-    if (on_cuda()) return cuda::pack(y, x, packing), y;
-    for_sentences(packing, x.dim(2), [&](Index to, Index from, Index count) {
-        std::copy_n(x.data() + from, count, y.data() + to);
-    });
+    static constexpr Ways ways{"pack", plain::pack_rows, plain::pack_rows, cuda::pack_rows};
+    return ways(x, packing);
+}
+
+Tensor plain::pack_rows(const Tensor& x, const Packing& p) {
+    Tensor y({1, p.rows(), x.dim(2)});
+    for (Index b = 0; b < p.sentences(); ++b)
+        matrix(y).middleRows(p.begin(b), p.count(b)) = matrix(x, b).topRows(p.count(b));
     return y;
 }
 
-Ids pack(const Ids& ids, const Packing& packing) {
+Ids pack(const Ids& ids, const Packing& p) {
     require(ids.rank() == 2, "pack: ids have shape {}, expected [B, L]", ids.shape());
-    check(ids.shape(), packing);
-    Ids packed({1, packing.rows()});
-    for_sentences(packing, 1, [&](Index to, Index from, Index count) {
-        std::copy_n(ids.data() + from, count, packed.data() + to);
-    });
+    check(ids.shape(), p);
+    Ids packed({1, p.rows()});
+    for (Index b = 0; b < p.sentences(); ++b)
+        for (Index i = 0; i < p.count(b); ++i) packed(0, p.begin(b) + i) = ids(b, i);
     return packed;
 }
 // [unpack]
 Tensor unpack(const Tensor& x, const Packing& packing) {
     require(!packing.empty() && x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
             "unpack: x has shape {}, expected [1, {}, n]", x.shape(), packing.rows());
-    Tensor y({packing.sentences(), packing.length, x.dim(2)});
-    if (on_cuda()) return cuda::unpack(y, x, packing), y;
-    y.fill(0);
-    for_sentences(packing, x.dim(2), [&](Index from, Index to, Index count) {
-        std::copy_n(x.data() + from, count, y.data() + to);
-    });
+    static constexpr Ways ways{"pack", plain::unpack_rows, plain::unpack_rows, cuda::unpack_rows};
+    return ways(x, packing);
+}
+
+Tensor plain::unpack_rows(const Tensor& x, const Packing& p) {
+    Tensor y = Tensor::zeros({p.sentences(), p.length, x.dim(2)});
+    for (Index b = 0; b < p.sentences(); ++b)
+        matrix(y, b).topRows(p.count(b)) = matrix(x).middleRows(p.begin(b), p.count(b));
     return y;
+}
+
+Tensor sentence(const Tensor& x, const Packing& packing, Index b) {
+    const Tensor rows = x.reshape({packing.rows(), x.dim(2)})
+                            .rows(packing.begin(b), packing.begin(b) + packing.count(b));
+    return rows.reshape({1, packing.count(b), x.dim(2)});
 }
 
 }  // namespace abh

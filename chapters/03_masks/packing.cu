@@ -1,8 +1,13 @@
-#include "chapters/03_masks/packing.cuh"
+#include "chapters/03_masks/packing.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh::cuda {
-// [cuda: packing]
+namespace abh {
+namespace cuda {
+Tensor pack_rows(const Tensor& x, const Packing& packing);
+Tensor unpack_rows(const Tensor& x, const Packing& packing);
+}  // namespace cuda
+// [packing]
+namespace cuda {
 namespace {
 
 /// A block for each place of each sentence, `[B, L]`, its threads side by side along the row.
@@ -12,9 +17,9 @@ Grid block_for_each_place(const Packing& packing) {
 }
 
 /// Packed row of the block's place, or -1 where that is left out.
-__device__ Index packed_row(Global<const std::int32_t> first) {
-    const Index row = first[blockIdx.y] + static_cast<Index>(blockIdx.x);
-    return row < first[blockIdx.y + 1] ? row : -1;
+__device__ Index packed_row(Global<const std::int32_t> offsets) {
+    const Index row = offsets[blockIdx.y] + static_cast<Index>(blockIdx.x);
+    return row < offsets[blockIdx.y + 1] ? row : -1;
 }
 
 __device__ Index padded_row() {
@@ -23,29 +28,34 @@ __device__ Index padded_row() {
 
 /// Each element is read once and written once.
 __global__ void pack_kernel(Index n, Global<Real> y, Global<const Real> x,
-                            Global<const std::int32_t> first) {
-    const Index to = packed_row(first), from = padded_row();
+                            Global<const std::int32_t> offsets) {
+    const Index to = packed_row(offsets), from = padded_row();
     if (to < 0) return;
     for (Index j = threadIdx.x; j < n; j += blockDim.x) y[to * n + j] = x[from * n + j];
 }
 
 __global__ void unpack_kernel(Index n, Global<Real> y, Global<const Real> x,
-                              Global<const std::int32_t> first) {
-    const Index to = padded_row(), from = packed_row(first);
+                              Global<const std::int32_t> offsets) {
+    const Index to = padded_row(), from = packed_row(offsets);
     for (Index j = threadIdx.x; j < n; j += blockDim.x)
         y[to * n + j] = from < 0 ? Real(0) : Real(x[from * n + j]);
 }
 
 }  // namespace
+}  // namespace cuda
 
-void pack(Tensor& y, const Tensor& x, const Packing& packing) {
+Tensor cuda::pack_rows(const Tensor& x, const Packing& packing) {
+    Tensor y({1, packing.rows(), x.dim(2)});
     launch("pack", pack_kernel, block_for_each_place(packing), x.dim(-1), y.on_device(),
-           x.on_device(), packing.first.on_device());
+           x.on_device(), packing.offsets.on_device());
+    return y;
 }
 
-void unpack(Tensor& y, const Tensor& x, const Packing& packing) {
+Tensor cuda::unpack_rows(const Tensor& x, const Packing& packing) {
+    Tensor y({packing.sentences(), packing.length, x.dim(2)});
     launch("unpack", unpack_kernel, block_for_each_place(packing), x.dim(-1), y.on_device(),
-           x.on_device(), packing.first.on_device());
+           x.on_device(), packing.offsets.on_device());
+    return y;
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

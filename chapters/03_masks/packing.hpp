@@ -9,15 +9,22 @@ namespace abh {
 /// Where sentences stand when the pads behind them are left out: one behind the other, in one row
 /// of a batch of one.
 struct Packing {
-    Ids first;         ///< row where sentence b begins, and the number of rows at the end; [B + 1]
+    Ids offsets;       ///< row where sentence b begins, and the number of rows at the end; [B + 1]
     Index length = 0;  ///< of a sentence with its pads, L
 
-    bool empty() const { return first.empty(); }
-    Index sentences() const { return std::max<Index>(first.size() - 1, 0); }
-    Index rows() const { return empty() ? 0 : first(sentences()); }
+    bool empty() const { return offsets.empty(); }
+    Index sentences() const { return std::max<Index>(offsets.size() - 1, 0); }
+    Index rows() const { return empty() ? 0 : offsets(sentences()); }
     Index left_out() const { return sentences() * length - rows(); }
-    Index begin(Index b) const { return first(b); }
-    Index count(Index b) const { return first(b + 1) - first(b); }
+    Index begin(Index b) const { return offsets(b); }
+    Index count(Index b) const { return offsets(b + 1) - offsets(b); }
+};
+
+/// How queries and keys stand in their tensors, where pads are left out.
+struct Packed {
+    Packing queries, keys;  ///< of the same sentences; both empty: nothing is left out
+
+    bool empty() const { return queries.empty(); }
 };
 
 /// Leaves out the pads behind the last word of each sentence. Pads within it stay, and so does a
@@ -36,5 +43,7 @@ Ids pack(const Ids& ids, const Packing& packing);
 /// `[1, rows, n]` becomes `[B, L, n]` with zeros at the pads.
 /// @throws std::invalid_argument for another number of rows
 Tensor unpack(const Tensor& x, const Packing& packing);
+/// Sentence `b` of packed `[1, rows, n]`, `[1, L, n]`; shares memory.
+Tensor sentence(const Tensor& x, const Packing& packing, Index b);
 
 }  // namespace abh

@@ -1,187 +1,46 @@
-#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.cuh"
-#include "lib/exp.cuh"
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "lib/cuda/kernel.cuh"
 
-namespace abh::cuda {
-// [cuda: softmax]
+namespace abh {
+namespace cuda {
+decltype(masked_fill) masked_fill;
+}
+// [mask]
+namespace cuda {
 namespace {
 
-/// A warp takes `some` rows at a time, and lane l elements l, l + 32, ... of each: a row stays in
-/// registers from its only read to its only write. Bound by these bytes. Of short rows, one alone
-/// would leave the memory waiting, so the loads of all `some` rows go out before the first is used.
-template <int per_lane, int some>
-__global__ void softmax_kernel(Index n_rows, Index n, Global<Real> y, Global<const Real> x) {
-    const Index first = first_element() / warp * some;
-    Real v[some][per_lane];
-    for (int r = 0; r < some; ++r)
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            v[r][e] =
-                first + r < n_rows && j < n ? Real(x[(first + r) * n + j]) : -infinity<Real>();
-        }
-    for (int r = 0; r < some; ++r) {
-        Real largest = -infinity<Real>(), sum = 0;
-        for (int e = 0; e < per_lane; ++e) largest = v[r][e] > largest ? v[r][e] : largest;
-        largest = warp_max(largest);
-        for (int e = 0; e < per_lane; ++e) {
-            v[r][e] = lane() + e * warp < n ? exp_or_zero(v[r][e] - largest) : Real(0);
-            sum += v[r][e];
-        }
-        const Real inverse = 1 / warp_sum(sum);  // the sum is >= 1
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            if (first + r < n_rows && j < n) y[(first + r) * n + j] = v[r][e] * inverse;
-        }
-    }
-}
-// [cuda: softmax, long rows]
-/// A block takes a row that is too long for a warp's registers, and reads it twice. The first time
-/// each thread keeps the largest score that it has met, and the sum of exp(score - largest), which
-/// shrinks when the largest grows.
-__global__ void long_softmax_kernel(Index n, Global<Real> y, Global<const Real> x) {
-    const Index row = static_cast<Index>(blockIdx.x) * n;
-    Real own_largest = lowest, own_sum = 0;
-    for (Index j = threadIdx.x; j < n; j += blockDim.x) {
-        const Real score = x[row + j];
-        if (score > own_largest) {
-            own_sum = own_sum * exp_or_zero(own_largest - score) + 1;
-            own_largest = score;
-        } else {
-            own_sum += exp_or_zero(score - own_largest);
-        }
-    }
-    const Real largest = block_max(own_largest);
-    const Real inverse = 1 / block_sum(own_sum * exp_or_zero(own_largest - largest));
-    for (Index j = threadIdx.x; j < n; j += blockDim.x)
-        y[row + j] = exp_or_zero(x[row + j] - largest) * inverse;
-}
-// [cuda: softmax, launch]
-constexpr Index longest = 1024;  // elements of a row that a warp keeps: 32 a lane
-
-/// Calls `f` with the elements of a lane and the rows of a warp for rows of `n <= longest`, as
-/// types.
-template <class F>
-void for_row_length(Index n, const F& f) {
-    using std::integral_constant;
-    const auto with = [&]<int per_lane, int some>() {
-        f(integral_constant<int, per_lane>(), integral_constant<int, some>());
-    };
-    if (n <= 32)
-        with.template operator()<1, 4>();
-    else if (n <= 64)
-        with.template operator()<2, 4>();
-    else if (n <= 128)
-        with.template operator()<4, 2>();
-    else if (n <= 256)
-        with.template operator()<8, 1>();
-    else if (n <= 512)
-        with.template operator()<16, 1>();
-    else
-        with.template operator()<32, 1>();
-}
-
-/// Blocks for `n_rows` rows, `some` a warp.
-Grid warps_for(Index n_rows, int some) {
-    const Index rows_of_block = block_size / warp * some;
-    return blocks_of((n_rows + rows_of_block - 1) / rows_of_block);
-}
-
-}  // namespace
-
-void softmax(Tensor& y, const Tensor& x) {
-    const Index n = x.dim(-1), n_rows = x.size() / n;
-    if (n > longest)
-        return launch("softmax", long_softmax_kernel, blocks_of(n_rows), n, y.on_device(),
-                      x.on_device());
-    for_row_length(n, [&](auto per_lane, auto some) {
-        launch("softmax", softmax_kernel<per_lane(), some()>, warps_for(n_rows, some()), n_rows, n,
-               y.on_device(), x.on_device());
-    });
-}
-// [cuda: softmax backward]
-// dx = y * (dy - <dy, y>), row by row
-namespace {
-
-/// As `softmax_kernel`: two reads and a write of each element, which bound it.
-template <int per_lane, int some>
-__global__ void softmax_backward_kernel(Index n_rows, Index n, Global<Real> dx,
-                                        Global<const Real> dy, Global<const Real> y) {
-    const Index first = first_element() / warp * some;
-    Real w[some][per_lane], dw[some][per_lane];
-    for (int r = 0; r < some; ++r)
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            const bool inside = first + r < n_rows && j < n;
-            w[r][e] = inside ? Real(y[(first + r) * n + j]) : Real(0);
-            dw[r][e] = inside ? Real(dy[(first + r) * n + j]) : Real(0);
-        }
-    for (int r = 0; r < some; ++r) {
-        Real sum = 0;
-        for (int e = 0; e < per_lane; ++e) sum += dw[r][e] * w[r][e];
-        sum = warp_sum(sum);
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            if (first + r < n_rows && j < n) dx[(first + r) * n + j] = w[r][e] * (dw[r][e] - sum);
-        }
-    }
-}
-
-/// A block a row, read twice.
-__global__ void long_softmax_backward_kernel(Index n, Global<Real> dx, Global<const Real> dy,
-                                             Global<const Real> y) {
-    const Index row = static_cast<Index>(blockIdx.x) * n;
-    Real sum = 0;
-    for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += dy[row + j] * y[row + j];
-    sum = block_sum(sum);
-    for (Index j = threadIdx.x; j < n; j += blockDim.x)
-        dx[row + j] = y[row + j] * (dy[row + j] - sum);
-}
-
-}  // namespace
-
-void softmax_backward(Tensor& dx, const Tensor& dy, const Tensor& y) {
-    if (y.empty()) return;
-    const Index n = y.dim(-1), n_rows = y.size() / n;
-    if (n > longest)
-        return launch("softmax backward", long_softmax_backward_kernel, blocks_of(n_rows), n,
-                      dx.on_device(), dy.on_device(), y.on_device());
-    for_row_length(n, [&](auto per_lane, auto some) {
-        launch("softmax backward", softmax_backward_kernel<per_lane(), some()>,
-               warps_for(n_rows, some()), n_rows, n, dx.on_device(), dy.on_device(), y.on_device());
-    });
-}
-// [cuda: mask]
-namespace {
-
-/// A warp a row of scores, so that the places in the mask are worked out once a row; `step[axis]`
-/// is 0 where the mask has one element for the whole axis. Reads a byte a score, and writes the
-/// hidden scores only.
+/// How far apart neighbours along each axis of the mask are: 0 where it has one element for the
+/// whole axis.
 struct MaskSteps {
     Index sentence, head, query, key;
 };
 
-__global__ void overwrite_hidden_kernel(Index n_rows, Index n_heads, Index n_queries, Index n_keys,
-                                        Global<Real> scores, Global<const std::uint8_t> mask,
-                                        MaskSteps step, bool hide, Real value) {
+/// One warp per row of scores, so that the place in the mask is worked out once per row. Reads one
+/// byte per score, and writes the hidden scores only.
+__global__ void masked_fill_kernel(Index n_rows, Index n_heads, Index n_queries, Index n_keys,
+                                   Global<Real> scores, Global<const std::uint8_t> mask,
+                                   MaskSteps step, Real value) {
     for (Index r = first_element() / warp; r < n_rows; r += all_threads() / warp) {
         const Index i = r % n_queries, h = r / n_queries % n_heads, b = r / n_queries / n_heads;
         const Index row = b * step.sentence + h * step.head + i * step.query;
         for (Index j = lane(); j < n_keys; j += warp)
-            if ((mask[row + j * step.key] != 0) == hide) scores[r * n_keys + j] = value;
+            if (mask[row + j * step.key] != 0) scores[r * n_keys + j] = value;
     }
 }
 
 }  // namespace
+}  // namespace cuda
 
-void overwrite_hidden(Tensor& scores, const Mask& mask, MaskMeaning meaning, Real value) {
+void cuda::masked_fill(Tensor& scores, const Mask& mask, Real value) {
     const auto step = [&](int axis) {
         Index size = mask.dim(axis) == 1 ? 0 : 1;
         for (int inner = axis + 1; inner < 4; ++inner) size *= mask.dim(inner);
         return size;
     };
     const Index n_rows = scores.size() / scores.dim(3);
-    launch("mask", overwrite_hidden_kernel, grid_for(n_rows * warp), n_rows, scores.dim(1),
+    launch("mask", masked_fill_kernel, grid_for(n_rows * warp), n_rows, scores.dim(1),
            scores.dim(2), scores.dim(3), scores.on_device(), mask.on_device(),
-           MaskSteps{step(0), step(1), step(2), step(3)}, meaning == MaskMeaning::hide, value);
+           MaskSteps{step(0), step(1), step(2), step(3)}, value);
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

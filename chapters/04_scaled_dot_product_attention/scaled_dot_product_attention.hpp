@@ -1,36 +1,17 @@
 #pragma once
 
+#include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
-// [softmax]
-/// Softmax over the last axis, `y_j = exp(x_j - max x) / sum_k exp(x_k - max x)`.
-///
-/// Vaswani et al. 2017, eq. 1. Subtracting the row's maximum changes nothing and keeps every
-/// exponent <= 0. Where exp falls below the smallest normal number, the weight is exactly 0.
-/// A row in which every score is -infinity becomes NaN.
-///
-/// @param x  scores, any shape `[..., n]`, n >= 1
-/// @return   weights of the same shape; each row is >= 0 and sums to 1
-/// @throws std::invalid_argument if the last axis is empty
-Tensor softmax(const Tensor& x);
-
-/// Gradient of `softmax`: `dx = y * (dy - sum(dy * y))`, row by row.
-///
-/// @param dy  gradient of the loss with respect to `y`, shape of `y`
-/// @param y   what `softmax` returned
-Tensor softmax_backward(const Tensor& dy, const Tensor& y);
 // [options]
-/// What a 1 in a mask means.
-enum class MaskMeaning { hide, keep };
 /// Whether hidden scores are overwritten after the scaling or before it.
 enum class FillPlace { after_scale, before_scale };
 
-/// Where the sources of this book differ. The defaults are the paper's, but for the fill: the paper
-/// has -infinity.
+/// Where the sources of this book differ. The defaults are the paper's, except
+/// the fill: the paper has -infinity.
 struct AttentionOptions {
-    Real scale = 0;  ///< factor of the scores; 0 stands for 1/sqrt(d_k)
-    MaskMeaning mask_meaning = MaskMeaning::hide;
+    Real scale = 0;          ///< factor of the scores; 0 stands for 1/sqrt(d_k)
     Real fill = Real(-1e9);  ///< what overwrites a hidden score
     FillPlace fill_place = FillPlace::after_scale;
 };
@@ -42,6 +23,9 @@ Real fill_of(const AttentionOptions& options, Index d_k);
 /// @param q  shape of the queries, `[B, H, Lq, d_k]`, and so for keys and values
 /// @throws std::invalid_argument naming the shapes that do not fit; a mask of three axes too
 void check_attention(const Shape& q, const Shape& k, const Shape& v, const Mask& mask);
+/// `scores[b, h, i, j] = value` wherever the mask is 1. PyTorch's `masked_fill_`.
+/// @param mask  four axes, each of the size in `scores` or 1; empty: nothing is overwritten
+void masked_fill(Tensor& scores, const Mask& mask, Real value);
 // [attention]
 /// What `attention_backward` needs.
 struct AttentionCache {
@@ -56,7 +40,9 @@ struct AttentionCache {
 /// @param q        queries `[B, H, Lq, d_k]`
 /// @param k        keys `[B, H, Lk, d_k]`, Lk >= 1
 /// @param v        values `[B, H, Lk, d_v]`
-/// @param mask     four axes, each of the size in `[B, H, Lq, Lk]` or 1; empty: nothing is hidden
+/// @param mask     four axes, each of the size in `[B, H, Lq, Lk]` or 1; 1 = hide; empty: nothing
+/// is
+///                 hidden
 /// @param cache    filled for `attention_backward`; leave it out at inference
 /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
 /// @return         `[B, H, Lq, d_v]`: for each query a mean of the values, weighted
@@ -69,6 +55,9 @@ struct AttentionCache {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options = {}, AttentionCache* cache = nullptr,
                  Tensor* weights = nullptr);
+/// The weights alone, `[B, H, Lq, Lk]`.
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Mask& mask,
+                         const AttentionOptions& options = {});
 // [attention: backward]
 /// What `attention_backward` returns.
 struct AttentionGradients {

@@ -17,6 +17,27 @@ struct AddNormOptions {
     Real dropout = 0;             ///< on the sublayer's output, before the sum, as in the paper
     Real dropout_after_norm = 0;  ///< on the result, as in the shared-head block
 };
+// [operation]
+/// What `add_norm_backward` needs.
+struct AddNormCache {
+    LayerNorm::Cache norm;
+    Dropout::Cache dropout;
+};
+struct AddNormGradients {
+    Tensor dx;         ///< along the residual connection
+    Tensor dsublayer;  ///< gradient of the loss with respect to the sublayer's output
+};
+
+/// `norm(x + dropout(sublayer))`.
+/// @param x         `[..., d_model]`
+/// @param sublayer  the same shape
+/// @param cache     filled for `add_norm_backward`, and the sign that we train
+/// @throws std::invalid_argument unless both are `[..., d_model]`
+Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
+                const LayerNorm& norm, AddNormCache* cache);
+/// Adds to the gradients of gamma and beta.
+AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
+                                   const AddNormCache& cache);
 // [add and norm]
 /// The residual connection around a sublayer, with its layer norm:
 ///
@@ -35,14 +56,10 @@ struct AddNormOptions {
 ///     dx = dx + add_norm.before_backward(sublayer.backward(ds), cache);
 class AddNorm {
 public:
-    struct Cache {
-        LayerNorm::Cache norm;
-        Dropout::Cache dropout, dropout_after_norm;
+    struct Cache : AddNormCache {
+        Dropout::Cache dropout_after_norm;
     };
-    struct Gradients {
-        Tensor dx;         ///< along the residual connection
-        Tensor dsublayer;  ///< gradient of the loss with respect to the sublayer's output
-    };
+    using Gradients = AddNormGradients;
 
     AddNorm(Index d_model, const AddNormOptions& options, Random& random);
 
@@ -61,10 +78,6 @@ public:
     LayerNorm norm;
 
 private:
-    bool in_one_pass() const;
-    Tensor after_in_one_pass(const Tensor& x, const Tensor& sublayer, Cache* cache) const;
-    Gradients after_backward_in_one_pass(const Tensor& dy, const Cache& cache);
-
     NormPlacement placement_;
     Dropout dropout_, dropout_after_norm_;
 };

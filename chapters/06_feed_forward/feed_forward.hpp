@@ -2,15 +2,10 @@
 
 #include <string>
 
+#include "chapters/06_feed_forward/relu.hpp"
 #include "lib/linear.hpp"
 
 namespace abh {
-// [relu]
-/// `max(x, 0)`, element by element; what is not a number stays so.
-Tensor relu(const Tensor& x);
-/// Gradient of `relu`: `dy` where `y > 0`, else 0.
-/// @param y  what `relu` returned
-Tensor relu_backward(const Tensor& dy, const Tensor& y);
 // [feed-forward]
 /// Two linear maps with a ReLU between, each position on its own: `relu(x W_1 + b_1) W_2 + b_2`.
 /// Vaswani et al. 2017, eq. 2.

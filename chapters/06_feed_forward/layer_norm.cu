@@ -1,9 +1,22 @@
-#include "chapters/06_feed_forward/layer_norm.cuh"
+#include "chapters/06_feed_forward/add_norm.hpp"
 #include "lib/cuda/kernel.cuh"
-#include "lib/random.cuh"
+#include "lib/cuda/random.cuh"
 
-namespace abh::cuda {
-// [cuda: rows]
+namespace abh {
+namespace fast {
+decltype(layer_norm) layer_norm;
+decltype(layer_norm_backward) layer_norm_backward;
+decltype(add_norm) add_norm;
+decltype(add_norm_backward) add_norm_backward;
+}  // namespace fast
+namespace cuda {
+decltype(layer_norm) layer_norm;
+decltype(layer_norm_backward) layer_norm_backward;
+decltype(add_norm) add_norm;
+decltype(add_norm_backward) add_norm_backward;
+}  // namespace cuda
+// [rows]
+namespace cuda {
 namespace {
 
 constexpr int held = 16;  // elements of a row that a thread has, in registers
@@ -27,12 +40,16 @@ __device__ Real row_sum(Real v) {
     return blockDim.x == warp ? warp_sum(v) : block_sum(v);
 }
 
-}  // namespace
-
+/// Whether a block's registers hold a row of `n` elements: up to 4096 of them. Wider rows are left
+/// to the processor.
 bool takes_rows_of(Index n) {
-    return on_cuda() && places(n) <= held * block_size;
+    return places(n) <= held * block_size;
 }
-// [cuda: layer norm]
+
+}  // namespace
+}  // namespace cuda
+// [layer norm]
+namespace cuda {
 namespace {
 
 /// What is added to a row before it is normalised: `x`, of which `kept` is drawn. Null: nothing.
@@ -49,8 +66,8 @@ struct Branch {
 /// the residual connection 17: x and branch are read, kept (1), normalized and y are written.
 __global__ void __launch_bounds__(block_size)
     layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
-                      Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gain,
-                      Global<const Real> shift, Real eps, Branch branch) {
+                      Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gamma,
+                      Global<const Real> beta, Real eps, Branch branch) {
     __shared__ Words words;
     const Index r = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y, start = r * n;
     if (r >= n_rows) return;
@@ -92,56 +109,66 @@ __global__ void __launch_bounds__(block_size)
         const int j = column(k);
         const Real z = row[k] * inverse_stddev;
         if (normalized) normalized[start + j] = z;
-        y[start + j] = z * gain[j] + shift[j];
+        y[start + j] = z * gamma[j] + beta[j];
     }
     if (inverse_stddevs && threadIdx.x == 0) inverse_stddevs[r] = inverse_stddev;
 }
-// [cuda: layer norm, launch]
-void normalize(Tensor& y, LayerNorm::Cache* cache, const Tensor& x, const LayerNorm& norm,
-               const Branch& branch) {
+// [layer norm: launch]
+Tensor normalize(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache,
+                 const Branch& branch) {
     const Index n = x.dim(-1), n_rows = x.size() / n;
+    Tensor y(x.shape());
+    if (cache) cache->normalized = Tensor(x.shape()), cache->inverse_stddev = Tensor({n_rows});
     const dim3 threads = threads_for(n);
     const Grid grid{dim3(static_cast<unsigned>((n_rows + threads.y - 1) / threads.y)), threads};
     launch("layer norm", layer_norm_kernel, grid, n_rows, static_cast<int>(n), y.on_device(),
            cache ? cache->normalized.on_device() : nullptr,
            cache ? cache->inverse_stddev.on_device() : nullptr, x.on_device(),
-           norm.gain.value.on_device(), norm.shift.value.on_device(), norm.options().eps, branch);
+           norm.gamma.value.on_device(), norm.beta.value.on_device(), norm.options().eps, branch);
+    return y;
 }
 
 }  // namespace
+}  // namespace cuda
 
-void layer_norm(Tensor& y, LayerNorm::Cache* cache, const Tensor& x, const LayerNorm& norm) {
-    normalize(y, cache, x, norm, {});
+Tensor cuda::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
+    if (!takes_rows_of(x.dim(-1))) return fast::layer_norm(x, norm, cache);
+    return normalize(x, norm, cache, {});
 }
 
-void add_norm(Tensor& y, LayerNorm::Cache* cache, Mask& kept, const Tensor& x,
-              const Tensor& sublayer, const Dropout& dropout, const LayerNorm& norm) {
-    normalize(y, cache, x, norm,
-              {sublayer.on_device(), kept.empty() ? nullptr : kept.on_device(),
-               state_of(dropout.stream()), dropout.p(), dropout.factor()});
+Tensor cuda::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
+                      const LayerNorm& norm, AddNormCache* cache) {
+    if (!takes_rows_of(x.dim(-1))) return fast::add_norm(x, sublayer, dropout, norm, cache);
+    Mask kept = cache && dropout.p() > 0 ? Mask(x.shape()) : Mask();
+    if (cache) cache->dropout.kept = kept;
+    return normalize(x, norm, cache ? &cache->norm : nullptr,
+                     {sublayer.on_device(), kept.empty() ? nullptr : kept.on_device(),
+                      state_of(dropout.stream()), dropout.p(), dropout.factor()});
 }
-// [cuda: layer norm backward]
+// [layer norm: backward]
+namespace cuda {
 namespace {
 
 constexpr Index rows_of_share = 8;     // at least: shares are small beside the rows
 constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
-constexpr int blocks_at_once = sizeof(Real) == 4 ? 2 : 1;  // by their registers, at least
+[[maybe_unused]] constexpr int blocks_at_once =
+    sizeof(Real) == 4 ? 2 : 1;  // by their registers, at least
 
 /// Rows as in the kernel before, several to a warp or block one after another: so a thread adds up
-/// its columns' share of dgain and dshift in registers. The warps of a block then add their shares,
+/// its columns' share of dgamma and dbeta in registers. The warps of a block then add their shares,
 /// one after the other. All of a row is asked for before anything is done with it. In single
 /// precision an element costs 12 bytes, dy and z read and dx written, and in the residual
 /// connection 17: kept (1) is read, dsublayer is written.
 __global__ void __launch_bounds__(block_size, blocks_at_once)
     layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
                                Global<Real> shares, Global<const Real> dy, Global<const Real> z,
-                               Global<const Real> inverse_stddevs, Global<const Real> gain,
+                               Global<const Real> inverse_stddevs, Global<const Real> gamma,
                                Global<const std::uint8_t> kept, Real factor) {
     __shared__ Shared<Real, 2, held * warp> total;
     const int w = static_cast<int>(threadIdx.x) / warp, rows = static_cast<int>(blockDim.y);
     const auto column = [=](int k) { return (w * held + k) * warp + lane(); };
-    Real dgain[held], dshift[held];
-    for (int k = 0; k < held; ++k) dgain[k] = dshift[k] = 0;
+    Real dgamma[held], dbeta[held];
+    for (int k = 0; k < held; ++k) dgamma[k] = dbeta[k] = 0;
     for (Index r = static_cast<Index>(blockIdx.x) * rows + threadIdx.y; r < n_rows;
          r += static_cast<Index>(gridDim.x) * rows) {
         const Index start = r * n;
@@ -155,9 +182,9 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
             if (kept && inside) kept_bits |= static_cast<unsigned>(kept[start + column(k)]) << k;
         }
         for (int k = 0; k < held; ++k) {
-            dgain[k] += g[k] * z_row[k];
-            dshift[k] += g[k];
-            if (column(k) < n) g[k] *= gain[column(k)];
+            dgamma[k] += g[k] * z_row[k];
+            dbeta[k] += g[k];
+            if (column(k) < n) g[k] *= gamma[column(k)];
             sum_g += g[k];
             sum_gz += g[k] * z_row[k];
         }
@@ -176,21 +203,21 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
         for (int k = 0; k < held; ++k) {
             const int j = column(k);
             if (turn != static_cast<int>(threadIdx.y) || j >= n) continue;
-            if (turn > 0) dgain[k] += total[0][j], dshift[k] += total[1][j];
+            if (turn > 0) dgamma[k] += total[0][j], dbeta[k] += total[1][j];
             if (turn + 1 < rows) {
-                total[0][j] = dgain[k], total[1][j] = dshift[k];
+                total[0][j] = dgamma[k], total[1][j] = dbeta[k];
             } else {
                 const Index share = static_cast<Index>(blockIdx.x) * 2 * n;
-                shares[share + j] = dgain[k], shares[share + n + j] = dshift[k];
+                shares[share + j] = dgamma[k], shares[share + n + j] = dbeta[k];
             }
         }
         __syncthreads();
     }
 }
-// [cuda: shares]
-/// A block adds up the shares of 32 columns of gain, or of shift where blockIdx.y is 1. Thread
+// [shares]
+/// A block adds up the shares of 32 columns of gamma, or of beta where blockIdx.y is 1. Thread
 /// (j, s) takes every 32nd share of column j; then these 32 sums are added, in one order.
-__global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgain, Global<Real> dshift,
+__global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgamma, Global<Real> dbeta,
                                   Global<const Real> shares) {
     __shared__ Shared<Real, warp, warp> sums;
     const Index j = static_cast<Index>(blockIdx.x) * warp + threadIdx.x;
@@ -203,9 +230,9 @@ __global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgain, G
     if (threadIdx.y > 0 || j >= n) return;
     for (int s = 1; s < warp; ++s) sum += sums[s][threadIdx.x];
     if (blockIdx.y == 0)
-        dgain[j] += sum;
+        dgamma[j] += sum;
     else
-        dshift[j] += sum;
+        dbeta[j] += sum;
 }
 
 void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
@@ -214,29 +241,40 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
     const dim3 threads = threads_for(n);
     const Index most = most_warps * warp / (threads.x * threads.y);
     const Index n_shares = std::min(most, (n_rows + rows_of_share - 1) / rows_of_share);
-    const bool learned = norm.options().learned;
-    Tensor shares(learned ? Shape{n_shares, 2, n} : Shape{0});
+    const bool affine = norm.options().affine;
+    Tensor shares(affine ? Shape{n_shares, 2, n} : Shape{0});
     launch("layer norm backward", layer_norm_backward_kernel,
            Grid{dim3(static_cast<unsigned>(n_shares)), threads}, n_rows, static_cast<int>(n),
-           dx.on_device(), dsublayer, learned ? shares.on_device() : nullptr, dy.on_device(),
+           dx.on_device(), dsublayer, affine ? shares.on_device() : nullptr, dy.on_device(),
            cache.normalized.on_device(), cache.inverse_stddev.on_device(),
-           norm.gain.value.on_device(), kept, factor);
-    if (!learned) return;
+           norm.gamma.value.on_device(), kept, factor);
+    if (!affine) return;
     const Grid grid{dim3(static_cast<unsigned>((n + warp - 1) / warp), 2), dim3(warp, warp)};
-    launch("layer norm shares", add_shares_kernel, grid, n_shares, n, norm.gain.grad().on_device(),
-           norm.shift.grad().on_device(), shares.on_device());
+    launch("layer norm shares", add_shares_kernel, grid, n_shares, n, norm.gamma.grad().on_device(),
+           norm.beta.grad().on_device(), shares.on_device());
 }
 
 }  // namespace
+}  // namespace cuda
 
-void layer_norm_backward(Tensor& dx, LayerNorm& norm, const Tensor& dy,
-                         const LayerNorm::Cache& cache) {
+Tensor cuda::layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
+    if (!takes_rows_of(dy.dim(-1))) return fast::layer_norm_backward(dy, norm, cache);
+    Tensor dx(dy.shape());
     backward(dx, nullptr, norm, dy, cache, nullptr, 1);
+    return dx;
 }
 
-void add_norm_backward(Tensor& dx, Tensor& dsublayer, LayerNorm& norm, const Tensor& dy,
-                       const LayerNorm::Cache& cache, const Mask& kept, Real factor) {
-    backward(dx, dsublayer.on_device(), norm, dy, cache, kept.on_device(), factor);
+AddNormGradients cuda::add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
+                                         const AddNormCache& cache) {
+    if (!takes_rows_of(dy.dim(-1))) return fast::add_norm_backward(dy, dropout, norm, cache);
+    AddNormGradients d{Tensor(dy.shape()), Tensor(dy.shape())};
+    if (dropout.p() == 0) {
+        backward(d.dx, nullptr, norm, dy, cache.norm, nullptr, 1);
+        return {d.dx, d.dx};
+    }
+    backward(d.dx, d.dsublayer.on_device(), norm, dy, cache.norm, cache.dropout.kept.on_device(),
+             dropout.factor());
+    return d;
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

@@ -1,11 +1,13 @@
 #include "chapters/07_encoder/encoder.hpp"
 
+#include "lib/part.hpp"
+
 namespace abh {
 // [layers of the sources]
 LayerOptions toy_layer() {
     LayerOptions o;
     o.attention.bias_qkv = o.attention.bias_out = o.ff_bias = false;
-    o.add_norm.norm.learned = false;
+    o.add_norm.norm.affine = false;
     return o;
 }
 
@@ -15,11 +17,9 @@ LayerOptions notebook_layer() {
 
 LayerOptions shared_head_layer() {
     LayerOptions o;
-    o.attention = {.d_model = 256, .bias_qkv = false, .shared_head_maps = true};
-    o.attention.attention = {.scale = Real(1) / 16,
-                             .mask_meaning = MaskMeaning::keep,
-                             .fill = Real(-1e20),
-                             .fill_place = FillPlace::before_scale};
+    o.attention = {.d_model = 256, .bias_qkv = false, .shared_head_projections = true};
+    o.attention.attention = {
+        .scale = Real(1) / 16, .fill = Real(-1e20), .fill_place = FillPlace::before_scale};
     o.d_ff = 4 * 256;
     return o;
 }
@@ -37,16 +37,15 @@ void EncoderLayer::collect(Parameters& list, const std::string& name) {
     norm2.collect(list, join_name(name, "norm2"));
 }
 // [layer: forward]
-Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, Cache* cache, Tensor* weights,
-                             const Packing& packing) const {
-    const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
-    const Tensor s1 = self_attn.forward(h1, h1, h1, mask, cache ? &cache->self_attn : nullptr,
-                                        weights, {packing, packing});
-    const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, L, d_model]
+Tensor EncoderLayer::forward(const Tensor& x, const AttentionMask& mask, Cache* cache,
+                             Tensor* weights) const {
+    const Tensor h1 = norm1.before(x, part(cache, &Cache::norm1));  // [B, L, d_model]
+    const Tensor s1 = self_attn.forward(h1, h1, h1, mask, part(cache, &Cache::self_attn), weights);
+    const Tensor x1 = norm1.after(x, s1, part(cache, &Cache::norm1));  // [B, L, d_model]
 
-    const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
-    const Tensor s2 = ff.forward(h2, cache ? &cache->ff : nullptr);
-    return norm2.after(x1, s2, cache ? &cache->norm2 : nullptr);  // [B, L, d_model]
+    const Tensor h2 = norm2.before(x1, part(cache, &Cache::norm2));
+    const Tensor s2 = ff.forward(h2, part(cache, &Cache::ff));
+    return norm2.after(x1, s2, part(cache, &Cache::norm2));  // [B, L, d_model]
 }
 // [layer: backward]
 // forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),  x1 = after(x, s1),
@@ -59,8 +58,8 @@ Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
     dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
 
     const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const Tensor dh1 = self_attn.self_backward(ds1, cache.self_attn);
-    return dx + norm1.before_backward(dh1, cache.norm1);
+    const auto [dq, dk, dv] = self_attn.backward(ds1, cache.self_attn);
+    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);
 }
 // [encoder: construct]
 Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {
@@ -76,15 +75,14 @@ void Encoder::collect(Parameters& list, const std::string& name) {
     if (norm) norm->collect(list, join_name(name, "norm"));
 }
 // [encoder: forward]
-Tensor Encoder::forward(const Tensor& x, const Mask& mask, Cache* cache, std::vector<Tensor>* maps,
-                        const Packing& packing) const {
+Tensor Encoder::forward(const Tensor& x, const AttentionMask& mask, Cache* cache,
+                        std::vector<Tensor>* weights) const {
     if (cache) cache->layers.resize(layers.size());
-    if (maps) maps->resize(layers.size());
+    if (weights) weights->resize(layers.size());
     Tensor y = x;
     for (std::size_t i = 0; i < layers.size(); ++i)
-        y = layers[i].forward(y, mask, cache ? &cache->layers[i] : nullptr,
-                              maps ? &(*maps)[i] : nullptr, packing);
-    return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
+        y = layers[i].forward(y, mask, part(part(cache, &Cache::layers), i), part(weights, i));
+    return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [encoder: backward]
 // forward was:  y_0 = x,  y_i = layer_i(y_{i-1}),  and with pre a norm at the end

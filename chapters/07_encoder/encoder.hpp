@@ -22,8 +22,8 @@ struct LayerOptions {
 LayerOptions toy_layer();
 /// The German-English notebook: biases everywhere; with the norm that it leaves out, learned.
 LayerOptions notebook_layer();
-/// The shared-head block: small maps without biases that all heads share, scores times
-/// 1/sqrt(d_model), masks that say what to keep.
+/// The shared-head block: small projections without biases that all heads share, scores times
+/// 1/sqrt(d_model).
 LayerOptions shared_head_layer();
 // [layer]
 /// Self-attention, then feed-forward, each in its residual connection with layer norm.
@@ -40,13 +40,12 @@ public:
     EncoderLayer(const LayerOptions& options, Random& random);
 
     /// @param x        `[B, L, d_model]`
-    /// @param mask     `[B, L, L]`, which keys are hidden; or four axes; or empty
+    /// @param mask     who sees whom
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
-    /// @param packing  if given, x and the result are packed, `[1, rows, d_model]`
     /// @return         `[B, L, d_model]`
-    Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
-                   Tensor* weights = nullptr, const Packing& packing = {}) const;
+    Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr,
+                   Tensor* weights = nullptr) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, L, d_model]`
     /// @return    `dx`, `[B, L, d_model]`
@@ -72,13 +71,12 @@ public:
     /// @throws std::invalid_argument unless there is at least one layer
     Encoder(const LayerOptions& options, Index n_layers, Random& random);
 
-    /// @param x     word vectors with positions, `[B, L, d_model]`
-    /// @param mask  the same for every layer, as in `EncoderLayer::forward`
-    /// @param maps  if given, receives the attention weights `[B, H, L, L]` of every layer
-    /// @param packing  if given, x and the result are packed, `[1, rows, d_model]`
-    /// @return      `[B, L, d_model]`
-    Tensor forward(const Tensor& x, const Mask& mask, Cache* cache = nullptr,
-                   std::vector<Tensor>* maps = nullptr, const Packing& packing = {}) const;
+    /// @param x        word vectors with positions, `[B, L, d_model]`
+    /// @param mask     the same for every layer
+    /// @param weights  if given, receives the attention weights `[B, H, L, L]` of every layer
+    /// @return         `[B, L, d_model]`
+    Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr,
+                   std::vector<Tensor>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
     Tensor backward(const Tensor& dy, const Cache& cache);
 

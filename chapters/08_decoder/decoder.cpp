@@ -19,28 +19,22 @@ void DecoderLayer::collect(Parameters& list, const std::string& name) {
     norm3.collect(list, join_name(name, "norm3"));
 }
 // [layer: forward]
-Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                             const Mask& cross_mask, Cache* cache, Maps* maps,
-                             const Packed& packed) const {
+Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
+                             const AttentionMask& cross_mask, Cache* cache,
+                             AttentionWeights* weights) const {
     require(x.rank() == 3, "decoder layer: x has shape {}, expected [B, Lt, d_model]", x.shape());
     require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
             "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
             x.dim(2));
-    const Tensor h1 = norm1.before(x, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
-    const Tensor s1 =
-        self_attn.forward(h1, h1, h1, self_mask, cache ? &cache->self_attn : nullptr,
-                          maps ? &maps->self : nullptr, {packed.queries, packed.queries});
-    const Tensor x1 = norm1.after(x, s1, cache ? &cache->norm1 : nullptr);  // [B, Lt, d_model]
-
-    const Tensor h2 = norm2.before(x1, cache ? &cache->norm2 : nullptr);
-    const Tensor s2 =
-        cross_attn.forward(h2, memory, memory, cross_mask, cache ? &cache->cross_attn : nullptr,
-                           maps ? &maps->cross : nullptr, packed);
-    const Tensor x2 = norm2.after(x1, s2, cache ? &cache->norm2 : nullptr);  // [B, Lt, d_model]
-
-    const Tensor h3 = norm3.before(x2, cache ? &cache->norm3 : nullptr);
-    const Tensor s3 = ff.forward(h3, cache ? &cache->ff : nullptr);
-    return norm3.after(x2, s3, cache ? &cache->norm3 : nullptr);  // [B, Lt, d_model]
+    const auto self = [&](const Tensor& h) {
+        return self_attn.forward(h, h, h, self_mask, part(cache, &Cache::self_attn),
+                                 part(weights, &AttentionWeights::self));
+    };
+    const auto cross = [&](const Tensor& h) {
+        return cross_attn.forward(h, memory, memory, cross_mask, part(cache, &Cache::cross_attn),
+                                  part(weights, &AttentionWeights::cross));
+    };
+    return around(x, self, cross, cache);
 }
 // [layer: backward]
 // forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),           x1 = after(x, s1),
@@ -52,12 +46,12 @@ DecoderLayer::Gradients DecoderLayer::backward(const Tensor& dy, const Cache& ca
     dx2 = dx2 + norm3.before_backward(ff.backward(ds3, cache.ff), cache.norm3);
 
     auto [dx1, ds2] = norm2.after_backward(dx2, cache.norm2);
-    const auto cross = cross_attn.cross_backward(ds2, cache.cross_attn);
-    dx1 = dx1 + norm2.before_backward(cross.dquery, cache.norm2);
+    const auto [dh2, dkey, dvalue] = cross_attn.backward(ds2, cache.cross_attn);
+    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
 
     const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const Tensor dh1 = self_attn.self_backward(ds1, cache.self_attn);
-    return {dx + norm1.before_backward(dh1, cache.norm1), cross.dmemory};
+    const auto [dq, dk, dv] = self_attn.backward(ds1, cache.self_attn);
+    return {dx + norm1.before_backward(dq + dk + dv, cache.norm1), dkey + dvalue};
 }
 // [decoder: construct]
 Decoder::Decoder(const LayerOptions& options, Index n_layers, Random& random) {
@@ -73,16 +67,16 @@ void Decoder::collect(Parameters& list, const std::string& name) {
     if (norm) norm->collect(list, join_name(name, "norm"));
 }
 // [decoder: forward]
-Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                        const Mask& cross_mask, Cache* cache, std::vector<DecoderLayer::Maps>* maps,
-                        const Packed& packed) const {
+Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
+                        const AttentionMask& cross_mask, Cache* cache,
+                        std::vector<AttentionWeights>* weights) const {
     if (cache) cache->layers.resize(layers.size());
-    if (maps) maps->resize(layers.size());
+    if (weights) weights->resize(layers.size());
     Tensor y = x;
     for (std::size_t i = 0; i < layers.size(); ++i)
-        y = layers[i].forward(y, memory, self_mask, cross_mask, cache ? &cache->layers[i] : nullptr,
-                              maps ? &(*maps)[i] : nullptr, packed);
-    return norm ? norm->forward(y, cache ? &cache->norm : nullptr) : y;
+        y = layers[i].forward(y, memory, self_mask, cross_mask,
+                              part(part(cache, &Cache::layers), i), part(weights, i));
+    return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [decoder: backward]
 // forward was:  y_0 = x,  y_i = layer_i(y_{i-1}, memory),  and with pre a norm at the end

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chapters/07_encoder/encoder.hpp"
+#include "lib/part.hpp"
 
 namespace abh {
 // [layer]
@@ -18,7 +19,7 @@ public:
         AddNorm::Cache norm1, norm2, norm3;
     };
     /// Attention weights of one layer.
-    struct Maps {
+    struct AttentionWeights {
         Tensor self;   ///< [B, H, Lt, Lt]
         Tensor cross;  ///< [B, H, Lt, Ls]
     };
@@ -31,16 +32,20 @@ public:
 
     /// @param x           `[B, Lt, d_model]`
     /// @param memory      the encoder's output `[B, Ls, d_model]`
-    /// @param self_mask   `[B, Lt, Lt]`: the future, and pads of the target
-    /// @param cross_mask  `[B, Lt, Ls]`: pads of the source
+    /// @param self_mask   who sees whom among the target's words: not the future, not pads
+    /// @param cross_mask  which words of the source are seen: not pads
     /// @param cache       filled for `backward`; leave it out at inference, which turns dropout off
-    /// @param maps        if given, receives the weights of both attention blocks
-    /// @param packed      if given, x and the result are packed as its queries, memory as its keys
+    /// @param weights     if given, receives the weights of both attention blocks
     /// @return            `[B, Lt, d_model]`
     /// @throws std::invalid_argument if memory is of another batch or width, or a mask does not fit
-    Tensor forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                   const Mask& cross_mask, Cache* cache = nullptr, Maps* maps = nullptr,
-                   const Packed& packed = {}) const;
+    Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
+                   const AttentionMask& cross_mask, Cache* cache = nullptr,
+                   AttentionWeights* weights = nullptr) const;
+    /// The layer around its two attention blocks: `self(h)` and `cross(h)` give what these make of
+    /// their query, `[B, Lt, d_model]`.
+    template <class Self, class Cross>
+    Tensor around(const Tensor& x, const Self& self, const Cross& cross,
+                  Cache* cache = nullptr) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lt, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
@@ -54,6 +59,20 @@ public:
     FeedForward ff;
     AddNorm norm3;
 };
+// [layer: forward]
+template <class Self, class Cross>
+Tensor DecoderLayer::around(const Tensor& x, const Self& self, const Cross& cross,
+                            Cache* cache) const {
+    const Tensor h1 = norm1.before(x, part(cache, &Cache::norm1));           // [B, Lt, d_model]
+    const Tensor x1 = norm1.after(x, self(h1), part(cache, &Cache::norm1));  // [B, Lt, d_model]
+
+    const Tensor h2 = norm2.before(x1, part(cache, &Cache::norm2));
+    const Tensor x2 = norm2.after(x1, cross(h2), part(cache, &Cache::norm2));  // [B, Lt, d_model]
+
+    const Tensor h3 = norm3.before(x2, part(cache, &Cache::norm3));
+    const Tensor s3 = ff.forward(h3, part(cache, &Cache::ff));
+    return norm3.after(x2, s3, part(cache, &Cache::norm3));  // [B, Lt, d_model]
+}
 // [decoder]
 /// A stack of decoder layers, all of which look at the same encoder output.
 class Decoder {
@@ -63,16 +82,16 @@ public:
         LayerNorm::Cache norm;
     };
     using Gradients = DecoderLayer::Gradients;
+    using AttentionWeights = DecoderLayer::AttentionWeights;
 
     /// @throws std::invalid_argument unless there is at least one layer
     Decoder(const LayerOptions& options, Index n_layers, Random& random);
 
     /// The arguments are those of `DecoderLayer::forward`; memory and masks serve every layer.
-    /// @param maps  if given, receives the attention weights of every layer
-    Tensor forward(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                   const Mask& cross_mask, Cache* cache = nullptr,
-                   std::vector<DecoderLayer::Maps>* maps = nullptr,
-                   const Packed& packed = {}) const;
+    /// @param weights  if given, receives the attention weights of every layer
+    Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
+                   const AttentionMask& cross_mask, Cache* cache = nullptr,
+                   std::vector<AttentionWeights>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. The gradient with respect to `memory` is the sum
     /// over all layers.
     Gradients backward(const Tensor& dy, const Cache& cache);

@@ -6,10 +6,10 @@
 
 namespace abh {
 // [batches]
-Batches::Batches(std::span<const SentencePair> pairs, Index size, bool like_lengths)
+Batches::Batches(std::span<const SentencePair> pairs, Index size, bool bucket_by_length)
     : pairs_(pairs),
       size_(std::min(size, static_cast<Index>(pairs.size()))),
-      like_lengths_(like_lengths) {
+      bucket_by_length_(bucket_by_length) {
     require(!pairs.empty(), "batches: there is no pair");
     require(size >= 1, "batches of {} pairs, expected at least 1", size);
     order_.resize(pairs.size());
@@ -26,7 +26,7 @@ void Batches::begin() {
 void Batches::draw(const Stream& of_pairs, const Stream& of_batches) {
     begin();
     shuffle(order_, of_pairs);
-    if (!like_lengths_) return;
+    if (!bucket_by_length_) return;
     for (std::size_t i = 0; i < order_.size(); ++i)
         rank_[static_cast<std::size_t>(order_[i])] = static_cast<Index>(i);
     const auto key = [&](Index number) {

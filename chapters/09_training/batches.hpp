@@ -13,9 +13,9 @@ class Batches {
 public:
     /// @param pairs         outlive this, and do not change
     /// @param size          pairs in a batch; one has what is left
-    /// @param like_lengths  put pairs of like lengths together, so that few pads are needed
+    /// @param bucket_by_length  put pairs of like lengths together, so that few pads are needed
     /// @throws std::invalid_argument if there is no pair, or `size` is below 1
-    Batches(std::span<const SentencePair> pairs, Index size, bool like_lengths);
+    Batches(std::span<const SentencePair> pairs, Index size, bool bucket_by_length);
 
     /// Draws the order of an epoch. Before the first one, pairs come in their own order.
     /// @param of_batches  is used with like lengths alone
@@ -30,7 +30,7 @@ private:
 
     std::span<const SentencePair> pairs_;
     Index size_;
-    bool like_lengths_;
+    bool bucket_by_length_;
     std::vector<Index> order_;    ///< of the pairs
     std::vector<Index> batches_;  ///< in which order they come
     std::vector<Index> rank_;     ///< of each pair, before pairs were sorted

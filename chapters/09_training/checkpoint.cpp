@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chapters/09_training/training.hpp"
-#include "lib/safetensors.hpp"
+#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [save]

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "lib/files.hpp"
+#include "lib/io/files.hpp"
 
 namespace abh {
 // [vocabulary]
@@ -196,7 +196,7 @@ Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {
     require(!words.empty(), "there is no word to translate");
     Ids ids({1, static_cast<Index>(words.size())});
-    std::transform(words.begin(), words.end(), ids.data(),
+    std::transform(words.begin(), words.end(), ids.values().begin(),
                    [&](const std::string& word) { return vocabulary.id(word); });
     return ids;
 }
@@ -209,9 +209,10 @@ std::string tensor_text(const Ids& ids) {
     if (ids.size() == 0) return "tensor([])";
     const Index n = ids.dim(ids.rank() - 1);
     std::string rows;
-    for (Index i = 0; i < ids.size(); ++i) {
+    for (Index i = 0; std::int32_t id : ids.values()) {
         rows += i == 0 ? "[" : i % n == 0 ? "],\n        [" : ", ";
-        rows += fmt::format("{:>{}}", ids.data()[i], width);
+        rows += fmt::format("{:>{}}", id, width);
+        ++i;
     }
     return ids.rank() == 1 ? fmt::format("tensor({}])", rows) : fmt::format("tensor([{}]])", rows);
 }

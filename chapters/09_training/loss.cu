@@ -1,8 +1,13 @@
-#include "chapters/09_training/loss.cuh"
-#include "lib/exp.cuh"
+#include "chapters/09_training/loss.hpp"
+#include "lib/cuda/exp.cuh"
 
-namespace abh::cuda {
-// [cuda: cross entropy]
+namespace abh {
+namespace cuda {
+decltype(cross_entropy) cross_entropy;
+decltype(cross_entropy_backward) cross_entropy_backward;
+}  // namespace cuda
+// [cross entropy]
+namespace cuda {
 namespace {
 
 /// A block a row, its threads side by side along the words. One look at the row finds its largest
@@ -15,26 +20,26 @@ __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
                                      Global<double> losses) {
     const Index row = blockIdx.x;
     const Global<const Real> x = logits + row * n;
-    Real largest = lowest, total = 0, sum = 0;
+    Real row_max = lowest, total = 0, sum = 0;
     for (Index w = threadIdx.x; w < n; w += blockDim.x) {
         const Real v = x[w];
-        if (v > largest) {
-            total *= exp(largest - v);
-            largest = v;
+        if (v > row_max) {
+            total *= exp(row_max - v);
+            row_max = v;
         }
-        total += exp(v - largest);
+        total += exp(v - row_max);
         sum += v;
     }
-    const Real of_thread = largest;
-    largest = block_max(largest);
-    total = block_sum(total * exp(of_thread - largest));
+    const Real of_thread = row_max;
+    row_max = block_max(row_max);
+    total = block_sum(total * exp(of_thread - row_max));
     sum = block_sum(sum);
     if (probabilities)
         for (Index w = threadIdx.x; w < n; w += blockDim.x)
-            probabilities[row * n + w] = exp_or_zero(x[w] - largest) / total;
+            probabilities[row * n + w] = exp_or_zero(x[w] - row_max) / total;
     if (threadIdx.x > 0) return;
     const std::int32_t target = targets[row];
-    const double log_total = static_cast<double>(largest + log(total));
+    const double log_total = static_cast<double>(row_max + log(total));
     const double at_target = log_total - static_cast<double>(Real(x[target]));
     const double everywhere = log_total - static_cast<double>(sum / static_cast<Real>(n));
     const double e = static_cast<double>(smoothing);
@@ -61,19 +66,22 @@ Grid block_a_row(Index n_rows, Index n) {
 }
 
 }  // namespace
+}  // namespace cuda
 
-double cross_entropy(Tensor* probabilities, const Tensor& logits, const Ids& targets,
-                     const CrossEntropyOptions& options) {
+double cuda::cross_entropy(const Tensor& logits, const Ids& targets,
+                           const CrossEntropyOptions& options, CrossEntropyCache* cache) {
+    if (cache) cache->probabilities = Tensor({targets.size(), logits.dim(2)});
     const Index n_rows = targets.size(), n = logits.dim(2);
     BasicTensor<double> losses({n_rows}), sum({1});
     launch("cross entropy", cross_entropy_kernel, block_a_row(n_rows, n), n, logits.on_device(),
            targets.on_device(), options.ignore, options.smoothing,
-           probabilities ? probabilities->on_device() : nullptr, losses.on_device());
+           cache ? cache->probabilities.on_device() : nullptr, losses.on_device());
     launch("add losses", add_losses_kernel, blocks_of(1), n_rows, losses.on_device(),
            sum.on_device());
     return std::as_const(sum)(0);
 }
-// [cuda: backward]
+// [backward]
+namespace cuda {
 namespace {
 
 /// A block a row: `(p - q) / counted`, one number read and one written for each word.
@@ -91,12 +99,15 @@ __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
 }
 
 }  // namespace
+}  // namespace cuda
 
-void cross_entropy_backward(Tensor& dlogits, const CrossEntropyCache& cache) {
+Tensor cuda::cross_entropy_backward(const CrossEntropyCache& cache) {
     const Index n_rows = cache.targets.size(), n = cache.probabilities.dim(1);
+    Tensor dlogits({cache.targets.dim(0), cache.targets.dim(1), n});
     launch("cross entropy backward", cross_entropy_backward_kernel, block_a_row(n_rows, n), n,
            dlogits.on_device(), cache.probabilities.on_device(), cache.targets.on_device(),
            cache.options.ignore, cache.options.smoothing, 1 / static_cast<Real>(cache.counted));
+    return dlogits;
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [options]
@@ -10,6 +11,7 @@ struct CrossEntropyOptions {
 };
 // [cross entropy]
 struct CrossEntropyCache {
+    Way way = Way::fast;   ///< of the forward pass
     Tensor probabilities;  ///< softmax of the logits, [rows, n_words]
     Ids targets;           ///< as given
     Index counted = 0;     ///< targets that are not ignored
@@ -29,16 +31,8 @@ double cross_entropy(const Tensor& logits, const Ids& targets,
 /// Gradient of `cross_entropy`: `dlogits = (p - q) / counted`, rows of ignored targets 0.
 /// @return `[B, L, n_words]`
 Tensor cross_entropy_backward(const CrossEntropyCache& cache);
-// [in place]
 /// How many targets count.
 /// @throws std::invalid_argument if one is not a word, none counts, or smoothing is out of range
 Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions& options);
-/// Both at once, for some rows of a batch: returns the *sum* of their losses, and `logits` become
-/// the gradient of the batch's mean with respect to them.
-/// @param logits   `[1, rows, n_words]`
-/// @param targets  `[1, rows]`
-/// @param counted  `count_targets` of the whole batch, which has checked the targets
-double cross_entropy_in_place(Tensor& logits, const Ids& targets,
-                              const CrossEntropyOptions& options, Index counted);
 
 }  // namespace abh

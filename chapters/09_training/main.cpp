@@ -1,18 +1,12 @@
-#include <array>
 #include <cmath>
 #include <functional>
-#include <tuple>
 #include <vector>
 
-#include "chapters/09_training/batches.hpp"
-#include "chapters/09_training/loss_by_blocks.hpp"
-#include "chapters/09_training/training.hpp"
-#include "lib/eigen.hpp"
-#include "lib/files.hpp"
-#include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
-#include "lib/program.hpp"
-#include "lib/stopwatch.hpp"
+#include "chapters/09_training/cost.hpp"
+#include "chapters/09_training/systems.hpp"
+#include "chapters/09_training/train_with_output.hpp"
+#include "lib/io/files.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
 
@@ -82,214 +76,6 @@ void show_tensors(const Corpus& corpus) {
     fmt::print(" dec_inputs: \n{}\n", tensor_text(batch.target_in));
     fmt::print(" dec_outputs: \n{}\n", tensor_text(batch.target_out));
 }
-// [systems]
-/// One of the four source systems, and a batch for it.
-struct System {
-    const char* name;
-    TransformerOptions options;
-    Ids src, tgt;
-};
-
-std::vector<System> source_systems() {
-    const auto all = [](const Corpus& corpus) { return make_batch(corpus, corpus.train); };
-    const Batch toy = all(toy_corpus()), notebook = all(notebook_corpus());
-    const Ids article({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221});  // its embedding's example
-    const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
-    const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});  // without its last column
-    return {{"toy", TransformerOptions::toy(), toy.source, toy.target_in},
-            {"notebook", TransformerOptions::notebook(), notebook.source, notebook.target_in},
-            {"article", TransformerOptions::article(), article, article},
-            {"shared_heads", TransformerOptions::shared_heads(), src, tgt}};
-}
-
-TransformerOptions preset(const std::string& name) {
-    for (const System& system : source_systems())
-        if (name == system.name) return system.options;
-    throw std::invalid_argument(
-        fmt::format("unknown preset {}, expected toy, notebook, article or shared_heads", name));
-}
-// [systems: print]
-/// Builds each system at its own size and sends its batch through.
-void show_systems(const std::string& device, std::uint64_t seed, Results& results) {
-    section("Four source systems");
-    fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", "", "d_model", "d_ff", "parameters",
-               "source", "target", "logits");
-    Shape last;
-    for (const System& s : source_systems()) {
-        Transformer model(s.options, Random(seed));
-        const Index parameters = count_elements(parameters_of(model));
-        last = model.forward(s.src, s.tgt).shape();  // [B, Lt, tgt_words]
-        fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", s.name,
-                   s.options.layer.attention.d_model, s.options.layer.d_ff, parameters,
-                   fmt::format("{}", s.src.shape()), fmt::format("{}", s.tgt.shape()), last);
-        results.set(fmt::format("{}_parameters", s.name), static_cast<double>(parameters));
-    }
-    section("What the shared-head block prints");
-    fmt::print("{}\ntorch.Size({})\n", device, last);
-}
-// [cost: adam by its equation]
-/// Each line of Adam's equation for all weights before the next line; on all threads.
-struct PlainAdam {
-    Tensor w, m, v;
-    AdamOptions options;
-    Index steps = 0;
-
-    explicit PlainAdam(const Tensor& start)
-        : w(start.clone()), m(Tensor::zeros(start.shape())), v(Tensor::zeros(start.shape())) {}
-
-    void step(const Tensor& gradient, Real rate) {
-        ++steps;
-        const auto [b1, b2, eps, weight_decay] = options;
-        const Real bias1 = 1 - std::pow(b1, static_cast<Real>(steps));
-        const Real bias2 = 1 - std::pow(b2, static_cast<Real>(steps));
-        parallel_ranges(w.size(), (w.size() + threads() - 1) / threads(),
-                        [&](Index begin, Index end) {
-                            const auto part = [&](auto& t) {
-                                return vector(t).segment(begin, end - begin).array();
-                            };
-                            auto w_part = part(w), m_part = part(m), v_part = part(v);
-                            const auto g = part(gradient);
-                            m_part = b1 * m_part + (1 - b1) * g;
-                            v_part = b2 * v_part + (1 - b2) * g.square();
-                            w_part -= rate * (m_part / bias1) / ((v_part / bias2).sqrt() + eps);
-                        });
-    }
-};
-// [cost: loss]
-/// The last map, the loss, and back, for 64 sentences of 24 words: all logits at once and by
-/// blocks.
-void show_cost_of_loss(std::uint64_t seed, Results& results) {
-    section("The loss by blocks");
-    const Index rows = 64 * 24, d_model = 256, words = 8000;
-    Random random(seed);
-    Linear output(d_model, words, true, random);
-    const Tensor x = normal({1, rows, d_model}, random.stream());
-    const Ids targets = random_ids({1, rows}, 1, words, random.stream());
-    Linear::Cache cache;
-    CrossEntropyCache loss_cache;
-    gain_header(fmt::format("{} rows, d_model {}, {} words", rows, d_model, words));
-    show_gain(
-        "loss and gradients", "loss", 7,
-        [&] {
-            zero_grad(parameters_of(output));
-            cross_entropy(output.forward(x, &cache), targets, {}, &loss_cache);
-            output.backward(cross_entropy_backward(loss_cache), cache);
-            output.weight.grad();
-        },
-        [&] {
-            zero_grad(parameters_of(output));
-            cross_entropy_by_blocks(output, x, targets);
-            output.weight.grad();
-        },
-        results);
-    const double mb = static_cast<double>(sizeof(Real)) / 1e6;
-    const double at_once = 3 * static_cast<double>(rows * words) * mb;  // logits, p and gradient
-    const double block = static_cast<double>(numbers_at_once) * mb;
-    fmt::print("in memory at once {:.0f} MB, by blocks {:.0f} MB\n", at_once, block);
-    results.set("loss_mb", at_once);
-    results.set("loss_block_mb", block);
-}
-// [cost: pads]
-/// Pairs of 3 to 32 words, drawn.
-Corpus drawn_corpus(Random& random) {
-    const Index pairs = 512;
-    Corpus corpus = empty_corpus();
-    const Ids lengths = random_ids({pairs}, 3, 33, random.stream()),
-              changes = random_ids({pairs}, -2, 3, random.stream()),  // target from source
-        words = random_ids({pairs, 2, 35}, 0, 200, random.stream());
-    for (Index i = 0; i < pairs; ++i) {
-        SentencePair pair;
-        for (Index j = 0; j < lengths(i); ++j)
-            pair.source.push_back(fmt::format("{}", words(i, 0, j)));
-        for (Index j = 0; j < lengths(i) + changes(i); ++j)
-            pair.target.push_back(fmt::format("{}", words(i, 1, j)));
-        add_words(corpus, pair);
-        corpus.train.push_back(pair);
-    }
-    return corpus;
-}
-
-/// The gradients of all batches of an epoch: with their pads or without, lengths as they come or
-/// like ones together.
-void show_cost_of_pads(std::uint64_t seed, Results& results) {
-    section("Pads");
-    Random random(seed);
-    const Corpus corpus = drawn_corpus(random);
-    Task task = grammar_task();
-    task.model.src_words = corpus.source.size();
-    task.model.tgt_words = corpus.target.size();
-    Transformer model(task.model, Random(seed));
-    Trainer trainer(model, task.training);
-    const Parameters parameters = parameters_of(model);
-    const Stream of_pairs = random.stream(), of_batches = random.stream();
-    Batches any(corpus.train, 32, false), like(corpus.train, 32, true);
-    Transformer::Cache cache;
-    CrossEntropyCache loss_cache;
-    const auto epoch = [&](const Batches& batches, bool with_pads) {
-        for (Index i = 0; i < batches.count(); ++i) {
-            const Batch batch = make_batch(corpus, corpus.train, batches[i]);
-            if (!with_pads) {
-                trainer.set_gradients(batch);
-                continue;
-            }
-            zero_grad(parameters);
-            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
-            cross_entropy(logits, batch.target_out, {}, &loss_cache);
-            model.backward(cross_entropy_backward(loss_cache), cache);
-        }
-    };
-    std::array<double, 2> words{};  // their share of the places
-    for (const auto& [batches, name, key] : {std::tuple{&any, "lengths as they come", "any"},
-                                             {&like, "like lengths together", "like"}}) {
-        batches->draw(of_pairs, of_batches);
-        const double share = share_of_pads(corpus.train, *batches);
-        fmt::print("{:<28} {:4.1f} % of the places are pads\n", name, 100 * share);
-        results.set(fmt::format("{}_pads", key), 100 * share);
-        words[batches == &like] = 1 - share;
-    }
-    results.set("any_bound", 1 / words[0]);  // if time went with the places
-    results.set("like_bound", words[1] / words[0]);
-    gain_header("against lengths as they come, with pads");
-    const auto line = [&](const char* what, const char* key, const Batches& batches,
-                          bool with_pads) {
-        show_gain(
-            what, key, 5, [&] { epoch(any, true); }, [&] { epoch(batches, with_pads); }, results);
-    };
-    line("like lengths, with pads", "like_padded", like, true);
-    line("as they come, pads left out", "any_packed", any, false);
-    line("like lengths, pads left out", "like_packed", like, false);
-}
-// [cost]
-/// Steps of Adam for a weight as large as a map of the feed-forward layer: the gradient given, and
-/// as the product of two factors with 30 rows.
-void show_cost(std::uint64_t seed, Results& results) {
-    section("Making it fast");
-    Random random(seed);
-    const Tensor dy = normal({30, 2048}, random.stream()), x = normal({30, 512}, random.stream());
-    Parameter given(normal({2048, 512}, random.stream())), kept(given.value.clone());
-    PlainAdam plain(given.value), plain_product(given.value);
-    Adam adam({{"given", &given}}), adam_product({{"kept", &kept}});
-    given.add_product(dy, x);
-    const Tensor gradient = given.grad();
-    const Real rate = Real(1e-4);
-    gain_header("one step of Adam, 2048 x 512 weights");
-    show_gain(
-        "the gradient given", "adam", 41, [&] { plain.step(gradient, rate); },
-        [&] { adam.step(rate); }, results);
-    show_gain(
-        "the gradient a product of 30 rows", "product", 41,
-        [&] { plain_product.step(matmul(dy, x, {.transpose_a = true}), rate); },
-        [&] {
-            kept.zero_grad();
-            kept.add_product(dy, x);
-            adam_product.step(rate);
-        },
-        results);
-    const double difference =
-        std::max(max_difference(plain.w, given.value), max_difference(plain_product.w, kept.value));
-    fmt::print("largest difference of the weights {:.1e}\n", difference);
-    results.set_varying("adam_difference", difference);
-}
 // [smallest loss]
 /// The entropy of a smoothed target: no model has a smaller loss a word.
 double smallest_loss(double smoothing, double n_words) {
@@ -351,7 +137,7 @@ int main(int argc, char** argv) {
     std::string corpus = "toy";
     std::string preset_name;
     std::filesystem::path data, config, checkpoint;
-    bool no_checkpoint = false, show_config = false, systems = false, cost = false;
+    bool no_checkpoint = false, show_config = false;
     CLI::App& app = program.app();
     app.add_option("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
     app.add_option("--data", data, "file of pairs to train on: source, tab, target")
@@ -361,8 +147,10 @@ int main(int argc, char** argv) {
     app.add_option("--config", config, "another model: file with its options in JSON")
         ->excludes("--preset");
     app.add_flag("--show-config", show_config, "print the model's options in JSON and stop");
-    app.add_flag("--systems", systems, "instead: the four source systems");
-    app.add_flag("--cost", cost, "instead: what a step of Adam, the loss and pads cost");
+    const auto* systems = app.add_subcommand("systems", "the four source systems")->fallthrough();
+    const auto* cost =
+        app.add_subcommand("cost", "what a step of Adam, the loss and pads cost")->fallthrough();
+    app.require_subcommand(0, 1);
     app.add_option("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     app.add_flag("--no-checkpoint", no_checkpoint, "write no checkpoint")->excludes("--checkpoint");
 
@@ -382,24 +170,21 @@ int main(int argc, char** argv) {
     option("--momentum", &TrainingOptions::momentum, "of sgd");
     option("--weight-decay", &TrainingOptions::weight_decay, "of adamw");
     option("--smoothing", &TrainingOptions::smoothing, "of the targets");
-    option("--like-lengths", &TrainingOptions::like_lengths,
+    option("--bucket-by-length", &TrainingOptions::bucket_by_length,
            "put pairs of like lengths into one batch, so that few pads are needed: true or false");
     // [program: body]
     return program.run(argc, argv, [&] {
-        if (systems)
+        Results& results = program.results();
+        if (systems->parsed())
             return show_systems(app.get_option("--device")->as<std::string>(), program.seed(),
-                                program.results());
-        if (cost) {
-            show_cost(program.seed(), program.results());
-            show_cost_of_loss(program.seed(), program.results());
-            return show_cost_of_pads(program.seed(), program.results());
-        }
+                                results);
+        if (cost->parsed()) return show_training_cost(program.seed(), results);
         Task task = make_task(corpus, data);
         if (!preset_name.empty()) use_model(task, preset(preset_name));
         if (!config.empty()) use_model(task, read_config(config));
         if (show_config) return fmt::print("{}\n", to_json(task.model));
         for (const auto& change : changes) change(task.training);
-        count_steps(task.corpus, task.training);  // complains about options before all work
+        count_steps(task.corpus, task.training);  // throws if an option is wrong, before any work
         if (checkpoint.empty() && !no_checkpoint)
             checkpoint = default_checkpoint(task.name, program.seed());
 
@@ -413,13 +198,12 @@ int main(int argc, char** argv) {
             section("All pairs, as the notebook prints its data");
             show_tensors(task.corpus);
         }
-        const Transformer model =
-            train_with_output(task, program.seed(), checkpoint, program.results());
+        const Transformer model = train_with_output(task, program.seed(), checkpoint, results);
         section("What came out");
-        show_result(model, task.corpus, program.results());
+        show_result(model, task.corpus, results);
         const double floor = smallest_loss(static_cast<double>(task.training.smoothing),
                                            static_cast<double>(task.model.tgt_words));
         if (floor > 0) fmt::print("\nno loss in training is below {:.6f}\n", floor);
-        program.results().set("smallest_loss", floor);
+        results.set("smallest_loss", floor);
     });
 }

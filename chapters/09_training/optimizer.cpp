@@ -1,16 +1,25 @@
 #include "chapters/09_training/optimizer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 
-#include "chapters/09_training/optimizer.cuh"
 #include "lib/eigen.hpp"
-#include "lib/profile.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
-// [pieces]
+namespace plain {
+decltype(sgd_step) sgd_step;
+decltype(adam_step) adam_step;
+}  // namespace plain
+namespace fast {
+decltype(sgd_step) sgd_step;
+decltype(adam_step) adam_step;
+}  // namespace fast
+namespace cuda {
+decltype(sgd_step) sgd_step;
+decltype(adam_step) adam_step;
+}  // namespace cuda
+// [construct]
 namespace {
 
 std::vector<Tensor> zeros_like(const Parameters& parameters) {
@@ -21,34 +30,13 @@ std::vector<Tensor> zeros_like(const Parameters& parameters) {
 }
 
 }  // namespace
-// [sgd]
+
 Sgd::Sgd(Parameters parameters, Real momentum)
     : Optimizer(std::move(parameters)), momentum_(momentum), velocity_(zeros_like(parameters_)) {
     require(momentum >= 0 && momentum < 1, "sgd: momentum {}, expected 0 <= momentum < 1",
             momentum);
 }
 
-void Sgd::step(Real learning_rate) {
-    const Timed timed("optimizer");
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Parameter& p = *parameters_[i].parameter;
-        if (on_cuda()) {
-            cuda::sgd_step(p.value, velocity_[i], p.grad(), momentum_, learning_rate);
-            continue;
-        }
-        const auto step = [&](Index begin, std::span<const Real> dw) {
-            Real* const w = p.value.data() + begin;
-            Real* const v = velocity_[i].data() + begin;
-            for (std::size_t j = 0; j < dw.size(); ++j) {
-                v[j] = momentum_ * v[j] + dw[j];
-                w[j] -= learning_rate * v[j];
-            }
-        };
-        const std::array touched{p.value, velocity_[i]};
-        p.update({std::cref(step), touched});
-    }
-}
-// [adam]
 Adam::Adam(Parameters parameters, AdamOptions options)
     : Optimizer(std::move(parameters)),
       options_(options),
@@ -57,43 +45,44 @@ Adam::Adam(Parameters parameters, AdamOptions options)
     require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
             "adam: weight decay {}, expected 0 or more", options.weight_decay);
 }
-// [adam: step]
+// [sgd]
+void Sgd::step(Real learning_rate) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
+}
+
+void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+    static constexpr Ways ways{"sgd", plain::sgd_step, fast::sgd_step, cuda::sgd_step};
+    ways(w, v, momentum, learning_rate);
+}
+
+void plain::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+    vector(v) = momentum * vector(v) + vector(w.grad());
+    vector(w.value) -= learning_rate * vector(v);
+}
+// [adam]
 void Adam::step(Real learning_rate) {
-    const Timed timed("optimizer");
     ++steps_;
-    const auto [b1, b2, eps, weight_decay] = options_;
-    // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division an element
-    const Real size = learning_rate / (1 - std::pow(b1, static_cast<Real>(steps_)));
-    const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(steps_)));
-    const Real kept = 1 - learning_rate * weight_decay;  // of a weight; 1 without decay
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Parameter& p = *parameters_[i].parameter;
-        if (on_cuda()) {
-            cuda::adam_step(p.value, mean_[i], square_[i], p.grad(),
-                            {b1, b2, eps, size, root, kept});
-            continue;
-        }
-        const auto step = [&, b1 = b1, b2 = b2, eps = eps](Index begin,
-                                                           std::span<const Real> part) {
-            Real* const w = p.value.data() + begin;
-            Real* const m = mean_[i].data() + begin;
-            Real* const v = square_[i].data() + begin;
-            const auto move = [&](auto some, Index j) {  // as many weights as `some` has numbers
-                using Some = Eigen::Map<decltype(some)>;
-                const Eigen::Map<const decltype(some)> dw(part.data() + j);
-                Some w_j(w + j), m_j(m + j), v_j(v + j);
-                m_j = b1 * m_j + (1 - b1) * dw;
-                v_j = b2 * v_j + (1 - b2) * dw.square();
-                w_j = kept * w_j - size * m_j / (root * v_j.sqrt() + eps);
-            };
-            const Index n = static_cast<Index>(part.size());
-            Index j = 0;
-            for (; j + lanes <= n; j += lanes) move(Lanes(), j);
-            for (; j < n; ++j) move(Eigen::Array<Real, 1, 1>(), j);
-        };
-        const std::array touched{p.value, mean_[i], square_[i]};
-        p.update({std::cref(step), touched});
-    }
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        adam_step(*parameters_[i].parameter, mean_[i], square_[i],
+                  {options_, learning_rate, steps_});
+}
+
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    static constexpr Ways ways{"adam", plain::adam_step, fast::adam_step, cuda::adam_step};
+    ways(w, m, v, adam);
+}
+
+void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    const auto [b1, b2, eps, weight_decay] = adam.options;
+    const Real bias1 = 1 - std::pow(b1, static_cast<Real>(adam.step));
+    const Real bias2 = 1 - std::pow(b2, static_cast<Real>(adam.step));
+    const auto g = vector(w.grad()).array();
+    vector(m).array() = b1 * vector(m).array() + (1 - b1) * g;
+    vector(v).array() = b2 * vector(v).array() + (1 - b2) * g.square();
+    vector(w.value) *= 1 - adam.learning_rate * weight_decay;
+    vector(w.value).array() -= adam.learning_rate * (vector(m).array() / bias1) /
+                               ((vector(v).array() / bias2).sqrt() + eps);
 }
 // [schedule]
 Real learning_rate(Index step, Real peak, Index warmup) {

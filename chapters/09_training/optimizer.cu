@@ -1,8 +1,16 @@
-#include "chapters/09_training/optimizer.cuh"
+#include <cmath>
+#include <utility>
+
+#include "chapters/09_training/optimizer.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh::cuda {
-// [cuda: sgd]
+namespace abh {
+namespace cuda {
+decltype(sgd_step) sgd_step;
+decltype(adam_step) adam_step;
+}  // namespace cuda
+// [sgd]
+namespace cuda {
 namespace {
 
 /// A thread a weight. Bytes are the limit: three numbers read and two written for four operations.
@@ -16,13 +24,20 @@ __global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const
 }
 
 }  // namespace
+}  // namespace cuda
 
-void sgd_step(Tensor& w, Tensor& v, const Tensor& dw, Real momentum, Real learning_rate) {
-    launch("sgd", sgd_kernel, grid_for(w.size()), w.size(), w.on_device(), v.on_device(),
-           dw.on_device(), momentum, learning_rate);
+void cuda::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+    launch("sgd", sgd_kernel, grid_for(v.size()), v.size(), w.value.on_device(), v.on_device(),
+           std::as_const(w.grad()).on_device(), momentum, learning_rate);
 }
-// [cuda: adam]
+// [adam]
+namespace cuda {
 namespace {
+
+/// What a step of Adam takes for every weight.
+struct AdamFactors {
+    Real b1, b2, eps, size, root, kept;
+};
 
 /// A thread a weight. Bytes are the limit: four numbers read and three written for some 15
 /// operations, a root and a division among them.
@@ -39,10 +54,15 @@ __global__ void adam_kernel(Index n, Global<Real> w, Global<Real> m, Global<Real
 }
 
 }  // namespace
+}  // namespace cuda
 
-void adam_step(Tensor& w, Tensor& m, Tensor& v, const Tensor& dw, const AdamFactors& factors) {
-    launch("adam", adam_kernel, grid_for(w.size()), w.size(), w.on_device(), m.on_device(),
-           v.on_device(), dw.on_device(), factors);
+void cuda::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    const auto [b1, b2, eps, weight_decay] = adam.options;
+    const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
+    const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
+    const AdamFactors factors{b1, b2, eps, size, root, 1 - adam.learning_rate * weight_decay};
+    launch("adam", adam_kernel, grid_for(v.size()), v.size(), w.value.on_device(), m.on_device(),
+           v.on_device(), std::as_const(w.grad()).on_device(), factors);
 }
 
-}  // namespace abh::cuda
+}  // namespace abh

@@ -54,6 +54,17 @@ private:
     Index steps_ = 0;
     std::vector<Tensor> mean_, square_;
 };
+// [operations]
+/// `v = momentum * v + g; w = w - lr * v` for one parameter with gradient g.
+void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate);
+/// What a step of Adam takes for every parameter.
+struct AdamStep {
+    AdamOptions options;
+    Real learning_rate;
+    Index step;  ///< t, from 1
+};
+/// Adam's four lines for one parameter. @param m, v  the running means of g and of g^2
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam);
 // [schedule]
 /// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`: linear
 /// growth for `warmup` steps, then decay with the inverse square root. `warmup` 0: constant `peak`.

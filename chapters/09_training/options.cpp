@@ -54,6 +54,9 @@ template <class Id>
 struct IdOrNull {
     Id& id;
 };
+// clang before 17 does not deduce this for an aggregate
+template <class Id>
+IdOrNull(Id&) -> IdOrNull<Id>;
 
 /// Calls `f(name, field)` for every option of a model: one list for writing and for reading.
 template <class Options, class F>
@@ -67,14 +70,13 @@ void each_field(Options& o, const F& f) {
     f("d_ff", o.layer.d_ff);
     f("bias_qkv", o.layer.attention.bias_qkv);
     f("bias_out", o.layer.attention.bias_out);
-    f("shared_head_maps", o.layer.attention.shared_head_maps);
+    f("shared_head_projections", o.layer.attention.shared_head_projections);
     f("attention_scale", o.layer.attention.attention.scale);
-    f("mask_meaning", o.layer.attention.attention.mask_meaning);
     f("mask_fill", o.layer.attention.attention.fill);
     f("mask_fill_place", o.layer.attention.attention.fill_place);
     f("ff_bias", o.layer.ff_bias);
     f("norm_placement", o.layer.add_norm.placement);
-    f("norm_learned", o.layer.add_norm.norm.learned);
+    f("norm_affine", o.layer.add_norm.norm.affine);
     f("norm_eps", o.layer.add_norm.norm.eps);
     f("dropout", o.layer.add_norm.dropout);
     f("dropout_after_norm", o.layer.add_norm.dropout_after_norm);
@@ -90,9 +92,6 @@ void each_field(Options& o, const F& f) {
 // [words]
 /// The words for the values of an enumeration, in its order.
 using Words = std::array<const char*, 2>;
-constexpr Words words_of(MaskMeaning) {
-    return {"hide", "keep"};
-}
 constexpr Words words_of(FillPlace) {
     return {"after_scale", "before_scale"};
 }
@@ -190,11 +189,23 @@ json parse(const std::string& text) {
     return values;
 }
 
+/// Options as programs of before wrote them, under the names of today.
+void rename_old(json& values) {
+    for (const auto& [old, name] : {std::pair{"norm_learned", "norm_affine"},
+                                    {"shared_head_maps", "shared_head_projections"}})
+        if (values.contains(old) && !values.contains(name)) {
+            values[name] = values[old];
+            values.erase(old);
+        }
+    values.erase("mask_meaning");  // what a mask's 1 means: to hide, everywhere
+}
+
 }  // namespace
 
 TransformerOptions transformer_options(const std::string& text) {
     TransformerOptions options;
-    const json values = parse(text);
+    json values = parse(text);
+    rename_old(values);
     std::set<std::string> names;
     each_field(options, [&](const char* name, const auto&) { names.insert(name); });
     for (const auto& [name, value] : values.items())

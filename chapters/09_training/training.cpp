@@ -1,15 +1,10 @@
 #include "chapters/09_training/training.hpp"
 
-#include <chrono>
 #include <cmath>
-#include <numeric>
 
+#include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/batches.hpp"
 #include "chapters/09_training/grammar.hpp"
-#include "chapters/09_training/likeliest.hpp"
-#include "chapters/09_training/loss_by_blocks.hpp"
-#include "lib/files.hpp"
-#include "lib/program.hpp"
 
 namespace abh {
 // [tasks]
@@ -66,7 +61,7 @@ Task file_task(const std::filesystem::path& path) {
     const TransformerOptions model = small_model();
     const Index max_words = model.positions.max_len - 1;  // a target has the start symbol besides
     TrainingOptions training = small_training();
-    training.like_lengths = true;
+    training.bucket_by_length = true;
     return with_vocabulary("data-" + path.stem().string(), read_corpus(path, max_words), model,
                            training);
 }
@@ -121,15 +116,21 @@ Trainer::Trainer(Transformer& model, const TrainingOptions& options)
       optimizer_(make_optimizer(parameters_, options)),
       loss_{model.options().pad, options.smoothing} {}
 
-double Trainer::set_gradients(const Batch& batch) {
-    zero_grad(parameters_);
-    Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
-                  leave_out_pads(batch.source, loss_.ignore)};
-    if (packed.queries.left_out() + packed.keys.left_out() == 0) packed = {};
-    const Tensor y = model_.forward_to_output(batch.source, batch.target_in, &cache_, packed);
+/// What is left out of this batch: pads behind the last words, where there are any.
+Packed Trainer::pads_left_out(const Batch& batch) const {
+    const Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
+                        leave_out_pads(batch.source, loss_.ignore)};
+    return packed.queries.left_out() + packed.keys.left_out() == 0 ? Packed{} : packed;
+}
+
+double Trainer::forward_backward(const Batch& batch) {
+    const Packed packed = pads_left_out(batch);
     const Ids targets = packed.empty() ? batch.target_out : pack(batch.target_out, packed.queries);
-    const auto [loss, dy] = cross_entropy_by_blocks(model_.output, y, targets, loss_);
-    model_.backward_from_output(dy, cache_);
+    zero_grad(parameters_);
+    const Tensor y = model_.forward_hidden(batch.source, batch.target_in, &cache_, nullptr, packed);
+    const double loss = vocabulary_loss(y, model_.output, targets, loss_, &loss_cache_);
+    const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
+    model_.backward_hidden(dy, cache_);
     return loss;
 }
 
@@ -140,15 +141,16 @@ void Trainer::update(Real learning_rate) {
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
            const std::function<void(const StepReport&)>& report) {
-    count_steps(corpus, options);  // complains
+    count_steps(corpus, options);  // throws if an option is wrong
     const Stream of_pairs = model.random().stream(), of_batches = model.random().stream();
-    Batches batches(corpus.train, options.batch_size, options.like_lengths);
+    Batches batches(corpus.train, options.batch_size, options.bucket_by_length);
     Trainer trainer(model, options);
     Index step = 0;
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
         batches.draw(of_pairs, of_batches);  // another order in every epoch
         for (Index i = 0; i < batches.count(); ++i) {
-            const double loss = trainer.set_gradients(make_batch(corpus, corpus.train, batches[i]));
+            const double loss =
+                trainer.forward_backward(make_batch(corpus, corpus.train, batches[i]));
             if (!std::isfinite(loss))
                 throw std::runtime_error(fmt::format(
                     "train: the loss of step {} is not finite; try a smaller learning rate",
@@ -173,7 +175,7 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
         const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
         result.loss += mean * static_cast<double>(cache.counted);
         result.words += cache.counted;
-        const BasicTensor<Choice> choices = abh::likeliest(logits);  // [B, Lt]
+        const BasicTensor<Prediction> choices = argmax(logits);  // [B, Lt]
         for (Index b = 0; b < logits.dim(0); ++b) {
             bool exact = true;
             for (Index t = 0; t < logits.dim(1); ++t) {
@@ -185,114 +187,6 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
     }
     result.loss /= static_cast<double>(std::max<Index>(result.words, 1));
     return result;
-}
-// [gradient norms]
-namespace {
-
-/// `encoder.layers.0` of `encoder.layers.0.linear1.weight`, `output` of `output.weight`.
-std::string layer_of(const std::string& name) {
-    std::size_t end = name.find('.');
-    if (name.compare(end, 8, ".layers.") == 0) end = name.find('.', end + 8);
-    return name.substr(0, end);
-}
-
-/// The norm of the gradient of each layer, as training goes on.
-struct NormTable {
-    std::string layers;  ///< names, a space between
-    std::vector<Real> norms, epochs;
-
-    void add_row(Index epoch, Transformer& model) {
-        layers.clear();
-        epochs.push_back(static_cast<Real>(epoch));
-        Parameters layer;  // parameters of one layer follow one another
-        const auto close = [&] {
-            if (layer.empty()) return;
-            layers += (layers.empty() ? "" : " ") + layer_of(layer.front().name);
-            norms.push_back(static_cast<Real>(grad_norm(layer)));
-            layer.clear();
-        };
-        for (const NamedParameter& p : parameters_of(model)) {
-            if (!layer.empty() && layer_of(layer.front().name) != layer_of(p.name)) close();
-            layer.push_back(p);
-        }
-        close();
-    }
-};
-
-Tensor to_tensor(const std::vector<Real>& values, const Shape& shape) {
-    Tensor t(shape);
-    std::copy(values.begin(), values.end(), t.data());
-    return t;
-}
-
-}  // namespace
-// [with output: print]
-namespace {
-
-void print_model(const Task& task, Transformer& model) {
-    const TransformerOptions& o = task.model;
-    const TrainingOptions& t = task.training;
-    section("Model");
-    fmt::print("{} source words, {} target words, d_model {}, d_ff {}, {} heads, {} + {} layers\n",
-               o.src_words, o.tgt_words, o.layer.attention.d_model, o.layer.d_ff,
-               o.layer.attention.n_heads, o.n_encoder_layers, o.n_decoder_layers);
-    fmt::print("{} parameters\n", count_elements(parameters_of(model)));
-    fmt::print("{}, learning rate {}, {}{}\n", t.optimizer, t.learning_rate,
-               t.warmup > 0 ? fmt::format("warm-up of {} steps", t.warmup) : "no warm-up",
-               t.optimizer == "adamw" ? fmt::format(", weight decay {}", t.weight_decay) : "");
-    fmt::print("{} pairs, batches of {}{}, {} epochs: {} steps\n", task.corpus.train.size(),
-               t.batch_size, t.like_lengths ? " of like lengths" : "", t.epochs,
-               count_steps(task.corpus, t));
-}
-
-}  // namespace
-// [with output]
-Transformer train_with_output(const Task& task, std::uint64_t seed,
-                              const std::filesystem::path& checkpoint, Results& results) {
-    const Index steps = count_steps(task.corpus, task.training), epochs = task.training.epochs;
-    const Index in_epoch = steps / epochs, each = std::max<Index>(1, epochs / 25);
-    if (!checkpoint.empty()) AtomicFile probe(checkpoint);  // throws now or leaves nothing
-    Transformer model(task.model, Random(seed));
-    print_model(task, model);
-
-    section("Training");
-    std::vector<Real> losses, rates;
-    NormTable table;
-    Progress progress("training", steps);
-    const auto start = std::chrono::steady_clock::now();
-    train(model, task.corpus, task.training, [&](const StepReport& r) {
-        losses.push_back(static_cast<Real>(r.loss));
-        rates.push_back(r.learning_rate);
-        const bool epoch_ends = r.step % in_epoch == 0;
-        const Index lines = task.print_steps ? 1 : in_epoch;  // steps that a line stands for
-        if (r.step % lines == 0) {
-            const double sum = std::accumulate(losses.end() - lines, losses.end(), 0.0);
-            progress.clear();
-            fmt::print("Epoch: {:04d} loss = {:.6f}\n", r.epoch, sum / static_cast<double>(lines));
-        }
-        if (epoch_ends && (r.epoch - 1) % each == 0) table.add_row(r.epoch, model);
-        progress.show(r.step, fmt::format("loss {:.4f}", r.loss));
-    });
-    progress.clear();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (!checkpoint.empty()) save_checkpoint(checkpoint, model, task.corpus);
-
-    section("Time and checkpoint");
-    fmt::print("{:.1f} s for {} steps\n{}\n", seconds.count(), steps,
-               checkpoint.empty() ? "not saved" : checkpoint.string());
-    const Index rows = static_cast<Index>(table.epochs.size());
-    const Index layers = static_cast<Index>(table.norms.size()) / rows;
-    results.set("parameters", static_cast<double>(count_elements(parameters_of(model))));
-    results.set("steps", static_cast<double>(steps));
-    results.set_varying("first_loss", static_cast<double>(losses.front()));
-    results.set_varying("final_loss", static_cast<double>(losses.back()));
-    results.set_varying("training_seconds", seconds.count(), "s");
-    results.set("norm_layers", table.layers);
-    results.array("losses", to_tensor(losses, {steps}));
-    results.array("rates", to_tensor(rates, {steps}));
-    results.array("norm_epochs", to_tensor(table.epochs, {rows}));
-    results.array("norms", to_tensor(table.norms, {rows, layers}));
-    return model;
 }
 
 }  // namespace abh

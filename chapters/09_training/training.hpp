@@ -7,10 +7,9 @@
 #include <string>
 
 #include "chapters/09_training/corpus.hpp"
-#include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/transformer.hpp"
-#include "lib/results.hpp"
+#include "chapters/09_training/vocabulary_loss.hpp"
 
 namespace abh {
 // [options]
@@ -23,7 +22,7 @@ struct TrainingOptions {
     Real momentum = Real(0.99);      ///< of sgd
     Real weight_decay = Real(1e-2);  ///< of adamw
     Real smoothing = 0;              ///< of the cross entropy
-    bool like_lengths = false;       ///< put pairs of like lengths into one batch
+    bool bucket_by_length = false;   ///< put pairs of like lengths into one batch
 };
 
 /// A corpus with the model and the training that fit it.
@@ -36,7 +35,7 @@ struct Task {
 };
 
 /// The Chinese-English toy at its full size: d_model 512, d_ff 2048, 8 heads, 6 + 6 layers, no
-/// biases, a norm that is not learned; SGD with learning rate 1e-3 and momentum 0.99.
+/// biases, a norm without gamma and beta; SGD with learning rate 1e-3 and momentum 0.99.
 Task toy_task();
 /// The German-English notebook, completed, and trained as the toy is.
 Task notebook_task();
@@ -58,16 +57,19 @@ public:
 
     /// Forward, loss, backward: sets the gradients of all parameters to those of this batch.
     /// @return the loss
-    double set_gradients(const Batch& batch);
+    double forward_backward(const Batch& batch);
     /// Moves the weights, and the randomness of dropout on to the next step.
     void update(Real learning_rate);
 
 private:
+    Packed pads_left_out(const Batch& batch) const;
+
     Transformer& model_;
     Parameters parameters_;
     std::unique_ptr<Optimizer> optimizer_;
     CrossEntropyOptions loss_;
     Transformer::Cache cache_;
+    VocabularyLossCache loss_cache_;
 };
 // [train]
 /// What is known after the loss of one step and before the update.
@@ -115,18 +117,5 @@ Checkpoint load_checkpoint(const std::filesystem::path& path);
 /// Where programs keep the checkpoint of a task: `TASK-seedN.safetensors` in the folder that the
 /// environment variable `ABH_CHECKPOINTS` names, or in `checkpoints`.
 std::filesystem::path default_checkpoint(const std::string& task, std::uint64_t seed);
-// [with output]
-/// Builds a model for the task, trains it and saves it, as the programs of this chapter and the
-/// next do, and prints three sections: model, training (a line `Epoch: 0001 loss = 2.345678` before
-/// each update, or one with the mean of each epoch), time and checkpoint. On a terminal a progress
-/// bar shows how far it is.
-/// @param checkpoint  where to save; empty: nowhere
-/// @param results     receives `parameters`, `steps`, `first_loss`, `final_loss`,
-///                    `training_seconds`, arrays `losses` and `rates` (of learning) of all steps,
-///                    and the gradient's norm by layer: `norms` `[rows, layers]`, `norm_epochs`
-///                    `[rows]`, `norm_layers`
-/// @throws std::runtime_error if the checkpoint cannot be written; asked before training, too
-Transformer train_with_output(const Task& task, std::uint64_t seed,
-                              const std::filesystem::path& checkpoint, Results& results);
 
 }  // namespace abh

@@ -1,6 +1,6 @@
 #include "chapters/09_training/transformer.hpp"
 
-#include "chapters/03_masks/masks.hpp"
+#include "lib/part.hpp"
 
 namespace abh {
 // [construct]
@@ -25,71 +25,62 @@ void Transformer::collect(Parameters& list, const std::string& name) {
     output.collect(list, join_name(name, "output"));
 }
 // [masks]
-Mask Transformer::by_convention(const Mask& hide) const {
-    const bool keep = options_.layer.attention.attention.mask_meaning == MaskMeaning::keep;
-    return keep ? invert(hide) : hide;
+AttentionMask Transformer::source_mask(const Ids& src) const {
+    return hide_pads(src, options_.pad);
 }
 
-Mask Transformer::source_mask(const Ids& queries, const Ids& src) const {
-    return by_convention(padding_mask(queries, src, options_.pad));
-}
-
-Mask Transformer::target_mask(const Ids& tgt) const {
-    const Mask future = look_ahead_mask(tgt);
-    return by_convention(
-        options_.mask_target_pads ? either(future, padding_mask(tgt, tgt, options_.pad)) : future);
+AttentionMask Transformer::target_mask(const Ids& tgt) const {
+    return options_.mask_target_pads ? hide_future() | hide_pads(tgt, options_.pad) : hide_future();
 }
 // [forward]
-Tensor Transformer::encode(const Ids& src, Cache* cache, Maps* maps, const Packed& packed) const {
-    const Tensor vectors = src_embed.forward(src, cache ? &cache->src_embed : nullptr);
-    Tensor x = src_positions.forward(vectors, cache ? &cache->src_positions : nullptr);
-    if (!packed.empty()) x = pack(x, packed.keys);
-    return encoder.forward(x, source_mask(src, src), cache ? &cache->encoder : nullptr,
-                           maps ? &maps->encoder : nullptr, packed.keys);  // [B, Ls, d_model]
-}
-
-Tensor Transformer::encode(const Ids& src, Cache* cache, Maps* maps) const {
-    return encode(src, cache, maps, {});
-}
-
-Tensor Transformer::decode_to_output(const Ids& tgt, const Tensor& memory, const Ids& src,
-                                     Cache* cache, Maps* maps, const Packed& packed) const {
-    const Tensor vectors = tgt_embed.forward(tgt, cache ? &cache->tgt_embed : nullptr);
-    Tensor x = tgt_positions.forward(vectors, cache ? &cache->tgt_positions : nullptr);
-    if (!packed.empty()) x = pack(x, packed.queries);
-    if (cache) cache->packed = packed;
-    return decoder.forward(x, memory, target_mask(tgt), source_mask(tgt, src),
-                           cache ? &cache->decoder : nullptr, maps ? &maps->decoder : nullptr,
-                           packed);  // [B, Lt, d_model]
+Tensor Transformer::encode(const Ids& src, Cache* cache, AttentionWeights* weights,
+                           const Packing& packing) const {
+    const Tensor vectors = src_embed.forward(src, part(cache, &Cache::src_embed));
+    Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
+    if (!packing.empty()) x = pack(x, packing);
+    AttentionMask mask = source_mask(src);
+    mask.packed = {packing, packing};
+    return encoder.forward(x, mask, part(cache, &Cache::encoder),
+                           part(weights, &AttentionWeights::encoder));  // [B, Ls, d_model]
 }
 
 Tensor Transformer::decode(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache,
-                           Maps* maps) const {
-    const Tensor y = decode_to_output(tgt, memory, src, cache, maps, {});
-    return output.forward(y, cache ? &cache->output : nullptr);  // [B, Lt, tgt_words]
+                           AttentionWeights* weights, const Packed& packed) const {
+    const Tensor vectors = tgt_embed.forward(tgt, part(cache, &Cache::tgt_embed));
+    Tensor x = tgt_positions.forward(vectors, part(cache, &Cache::tgt_positions));
+    if (!packed.empty()) x = pack(x, packed.queries);
+    if (cache) cache->packed = packed;
+    AttentionMask self_mask = target_mask(tgt), cross_mask = source_mask(src);
+    self_mask.packed = {packed.queries, packed.queries};
+    cross_mask.packed = packed;
+    return decoder.forward(x, memory, self_mask, cross_mask, part(cache, &Cache::decoder),
+                           part(weights, &AttentionWeights::decoder));  // [B, Lt, d_model]
 }
 
-Tensor Transformer::forward(const Ids& src, const Ids& tgt, Cache* cache, Maps* maps) const {
-    return decode(tgt, encode(src, cache, maps), src, cache, maps);
+Tensor Transformer::forward_hidden(const Ids& src, const Ids& tgt, Cache* cache,
+                                   AttentionWeights* weights, const Packed& packed) const {
+    const Tensor memory = encode(src, cache, weights, packed.keys);
+    return decode(tgt, memory, src, cache, weights, packed);
 }
 
-Tensor Transformer::forward_to_output(const Ids& src, const Ids& tgt, Cache* cache,
-                                      const Packed& packed) const {
-    return decode_to_output(tgt, encode(src, cache, nullptr, packed), src, cache, nullptr, packed);
+Tensor Transformer::forward(const Ids& src, const Ids& tgt, Cache* cache,
+                            AttentionWeights* weights) const {
+    const Tensor y = forward_hidden(src, tgt, cache, weights);
+    return output.forward(y, part(cache, &Cache::output));  // [B, Lt, tgt_words]
 }
 // [backward]
 // forward was:  memory = encoder(src),  logits = output(decoder(tgt, memory))
 // hence:        the same steps from last to first; memory's gradient goes into the encoder
 void Transformer::backward(const Tensor& dlogits, const Cache& cache) {
-    backward_from_output(output.backward(dlogits, cache.output), cache);
+    backward_hidden(output.backward(dlogits, cache.output), cache);
 }
 
-void Transformer::backward_from_output(const Tensor& dy, const Cache& cache) {
-    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
-    const auto padded = [&](const Tensor& d, const Packing& packing) {
+void Transformer::backward_hidden(const Tensor& dy, const Cache& cache) {
+    const auto padded = [](const Tensor& d, const Packing& packing) {
         return packing.empty() ? d : unpack(d, packing);
     };
     const auto& [target, source] = cache.packed;
+    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
     tgt_embed.backward(tgt_positions.backward(padded(dtgt, target), cache.tgt_positions),
                        cache.tgt_embed);
 

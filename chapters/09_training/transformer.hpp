@@ -23,16 +23,16 @@ struct TransformerOptions {
     std::int32_t pad = 0;          ///< id of the padding symbol in both vocabularies
     bool mask_target_pads = true;  ///< false: the decoder's self-attention hides the future only
 
-    /// The Chinese-English toy: no biases, a norm that is not learned.
+    /// The Chinese-English toy: no biases, a norm without gamma and beta.
     static TransformerOptions toy();
-    /// The German-English notebook, its empty sections filled in: biases, a learned norm, sinusoid
+    /// The German-English notebook, its empty sections filled in: biases, an affine norm, sinusoid
     /// positions with dropout 0.1, and the toy's sizes.
     static TransformerOptions notebook();
     /// The architecture article: scaled embeddings, sinusoid positions, dropout 0.1 there and in
     /// the sublayers; sizes of the paper, 1,000 words a language.
     static TransformerOptions article();
-    /// The block with one small map that all heads share: d_model 256, learned positions, masks
-    /// that say what to keep and leave the target's pads visible.
+    /// The block with one small projection that all heads share: d_model 256, learned positions,
+    /// masks that leave the target's pads visible.
     static TransformerOptions shared_heads();
 };
 // [options as json]
@@ -55,54 +55,52 @@ public:
         Linear::Cache output;
         Packed packed;
     };
-    /// Attention weights of every layer.
-    struct Maps {
+    /// Of every layer.
+    struct AttentionWeights {
         std::vector<Tensor> encoder;
-        std::vector<DecoderLayer::Maps> decoder;
+        std::vector<DecoderLayer::AttentionWeights> decoder;
     };
 
     Transformer(const TransformerOptions& options, Random random);
 
-    /// @param src    source ids `[B, Ls]`
-    /// @param tgt    target ids `[B, Lt]`, shifted right: the start symbol, then the words
-    /// @param cache  filled for `backward`; leave it out at inference, which also turns dropout off
-    /// @return       logits `[B, Lt, tgt_words]`: row t scores the word after `tgt[.., 0..t]`
+    /// @param src      source ids `[B, Ls]`
+    /// @param tgt      target ids `[B, Lt]`, shifted right: the start symbol, then the words
+    /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
+    /// @param weights  if given, receives all attention weights
+    /// @return         logits `[B, Lt, tgt_words]`: row t scores the word after `tgt[.., 0..t]`
     Tensor forward(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
-                   Maps* maps = nullptr) const;
+                   AttentionWeights* weights = nullptr) const;
     /// Adds to the gradients of all parameters.
     /// @param dlogits  gradient of the loss with respect to the logits
     void backward(const Tensor& dlogits, const Cache& cache);
     // [transformer: all but the output]
-    /// `forward` without the last map, for a loss that makes logits by itself.
-    /// @param packed  if given, the pads of target (queries) and source (keys) that it leaves out
-    ///                are left out of all computation behind the positions
+    /// `forward` without the last linear map, for a loss that makes logits by itself.
+    /// @param packed  if given, the pads of target (queries) and source (keys) that are left out of
+    ///                all computation behind the positions
     /// @return        `[B, Lt, d_model]`, or packed; `output.forward` makes logits of it
-    Tensor forward_to_output(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
-                             const Packed& packed = {}) const;
+    Tensor forward_hidden(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
+                          AttentionWeights* weights = nullptr, const Packed& packed = {}) const;
     /// Adds to the gradients of all parameters but those of `output`.
-    /// @param dy  gradient of the loss with respect to the result of `forward_to_output`
-    void backward_from_output(const Tensor& dy, const Cache& cache);
+    /// @param dy  gradient of the loss with respect to the result of `forward_hidden`
+    void backward_hidden(const Tensor& dy, const Cache& cache);
     // [transformer: halves]
-    /// The encoder's half of `forward`. @return memory `[B, Ls, d_model]`
-    Tensor encode(const Ids& src, Cache* cache = nullptr, Maps* maps = nullptr) const;
-    /// The decoder's half of `forward`; `src` serves for its padding mask alone.
+    /// The encoder's half of `forward_hidden`. @return memory `[B, Ls, d_model]`, or packed
+    Tensor encode(const Ids& src, Cache* cache = nullptr, AttentionWeights* weights = nullptr,
+                  const Packing& packing = {}) const;
+    /// The decoder's half; `src` tells which words of the source are pads.
     Tensor decode(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache = nullptr,
-                  Maps* maps = nullptr) const;
+                  AttentionWeights* weights = nullptr, const Packed& packed = {}) const;
 
-    /// Where a query may not look (or where it may, if the options say keep), `[B, Lq, Lk]`.
-    Mask source_mask(const Ids& queries, const Ids& src) const;
-    Mask target_mask(const Ids& tgt) const;
+    /// Hides the pads of the source.
+    AttentionMask source_mask(const Ids& src) const;
+    /// Hides the future, and the pads of the target where the options say so.
+    AttentionMask target_mask(const Ids& tgt) const;
 
     void collect(Parameters& list, const std::string& name);
     const TransformerOptions& options() const { return options_; }
     Random& random() { return random_; }
 
 private:
-    Mask by_convention(const Mask& hide) const;
-    Tensor encode(const Ids& src, Cache* cache, Maps* maps, const Packed& packed) const;
-    Tensor decode_to_output(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache,
-                            Maps* maps, const Packed& packed) const;
-
     TransformerOptions options_;
     Random random_;
 

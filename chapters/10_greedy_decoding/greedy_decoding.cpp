@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "chapters/09_training/likeliest.hpp"
+#include "chapters/09_training/argmax.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 
 namespace abh {
@@ -27,7 +27,7 @@ Index limit(const Transformer& model, const DecodingOptions& options) {
 }
 // [choose]
 /// Appends a word. Returns false at the end symbol.
-bool append(const Choice& choice, const DecodingOptions& options, Translation& result) {
+bool append(const Prediction& choice, const DecodingOptions& options, Translation& result) {
     const auto [word, probability] = choice;
     result.probabilities.push_back(probability);
     result.finished = word == options.end;
@@ -38,21 +38,22 @@ bool append(const Choice& choice, const DecodingOptions& options, Translation& r
 }  // namespace
 // [greedy]
 Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
-                          bool with_maps) {
+                          bool with_weights) {
     check(model, src, options);
     require(src.dim(0) == 1, "greedy decoding: src has shape {}, expected [1, Ls]", src.shape());
     Transformer::Cache cache;  // never read: a layer drops out where it is given a cache
     Transformer::Cache* const training = options.dropout ? &cache : nullptr;
     Translation result;
-    Transformer::Maps* const maps = with_maps ? &result.maps : nullptr;
+    Transformer::AttentionWeights* const weights = with_weights ? &result.weights : nullptr;
 
-    const Tensor memory = model.encode(src, training, maps);  // [1, Ls, d_model]
+    const Tensor memory = model.encode(src, training, weights);  // [1, Ls, d_model]
     do {
         Ids prefix({1, static_cast<Index>(result.ids.size()) + 1});  // [1, t]
         prefix(0, 0) = options.start;
-        std::copy(result.ids.begin(), result.ids.end(), prefix.data() + 1);
-        const Tensor logits = model.decode(prefix, memory, src, training, maps);
-        const BasicTensor<Choice> choices = likeliest(logits);  // [1, t]: after each word
+        std::copy(result.ids.begin(), result.ids.end(), prefix.values().begin() + 1);
+        const Tensor logits =
+            model.output.forward(model.decode(prefix, memory, src, training, weights));
+        const BasicTensor<Prediction> choices = argmax(logits);  // [1, t]: after each word
         if (!append(choices(0, choices.dim(1) - 1), options, result)) break;
     } while (static_cast<Index>(result.ids.size()) < limit(model, options));
     return result;
@@ -66,12 +67,12 @@ std::vector<Translation> greedy_decode_cached(const Transformer& model, const Id
     std::vector<std::int32_t> words(results.size(), options.start);
     IncrementalDecoder decoder(model, src);
     for (Index t = 0; t < limit(model, options) && !words.empty(); ++t) {
-        const BasicTensor<Choice> choices = likeliest(decoder.next(words));  // [n, 1]
+        const BasicTensor<Prediction> choices = argmax(decoder.next(words));  // [n, 1]
         std::vector<std::int32_t> going_on;
         words.clear();
         for (std::size_t i = 0; i < decoder.sentences().size(); ++i) {
             const std::int32_t sentence = decoder.sentences()[i];
-            const Choice& choice = choices.data()[i];
+            const Prediction& choice = choices.values()[i];
             if (!append(choice, options, results[static_cast<std::size_t>(sentence)])) continue;
             going_on.push_back(sentence);
             words.push_back(choice.word);
@@ -85,9 +86,11 @@ Index decoder_multiply_adds(const TransformerOptions& o, Index src_words, Index 
                             bool cached) {
     const MultiHeadOptions& a = o.layer.attention;
     const Index d = a.d_model;
-    const Index map = a.shared_head_maps ? d * d / a.n_heads : d * d;  // q, k or v of one row
-    const Index row = 4 * map + 2 * d * d + 2 * d * o.layer.d_ff;      // all maps of one row
-    const Index memory = 2 * map * src_words;                          // cross keys and values
+    const Index projection =
+        a.shared_head_projections ? d * d / a.n_heads : d * d;  // q, k or v of one row
+    const Index row =
+        4 * projection + 2 * d * d + 2 * d * o.layer.d_ff;  // all linear maps of one row
+    const Index memory = 2 * projection * src_words;        // cross keys and values
     Index layer = cached ? memory : 0, output = 0;
     for (Index t = 1; t <= words; ++t) {
         const Index rows = cached ? 1 : t;

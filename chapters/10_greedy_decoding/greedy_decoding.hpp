@@ -18,10 +18,10 @@ struct DecodingOptions {
 
 /// What greedy decoding found.
 struct Translation {
-    std::vector<std::int32_t> ids;    ///< the words, without start and end symbol
-    std::vector<Real> probabilities;  ///< of each word; of the end symbol last, if it came
-    bool finished = false;            ///< the end symbol came before the limit
-    Transformer::Maps maps;           ///< attention weights of the last pass, where asked for
+    std::vector<std::int32_t> ids;          ///< the words, without start and end symbol
+    std::vector<Real> probabilities;        ///< of each word; of the end symbol last, if it came
+    bool finished = false;                  ///< the end symbol came before the limit
+    Transformer::AttentionWeights weights;  ///< of the last pass, where asked for
 };
 // [greedy]
 /// Translates word by word, each time the likeliest: encode once; then decode the whole prefix,
@@ -29,17 +29,17 @@ struct Translation {
 /// symbol, or `max_words` stand there, or the model's positions are used up.
 ///
 /// @param src        ids `[1, Ls]`
-/// @param with_maps  keep the attention weights of the last pass, whose row t chose word t
+/// @param with_weights  keep the attention weights of the last pass, whose row t chose word t
 /// @throws std::invalid_argument if `src` has another shape or is longer than the model's
 /// positions, if `max_words` is less than 1, or if the start symbol is padding
 Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
-                          bool with_maps = false);
+                          bool with_weights = false);
 // [cached]
 /// The translations that `greedy_decode` finds, of all sentences at once and with a key-value
 /// cache. A sentence that has ended costs nothing from there on.
 ///
 /// @param src  ids `[B, Ls]`, shorter sentences padded behind their end
-/// @return     B translations, without maps
+/// @return     B translations, without attention weights
 /// @throws std::invalid_argument as `greedy_decode` does, but for any B >= 1; and if `dropout` is
 /// on
 std::vector<Translation> greedy_decode_cached(const Transformer& model, const Ids& src,

@@ -4,27 +4,9 @@
 #include <vector>
 
 #include "chapters/09_training/transformer.hpp"
+#include "chapters/10_greedy_decoding/key_values.hpp"
 
 namespace abh {
-// [keys and values]
-/// Keys and values of some sentences, cut into heads, with room for more words than are there.
-struct KeyValues {
-    Tensor k, v;  ///< [B, H, room, d_k]
-};
-// [one query]
-/// `attention` of chapter 4 where each sentence has one query: over the first `length` keys and
-/// values of its own.
-///
-/// @param q          `[n, H, 1, d_k]`
-/// @param kv         of B sentences, `[B, H, room, d_k]`
-/// @param length     at least 1, and not more than there is room for
-/// @param hidden     `[B, 1, room, 1]`, 1 = hide, whatever the options say
-/// @param sentences  which of the B sentences each query belongs to, `[n]`
-/// @param options    of the attention: its scale and its fill
-/// @return           `[n, H, 1, d_k]`
-/// @throws std::invalid_argument if the sizes do not fit, or there is no such sentence
-Tensor attend_one(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                  const Ids& sentences, const AttentionOptions& options);
 // [incremental decoder]
 /// The decoder's half of a Transformer that is given one word of each sentence at a time.
 ///
@@ -56,11 +38,11 @@ private:
     };
 
     void make_room();
-    void put(KeyValues& rows, const Tensor& k, const Tensor& v) const;
     void hide_pads(const Ids& words);
     Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyValues& kv,
                   Index length, const Mask& hidden) const;
-    Tensor layer(const DecoderLayer& layer, LayerState& state, const Tensor& x) const;
+    Tensor self_attention(const MultiHeadAttention& attention, KeyValues& kv,
+                          const Tensor& h) const;
 
     const Transformer& model_;
     std::vector<LayerState> states_;  ///< one a layer

@@ -1,110 +1,36 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 
-#include "chapters/05_multi_head_attention/attention_by_blocks.hpp"
-#include "chapters/06_feed_forward/layer_norm.hpp"
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
+#include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
-#include "chapters/11_on_the_gpu/ways.cuh"
-#include "lib/cuda/counts.hpp"
+#include "chapters/11_on_the_gpu/parts.hpp"
+#include "chapters/11_on_the_gpu/small_training.hpp"
+#include "chapters/11_on_the_gpu/variants.cuh"
+#include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
-#include "lib/matmul.hpp"
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 
 using namespace abh;
-// [measure]
+// [variants]
 namespace {
 
-/// What the kernels of one call ask for, on the emulator; how long it takes, on a real device.
-struct Cost {
-    cuda::KernelCount count;
-    double microseconds = 0;  ///< median of calls that are waited for
-};
-
-/// @param f  makes tensors on the device and launches one kind of kernel
-Cost cost_of(const std::function<void()>& f) {
-    f();  // sends over what the device has not seen
-    Cost cost;
-    if (cuda::count_kernels(true)) {
-        f();
-        cost.count = cuda::kernel_counts().front();
-        cuda::count_kernels(false);
-        return cost;
-    }
-    std::vector<double> times;
-    for (int i = 0; i < 21; ++i) {
-        synchronize();
-        const auto start = std::chrono::steady_clock::now();
-        f();
-        synchronize();
-        const std::chrono::duration<double, std::micro> time =
-            std::chrono::steady_clock::now() - start;
-        times.push_back(time.count());
-    }
-    std::nth_element(times.begin(), times.begin() + 10, times.end());
-    cost.microseconds = times[10];
-    return cost;
-}
-
-double ratio(Index a, Index b) {
-    return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
-}
-// [measure: show]
-struct Way {
-    std::string key, name;
-    std::function<Tensor()> run;
-};
-
-/// A line for each way: counts on the emulator, times on a device. All results must agree.
-void show_ways(const std::string& title, const std::vector<Way>& ways, Results& results) {
-    section(title);
-    if (cuda::emulated)
-        fmt::print("{:28}{:>10}{:>10}{:>12}{:>11}{:>10}{:>10}\n", "", "bytes", "requests",
-                   "sectors per", "shared", "turns per", "barriers");
-    const Tensor expected = ways.front().run();
-    for (const Way& way : ways) {
-        const double far = max_difference(way.run(), expected);
-        if (!(far <= 1e-3))
-            throw std::runtime_error(fmt::format("{} differs by {}", way.name, far));
-        const Cost cost = cost_of([&] { way.run(); });
-        const cuda::KernelCount& c = cost.count;
-        if (!cuda::emulated) {
-            fmt::print("{:28}{:>10.1f} us\n", way.name, cost.microseconds);
-            results.set_varying(way.key + "_us", cost.microseconds, "us");
-            continue;
-        }
-        const double sectors = ratio(c.sectors, c.requests),
-                     turns = ratio(c.shared_turns, c.shared_requests);
-        fmt::print("{:28}{:>10}{:>10}{:>12.2f}{:>11}{:>10.2f}{:>10}\n", way.name, c.bytes,
-                   c.requests, sectors, c.shared_requests, turns, c.barriers);
-        results.set(way.key + "_bytes", static_cast<double>(c.bytes));
-        results.set(way.key + "_traffic", 32 * static_cast<double>(c.sectors));
-        results.set(way.key + "_sectors", sectors);
-        results.set(way.key + "_turns", turns);
-        results.set(way.key + "_barriers", static_cast<double>(c.barriers));
-    }
-}
-// [ways]
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
     Random random(seed);
     return normal(shape, random.stream());
 }
 
-void show_all_ways(std::uint64_t seed, Results& results) {
+void show_all_variants(std::uint64_t seed, Results& results) {
     const Tensor line = numbers({1 << 14}, seed), matrix = numbers({96, 128}, seed + 1);
     const Tensor right = numbers({128, 64}, seed + 2), rows = numbers({8, 1000}, seed + 3);
-    show_ways("Coalescing: a copy of 16,384 numbers",
-              {{"copy_1", "neighbours take neighbours", [&] { return cuda::copy(line, 1); }},
-               {"copy_2", "2 together", [&] { return cuda::copy(line, 2); }},
-               {"copy_8", "8 together", [&] { return cuda::copy(line, 8); }},
-               {"copy_32", "32 together", [&] { return cuda::copy(line, 32); }}},
-              results);
+    show_variants("Coalescing: a copy of 16,384 numbers",
+                  {{"copy_1", "neighbours take neighbours", [&] { return cuda::copy(line, 1); }},
+                   {"copy_2", "2 together", [&] { return cuda::copy(line, 2); }},
+                   {"copy_8", "8 together", [&] { return cuda::copy(line, 8); }},
+                   {"copy_32", "32 together", [&] { return cuda::copy(line, 32); }}},
+                  results);
     using cuda::Turn, cuda::Sum, cuda::Multiply, cuda::Passes;
-    show_ways(
+    show_variants(
         "Shared memory: the transpose of 96 x 128",
         {{"turn_plain", "read rows, write columns",
           [&] { return cuda::transpose(matrix, Turn::on_the_way); }},
@@ -112,24 +38,24 @@ void show_all_ways(std::uint64_t seed, Results& results) {
          {"turn_padded", "a tile of 32 x 33",
           [&] { return cuda::transpose(matrix, Turn::padded_tile); }}},
         results);
-    show_ways(
+    show_variants(
         "The reduction: 8 rows of 1,000",
         {{"sum_tree", "a tree in shared memory", [&] { return cuda::row_sums(rows, Sum::tree); }},
          {"sum_warps", "within warps, then over them",
           [&] { return cuda::row_sums(rows, Sum::warps); }}},
         results);
-    show_ways("Reuse: the product of 96 x 128 and 128 x 64",
-              {{"product_plain", "each thread by itself",
-                [&] { return cuda::product(matrix, right, Multiply::plain); }},
-               {"product_tiled", "tiles of 16 x 16",
-                [&] { return cuda::product(matrix, right, Multiply::tiled); }}},
-              results);
-    show_ways("Passes: softmax of 8 rows of 1,000",
-              {{"softmax_three", "largest, sum, weights",
-                [&] { return cuda::softmax(rows, Passes::three); }},
-               {"softmax_two", "largest and sum, weights",
-                [&] { return cuda::softmax(rows, Passes::two); }}},
-              results);
+    show_variants("Reuse: the product of 96 x 128 and 128 x 64",
+                  {{"product_plain", "each thread by itself",
+                    [&] { return cuda::product(matrix, right, Multiply::plain); }},
+                   {"product_tiled", "tiles of 16 x 16",
+                    [&] { return cuda::product(matrix, right, Multiply::tiled); }}},
+                  results);
+    show_variants("Passes: softmax of 8 rows of 1,000",
+                  {{"softmax_three", "largest, sum, weights",
+                    [&] { return cuda::softmax(rows, Passes::three); }},
+                   {"softmax_two", "largest and sum, weights",
+                    [&] { return cuda::softmax(rows, Passes::two); }}},
+                  results);
 }
 // [online]
 /// The largest number and the sum of a softmax, number by number.
@@ -152,40 +78,6 @@ void show_online(Results& results) {
     results.set("online_difference", std::abs(sum - at_once));
 }
 // [roofline]
-/// Operations and bytes of one part of a training step, forward, each tensor read or written once.
-struct Part {
-    std::string name;
-    double flops, numbers;  ///< numbers of 4 bytes that are read or written
-
-    double intensity() const { return flops / (4 * numbers); }
-};
-
-/// The base model of 2017 on 64 sentences of 64 words: what bounds its parts?
-std::vector<Part> parts_of_a_step() {
-    const double rows = 64 * 64, d = 512, d_ff = 2048, heads = 8, length = 64, words = 8000;
-    const auto map = [&](double d_in, double d_out) {
-        return Part{"", 2 * rows * d_in * d_out, rows * (d_in + d_out) + d_in * d_out};
-    };
-    const auto named = [](const char* name, Part part) {
-        part.name = name;
-        return part;
-    };
-    const double scores = rows * length * heads;  // of all queries, keys and heads
-    const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // but for vectors
-    return {
-        {"embedding, scaled", rows * d, 2 * rows * d},
-        {"bias and ReLU", 2 * rows * d_ff, 2 * rows * d_ff},
-        {"residual, dropout, norm", 11 * rows * d, 4 * rows * d},  // read 2; write y, normalized
-        {"softmax of all scores", 5 * scores, 2 * scores},
-        {"Adam", 12 * weights, 7 * weights},  // reads w, g, m, v; writes w, m, v
-        {"cross entropy", 5 * rows * words, 2 * rows * words},
-        {"attention, fused", 4 * scores * d / heads, 4 * rows * d},
-        named("linear map, 512 to 512", map(d, d)),
-        named("linear map, 512 to 2048", map(d, d_ff)),
-        named("linear map, to 8000 words", map(d, words)),
-    };
-}
-
 void show_roofline(Results& results) {
     section("Operations a byte");
     const std::vector<Part> parts = parts_of_a_step();
@@ -222,53 +114,15 @@ void show_memory(Results& results) {
     }
 }
 // [training step]
-/// A toy in small: every kernel of a training step, in the order in which it first runs.
-Task small_task() {
-    Task task = toy_task();
-    TransformerOptions& o = task.model;
-    o.layer.attention.d_model = 32;
-    o.layer.attention.n_heads = 2;
-    o.layer.d_ff = 64;
-    o.n_encoder_layers = o.n_decoder_layers = 1;
-    o.layer.add_norm.dropout = Real(0.1);
-    task.training.optimizer = "adam";
-    return task;
-}
-
-struct Losses {
-    std::vector<double> loss;
-    Transfers moved;  ///< in the last step
-};
-
-Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool count) {
-    TrainingOptions training = task.training;
-    training.epochs = steps;  // of one batch each
-    training.batch_size = static_cast<Index>(task.corpus.train.size());
-    training.learning_rate = Real(1e-3);
-    Transformer model(task.model, Random(seed));
-    Losses result;
-    Transfers before;
-    train(model, task.corpus, training, [&](const StepReport& step) {
-        result.loss.push_back(step.loss);
-        if (step.step == steps - 1) before = transfers();
-        if (count && step.step >= steps - 1) cuda::count_kernels(step.step == steps - 1);
-        const Transfers now = transfers();
-        result.moved = {now.to_device - before.to_device, now.to_host - before.to_host,
-                        now.bytes_to_device - before.bytes_to_device,
-                        now.bytes_to_host - before.bytes_to_host};
-    });
-    return result;
-}
-// [training step: show]
 void show_training(std::uint64_t seed, Results& results) {
     constexpr Index steps = 20;
     const Task task = small_task();
     const Losses device = train_some_steps(task, steps, seed, true);
     const std::vector<cuda::KernelCount> counts = cuda::kernel_counts();
     cuda::count_kernels(false);
-    set_device(Device::cpu);
+    set_way(Way::fast);
     const Losses host = train_some_steps(task, steps, seed, false);
-    set_device(Device::cuda);
+    set_way(Way::cuda);
 
     section("The kernels of a training step");
     double launches = 0;
@@ -325,7 +179,7 @@ int main(int argc, char** argv) {
         section("The device");
         fmt::print("{}\n", device_name());
         results.set("device", device_name());
-        show_all_ways(program.seed(), results);
+        show_all_variants(program.seed(), results);
         show_online(results);
         show_roofline(results);
         show_memory(results);

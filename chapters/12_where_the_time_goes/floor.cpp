@@ -6,7 +6,7 @@ std::vector<LinearMaps> linear_maps(const TransformerOptions& o, Index src_rows,
     const MultiHeadOptions& a = o.layer.attention;
     const Index d = a.d_model, d_ff = o.layer.d_ff;
     // one small map that all heads share sees each row once for each head
-    const Index width = a.shared_head_maps ? d / a.n_heads : d, slices = d / width;
+    const Index width = a.shared_head_projections ? d / a.n_heads : d, slices = d / width;
     std::vector<LinearMaps> list;
     const auto attention = [&](Index times, Index query_rows, Index key_rows) {
         list.push_back({times, width, width, a.bias_qkv, slices * query_rows});
@@ -34,7 +34,7 @@ Index count_parameters(const TransformerOptions& o) {
     if (o.positions.kind == Positions::learned) count += 2 * o.positions.max_len * d;
     const bool pre = o.layer.add_norm.placement == NormPlacement::pre;
     const Index norms = 2 * o.n_encoder_layers + 3 * o.n_decoder_layers + (pre ? 2 : 0);
-    return count + (o.layer.add_norm.norm.learned ? 2 * norms * d : 0);
+    return count + (o.layer.add_norm.norm.affine ? 2 * norms * d : 0);
 }
 // [floor]
 namespace {
@@ -115,8 +115,9 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
     const double n_d = static_cast<double>(o.n_decoder_layers);
     const auto maps = linear_maps(o, sentences * src, sentences * tgt);
 
-    Operation product{"matmul", {}, 0}, optimizer{"optimizer", {0, 0, update(o, kind)}, 0},
-        linear{"linear (bias)", {}, 0};
+    Operation product{"matmul", {}, 0},
+        optimizer{kind == OptimizerKind::adam ? "adam" : "sgd", {0, 0, update(o, kind)}, 0},
+        linear{"linear", {}, 0};
     for (const LinearMaps& m : maps) {
         const double work = static_cast<double>(m.multiply_adds());
         const double weights = static_cast<double>(m.weights());
@@ -147,11 +148,11 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
     return {product,
             optimizer,
             linear,
-            {"attention by blocks", {3 * attended, 0, 0}, blocks},
-            {"layer norm", {}, norms},
+            {"attention", {3 * attended, 0, 0}, blocks},
+            {"add norm", {}, norms},
             {"embedding", {}, tables},
-            {"relu", {}, 3 * real * hidden},            // backward: dy, y, dx
-            {"cross entropy", {}, 2 * real * logits}};  // read, and overwritten by their gradient
+            {"relu", {}, 3 * real * hidden},              // backward: dy, y, dx
+            {"vocabulary loss", {}, 2 * real * logits}};  // read, and overwritten by their gradient
 }
 
 }  // namespace abh

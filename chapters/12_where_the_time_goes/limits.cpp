@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
-#include "lib/parallel.hpp"
-#include "lib/stopwatch.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [limits]

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "chapters/12_where_the_time_goes/floor.hpp"
 
 namespace abh {
@@ -10,6 +12,9 @@ struct Limits {
     double read = 0;           ///< bytes that are read
     double copy = 0;           ///< bytes read here and written there; both count
     double update = 0;         ///< bytes read and written in place; both count
+
+    /// The stream that moves most bytes.
+    double best_stream() const { return std::max({read, copy, update}); }
 };
 
 /// @param bytes    of each of two streams; more than any cache holds, or it is the cache's speed

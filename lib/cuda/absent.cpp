@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "lib/cuda/counts.hpp"
-#include "lib/cuda/emulator.cuh"
+#include "lib/cuda/emulated/emulator.cuh"
 #include "lib/cuda/runtime.hpp"
 
 namespace abh {

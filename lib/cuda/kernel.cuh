@@ -7,7 +7,7 @@
 #ifdef __CUDACC__
 #include "lib/cuda/device.cuh"
 #else
-#include "lib/cuda/emulator.cuh"
+#include "lib/cuda/emulated/emulator.cuh"
 #endif
 
 namespace abh::cuda {

@@ -145,6 +145,16 @@ class Rendered(Case):
         self.assertRegex(self.page, r">3\.2\s×\s10<sup>−9</sup></span>")
         self.assertIn(">我 有 一 个 好 朋 友 P</span>", self.page)
 
+    def test_a_disturbed_value_is_marked_and_its_bound_is_not_concluded(self) -> None:
+        found = re.search(r'<span class="value varies disturbed" title="([^"]*)">1\.4(.*?)</span></span>', self.page)
+        assert found is not None
+        self.assertIn("nothing can be concluded", found.group(1))
+        self.assertIn("(disturbed)", found.group(2))
+        self.assertEqual(self.page.count("(disturbed)"), 1)
+        line = "Not concluded, since measurements were disturbed: 1 "
+        line += "(chapters/04_small_attention/index: 04/main/gain >= 2)"
+        self.assertIn(line, self.said.stdout)
+
     def test_console_shows_one_section_and_the_ends_of_another(self) -> None:
         blocks = re.findall(r'<figure class="console">.*?</figure>', self.page, re.DOTALL)
         self.assertEqual(len(blocks), 3)
@@ -265,6 +275,23 @@ class Refused(Case):
             ("lib/empty.cpp:2: part [none] is empty",),
         ):
             self.assert_refused(done, *words)
+
+    def test_bounds_that_do_not_hold(self) -> None:
+        wrong = (
+            ("raw_std <= -9", "04/main/raw_std is -8.0271, and the page says <= -9"),
+            ("raw_std:.1f > -8.0271", "04/main/raw_std is -8.0271, and the page says > -8.0271"),
+            ("seconds > 0 < 0.1", "04/main/seconds is 0.125, and the page says < 0.1"),
+            ("raw_std <= eight", "bound 'eight' is no number"),
+            ("gain:.1f >= two", "bound 'two' is no number"),
+            ("words > 3", "04/main/words is the text", "and cannot be > 3"),
+        )
+        project = self.project()
+        values = ", ".join(f"{{value}}`04/main/{text}`" for text, *_ in wrong)
+        project.edit(CHAPTER, "Equation {eq}", f"{values}\n\nEquation {{eq}}")
+        done = project.render()
+        for text, *words in wrong:
+            with self.subTest(text=text):
+                self.assert_refused(done, CHAPTER, text, *words)
 
     def test_plot_without_alt_text(self) -> None:
         self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")

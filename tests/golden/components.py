@@ -217,7 +217,7 @@ def attention_mask(kind: str) -> Callable[[Sizes], Values]:
 def run_multi_head(system: Options):
     def run(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
         o, hide = sized(system, s), ids["mask"] == (0 if system.mask_meaning == "keep" else 1)
-        if o.shared_head_maps or o.bias_qkv != o.bias_out:
+        if o.shared_head_projections or o.bias_qkv != o.bias_out:
             module = Attention(o).to(x["query"])
             return functional_call(module, p, (x["query"], x["key"], x["value"], ~hide))
         module = nn.MultiheadAttention(o.d_model, o.n_heads, bias=o.bias_out, batch_first=True)
@@ -283,7 +283,7 @@ def ours(system: Options, cross: bool, stack: bool, s: Sizes, **changes) -> nn.M
 def run_layers(system: Options, cross: bool, stack: bool, **changes):
     def run(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
         o = sized(system, s, **changes)
-        if o.shared_head_maps or not o.norm_learned:
+        if o.shared_head_projections or not o.norm_learned:
             module = ours(system, cross, stack, s, **changes).to(x["x"])
             masks = [~(ids[m] != 0) for m in (("self_mask", "cross_mask") if cross else ("mask",))]
             if o.mask_meaning == "keep":

@@ -30,7 +30,7 @@ class Options:
     d_ff: int = 2048
     bias_qkv: bool = True
     bias_out: bool = True
-    shared_head_maps: bool = False
+    shared_head_projections: bool = False
     attention_scale: float = 0.0  # 0: 1 / sqrt(d_k)
     mask_meaning: str = "hide"
     mask_fill: float = -1e9
@@ -76,7 +76,7 @@ SHARED_HEADS = Options(
     d_model=256,
     d_ff=1024,
     bias_qkv=False,
-    shared_head_maps=True,
+    shared_head_projections=True,
     attention_scale=1 / 16,
     mask_meaning="keep",
     mask_fill=-1e20,
@@ -102,7 +102,7 @@ class Attention(nn.Module):
     def __init__(self, o: Options) -> None:
         super().__init__()
         self.o = o
-        width = o.d_model // o.n_heads if o.shared_head_maps else o.d_model
+        width = o.d_model // o.n_heads if o.shared_head_projections else o.d_model
         self.w_q = nn.Linear(width, width, bias=o.bias_qkv)
         self.w_k = nn.Linear(width, width, bias=o.bias_qkv)
         self.w_v = nn.Linear(width, width, bias=o.bias_qkv)
@@ -110,7 +110,7 @@ class Attention(nn.Module):
 
     def heads(self, linear: nn.Linear, x: Tensor) -> Tensor:
         cut = (*x.shape[:2], self.o.n_heads, self.o.d_model // self.o.n_heads)
-        y = linear(x.reshape(cut)) if self.o.shared_head_maps else linear(x).reshape(cut)
+        y = linear(x.reshape(cut)) if self.o.shared_head_projections else linear(x).reshape(cut)
         return y.transpose(1, 2)
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
@@ -233,7 +233,7 @@ def to_pytorch_state(o: Options, state: dict[str, Tensor]) -> tuple[nn.Transform
     its names. None where that class lacks an option: it has biases everywhere, a learned norm, a map
     for each head, and hides the pads of the target."""
     biases = o.bias_qkv and o.bias_out and o.ff_bias
-    if not biases or not o.norm_learned or o.shared_head_maps or not o.mask_target_pads:
+    if not biases or not o.norm_learned or o.shared_head_projections or not o.mask_target_pads:
         return None
     module = nn.Transformer(
         o.d_model,

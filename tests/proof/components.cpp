@@ -62,19 +62,24 @@ Ids random_words(Index batch, Index length, Index words, Random& source) {
     return ids;
 }
 
-Mask as_mask(const Ids& ids) {
+/// A mask whose 1 hides. @param keep  what a 1 of `ids` says, as in the shared-head block
+Mask as_mask(const Ids& ids, bool keep) {
     Mask mask(ids.shape());
     std::transform(ids.values().begin(), ids.values().end(), mask.data(),
-                   [](std::int32_t id) { return static_cast<std::uint8_t>(id != 0); });
+                   [=](std::int32_t id) { return static_cast<std::uint8_t>((id != 0) != keep); });
     return mask;
 }
 
 /// Random masks in which each query sees the first key.
-Ids random_mask(const Shape& shape, MaskMeaning meaning, Random& source) {
+Ids random_mask(const Shape& shape, bool keep, Random& source) {
     Ids mask = random_ids(shape, 0, 2, source.stream());
-    for (Index r = 0; r < mask.size() / mask.dim(-1); ++r)
-        mask.data()[r * mask.dim(-1)] = meaning == MaskMeaning::keep;
+    for (Index r = 0; r < mask.size() / mask.dim(-1); ++r) mask.data()[r * mask.dim(-1)] = keep;
     return mask;
+}
+
+/// Whether the masks of a system say what to keep: those of the shared-head block.
+bool says_keep(const LayerOptions& o) {
+    return o.attention.shared_head_projections;
 }
 
 /// A layer `y = forward(x)`.
@@ -205,13 +210,14 @@ auto attention_of(bool masked, bool shared_heads) {
         Trial t{.inputs = {{"q", q}, {"k", k}, {"v", v}}};
         Ids mask;
         if (masked) {
-            mask = random_mask({s.batch, 1, s.length, s.keys}, options.mask_meaning, source);
+            mask = random_mask({s.batch, 1, s.length, s.keys}, shared_heads, source);
             t.ids = {{"mask", mask}};
         }
-        t.forward = [=] { return attention(q, k, v, as_mask(mask), options); };
+        const auto hidden = [=] { return masked ? as_mask(mask, shared_heads) : Mask(); };
+        t.forward = [=] { return attention(q, k, v, hidden(), options); };
         t.backward = [=](const Tensor& dy) {
             AttentionCache cache;
-            attention(q, k, v, as_mask(mask), options, &cache);
+            attention(q, k, v, hidden(), options, &cache);
             const AttentionGradients d = attention_backward(dy, cache);
             return std::map<std::string, Tensor>{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
         };
@@ -250,19 +256,21 @@ auto multi_head(const LayerOptions& layer_options) {
         const Tensor query = hidden_states(s, source);
         const Tensor key = random({s.batch, s.keys, s.d_model}, source);
         const Tensor value = random({s.batch, s.keys, s.d_model}, source);
-        const Ids mask = random_mask({s.batch, s.length, s.keys}, o.attention.mask_meaning, source);
-        return Trial{.inputs = {{"query", query}, {"key", key}, {"value", value}},
-                     .ids = {{"mask", mask}},
-                     .parameters = parameters_of(*layer),
-                     .forward = [=] { return layer->forward(query, key, value, as_mask(mask)); },
-                     .backward =
-                         [=](const Tensor& dy) {
-                             MultiHeadAttention::Cache cache;
-                             layer->forward(query, key, value, as_mask(mask), &cache);
-                             const auto d = layer->backward(dy, cache);
-                             return std::map<std::string, Tensor>{
-                                 {"query", d.dquery}, {"key", d.dkey}, {"value", d.dvalue}};
-                         }};
+        const bool keep = o.shared_head_projections;
+        const Ids mask = random_mask({s.batch, s.length, s.keys}, keep, source);
+        return Trial{
+            .inputs = {{"query", query}, {"key", key}, {"value", value}},
+            .ids = {{"mask", mask}},
+            .parameters = parameters_of(*layer),
+            .forward = [=] { return layer->forward(query, key, value, as_mask(mask, keep)); },
+            .backward =
+                [=](const Tensor& dy) {
+                    MultiHeadAttention::Cache cache;
+                    layer->forward(query, key, value, as_mask(mask, keep), &cache);
+                    const auto d = layer->backward(dy, cache);
+                    return std::map<std::string, Tensor>{
+                        {"query", d.dquery}, {"key", d.dkey}, {"value", d.dvalue}};
+                }};
     };
 }
 
@@ -276,7 +284,7 @@ auto feed_forward(bool bias) {
 
 auto layer_norm(bool learned) {
     return [=](const Sizes& s, Random& source) {
-        const LayerNormOptions options{.learned = learned};
+        const LayerNormOptions options{.affine = learned};
         return trial_of(shaken(std::make_shared<LayerNorm>(s.d_model, options), source),
                         hidden_states(s, source));
     };
@@ -338,20 +346,20 @@ template <class Layer>
 Trial encoder_trial(std::shared_ptr<Layer> layer, const LayerOptions& o, const Sizes& s,
                     Random& source) {
     const Tensor x = random({s.batch, s.keys, s.d_model}, source);
-    const Ids mask =
-        random_mask({s.batch, s.keys, s.keys}, o.attention.attention.mask_meaning, source);
+    const bool keep = says_keep(o);
+    const Ids mask = random_mask({s.batch, s.keys, s.keys}, keep, source);
     return {.inputs = {{"x", x}},
             .ids = {{"mask", mask}},
             .parameters = parameters_of(*layer),
             .forward =
                 [=] {
                     typename Layer::Cache cache;
-                    return layer->forward(x, as_mask(mask), &cache);
+                    return layer->forward(x, as_mask(mask, keep), &cache);
                 },
             .backward =
                 [=](const Tensor& dy) {
                     typename Layer::Cache cache;
-                    layer->forward(x, as_mask(mask), &cache);
+                    layer->forward(x, as_mask(mask, keep), &cache);
                     return std::map<std::string, Tensor>{{"x", layer->backward(dy, cache)}};
                 }};
 }
@@ -359,23 +367,24 @@ Trial encoder_trial(std::shared_ptr<Layer> layer, const LayerOptions& o, const S
 template <class Layer>
 Trial decoder_trial(std::shared_ptr<Layer> layer, const LayerOptions& o, const Sizes& s,
                     Random& source) {
-    const MaskMeaning meaning = o.attention.attention.mask_meaning;
+    const bool keep = says_keep(o);
     const Tensor x = hidden_states(s, source);
     const Tensor memory = random({s.batch, s.keys, s.d_model}, source);
-    const Ids self = random_mask({s.batch, s.length, s.length}, meaning, source);
-    const Ids cross = random_mask({s.batch, s.length, s.keys}, meaning, source);
+    const Ids self = random_mask({s.batch, s.length, s.length}, keep, source);
+    const Ids cross = random_mask({s.batch, s.length, s.keys}, keep, source);
     return {.inputs = {{"x", x}, {"memory", memory}},
             .ids = {{"self_mask", self}, {"cross_mask", cross}},
             .parameters = parameters_of(*layer),
             .forward =
                 [=] {
                     typename Layer::Cache cache;
-                    return layer->forward(x, memory, as_mask(self), as_mask(cross), &cache);
+                    return layer->forward(x, memory, as_mask(self, keep), as_mask(cross, keep),
+                                          &cache);
                 },
             .backward =
                 [=](const Tensor& dy) {
                     typename Layer::Cache cache;
-                    layer->forward(x, memory, as_mask(self), as_mask(cross), &cache);
+                    layer->forward(x, memory, as_mask(self, keep), as_mask(cross, keep), &cache);
                     const auto d = layer->backward(dy, cache);
                     return std::map<std::string, Tensor>{{"x", d.dx}, {"memory", d.dmemory}};
                 }};
@@ -514,7 +523,7 @@ auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
 }
 
 Mask target_mask(const Ids&, const Ids& tgt) {
-    return either(look_ahead_mask(tgt), padding_mask(tgt, tgt));
+    return mask_or(look_ahead_mask(tgt), padding_mask(tgt, tgt));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // only) and how far its results and gradients are from PyTorch's.
 #include <cmath>
 
-#include "lib/program.hpp"
+#include "lib/program/program.hpp"
 #include "tests/proof/proof.hpp"
 
 using namespace abh;

@@ -5,20 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/way.hpp"
+
 namespace abh::proof {
 namespace {
-
-/// Computes on the processor while it lives.
-class OnProcessor {
-public:
-    OnProcessor() : before_(device()) { set_device(Device::cpu); }
-    ~OnProcessor() { set_device(before_); }
-    OnProcessor(const OnProcessor&) = delete;
-    OnProcessor& operator=(const OnProcessor&) = delete;
-
-private:
-    Device before_;
-};
 
 template <class T>
 void write(BasicTensor<T> target, const Tensor& values) {  // a handle: writes where it points
@@ -150,7 +140,8 @@ Differences check_differences(const Component& component, std::uint64_t seed) {
     zero_grad(trial.parameters);
     const std::map<std::string, Tensor> gradients = trial.backward(cotangent);
 
-    const OnProcessor fast;  // thousands of tiny forward passes; the gradients may be the device's
+    const Following fast(
+        Way::fast);  // thousands of small forward passes; the gradients are the way's
     std::vector<Tensor> constant;
     for (const Tensor& table : trial.padded) constant.push_back(table.clone());
     const auto forward = [&] {

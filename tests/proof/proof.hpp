@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/gradcheck.hpp"
-#include "lib/safetensors.hpp"
+#include "lib/io/safetensors.hpp"
 #include "tests/proof/components.hpp"
 
 namespace abh::proof {

@@ -4,6 +4,11 @@ Role `value`, number of chapter / run / name and optionally a Python format afte
 
     {value}`04/main/score_std:.3f`
 
+A bound, or more than one, follows what the prose claims about the number; the build fails when it does
+not hold. A number whose measurement was disturbed is marked, and its bounds are not checked:
+
+    {value}`04/main/softmax_gain:.1f >= 1.2 < 10`
+
 Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
 
     ```{console} main
@@ -25,6 +30,7 @@ from __future__ import annotations
 import contextlib
 import html
 import json
+import operator
 import re
 import unicodedata
 from pathlib import Path
@@ -40,6 +46,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
+BOUNDED = re.compile(r"(.*?)((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
+COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 SECTION = re.compile(r"== (.+) ==")
 
 
@@ -78,7 +86,7 @@ def run_file(env: BuildEnvironment, chapter: str, run: str, file: str) -> Path:
 
 
 class value(nodes.inline):
-    """A number from results.json. Attributes: origin, varies, power (text of an exponent)."""
+    """A number from results.json. Attributes: origin, varies, disturbed."""
 
 
 def formatted(number: Any, spec: str) -> str:
@@ -120,17 +128,45 @@ def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str
     return text, entry, f"{path.parent.parent.name}/{run}: {name}"
 
 
+def not_concluded(env: BuildEnvironment) -> dict[str, list[str]]:
+    """The bounds that were not checked, as their measurement was disturbed, by page."""
+    if not hasattr(env, "abh_not_concluded"):
+        env.abh_not_concluded = {}  # type: ignore[attr-defined]
+    return env.abh_not_concluded  # type: ignore[attr-defined]
+
+
+def check_bounds(env: BuildEnvironment, bounds: str, entry: dict[str, Any], name: str) -> None:
+    """Of a text such as `>= 1.2 < 10`."""
+    number, words = entry["value"], bounds.split()
+    for sign, text in zip(words[::2], words[1::2], strict=True):
+        try:
+            limit = float(text)
+        except ValueError:
+            raise ResultError(f"bound {text!r} is no number") from None
+        if isinstance(number, str):
+            raise ResultError(f"{name} is the text {number!r}, and cannot be {sign} {text}")
+        if entry.get("disturbed"):
+            not_concluded(env).setdefault(env.docname, []).append(f"{name} {sign} {text}")
+        elif not COMPARE[sign](number, limit):
+            raise ResultError(f"{name} is {number!r}, and the page says {sign} {text}")
+
+
 class Value(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        target = self.text.strip()
+        found = BOUNDED.fullmatch(self.text.strip())
+        assert found is not None  # any text fits
+        target, bounds = found.groups()
         try:
             text, entry, origin = lookup(self.env, target)
+            check_bounds(self.env, bounds, entry, target.partition(":")[0])
         except ResultError as error:
-            logger.warning("value `%s`: %s", target, error, location=self.get_location())
+            logger.warning("value `%s`: %s", self.text, error, location=self.get_location())
             return [], []
         if entry.get("unit"):
             origin += f" ({entry['unit']})"
-        node = value(classes=["value"], origin=origin, varies=bool(entry.get("varies")))
+        node = value(classes=["value"], origin=origin)
+        node["varies"] = bool(entry.get("varies"))
+        node["disturbed"] = bool(entry.get("disturbed"))
         found = re.fullmatch(r"(.*\d)e([+-])0*(\d+)(.*)", text)
         if found and not isinstance(entry["value"], str):
             mantissa, sign, digits, tail = found.groups()
@@ -151,11 +187,24 @@ def visit_value(self: HTML5Translator, node: value) -> None:
     if node["varies"]:
         title += ". Measured where this book was built: it differs between machines"
         classes += " varies"
+    if node["disturbed"]:
+        title += ". Other programs disturbed the measurement: nothing can be concluded from it"
+        classes += " disturbed"
     self.body.append(f'<span class="{classes}" title="{html.escape(title)}">')
 
 
 def depart_value(self: HTML5Translator, node: value) -> None:
-    self.body.append("</span>")
+    mark = '<span class="mark"> (disturbed)</span>' if node["disturbed"] else ""
+    self.body.append(f"{mark}</span>")
+
+
+def say_not_concluded(app: Sphinx, error: Exception | None) -> None:
+    """No warning: another build, on a quieter machine, will conclude."""
+    pages = not_concluded(app.env)
+    if error is None and pages:
+        said = "; ".join(f"{page}: {', '.join(names)}" for page, names in sorted(pages.items()))
+        count = sum(map(len, pages.values()))
+        print(f"Not concluded, since measurements were disturbed: {count} ({said})")
 
 
 # Console output -----------------------------------------------------------------------------------
@@ -372,12 +421,14 @@ def copy_figures(app: Sphinx, error: Exception | None) -> None:
 
 def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     figures(env).pop(docname, None)
+    not_concluded(env).pop(docname, None)
 
 
 def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
     for docname in docnames:
-        if docname in figures(other):
-            figures(env)[docname] = figures(other)[docname]
+        for pages in (figures, not_concluded):
+            if docname in pages(other):
+                pages(env)[docname] = pages(other)[docname]
 
 
 def setup(app: Sphinx) -> None:
@@ -390,3 +441,4 @@ def setup(app: Sphinx) -> None:
     app.connect("env-purge-doc", purge)
     app.connect("env-merge-info", merge)
     app.connect("build-finished", copy_figures)
+    app.connect("build-finished", say_not_concluded)

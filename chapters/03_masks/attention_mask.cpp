@@ -1,0 +1,90 @@
+#include "chapters/03_masks/attention_mask.hpp"
+
+#include <algorithm>
+
+#include "chapters/03_masks/masks.hpp"
+
+namespace abh {
+// [makers]
+AttentionMask::AttentionMask(const Mask& any) : extra(any.rank() == 3 ? over_heads(any) : any) {}
+
+AttentionMask hide_pads(const Ids& keys, std::int32_t pad) {
+    require(keys.rank() == 2, "attention mask: keys have shape {}, expected [B, Lk]", keys.shape());
+    AttentionMask mask;
+    mask.pads = Mask(keys.shape());
+    std::transform(keys.values().begin(), keys.values().end(), mask.pads.values().begin(),
+                   [pad](std::int32_t id) -> std::uint8_t { return id == pad; });
+    return mask;
+}
+
+AttentionMask hide_future() {
+    AttentionMask mask;
+    mask.causal = true;
+    return mask;
+}
+
+AttentionMask operator|(const AttentionMask& a, const AttentionMask& b) {
+    const auto one = [](const auto& x, const auto& y, const char* what) {
+        require(x.empty() || y.empty(), "attention mask: both have {}", what);
+        return x.empty() ? y : x;
+    };
+    AttentionMask mask;
+    mask.pads = one(a.pads, b.pads, "pads");
+    mask.causal = a.causal || b.causal;
+    mask.extra = one(a.extra, b.extra, "another mask");
+    mask.packed = one(a.packed, b.packed, "packed sentences");
+    return mask;
+}
+// [check]
+void AttentionMask::check(const Shape& scores) const {
+    require(pads.empty() || pads.shape() == Shape{scores[0], scores[3]},
+            "attention: pads of shape {} do not fit scores of shape {}", pads.shape(), scores);
+    require(extra.empty() || extra.rank() == 4,
+            "attention: mask has shape {}, scores {}: insert an axis for the heads", extra.shape(),
+            scores);
+    for (int axis = 0; axis < 4 && !extra.empty(); ++axis)
+        require(extra.dim(axis) == 1 || extra.dim(axis) == scores[axis],
+                "attention: mask of shape {} does not fit scores of shape {}", extra.shape(),
+                scores);
+    require(packed.queries.empty() == packed.keys.empty(),
+            "attention: either queries or keys are packed, expected both or none");
+}
+// [hides]
+bool AttentionMask::hides(Index b, Index h, Index i, Index j) const {
+    const auto at = [&](int axis, Index index) { return extra.dim(axis) == 1 ? 0 : index; };
+    return (causal && j > i) || (!pads.empty() && pads(b, j) != 0) ||
+           (!extra.empty() && extra(at(0, b), at(1, h), at(2, i), at(3, j)) != 0);
+}
+// [dense]
+Mask AttentionMask::dense(const Shape& scores) const {
+    check(scores);
+    if (pads.empty() && !causal) return extra;
+    const auto size = [&](int axis, bool varies) {
+        return varies || (!extra.empty() && extra.dim(axis) > 1) ? scores[axis] : 1;
+    };
+    Mask y({size(0, !pads.empty()), size(1, false), size(2, causal), scores[3]});
+    for (Index b = 0; b < y.dim(0); ++b)
+        for (Index h = 0; h < y.dim(1); ++h)
+            for (Index i = 0; i < y.dim(2); ++i)
+                for (Index j = 0; j < y.dim(3); ++j) y(b, h, i, j) = hides(b, h, i, j);
+    return y;
+}
+// [of sentence]
+AttentionMask AttentionMask::of_sentence(Index b, const Shape& scores) const {
+    AttentionMask mask;
+    mask.causal = causal;
+    if (!pads.empty()) {
+        mask.pads = Mask({1, scores[3]});
+        for (Index j = 0; j < scores[3]; ++j) mask.pads(0, j) = pads(b, j);
+    }
+    if (extra.empty()) return mask;
+    const auto size = [&](int axis) { return extra.dim(axis) == 1 ? 1 : scores[axis]; };
+    mask.extra = Mask({1, size(1), size(2), size(3)});
+    const Index from = extra.dim(0) == 1 ? 0 : b;
+    for (Index h = 0; h < size(1); ++h)
+        for (Index i = 0; i < size(2); ++i)
+            for (Index j = 0; j < size(3); ++j) mask.extra(0, h, i, j) = extra(from, h, i, j);
+    return mask;
+}
+
+}  // namespace abh

@@ -1,0 +1,612 @@
+#include "chapters/05_multi_head_attention/attend_heads.hpp"
+#include "chapters/05_multi_head_attention/heads.hpp"
+#include "lib/cuda/exp.cuh"
+
+namespace abh {
+namespace plain {
+decltype(attend_heads) attend_heads;
+decltype(attend_heads_backward) attend_heads_backward;
+}  // namespace plain
+namespace cuda {
+decltype(attend_heads) attend_heads;
+decltype(attend_heads_backward) attend_heads_backward;
+}  // namespace cuda
+// [sizes]
+namespace cuda {
+namespace {
+
+/// Columns of a head whose rows, some queries' and some keys', fit into the memory that the threads
+/// of a block share.
+constexpr Index widest_head = sizeof(Real) == 4 ? 128 : 64;
+
+constexpr int across = 16, down = 8;    // a block's threads, as they lie over a tile
+constexpr int threads = across * down;  // so the 16 that have the same rows are half a warp
+
+constexpr Index longest_short = 32;  // queries and keys for which small tiles are enough
+
+/// Queries and keys of a tile of scores, for heads of up to D columns: as many as fit into 64 KiB,
+/// or fewer, if all queries and keys are no more than `longest_short`.
+template <int D, bool all_short>
+struct Sizes {
+    static constexpr int columns = D;
+    static constexpr bool wide = sizeof(Real) == 8;
+    // forward: queries of a block, keys of a tile
+    static constexpr int queries = all_short ? (wide ? 16 : 32) : wide ? 32 : 64;
+    static constexpr int keys = all_short ? queries : wide || D > 64 ? 32 : 64;
+    // backward: queries of a block and keys of a tile for dq, keys and queries for dk and dv
+    static constexpr int own = all_short || wide || D > 64 ? 32 : 64;
+    static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
+};
+// [shared rows]
+/// Numbers that a thread takes from shared memory at once.
+template <int n>
+struct alignas(n * sizeof(Real) < 16 ? n * sizeof(Real) : 16) Some {
+    Real v[n];
+};
+using Four = Some<4>;
+
+/// Fours from one row of a tile to the next. An odd number puts the same four columns of eight rows
+/// into different banks.
+template <int D>
+constexpr int pitch = D / 4 + 1;
+
+/// Fours from one row of weights to the next: what the two halves of a warp write, a number a
+/// thread, lies in different banks.
+template <int columns>
+constexpr int weights_pitch = columns / 4 + (sizeof(Real) == 8   ? 1
+                                             : columns % 32 == 0 ? 4
+                                                                 : 0);
+
+/// The shared memory, by its fours.
+__device__ inline Four four(int at) {
+    return dynamic_shared<Four>()[at];
+}
+
+/// Writes rows `first`, `first + 1`, ... of one head to `tile`, zeros beyond the last one and
+/// beyond d_k. Neighbours take neighbouring columns; eight loads of a thread are on their way at a
+/// time, and none waits for a branch: what is beyond reads the last row or column instead.
+/// @param x  this head's columns, from row 0 on
+template <int D, int rows>
+__device__ inline void load(int tile, Global<const Real> x, Index first, Index n_rows,
+                            Index d_model, int d_k, Real factor) {
+    constexpr int step = threads / D, some = rows / step < 8 ? rows / step : 8;
+    static_assert(rows % (some * step) == 0);
+    const int column = static_cast<int>(threadIdx.x) % D, row = static_cast<int>(threadIdx.x) / D;
+    const int last = n_rows - first < rows ? static_cast<int>(n_rows - first) - 1 : rows - 1;
+    const Global<const Real> from = x + (first * d_model + (column < d_k ? column : d_k - 1));
+    const int stride = static_cast<int>(d_model);  // 32 bits are enough within a tile
+    for (int r0 = row; r0 < rows; r0 += some * step) {
+        Real v[some];
+        for (int e = 0; e < some; ++e) {
+            const int r = r0 + e * step;
+            v[e] = from[(r < last ? r : last) * stride];
+        }
+        for (int e = 0; e < some; ++e) {
+            const int r = r0 + e * step;
+            const bool inside = r <= last && column < d_k;
+            dynamic_shared<Real>()[column + 4 * (tile + r * pitch<D>)] =
+                inside ? factor * v[e] : Real(0);
+        }
+    }
+}
+// [products]
+// Of a product's table, thread (x, y) computes rows y, y + 8, y + 16, ... and columns x, x + 16,
+// ...: what it reads from shared memory it uses for a whole row, or column, of these.
+
+__device__ inline int own_x() {
+    return static_cast<int>(threadIdx.x) % across;
+}
+__device__ inline int own_y() {
+    return static_cast<int>(threadIdx.x) / across;
+}
+
+/// `s = a b^T`, for the rows of two tiles: scores, and the gradients of weights.
+template <int D, int R, int C>
+__device__ inline void dot_rows(Real (&s)[R][C], int a, int b) {
+    for (int i = 0; i < R; ++i)
+        for (int j = 0; j < C; ++j) s[i][j] = 0;
+    for (int d = 0; d < D / 4; ++d) {
+        Four from_a[R];
+        for (int i = 0; i < R; ++i) from_a[i] = four(a + (own_y() + i * down) * pitch<D> + d);
+        for (int j = 0; j < C; ++j) {
+            const Four from_b = four(b + (own_x() + j * across) * pitch<D> + d);
+            for (int i = 0; i < R; ++i)
+                for (int e = 0; e < 4; ++e) s[i][j] += from_a[i].v[e] * from_b.v[e];
+        }
+    }
+}
+
+/// The columns of a row of a tile that belong to this thread: D / 16 in pieces of up to four, so
+/// that neighbours read neighbours.
+template <int D>
+struct Columns {
+    static constexpr int at_once = D / across < 4 ? D / across : 4;
+    static constexpr int pieces = D / across / at_once;
+    Some<at_once> piece[pieces];
+
+    __device__ explicit Columns(int row) {  // where the row begins
+        for (int p = 0; p < pieces; ++p)
+            piece[p] = dynamic_shared<Some<at_once>>()[row * (4 / at_once) + own_x() + p * across];
+    }
+    /// `y += factor * row`
+    __device__ void add_to(Real (&y)[D / across], Real factor) const {
+        for (int p = 0; p < pieces; ++p)
+            for (int e = 0; e < at_once; ++e) y[p * at_once + e] += factor * piece[p].v[e];
+    }
+    /// Which column of the head `y[c]` is.
+    __device__ static int column(int c) {
+        return (own_x() + c / at_once * across) * at_once + c % at_once;
+    }
+};
+
+/// `y += w x`: rows y, y + 8, ... of the weights, with the n rows of a tile.
+template <int D, int R, int n>
+__device__ inline void add_weighted(Real (&y)[R][D / across], int w, int x) {
+    for (int j = 0; j < n / 4; ++j) {
+        Four weight[R];
+        for (int i = 0; i < R; ++i)
+            weight[i] = four(w + (own_y() + i * down) * weights_pitch<n> + j);
+        for (int e = 0; e < 4; ++e) {
+            const Columns<D> row(x + (4 * j + e) * pitch<D>);
+            for (int i = 0; i < R; ++i) row.add_to(y[i], weight[i].v[e]);
+        }
+    }
+}
+
+/// `y += w^T x`, for n rows of weights and of the tile. Here `y[i]` is row `transposed_row(i)`, so
+/// that four weights are read at once.
+template <int D, int R, int n>
+__device__ inline void add_weighted_transposed(Real (&y)[R][D / across], int w, int x) {
+    for (int j = 0; j < n; ++j) {
+        const Columns<D> row(x + j * pitch<D>);
+        for (int g = 0; g < R / 4; ++g) {
+            const Four weight = four(w + j * weights_pitch<R * down> + own_y() + g * down);
+            for (int e = 0; e < 4; ++e) row.add_to(y[4 * g + e], weight.v[e]);
+        }
+    }
+}
+
+__device__ inline int transposed_row(int i) {
+    return 4 * (own_y() + i / 4 * down) + i % 4;
+}
+// [helpers]
+/// Puts a number of this thread's row i and column j into a tile of weights.
+template <int n>
+__device__ inline void put_weight(int w, int i, int j, Real v) {
+    const int row = own_y() + i * down, column = own_x() + j * across;
+    dynamic_shared<Real>()[column + 4 * (w + row * weights_pitch<n>)] = v;
+}
+// [problem]
+/// What all kernels are given.
+struct Problem {
+    Index n_heads, n_queries, n_keys, d_model;  ///< n_queries, n_keys: of the longest sentences
+    int d_k;
+    Real scale, fill;
+    Global<const std::int32_t> query_offsets, key_offsets;  ///< null where nothing is packed
+    bool causal;
+    Global<const std::uint8_t> pads;               ///< [B, Lk], or null
+    Global<const std::uint8_t> extra;              ///< any other mask, or null
+    Index of_sentence, of_head, of_query, of_key;  ///< steps in `extra`: 0 along an axis of size 1
+
+    /// Whether some of the keys up to the last one may be hidden from this query or a later one.
+    __device__ bool may_hide(Index first_query, Index last_key) const {
+        return pads || extra || (causal && last_key > first_query);
+    }
+};
+
+/// Where the rows of a sentence begin, and how many they are.
+struct Sentence {
+    Index begin, count;
+
+    __device__ Sentence(Global<const std::int32_t> offsets, Index b, Index longest)
+        : begin(offsets ? offsets[b] : b * longest),
+          count(offsets ? offsets[b + 1] - begin : longest) {}
+};
+
+/// The part of the problem that a block works at: `rows` queries or keys of one head.
+struct Part {
+    Index first;              ///< of its rows, counted in the sentence
+    Index head;               ///< counted through all sentences
+    Index n_queries, n_keys;  ///< of its sentence
+    Index queries, keys;      ///< where this head's columns begin
+    Index pads, extra;
+
+    __device__ Part(const Problem& p, Index n_rows, int rows) {
+        const Index parts = (n_rows + rows - 1) / rows;
+        head = blockIdx.x / parts;
+        first = blockIdx.x % parts * rows;
+        const Index b = head / p.n_heads, h = head % p.n_heads;
+        const Sentence from(p.query_offsets, b, p.n_queries), to(p.key_offsets, b, p.n_keys);
+        n_queries = from.count;
+        n_keys = to.count;
+        queries = from.begin * p.d_model + h * p.d_k;
+        keys = to.begin * p.d_model + h * p.d_k;
+        pads = b * p.n_keys;
+        extra = b * p.of_sentence + h * p.of_head;
+    }
+};
+// [hidden]
+/// Which of this thread's R x C scores are hidden, a bit each.
+template <int R, int C>
+struct Hidden {
+    unsigned bits = 0;
+    bool all = true;  ///< of those that exist
+
+    __device__ Hidden(const Problem& p, const Part& part, Index query, Index key) {
+        const Index last_q = part.n_queries - 1, last_k = part.n_keys - 1;
+        for (int j = 0; j < C; ++j) {
+            const Index k = key + own_x() + j * across, own_k = k < last_k ? k : last_k;
+            const bool pad = p.pads && p.pads[part.pads + own_k] != 0;
+            for (int i = 0; i < R; ++i) {
+                const Index q = query + own_y() + i * down, own_q = q < last_q ? q : last_q;
+                const Index at = part.extra + own_q * p.of_query + own_k * p.of_key;
+                const bool hidden = pad || (p.causal && k > q) || (p.extra && p.extra[at] != 0);
+                bits |= static_cast<unsigned>(hidden) << (i * C + j);
+                all = all && (hidden || q > last_q || k > last_k);
+            }
+        }
+    }
+    __device__ Hidden() : all(false) {}
+    __device__ bool operator()(int i, int j) const { return (bits >> (i * C + j) & 1) != 0; }
+};
+
+/// Whether a thread of the block says so.
+__device__ inline bool any_of_block(bool v) {
+    return block_max(v ? Real(1) : Real(0)) > 0;
+}
+// [forward]
+template <class T>
+constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + T::keys) * pitch<T::columns> +
+                                                      T::queries * weights_pitch<T::keys>);
+
+/// A block takes some queries of one head, and the keys tile by tile. Shared memory holds the
+/// queries, a tile of keys and then of values in the same place, and the tile's weights; the
+/// scores, the running maxima and sums, and the results stay in registers. Bound by arithmetic: 4
+/// d_k operations for each pair of query and key.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    attention_kernel(Problem p, Global<Real> y, Global<Real> largest, Global<Real> total,
+                     Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::queries, N = T::keys, R = M / down, C = N / across;
+    constexpr int queries = 0, keys = M * pitch<D>, weights = keys + N * pitch<D>;
+    const Part part(p, p.n_queries, M);
+    if (part.first >= part.n_queries) return;
+    load<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.scale);
+
+    Real max[R], sum[R], context[R][D / across];
+    for (int i = 0; i < R; ++i) {
+        max[i] = lowest;
+        sum[i] = 0;  // over this thread's columns
+        for (int c = 0; c < D / across; ++c) context[i][c] = 0;
+    }
+    for (Index key = 0; key < part.n_keys; key += N) {
+        Hidden<R, C> hidden;
+        if (p.may_hide(part.first, key + N - 1)) {
+            hidden = Hidden<R, C>(p, part, part.first, key);
+            bool matters = !hidden.all;  // or if the weight of a hidden key is not 0
+            for (int i = 0; i < R; ++i)
+                if (part.first + own_y() + i * down < part.n_queries)
+                    matters = matters || !(exp_or_zero(p.fill - max[i]) == 0);
+            if (!any_of_block(matters)) {
+                if (p.causal && key >= part.first + M) break;  // what follows is hidden, too
+                continue;
+            }
+        }
+        __syncthreads();  // everybody is done with the last values
+        load<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        Real s[R][C];
+        dot_rows<D>(s, queries, keys);
+        // [forward, softmax]
+        for (int i = 0; i < R; ++i) {
+            Real now = max[i];
+            for (int j = 0; j < C; ++j) {
+                if (hidden(i, j)) s[i][j] = p.fill;
+                if (key + own_x() + j * across >= part.n_keys) s[i][j] = -infinity<Real>();
+                now = s[i][j] > now ? s[i][j] : now;
+            }
+            now = warp_max<across>(now);
+            const Real kept = exp_or_zero(max[i] - now);  // what was summed so far shrinks
+            max[i] = now;
+            sum[i] *= kept;
+            for (int c = 0; c < D / across; ++c) context[i][c] *= kept;
+            for (int j = 0; j < C; ++j) {
+                const Real w = exp_or_zero(s[i][j] - now);
+                sum[i] += w;
+                put_weight<N>(weights, i, j, w);
+            }
+        }
+        __syncthreads();  // everybody is done with the keys
+        load<D, N>(keys, v + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        add_weighted<D, R, N>(context, weights, keys);
+    }
+    // [forward, result]
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        const Real all = warp_sum<across>(sum[i]), inverse = 1 / all;
+        if (query >= part.n_queries) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column < p.d_k)
+                y[part.queries + query * p.d_model + column] = context[i][c] * inverse;
+        }
+        if (own_x() > 0) continue;
+        largest[part.head * p.n_queries + query] = max[i];
+        total[part.head * p.n_queries + query] = all;
+    }
+}
+// [row sums]
+/// A thread computes `<dy_i, y_i>` of one query and head, bound by the bytes of dy and y. It adds
+/// in the order in which `dot_rows` adds `<dy_i, v_j>`: where all weight lies on one key, the two
+/// are equal, and their difference, a gradient, is 0 and not a rounding of it.
+__global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
+                                Global<const Real> y) {
+    for (Index r = first_element(); r < n; r += all_threads()) {
+        const Index i = r % p.n_queries, h = r / p.n_queries % p.n_heads,
+                    b = r / p.n_queries / p.n_heads;
+        const Sentence of(p.query_offsets, b, p.n_queries);
+        if (i >= of.count) continue;
+        const Index row = (of.begin + i) * p.d_model + h * p.d_k;
+        Real sum = 0;
+        for (int c = 0; c < p.d_k; ++c) sum += dy[row + c] * y[row + c];
+        sums[r] = sum;
+    }
+}
+// [backward]
+/// What is known of each query, [B, H, Lq].
+struct Rows {
+    Global<const Real> largest, total, dot;  ///< dot: <dy_i, y_i>
+};
+
+/// The three numbers of one query.
+struct Row {
+    Real largest = 0, inverse = 0, dot = 0;
+
+    __device__ Row() {}
+    __device__ Row(const Rows& rows, Index at)
+        : largest(rows.largest[at]), inverse(1 / rows.total[at]), dot(rows.dot[at]) {}
+    /// `w = exp(s - largest) / total`
+    __device__ Real weight(Real s) const { return exp_or_zero(s - largest) * inverse; }
+};
+
+template <class T>
+constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
+                                                 T::own * weights_pitch<T::others>);
+
+/// dq: a block takes some queries of one head, whose dq stay in registers, and the keys tile by
+/// tile. Three products, 6 d_k operations for each pair.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
+              Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::own, N = T::others, R = M / down, C = N / across;
+    constexpr int queries = 0, dys = queries + M * pitch<D>, keys = dys + M * pitch<D>,
+                  values = keys + N * pitch<D>, dscores = values + N * pitch<D>;
+    const Part part(p, p.n_queries, M);
+    if (part.first >= part.n_queries) return;
+    load<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.scale);
+    load<D, M>(dys, dy + part.queries, part.first, part.n_queries, p.d_model, p.d_k, 1);
+    Row row[R];
+    Real sum[R][D / across];
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        if (query < part.n_queries) row[i] = Row(rows, part.head * p.n_queries + query);
+        for (int c = 0; c < D / across; ++c) sum[i][c] = 0;
+    }
+    // a hidden score is a constant, whose gradient is 0
+    const Index end = p.causal && part.first + M < part.n_keys ? part.first + M : part.n_keys;
+    for (Index key = 0; key < end; key += N) {
+        Hidden<R, C> hidden;
+        if (p.may_hide(part.first, key + N - 1)) {
+            hidden = Hidden<R, C>(p, part, part.first, key);
+            if (!any_of_block(!hidden.all)) continue;
+        }
+        __syncthreads();
+        load<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        load<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        __syncthreads();
+        Real s[R][C], dw[R][C];
+        dot_rows<D>(s, queries, keys);
+        dot_rows<D>(dw, dys, values);
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) {
+                const bool none = hidden(i, j) || key + own_x() + j * across >= part.n_keys;
+                const Real ds = none ? Real(0) : row[i].weight(s[i][j]) * (dw[i][j] - row[i].dot);
+                put_weight<N>(dscores, i, j, ds);
+            }
+        __syncwarp();  // a row of dscores is written and read by the same half of a warp
+        add_weighted<D, R, N>(sum, dscores, keys);
+    }
+    for (int i = 0; i < R; ++i) {
+        const Index query = part.first + own_y() + i * down;
+        if (query >= part.n_queries) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column < p.d_k) dq[part.queries + query * p.d_model + column] = sum[i][c] * p.scale;
+        }
+    }
+}
+// [backward, keys]
+template <class T>
+constexpr std::size_t dkv_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
+                                                  T::others * weights_pitch<T::own>);
+
+/// dk and dv: a block takes some keys of one head, whose dk and dv stay in registers, and the
+/// queries tile by tile. Four products, 8 d_k operations for each pair.
+template <int D, bool all_short>
+__global__ void __launch_bounds__(threads)
+    dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
+               Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    using T = Sizes<D, all_short>;
+    constexpr int M = T::others, N = T::own, R = M / down, C = N / across;
+    constexpr int keys = 0, values = keys + N * pitch<D>, queries = values + N * pitch<D>,
+                  dys = queries + M * pitch<D>, weights = dys + M * pitch<D>;
+    const Part part(p, p.n_keys, N);
+    if (part.first >= part.n_keys) return;
+    load<D, N>(keys, k + part.keys, part.first, part.n_keys, p.d_model, p.d_k, 1);
+    load<D, N>(values, v + part.keys, part.first, part.n_keys, p.d_model, p.d_k, 1);
+    Real sum_k[N / down][D / across], sum_v[N / down][D / across];
+    for (int i = 0; i < N / down; ++i)
+        for (int c = 0; c < D / across; ++c) sum_k[i][c] = sum_v[i][c] = 0;
+    for (Index query = 0; query < part.n_queries; query += M) {
+        Row row[R];
+        bool exists[R];
+        for (int i = 0; i < R; ++i) {
+            const Index at = query + own_y() + i * down;
+            exists[i] = at < part.n_queries;
+            if (exists[i]) row[i] = Row(rows, part.head * p.n_queries + at);
+        }
+        Hidden<R, C> hidden;
+        if (p.may_hide(query, part.first + N - 1)) {
+            hidden = Hidden<R, C>(p, part, query, part.first);
+            bool matters = !hidden.all;
+            for (int i = 0; i < R; ++i)
+                matters = matters || (exists[i] && !(row[i].weight(p.fill) == 0));
+            if (!any_of_block(matters)) continue;
+        }
+        __syncthreads();
+        load<D, M>(queries, q + part.queries, query, part.n_queries, p.d_model, p.d_k, p.scale);
+        load<D, M>(dys, dy + part.queries, query, part.n_queries, p.d_model, p.d_k, 1);
+        __syncthreads();
+        // [backward, keys, tile]
+        Real s[R][C], dw[R][C];
+        dot_rows<D>(s, queries, keys);
+        dot_rows<D>(dw, dys, values);
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) {
+                const Real w = exists[i] ? row[i].weight(hidden(i, j) ? p.fill : s[i][j]) : Real(0);
+                put_weight<N>(weights, i, j, w);
+                s[i][j] = hidden(i, j) || !exists[i] ? Real(0) : w * (dw[i][j] - row[i].dot);
+            }
+        __syncthreads();
+        add_weighted_transposed<D, N / down, M>(sum_v, weights, dys);
+        __syncthreads();
+        for (int i = 0; i < R; ++i)
+            for (int j = 0; j < C; ++j) put_weight<N>(weights, i, j, s[i][j]);
+        __syncthreads();
+        add_weighted_transposed<D, N / down, M>(sum_k, weights, queries);
+    }
+    for (int i = 0; i < N / down; ++i) {
+        const Index key = part.first + transposed_row(i);
+        if (key >= part.n_keys) continue;
+        for (int c = 0; c < D / across; ++c) {
+            const int column = Columns<D>::column(c);
+            if (column >= p.d_k) continue;
+            dk[part.keys + key * p.d_model + column] = sum_k[i][c];  // the queries were scaled
+            dv[part.keys + key * p.d_model + column] = sum_v[i][c];
+        }
+    }
+}
+// [launch]
+/// @param scores  their shape, `[B, H, Lq, Lk]`
+Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask,
+                   const AttentionOptions& o) {
+    const Index d_k = d_model / scores[1];
+    Problem p{};
+    p.n_heads = scores[1];
+    p.n_queries = scores[2];
+    p.n_keys = scores[3];
+    p.d_model = d_model;
+    p.d_k = static_cast<int>(d_k);
+    p.scale = scale_of(o, d_k);
+    p.fill = fill_of(o, d_k);
+    p.causal = mask.causal;
+    if (!mask.packed.empty()) {
+        p.query_offsets = mask.packed.queries.offsets.on_device();
+        p.key_offsets = mask.packed.keys.offsets.on_device();
+    }
+    if (!mask.pads.empty()) p.pads = mask.pads.on_device();
+    if (mask.extra.empty()) return p;
+    p.extra = mask.extra.on_device();
+    Index step = 1;
+    for (const auto& [axis, of] :
+         {std::pair{3, &p.of_key}, {2, &p.of_query}, {1, &p.of_head}, {0, &p.of_sentence}}) {
+        *of = mask.extra.dim(axis) == 1 ? 0 : step;
+        step *= mask.extra.dim(axis);
+    }
+    return p;
+}
+
+/// Calls `f` with what the kernels are compiled for, as types: the narrowest width that holds the
+/// head's columns, and whether all queries and keys fit into small tiles.
+template <class F>
+void for_sizes(const Problem& p, const F& f) {
+    const auto for_width = [&](auto all_short) {
+        if (p.d_k <= 32) return f(std::integral_constant<int, 32>(), all_short);
+        if (p.d_k <= 64) return f(std::integral_constant<int, 64>(), all_short);
+        if constexpr (widest_head >= 128) f(std::integral_constant<int, 128>(), all_short);
+    };
+    if (p.n_queries <= longest_short && p.n_keys <= longest_short)
+        for_width(std::true_type());
+    else
+        for_width(std::false_type());
+}
+
+/// A block for each `rows` of `n_rows` queries or keys of each head.
+Grid grid_of(Index heads, Index n_rows, int rows, std::size_t shared_bytes) {
+    Grid grid = blocks_of(heads * ((n_rows + rows - 1) / rows), threads);
+    grid.shared_bytes = shared_bytes;
+    return grid;
+}
+
+}  // namespace
+}  // namespace cuda
+// [attend heads]
+Tensor cuda::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                          const AttentionMask& mask, const AttentionOptions& options,
+                          AttendHeadsCache* cache, Tensor* weights) {
+    if (q.dim(2) / n_heads > widest_head)
+        return plain::attend_heads(q, k, v, n_heads, mask, options, cache, weights);
+    const Shape scores = scores_shape(q, k, v, n_heads, mask.packed);
+    Tensor y(q.shape()), row_max(Shape{scores[0], n_heads, scores[2]}), row_sum(row_max.shape());
+    if (weights)
+        *weights = attention_weights(split_heads(q, n_heads), split_heads(k, n_heads),
+                                     mask.dense(scores), options);
+    if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
+    if (q.empty()) return y;
+    const Problem p = problem_of(scores, q.dim(2), mask, options);
+    for_sizes(p, [&](auto width, auto is_short) {
+        constexpr int D = width();
+        constexpr bool all_short = is_short();
+        using T = Sizes<D, all_short>;
+        const Grid grid = grid_of(scores[0] * n_heads, p.n_queries, T::queries, forward_bytes<T>);
+        launch("attention", attention_kernel<D, all_short>, grid, p, y.on_device(),
+               row_max.on_device(), row_sum.on_device(), q.on_device(), k.on_device(),
+               v.on_device());
+    });
+    return y;
+}
+// [attend heads: backward]
+AttentionGradients cuda::attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
+    if (!std::holds_alternative<BlockwiseCache>(all.kept))
+        return plain::attend_heads_backward(dy, all);
+    const auto& cache = std::get<BlockwiseCache>(all.kept);
+    const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
+    require_shape(dy.shape(), q.shape(), "attention backward", "dy");
+    if (q.empty()) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
+    AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
+    const Shape scores = scores_shape(q, k, v, all.n_heads, cache.mask.packed);
+    const Problem p = problem_of(scores, q.dim(2), cache.mask, cache.options);
+    Tensor dots(cache.row_max.shape());  // [B, H, Lq]
+    launch("attention row sums", row_sums_kernel, grid_for(dots.size()), p, dots.size(),
+           dots.on_device(), dy.on_device(), cache.context.on_device());
+    const Rows rows{cache.row_max.on_device(), cache.row_sum.on_device(), dots.on_device()};
+    const Index heads = scores[0] * all.n_heads;
+    for_sizes(p, [&](auto width, auto is_short) {
+        constexpr int D = width();
+        constexpr bool all_short = is_short();
+        using T = Sizes<D, all_short>;
+        launch("attention dq", dq_kernel<D, all_short>,
+               grid_of(heads, p.n_queries, T::own, dq_bytes<T>), p, rows, d.dq.on_device(),
+               dy.on_device(), q.on_device(), k.on_device(), v.on_device());
+        launch("attention dk, dv", dkv_kernel<D, all_short>,
+               grid_of(heads, p.n_keys, T::own, dkv_bytes<T>), p, rows, d.dk.on_device(),
+               d.dv.on_device(), dy.on_device(), q.on_device(), k.on_device(), v.on_device());
+    });
+    return d;
+}
+
+}  // namespace abh

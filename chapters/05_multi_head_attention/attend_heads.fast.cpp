@@ -1,0 +1,368 @@
+#include "chapters/05_multi_head_attention/attend_heads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "chapters/05_multi_head_attention/heads.hpp"
+#include "lib/fast/exp.hpp"
+#include "lib/fast/lanes.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/fast/small_matmul.hpp"
+
+namespace abh {
+namespace fast {
+decltype(attend_heads) attend_heads;
+decltype(attend_heads_backward) attend_heads_backward;
+}  // namespace fast
+// [sizes]
+namespace {
+
+/// A block of scores and what it is multiplied with stay in a core's own caches. Both are whole
+/// lanes, and multiples of the rows that `small_matmul` computes at once.
+constexpr Index query_block = 48, key_block = 192;
+constexpr Real infinity = std::numeric_limits<Real>::infinity();
+constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf less itself is no number
+
+/// Numbers from one row of n to the next: an odd number of lanes, since the rows of a matrix whose
+/// width is a power of two would all compete for the same few lines of the first cache.
+constexpr Index pitch(Index n) {
+    return whole_lanes(n) | lanes;
+}
+
+/// Some rows one behind the other: queries or keys.
+struct Rows {
+    Index begin, end;
+
+    Index count() const { return end - begin; }
+};
+
+/// Calls `f` for blocks of up to `size` rows that cover `rows`.
+template <class F>
+void for_blocks(Rows rows, Index size, const F& f) {
+    for (Index i = rows.begin; i < rows.end; i += size) f(Rows{i, std::min(i + size, rows.end)});
+}
+// [hidden keys]
+/// What hides keys from the queries of one head of one sentence. Both are counted from the
+/// sentence's first.
+class HiddenKeys {
+public:
+    HiddenKeys(const AttentionMask& mask, Index b, Index h, Index n_keys)
+        : causal_(mask.causal),
+          pads_(mask.pads.empty() ? nullptr : &mask.pads(b, 0)),
+          extra_(mask.extra),
+          b_(b),
+          h_(h),
+          n_keys_(n_keys),
+          words_{0, n_keys} {
+        if (!pads_) return;
+        while (words_.begin < n_keys && pads_[words_.begin] != 0) ++words_.begin;
+        while (words_.end > words_.begin && pads_[words_.end - 1] != 0) --words_.end;
+    }
+    /// Keys outside of these are hidden from all of these queries: pads at either end, and, with
+    /// look-ahead, what comes after the last query. Begins with a whole number of lanes.
+    Rows seen_from(Rows queries) const {
+        const Index end = causal_ ? std::min(words_.end, queries.end) : words_.end;
+        if (end <= words_.begin) return {0, 0};
+        return {words_.begin / lanes * lanes, std::min(whole_lanes(end), n_keys_)};
+    }
+    // [hidden keys: row]
+    /// Overwrites the scores, of query i and these keys, of what is hidden.
+    void overwrite(Real* scores, Index i, Rows keys, Real value) const {
+        if (causal_ && keys.end > i + 1)
+            std::fill(scores + std::max<Index>(i + 1 - keys.begin, 0), scores + keys.count(),
+                      value);
+        if (pads_) overwrite(scores, pads_ + keys.begin, keys.count(), value);
+        if (extra_.empty()) return;
+        const auto at = [&](int axis, Index index) { return extra_.dim(axis) == 1 ? 0 : index; };
+        const std::uint8_t* const row = &extra_(at(0, b_), at(1, h_), at(2, i), at(3, keys.begin));
+        if (extra_.dim(3) > 1)
+            overwrite(scores, row, keys.count(), value);
+        else if (*row != 0)
+            std::fill_n(scores, keys.count(), value);
+    }
+
+private:
+    static void overwrite(Real* scores, const std::uint8_t* hidden, Index n, Real value) {
+        for (Index j = 0; j < n; ++j) scores[j] = hidden[j] != 0 ? value : scores[j];
+    }
+
+    bool causal_;
+    const std::uint8_t* pads_;  ///< a byte for each key, or null
+    const Mask& extra_;
+    Index b_, h_, n_keys_;
+    Rows words_;  ///< keys from the first to the last that is no pad
+};
+// [one head]
+/// The rows of one sentence among those of all.
+Rows rows_of(const Tensor& x, const Packing& p, Index b) {
+    if (p.empty()) return {b * x.dim(1), (b + 1) * x.dim(1)};
+    return {p.begin(b), p.begin(b + 1)};
+}
+
+/// One head of one sentence: its rows and columns of the tensors, and what hides its keys.
+struct Head {
+    Index b, h, d_k, width;  ///< width: d_k in whole lanes
+    Rows queries, keys;
+    HiddenKeys hidden;
+    Real scale, fill;
+
+    Head(Index index, Index n_heads, const Tensor& q, const Tensor& k, const AttentionMask& mask,
+         const AttentionOptions& o)
+        : b(index / n_heads),
+          h(index % n_heads),
+          d_k(q.dim(2) / n_heads),
+          width(whole_lanes(d_k)),
+          queries(rows_of(q, mask.packed.queries, b)),
+          keys(rows_of(k, mask.packed.keys, b)),
+          hidden(mask, b, h, keys.count()),
+          scale(scale_of(o, d_k)),
+          fill(fill_of(o, d_k)) {}
+
+    /// This head's columns of row `i` of `x`.
+    const Real* row(const Tensor& x, Index i) const { return x.data() + i * x.dim(2) + h * d_k; }
+    // [one head: copies]
+    /// Copies `factor` times this head's columns of some rows of `x`, with zeros beyond d_k.
+    void copy(const Tensor& x, Rows rows, Tensor& y, Real factor = 1) const {
+        Real* to = y.data();
+        for (Index i = rows.begin; i < rows.end; ++i, to += y.dim(1)) {
+            VectorMap(to, d_k) = factor * ConstVectorMap(row(x, i), d_k);
+            std::fill(to + d_k, to + width, Real(0));
+        }
+    }
+    /// Copies this head's columns of some rows of `x` as rows, with zeros up to whole lanes:
+    /// `[width, L]`, a square at a time, which is turned around in registers.
+    void transpose(const Tensor& x, Rows rows, Tensor& y) const {
+        using Square = Eigen::Matrix<Real, lanes, lanes, Eigen::RowMajor>;
+        const Eigen::OuterStride<> from(x.dim(2)), to(y.dim(1));
+        for (Index i = 0; i < rows.count(); i += lanes)
+            for (Index c = 0; c < d_k; c += lanes) {
+                const Real* const corner = row(x, rows.begin + i) + c;
+                const Index n_rows = std::min(lanes, rows.count() - i),
+                            n_columns = std::min(lanes, d_k - c);
+                Square square;
+                if (n_rows == lanes && n_columns == lanes) {
+                    square = Eigen::Map<const Square, 0, Eigen::OuterStride<>>(corner, from);
+                } else {
+                    square.setZero();
+                    square.topLeftCorner(n_rows, n_columns) =
+                        ConstMatrixMap(corner, n_rows, x.dim(2)).leftCols(n_columns);
+                }
+                square.transposeInPlace();
+                Eigen::Map<Square, 0, Eigen::OuterStride<>>(y.data() + c * y.dim(1) + i, to) =
+                    square;
+            }
+    }
+    /// Writes `factor` times the first rows of `y` into this head's columns of these rows of `x`.
+    void put(Tensor& x, Rows rows, const Tensor& y, Real factor = 1) const {
+        const Real* from = y.data();
+        Real* const to = x.data() + h * d_k;
+        for (Index i = rows.begin; i < rows.end; ++i, from += y.dim(1))
+            VectorMap(to + i * x.dim(2), d_k) = factor * ConstVectorMap(from, d_k);
+    }
+    /// The rows of all queries that are those of this block of the sentence.
+    Rows among_all(Rows block) const {
+        return {queries.begin + block.begin, queries.begin + block.end};
+    }
+};
+// [all heads]
+/// Calls `f(head, scratch)` for each head of each sentence, on all threads. The heads of a sentence
+/// share what `make_scratch()` returns.
+template <class MakeScratch, class F>
+void for_heads(const Tensor& q, const Tensor& k, Index n_heads, const AttentionMask& mask,
+               const AttentionOptions& options, const MakeScratch& make_scratch, const F& f) {
+    const Index sentences = mask.packed.empty() ? q.dim(0) : mask.packed.queries.sentences();
+    const Index some = sentences > 1 ? n_heads : 1;
+    parallel_ranges(sentences * n_heads, some, [&](Index begin, Index end) {
+        auto scratch = make_scratch();
+        for (Index i = begin; i < end; ++i) f(Head(i, n_heads, q, k, mask, options), scratch);
+    });
+}
+
+/// Calls `f` for blocks of the keys that some of these queries see, and then, if `hidden_count()`,
+/// for blocks of those that are hidden from all of them.
+template <class HiddenCount, class F>
+void for_key_blocks(const Head& head, Rows queries, const HiddenCount& hidden_count, const F& f) {
+    const Rows seen = head.hidden.seen_from(queries);
+    for_blocks(seen, key_block, f);
+    if (seen.count() == head.keys.count() || !hidden_count()) return;
+    for_blocks({0, seen.begin}, key_block, f);
+    for_blocks({seen.end, head.keys.count()}, key_block, f);
+}
+
+/// Whether a hidden key has a weight, for one of n queries with these largest scores: where the
+/// fill is not far below, as when the query sees no key.
+bool fill_counts(Real fill, const Real* max, Index n) {
+    return std::any_of(max, max + n, [&](Real largest) {
+        return largest == lowest || std::exp(fill - largest) >= std::numeric_limits<Real>::min();
+    });
+}
+// [forward: one head]
+using Row = Eigen::Map<Eigen::Array<Real, Eigen::Dynamic, 1>>;
+
+/// One head while its keys go by, in the memory that the heads of a thread share.
+struct Forward {
+    Tensor queries, keys, values;  ///< a block's; all, transposed; all
+    Tensor scores, context;
+    Real *max = nullptr, *sum = nullptr;  ///< of the block's queries, over the keys so far
+
+    Forward(Index d_k, Index n_keys)
+        : queries({query_block, pitch(d_k)}),
+          keys({whole_lanes(d_k), pitch(n_keys)}),
+          values({n_keys, pitch(d_k)}),
+          scores({query_block, pitch(key_block)}),
+          context({query_block, pitch(d_k)}) {}
+
+    void start(const Head& head, const Tensor& q, Rows block, Real* row_max, Real* row_sum) {
+        head.copy(q, head.among_all(block), queries, head.scale);
+        matrix(context).topRows(block.count()).setZero();
+        std::fill_n(max = row_max, block.count(), lowest);
+        std::fill_n(sum = row_sum, block.count(), Real(0));
+    }
+    // [forward: one block]
+    /// Adds these keys' share to the sums of these queries.
+    void add(const Head& head, Rows block, Rows of) {
+        const Index n = whole_lanes(of.count());
+        small_matmul(scores.data(), scores.dim(1), {queries.data(), queries.dim(1), 1},
+                     &keys(0, of.begin), keys.dim(1), block.count(), n, head.d_k, false);
+        for (Index i = 0; i < block.count(); ++i) {
+            Real* const s = &scores(i, 0);
+            head.hidden.overwrite(s, block.begin + i, of, head.fill);
+            std::fill(s + of.count(), s + n, -infinity);
+            const Real now = std::max(max[i], Row(s, n).maxCoeff());
+            if (now > max[i] && sum[i] > 0) {  // what was summed so far shrinks
+                const Real kept = std::exp(max[i] - now);
+                sum[i] *= kept;
+                matrix(context).row(i) *= kept;
+            }
+            sum[i] += exp_and_sum(s, now, s, n);
+            max[i] = now;
+        }
+        small_matmul(context.data(), context.dim(1), {scores.data(), scores.dim(1), 1},
+                     &values(of.begin, 0), values.dim(1), block.count(), head.width, of.count(),
+                     true);
+    }
+};
+
+}  // namespace
+// [forward]
+Tensor fast::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                          const AttentionMask& mask, const AttentionOptions& options,
+                          AttendHeadsCache* cache, Tensor* weights) {
+    const Shape shape = scores_shape(q, k, v, n_heads, mask.packed);  // [B, H, Lq, Lk]
+    Tensor y(q.shape()), row_max({shape[0], n_heads, shape[2]}), row_sum(row_max.shape());
+    if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
+    if (weights)  // in a pass of its own, so that the result is the same with or without it
+        *weights = attention_weights(split_heads(q, n_heads), split_heads(k, n_heads),
+                                     mask.dense(shape), options);
+    const auto scratch = [&] { return Forward(q.dim(2) / n_heads, shape[3]); };
+    for_heads(q, k, n_heads, mask, options, scratch, [&](const Head& head, Forward& t) {
+        head.transpose(k, head.keys, t.keys);
+        head.copy(v, head.keys, t.values);
+        for_blocks({0, head.queries.count()}, query_block, [&](Rows block) {
+            t.start(head, q, block, &row_max(head.b, head.h, block.begin),
+                    &row_sum(head.b, head.h, block.begin));
+            for_key_blocks(
+                head, block, [&] { return fill_counts(head.fill, t.max, block.count()); },
+                [&](Rows keys) { t.add(head, block, keys); });
+            for (Index i = 0; i < block.count(); ++i) matrix(t.context).row(i) *= 1 / t.sum[i];
+            head.put(y, head.among_all(block), t.context);
+        });
+    });
+    return y;
+}
+// [backward: one head]
+namespace {
+
+/// One head while backward goes through it, in the memory that the heads of a thread share.
+struct Backward {
+    Tensor queries, dy;                ///< a block's
+    Tensor keys, keys_across, values;  ///< all; `keys_across` and `values` transposed
+    Tensor weights, dscores, dq, dk, dv;
+    Tensor dots;  ///< `<dy_i, y_i>` of the block's queries
+    const Real *max = nullptr, *sum = nullptr;
+
+    Backward(Index d_k, Index n_keys)
+        : queries({query_block, pitch(d_k)}),
+          dy(queries.shape()),
+          keys({n_keys, pitch(d_k)}),
+          keys_across({whole_lanes(d_k), pitch(n_keys)}),
+          values(keys_across.shape()),
+          weights({query_block, pitch(key_block)}),
+          dscores(weights.shape()),
+          dq(queries.shape()),
+          dk(keys.shape()),
+          dv(keys.shape()),
+          dots({query_block}) {}
+
+    void start(const Head& head, const BlockwiseCache& cache, const Tensor& dcontext, Rows block) {
+        head.copy(cache.q, head.among_all(block), queries, head.scale);
+        head.copy(dcontext, head.among_all(block), dy);
+        matrix(dq).topRows(block.count()).setZero();
+        max = &cache.row_max(head.b, head.h, block.begin);
+        sum = &cache.row_sum(head.b, head.h, block.begin);
+        for (Index i = 0; i < block.count(); ++i)
+            dots(i) = ConstVectorMap(&dy(i, 0), head.d_k)
+                          .dot(ConstVectorMap(
+                              head.row(cache.context, head.among_all(block).begin + i), head.d_k));
+    }
+    // [backward: one block]
+    /// Adds what these queries and keys have to do with each other to the gradients of both.
+    void add(const Head& head, Rows block, Rows of) {
+        const Index n_i = block.count(), n_j = of.count(), n = whole_lanes(n_j);
+        small_matmul(weights.data(), weights.dim(1), {queries.data(), queries.dim(1), 1},
+                     &keys_across(0, of.begin), keys_across.dim(1), n_i, n, head.d_k, false);
+        small_matmul(dscores.data(), dscores.dim(1), {dy.data(), dy.dim(1), 1},
+                     &values(0, of.begin), values.dim(1), n_i, n, head.d_k, false);
+        for (Index i = 0; i < n_i; ++i) {
+            Row w(&weights(i, 0), n), ds(&dscores(i, 0), n);
+            head.hidden.overwrite(w.data(), block.begin + i, of, head.fill);
+            exp_and_sum(w.data(), max[i], w.data(), n);
+            w *= 1 / sum[i];
+            ds = w * (ds - dots(i));
+            head.hidden.overwrite(ds.data(), block.begin + i, of, 0);
+        }
+        const Strided w{weights.data(), weights.dim(1), 1}, ds{dscores.data(), dscores.dim(1), 1};
+        small_matmul(&dv(of.begin, 0), dv.dim(1), w.transposed(), dy.data(), dy.dim(1), n_j,
+                     head.width, n_i, true);
+        small_matmul(&dk(of.begin, 0), dk.dim(1), ds.transposed(), queries.data(), queries.dim(1),
+                     n_j, head.width, n_i, true);
+        small_matmul(dq.data(), dq.dim(1), ds, &keys(of.begin, 0), keys.dim(1), n_i, head.width,
+                     n_j, true);
+    }
+};
+
+}  // namespace
+// [backward]
+// forward was:  y_i = sum_j w_ij v_j,  w_ij = exp(s_ij - max_i) / sum_i
+// hence:        dv_j = sum_i w_ij dy_i,  dw_ij = <dy_i, v_j>,  ds_ij = w_ij (dw_ij - <dy_i, y_i>),
+//               since sum_j w_ij dw_ij = <dy_i, sum_j w_ij v_j>; then dq and dk as before
+AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
+    const auto& cache = std::get<BlockwiseCache>(all.kept);
+    const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
+    require_shape(dy.shape(), q.shape(), "attention backward", "dy");
+    if (q.dim(1) == 0) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
+    const Index longest = scores_shape(q, k, v, all.n_heads, cache.mask.packed)[3];
+    AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
+    const auto scratch = [&] { return Backward(q.dim(2) / all.n_heads, longest); };
+    for_heads(q, k, all.n_heads, cache.mask, cache.options, scratch,
+              [&](const Head& head, Backward& t) {
+                  head.copy(k, head.keys, t.keys);
+                  head.transpose(k, head.keys, t.keys_across);
+                  head.transpose(v, head.keys, t.values);
+                  matrix(t.dk).topRows(head.keys.count()).setZero();
+                  matrix(t.dv).topRows(head.keys.count()).setZero();
+                  for_blocks({0, head.queries.count()}, query_block, [&](Rows block) {
+                      t.start(head, cache, dy, block);
+                      for_key_blocks(
+                          head, block, [&] { return fill_counts(head.fill, t.max, block.count()); },
+                          [&](Rows keys) { t.add(head, block, keys); });
+                      head.put(d.dq, head.among_all(block), t.dq, head.scale);
+                  });
+                  head.put(d.dk, head.keys, t.dk);  // the queries were scaled
+                  head.put(d.dv, head.keys, t.dv);
+              });
+    return d;
+}
+
+}  // namespace abh

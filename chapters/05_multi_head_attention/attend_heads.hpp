@@ -1,0 +1,58 @@
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "chapters/03_masks/attention_mask.hpp"
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+#include "lib/way.hpp"
+
+namespace abh {
+// [cache]
+/// What backward needs where attention was computed block by block: no weights, which it computes
+/// anew.
+struct BlockwiseCache {
+    Tensor q, k, v;           ///< the inputs
+    Tensor context;           ///< the result
+    Tensor row_max, row_sum;  ///< of each query's scores, the sum of exp(score - max); [B, H, Lq]
+    AttentionMask mask;
+    AttentionOptions options;
+};
+
+/// What `attend_heads_backward` needs. The ways keep different things; the variant says what is
+/// there.
+struct AttendHeadsCache {
+    Way way = Way::fast;
+    Index n_heads = 0;
+    Packed packed = {};
+    /// plain: one for the whole batch, or one for each packed sentence
+    std::variant<std::monostate, std::vector<AttentionCache>, BlockwiseCache> kept = {};
+};
+// [attend heads]
+/// Attention of all heads: `join_heads(attention(split_heads(q), split_heads(k), split_heads(v)))`.
+///
+/// @param q        `[B, Lq, d_model]`; packed sentences: `[1, rows, d_model]`
+/// @param k        `[B, Lk, d_model]`, or packed
+/// @param v        the shape of `k`
+/// @param n_heads  divides `d_model`
+/// @param cache    filled for `attend_heads_backward`; leave it out at inference
+/// @param weights  if given, receives the attention weights `[B, H, Lq, Lk]`; the result has the
+///                 same bits without it
+/// @return         the shape of `q`
+///
+/// A query whose every key is hidden gets equal weights for all keys of its sentence: where
+/// sentences are packed, for those that are there.
+///
+/// @throws std::invalid_argument if shapes do not fit, or weights of packed sentences are asked for
+Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                    const AttentionMask& mask, const AttentionOptions& options = {},
+                    AttendHeadsCache* cache = nullptr, Tensor* weights = nullptr);
+/// @param dy  gradient of the loss with respect to the result
+/// @return    gradients, of the shapes of q, k and v
+AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache);
+/// The shape of the scores, `[B, H, Lq, Lk]`; of packed sentences that of the padded ones.
+/// @throws std::invalid_argument if the shapes of q, k and v do not fit
+Shape scores_shape(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                   const Packed& packed);
+
+}  // namespace abh

@@ -1,0 +1,59 @@
+#include "chapters/06_feed_forward/relu.hpp"
+
+#include "lib/eigen.hpp"
+
+namespace abh {
+namespace plain {
+decltype(relu) relu;
+decltype(relu_backward) relu_backward;
+decltype(linear_relu) linear_relu;
+}  // namespace plain
+namespace fast {
+decltype(relu_backward) relu_backward;
+decltype(linear_relu) linear_relu;
+}  // namespace fast
+namespace cuda {
+decltype(relu) relu;
+decltype(relu_backward) relu_backward;
+decltype(linear_relu) linear_relu;
+}  // namespace cuda
+// [relu]
+Tensor relu(const Tensor& x) {
+    static constexpr Ways ways{"relu", plain::relu, plain::relu, cuda::relu};
+    return ways(x);
+}
+
+Tensor plain::relu(const Tensor& x) {
+    Tensor y(x.shape());
+    vector(y) = vector(x).unaryExpr([](Real v) { return v < 0 ? Real(0) : v; });
+    return y;
+}
+// [relu: backward]
+Tensor relu_backward(const Tensor& dy, const Tensor& y) {
+    require_shape(dy.shape(), y.shape(), "relu backward", "dy");
+    static constexpr Ways ways{"relu", plain::relu_backward, fast::relu_backward,
+                               cuda::relu_backward};
+    return ways(dy, y);
+}
+
+// forward was:  y = max(x, 0)
+// hence:        dx = dy where x > 0, which is where y > 0; at x = 0 we take 0, as PyTorch does
+Tensor plain::relu_backward(const Tensor& dy, const Tensor& y) {
+    Tensor dx(y.shape());
+    vector(dx).array() = (vector(y).array() > 0).select(vector(dy).array(), Real(0));
+    return dx;
+}
+// [linear and relu]
+Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache* cache) {
+    require(x.rank() >= 1 && x.dim(-1) == map.d_in(), "linear: x has shape {}, expected [..., {}]",
+            x.shape(), map.d_in());
+    if (cache) *cache = {way(), x};
+    static constexpr Ways ways{"linear", plain::linear_relu, fast::linear_relu, cuda::linear_relu};
+    return ways(x, map, cache);
+}
+
+Tensor plain::linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
+    return abh::relu(map.forward(x));
+}
+
+}  // namespace abh

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "lib/linear.hpp"
+
+namespace abh {
+// [relu]
+/// `max(x, 0)`, element by element; what is not a number stays so.
+Tensor relu(const Tensor& x);
+/// Gradient of `relu`: `dy` where `y > 0`, else 0.
+/// @param y  what `relu` returned
+Tensor relu_backward(const Tensor& dy, const Tensor& y);
+// [linear and relu]
+/// `relu(map.forward(x, cache))`, whose backward is `map.backward(relu_backward(dy, y), cache)`.
+Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache* cache = nullptr);
+
+}  // namespace abh

@@ -1,0 +1,167 @@
+#include "chapters/09_training/cost.hpp"
+
+#include <array>
+#include <tuple>
+
+#include "chapters/09_training/batches.hpp"
+#include "chapters/09_training/training.hpp"
+#include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
+
+namespace abh {
+// [adam]
+namespace {
+
+/// The largest difference of two weights after ten steps of Adam, plain and fast.
+double difference_of_ways(const Tensor& start, const Tensor& gradient) {
+    const auto weights = [&](Way way) {
+        const Following following(way);
+        Parameter w(start.clone());
+        Adam adam({{"w", &w}});
+        w.grad() += gradient;
+        for (int step = 0; step < 10; ++step) adam.step(Real(1e-4));
+        return w.value;
+    };
+    return max_difference(weights(Way::plain), weights(Way::fast));
+}
+
+/// Steps of Adam for a weight as large as a map of the feed-forward layer: the gradient given, and
+/// as the product of two factors with 30 rows.
+void show_adam(std::uint64_t seed, Results& results) {
+    section("Making it fast");
+    Random random(seed);
+    const Tensor dy = normal({30, 2048}, random.stream()), x = normal({30, 512}, random.stream());
+    Parameter given(normal({2048, 512}, random.stream())), product(given.value.clone());
+    const double difference = difference_of_ways(given.value, normal({2048, 512}, random.stream()));
+    Adam adam({{"given", &given}}), adam_product({{"product", &product}});
+    given.gradient.add_product(dy, x);
+    given.grad();  // multiplied here
+    const Real rate = Real(1e-4);
+    GainTable table(results, "one step of Adam, 2048 x 512 weights");
+    table.ways(
+        "the gradient given", "adam", [&] { adam.step(rate); }, 41);
+    table.ways(
+        "the gradient a product of 30 rows", "product",
+        [&] {
+            product.zero_grad();
+            product.gradient.add_product(dy, x);
+            adam_product.step(rate);
+        },
+        41);
+    fmt::print("largest difference of the weights {:.1e}\n", difference);
+    results.set_varying("adam_difference", difference);
+}
+// [loss]
+/// The last map, the loss, and back, for 64 sentences of 24 words: all logits at once and by
+/// blocks.
+void show_loss_by_blocks(std::uint64_t seed, Results& results) {
+    section("The loss by blocks");
+    const Index rows = 64 * 24, d_model = 256, words = 8000;
+    Random random(seed);
+    Linear output(d_model, words, true, random);
+    const Tensor x = normal({1, rows, d_model}, random.stream());
+    const Ids targets = random_ids({1, rows}, 1, words, random.stream());
+    const Parameters parameters = parameters_of(output);
+    Linear::Cache cache;
+    CrossEntropyCache loss_cache;
+    VocabularyLossCache blocks_cache;
+    const Side at_once{[&] {
+        zero_grad(parameters);
+        cross_entropy(output.forward(x, &cache), targets, {}, &loss_cache);
+        output.backward(cross_entropy_backward(loss_cache), cache);
+        output.weight.grad();
+    }};
+    const Side by_blocks{[&] {
+        zero_grad(parameters);
+        vocabulary_loss(x, output, targets, {}, &blocks_cache);
+        vocabulary_loss_backward(output, blocks_cache);
+        output.weight.grad();
+    }};
+    GainTable table(results, fmt::format("{} rows, d_model {}, {} words", rows, d_model, words),
+                    "at once", "by blocks");
+    table.sides("loss and gradients", "loss", at_once, by_blocks);
+    const double mb = static_cast<double>(sizeof(Real)) / 1e6;
+    const double whole = 3 * static_cast<double>(rows * words) * mb;  // logits, p and gradient
+    const double block = static_cast<double>(most_logits) * mb;
+    fmt::print("in memory at once {:.0f} MB, by blocks {:.0f} MB\n", whole, block);
+    results.set("loss_mb", whole);
+    results.set("loss_block_mb", block);
+}
+// [pads]
+/// Pairs of 3 to 32 words, drawn.
+Corpus drawn_corpus(Random& random) {
+    const Index pairs = 512;
+    Corpus corpus = empty_corpus();
+    const Ids lengths = random_ids({pairs}, 3, 33, random.stream()),
+              changes = random_ids({pairs}, -2, 3, random.stream()),  // target from source
+        words = random_ids({pairs, 2, 35}, 0, 200, random.stream());
+    for (Index i = 0; i < pairs; ++i) {
+        SentencePair pair;
+        for (Index j = 0; j < lengths(i); ++j)
+            pair.source.push_back(fmt::format("{}", words(i, 0, j)));
+        for (Index j = 0; j < lengths(i) + changes(i); ++j)
+            pair.target.push_back(fmt::format("{}", words(i, 1, j)));
+        add_words(corpus, pair);
+        corpus.train.push_back(pair);
+    }
+    return corpus;
+}
+
+/// The gradients of all batches of an epoch: with their pads or without, lengths as they come or
+/// like ones together.
+void show_pads(std::uint64_t seed, Results& results) {
+    section("Pads");
+    Random random(seed);
+    const Corpus corpus = drawn_corpus(random);
+    Task task = grammar_task();
+    task.model.src_words = corpus.source.size();
+    task.model.tgt_words = corpus.target.size();
+    Transformer model(task.model, Random(seed));
+    Trainer trainer(model, task.training);
+    const Parameters parameters = parameters_of(model);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    Batches any(corpus.train, 32, false), like(corpus.train, 32, true);
+    Transformer::Cache cache;
+    CrossEntropyCache loss_cache;
+    const auto epoch = [&](const Batches& batches, bool with_pads) {
+        for (Index i = 0; i < batches.count(); ++i) {
+            const Batch batch = make_batch(corpus, corpus.train, batches[i]);
+            if (!with_pads) {
+                trainer.forward_backward(batch);
+                continue;
+            }
+            zero_grad(parameters);
+            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
+            cross_entropy(logits, batch.target_out, {}, &loss_cache);
+            model.backward(cross_entropy_backward(loss_cache), cache);
+        }
+    };
+    std::array<double, 2> words{};  // their share of the places
+    for (const auto& [batches, name, key] : {std::tuple{&any, "lengths as they come", "any"},
+                                             {&like, "like lengths together", "like"}}) {
+        batches->draw(of_pairs, of_batches);
+        const double share = share_of_pads(corpus.train, *batches);
+        fmt::print("{:<28} {:4.1f} % of the places are pads\n", name, 100 * share);
+        results.set(fmt::format("{}_pads", key), 100 * share);
+        words[batches == &like] = 1 - share;
+    }
+    results.set("any_bound", 1 / words[0]);  // if time went with the places
+    results.set("like_bound", words[1] / words[0]);
+    GainTable table(results, "an epoch's gradients", "as they come", "this");
+    const Side padded{[&] { epoch(any, true); }};
+    table.sides("like lengths, with pads", "like_padded", padded, {[&] { epoch(like, true); }}, 5);
+    table.sides("as they come, pads left out", "any_packed", padded, {[&] { epoch(any, false); }},
+                5);
+    table.sides("like lengths, pads left out", "like_packed", padded, {[&] { epoch(like, false); }},
+                5);
+}
+
+}  // namespace
+// [all]
+void show_training_cost(std::uint64_t seed, Results& results) {
+    show_adam(seed, results);
+    show_loss_by_blocks(seed, results);
+    show_pads(seed, results);
+}
+
+}  // namespace abh

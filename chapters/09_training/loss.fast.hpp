@@ -1,0 +1,15 @@
+#pragma once
+
+#include "chapters/09_training/loss.hpp"
+
+namespace abh::fast {
+// [in place]
+/// Both at once, for some rows of a batch: returns the *sum* of their losses, and `logits` become
+/// the gradient of the batch's mean with respect to them.
+/// @param logits   `[1, rows, n_words]`
+/// @param targets  `[1, rows]`
+/// @param counted  `count_targets` of the whole batch, which has checked the targets
+double cross_entropy_in_place(Tensor& logits, const Ids& targets,
+                              const CrossEntropyOptions& options, Index counted);
+
+}  // namespace abh::fast

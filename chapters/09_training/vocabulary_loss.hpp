@@ -1,0 +1,45 @@
+#pragma once
+
+#include <variant>
+
+#include "chapters/09_training/loss.hpp"
+#include "lib/linear.hpp"
+
+namespace abh {
+// [cache]
+/// What `vocabulary_loss_backward` needs. The ways keep different things.
+struct VocabularyLossCache {
+    /// The logits' gradient, and what the output map needs.
+    struct Whole {
+        Linear::Cache output;
+        CrossEntropyCache loss;  ///< plain, cuda
+        Tensor dlogits;          ///< fast: [rows, n_words], in the place of the logits
+    };
+    /// The gradients, where logits were made block by block and are gone.
+    struct Blocks {
+        Tensor dx, dweight, dbias;
+    };
+    Way way = Way::fast;
+    std::variant<std::monostate, Whole, Blocks> kept = {};
+};
+// [vocabulary loss]
+/// `cross_entropy(output.forward(x), targets)`: the last linear map, to the logits of all words,
+/// and the loss.
+///
+/// Fast: with a cache, at most `most_logits` logits stand in memory at once, or 64 rows of them if
+/// these are more. A loss is the last thing that a forward pass computes, so the gradient of a
+/// row's logits is known as soon as the row is, and takes their place.
+///
+/// @param x        `[B, L, d_model]`
+/// @param targets  `[B, L]`
+/// @param cache    filled for `vocabulary_loss_backward`
+/// @throws std::invalid_argument as `cross_entropy` does
+double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets,
+                       const CrossEntropyOptions& options = {},
+                       VocabularyLossCache* cache = nullptr);
+/// Adds to the gradients of `output`. @return `dx`, the shape of `x`
+Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache);
+/// 16 MiB of them in single precision.
+constexpr Index most_logits = 1 << 22;
+
+}  // namespace abh

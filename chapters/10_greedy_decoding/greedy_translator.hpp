@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chapters/09_training/training.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/io/results.hpp"
+
+namespace abh {
+// [translator]
+using Words = std::vector<std::string>;
+
+/// A trained model, and how we let it translate.
+struct GreedyTranslator {
+    Checkpoint checkpoint;
+    DecodingOptions options;
+
+    GreedyTranslator(Checkpoint trained, Index max_words)
+        : checkpoint(std::move(trained)),
+          options{checkpoint.target.id(start_word), checkpoint.target.id(end_word), max_words} {}
+
+    Ids ids(const Words& source) const { return source_ids(checkpoint.source, source); }
+    Translation translate(const Words& source) const {
+        return greedy_decode(checkpoint.model, ids(source), options, true);
+    }
+    Words words(const Translation& translation) const {
+        Words result;
+        for (std::int32_t id : translation.ids) result.push_back(checkpoint.target.word(id));
+        return result;
+    }
+};
+
+/// The pairs' sources in one batch, shorter ones padded.
+std::vector<Translation> translate_all(const GreedyTranslator& translator, const Corpus& corpus,
+                                       const std::vector<SentencePair>& pairs);
+/// Prints `我 有 一 个 好 朋 友 P -> I have a good friend .` Is that the translation we expect?
+bool show(const GreedyTranslator& translator, const SentencePair& pair,
+          const Translation& translation);
+// [reports]
+/// Prints every step: the word chosen, how likely it was, and the runner-up.
+/// @param results  receives `NAME_source`, `NAME_said`, `NAME_answer`, `NAME_strongest`, arrays
+///                 `NAME_probabilities` and `NAME_cross`
+void show_word_by_word(const GreedyTranslator& translator, const Words& source,
+                       const std::string& name, Results& results);
+/// What the model says about a sentence that training never saw, and where it goes astray.
+void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Results& results);
+/// The common mistake: dropout left on. Each draw drops other elements, as a new training step
+/// does.
+void show_dropout(GreedyTranslator& translator, const Words& source, Index draws,
+                  const std::string& name, Results& results);
+
+}  // namespace abh

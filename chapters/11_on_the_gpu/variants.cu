@@ -1,0 +1,189 @@
+#include "chapters/11_on_the_gpu/variants.cuh"
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [copy]
+namespace {
+
+__global__ void copy_kernel(Index n, Global<Real> y, Global<const Real> x, int together) {
+    const Index first = first_element() * together;
+    for (Index i = first; i < first + together && i < n; ++i) y[i] = x[i];
+}
+
+}  // namespace
+
+Tensor copy(const Tensor& x, int together) {
+    require(together >= 1, "copy: {} elements a thread, expected at least 1", together);
+    Tensor y(x.shape());
+    const Index threads = (x.size() + together - 1) / together;
+    launch("copy", copy_kernel, blocks_of((threads + block_size - 1) / block_size), x.size(),
+           y.on_device(), x.on_device(), together);
+    return y;
+}
+// [transpose]
+namespace {
+
+constexpr int tile = 32;
+
+__global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
+    const Index i = static_cast<Index>(blockIdx.y) * tile + threadIdx.y;
+    const Index j = static_cast<Index>(blockIdx.x) * tile + threadIdx.x;
+    if (i < m && j < n) y[j * m + i] = x[i * n + j];
+}
+
+/// A block of 32 x 32 threads turns a tile. Then neighbours write neighbours again.
+template <int width>
+__global__ void transpose_tile_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
+    __shared__ Shared<Real, tile, width> turned;
+    const Index row = static_cast<Index>(blockIdx.y) * tile,
+                column = static_cast<Index>(blockIdx.x) * tile;
+    if (row + threadIdx.y < m && column + threadIdx.x < n)
+        turned[threadIdx.y][threadIdx.x] = x[(row + threadIdx.y) * n + column + threadIdx.x];
+    __syncthreads();
+    if (column + threadIdx.y < n && row + threadIdx.x < m)
+        y[(column + threadIdx.y) * m + row + threadIdx.x] = turned[threadIdx.x][threadIdx.y];
+}
+
+}  // namespace
+
+Tensor transpose(const Tensor& x, Turn turn) {
+    require(x.rank() == 2, "transpose: x has shape {}, expected [m, n]", x.shape());
+    const Index m = x.dim(0), n = x.dim(1);
+    Tensor y({n, m});
+    const auto tiles = [](Index size) { return static_cast<unsigned>((size + tile - 1) / tile); };
+    const Grid grid{dim3(tiles(n), tiles(m)), dim3(tile, tile)};
+    const auto kernel = turn == Turn::on_the_way ? transpose_kernel
+                        : turn == Turn::tile     ? transpose_tile_kernel<tile>
+                                                 : transpose_tile_kernel<tile + 1>;
+    launch("transpose", kernel, grid, m, n, y.on_device(), x.on_device());
+    return y;
+}
+// [sum]
+namespace {
+
+/// What a thread adds up alone: every 256th element, so that neighbours read neighbours.
+__device__ Real own_share(Global<const Real> row, Index n) {
+    Real sum = 0;
+    for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += row[j];
+    return sum;
+}
+
+__global__ void sum_tree_kernel(Index n, Global<Real> sums, Global<const Real> x) {
+    __shared__ Shared<Real, block_size> share;
+    share[threadIdx.x] = own_share(x + blockIdx.x * n, n);
+    for (unsigned half = block_size / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = share[0];
+}
+
+__global__ void sum_warps_kernel(Index n, Global<Real> sums, Global<const Real> x) {
+    const Real sum = block_sum(own_share(x + blockIdx.x * n, n));
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+Tensor row_sums(const Tensor& x, Sum way) {
+    require(x.rank() == 2, "row sums: x has shape {}, expected [rows, n]", x.shape());
+    Tensor sums({x.dim(0)});
+    launch("row sums", way == Sum::tree ? sum_tree_kernel : sum_warps_kernel, blocks_of(x.dim(0)),
+           x.dim(1), sums.on_device(), x.on_device());
+    return sums;
+}
+// [product]
+namespace {
+
+constexpr int side = 16;  // of a tile
+
+__global__ void product_kernel(Index m, Index n, Index k, Global<Real> c, Global<const Real> a,
+                               Global<const Real> b) {
+    const Index i = static_cast<Index>(blockIdx.y) * side + threadIdx.y;
+    const Index j = static_cast<Index>(blockIdx.x) * side + threadIdx.x;
+    if (i >= m || j >= n) return;
+    Real sum = 0;
+    for (Index p = 0; p < k; ++p) sum += a[i * k + p] * b[p * n + j];
+    c[i * n + j] = sum;
+}
+
+/// For each tile along k: 256 threads fetch one element of each factor, then multiply what all
+/// fetched. An element is read from the device's memory once for 16 uses.
+__global__ void product_tiled_kernel(Index m, Index n, Index k, Global<Real> c,
+                                     Global<const Real> a, Global<const Real> b) {
+    __shared__ Shared<Real, side, side> tile_a, tile_b;
+    const Index i = static_cast<Index>(blockIdx.y) * side + threadIdx.y;
+    const Index j = static_cast<Index>(blockIdx.x) * side + threadIdx.x;
+    Real sum = 0;
+    for (Index first = 0; first < k; first += side) {
+        const Index column = first + threadIdx.x, row = first + threadIdx.y;
+        tile_a[threadIdx.y][threadIdx.x] = i < m && column < k ? Real(a[i * k + column]) : Real(0);
+        tile_b[threadIdx.y][threadIdx.x] = row < k && j < n ? Real(b[row * n + j]) : Real(0);
+        __syncthreads();
+        for (int p = 0; p < side; ++p) sum += tile_a[threadIdx.y][p] * tile_b[p][threadIdx.x];
+        __syncthreads();
+    }
+    if (i < m && j < n) c[i * n + j] = sum;
+}
+
+}  // namespace
+
+Tensor product(const Tensor& a, const Tensor& b, Multiply way) {
+    require(a.rank() == 2 && b.rank() == 2 && a.dim(1) == b.dim(0),
+            "product: {} times {}, expected [m, k] and [k, n]", a.shape(), b.shape());
+    const Index m = a.dim(0), k = a.dim(1), n = b.dim(1);
+    Tensor c({m, n});
+    const auto tiles = [](Index size) { return static_cast<unsigned>((size + side - 1) / side); };
+    const Grid grid{dim3(tiles(n), tiles(m)), dim3(side, side)};
+    launch("product", way == Multiply::plain ? product_kernel : product_tiled_kernel, grid, m, n, k,
+           c.on_device(), a.on_device(), b.on_device());
+    return c;
+}
+// [softmax]
+namespace {
+
+__global__ void softmax_three_kernel(Index n, Global<Real> y, Global<const Real> x) {
+    const Global<const Real> row = x + blockIdx.x * n;
+    Real largest = -infinity<Real>(), sum = 0;
+    for (Index j = threadIdx.x; j < n; j += blockDim.x) {
+        const Real v = row[j];
+        largest = v > largest ? v : largest;
+    }
+    largest = block_max(largest);
+    for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += exp(row[j] - largest);
+    sum = block_sum(sum);
+    for (Index j = threadIdx.x; j < n; j += blockDim.x)
+        y[blockIdx.x * n + j] = exp(row[j] - largest) / sum;
+}
+// [softmax: online]
+/// When a larger number comes, what has been summed shrinks by exp(old - new).
+__global__ void softmax_two_kernel(Index n, Global<Real> y, Global<const Real> x) {
+    const Global<const Real> row = x + blockIdx.x * n;
+    Real largest = -infinity<Real>(), sum = 0;
+    for (Index j = threadIdx.x; j < n; j += blockDim.x) {
+        const Real v = row[j];
+        if (v > largest) {
+            sum *= exp(largest - v);
+            largest = v;
+        }
+        sum += exp(v - largest);
+    }
+    // the threads join as one number joins a sum: each brings its sum to the largest of all
+    const Real of_all = block_max(largest);
+    sum = block_sum(sum == 0 ? Real(0) : sum * exp(largest - of_all));
+    for (Index j = threadIdx.x; j < n; j += blockDim.x)
+        y[blockIdx.x * n + j] = exp(row[j] - of_all) / sum;
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, Passes passes) {
+    require(x.rank() == 2 && x.dim(1) >= 1, "softmax: x has shape {}, expected [rows, n]",
+            x.shape());
+    Tensor y(x.shape());
+    launch("softmax", passes == Passes::three ? softmax_three_kernel : softmax_two_kernel,
+           blocks_of(x.dim(0)), x.dim(1), y.on_device(), x.on_device());
+    return y;
+}
+
+}  // namespace abh::cuda

@@ -1,0 +1,33 @@
+#include "chapters/12_where_the_time_goes/works.hpp"
+
+namespace abh {
+// [steps]
+namespace {
+
+TransformerOptions paper(Index words) {
+    TransformerOptions o = TransformerOptions::article();
+    o.src_words = o.tgt_words = words;
+    return o;
+}
+
+}  // namespace
+
+Step toy_step() {
+    return {"toy", "toy, 2 x 8 and 7 words", TransformerOptions::toy(), 2, 8,
+            7,     OptimizerKind::momentum};
+}
+
+Step small_step() {
+    TransformerOptions o = paper(2000);
+    o.layer.attention.d_model = 256;
+    o.layer.attention.n_heads = 4;
+    o.layer.d_ff = 1024;
+    o.n_encoder_layers = o.n_decoder_layers = 2;
+    return {"small", "small, 16 x 24 words", o, 16, 24, 24};
+}
+
+Step base_step() {
+    return {"base", "base, 32 x 24 words", paper(8000), 32, 24, 24};
+}
+
+}  // namespace abh

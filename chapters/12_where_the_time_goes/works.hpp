@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "chapters/12_where_the_time_goes/floor.hpp"
+
+namespace abh {
+// [steps]
+/// A model, and what it is trained on in a step.
+struct Step {
+    std::string key, name;  ///< for the results, for the table
+    TransformerOptions options;
+    Index sentences, src_words, tgt_words;
+    OptimizerKind optimizer = OptimizerKind::adam;
+
+    Floor floor() const {
+        return training_floor(options, sentences, src_words, tgt_words, optimizer);
+    }
+};
+
+/// The toy at its full size: two sentences, SGD with momentum.
+Step toy_step();
+/// d_model 256, 2 + 2 layers, 2,000 words a language: 16 sentences of 24 words, Adam.
+Step small_step();
+/// The base model of 2017 with 8,000 words a language: 32 sentences of 24 words, Adam.
+Step base_step();
+
+}  // namespace abh

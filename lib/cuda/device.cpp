@@ -1,0 +1,29 @@
+#include "lib/cuda/device.hpp"
+
+#include "lib/cuda/runtime.hpp"
+
+namespace abh {
+// [device]
+std::string device_name() {
+    return on_cuda() ? cuda::name() : "cpu";
+}
+
+void synchronize() {
+    if (on_cuda()) cuda::synchronize();
+}
+// [precision]
+namespace {
+
+bool tf32_allowed = false;
+
+}  // namespace
+
+void set_tf32(bool allowed) {
+    tf32_allowed = allowed;
+}
+
+bool tf32() {
+    return tf32_allowed;
+}
+
+}  // namespace abh

@@ -1,0 +1,305 @@
+#pragma once
+
+// The device played by the processor, for the host's compiler: every thread of a block is a fiber,
+// and each access to memory is checked.
+#include <math.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <source_location>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+// [names]
+#define __global__ static
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the thread that runs
+// [region]
+namespace abh::emulator {
+
+#ifdef __cpp_lib_source_location
+using Place = std::source_location;  ///< a line of a kernel
+#else
+/// The same where the compiler lacks it, as clang 14 does.
+class Place {
+public:
+    static constexpr Place current(const char* file = __builtin_FILE(),
+                                   const char* function = __builtin_FUNCTION(),
+                                   unsigned line = __builtin_LINE(),
+                                   unsigned column = __builtin_COLUMN()) {
+        Place place;
+        place.file_ = file, place.function_ = function, place.line_ = line, place.column_ = column;
+        return place;
+    }
+    constexpr const char* file_name() const { return file_; }
+    constexpr const char* function_name() const { return function_; }
+    constexpr unsigned line() const { return line_; }
+    constexpr unsigned column() const { return column_; }
+
+private:
+    const char *file_ = "", *function_ = "";
+    unsigned line_ = 0, column_ = 0;
+};
+#endif
+
+/// Some memory that kernels see, with what is known about each byte of it.
+struct Region {
+    const char* kind;  ///< `device` or `shared`
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> written;  ///< whether something wrote this byte
+
+    /// Who touched the elements of shared memory last: two threads that did so without a barrier
+    /// between them race. Empty for device memory.
+    struct Touch {
+        std::uint64_t write_time = 0, read_time = 0;  ///< number of barriers before; 0: not yet
+        std::uint64_t write_warp_time = 0, read_warp_time = 0;  ///< the same within the warp
+        int writer = -1, reader = -1;                           ///< threads; -2: several
+        int reader_warp = -1;                                   ///< -2: several
+    };
+    std::vector<Touch> touches;
+    int element_bits = 0;  ///< an element of shared memory has 2^element_bits bytes
+
+    Region(const char* kind_, std::size_t size)
+        : kind(kind_), bytes(size), written(size, 0), touches() {}
+};
+
+/// The device's memory at `address`, and how far into it. Throws if there is none.
+std::pair<Region*, std::size_t> find(const void* address);
+/// Checks an access by the running thread to `size` bytes from `at` on, and notes it.
+void reads(Region& region, std::int64_t at, std::size_t size, const Place& place);
+void writes(Region& region, std::int64_t at, std::size_t size, const Place& place);
+/// Stops the kernel with a message that names it, the line and the thread.
+[[noreturn]] void fail(const std::string& what, const Place& place);
+// [checked element]
+/// A position that knows the line on which it was written: `x[i]` makes one of `i`.
+struct At {
+    Index position;
+    Place place;
+    template <class I>
+    requires std::is_integral_v<I> At(I i, Place where = Place::current())
+        : position(static_cast<Index>(i)), place(where) {}
+};
+
+template <class T>
+class Pointer;
+
+/// What `x[i]` gives where elements may be written: reads and writes are checked.
+template <class T>
+class Element {
+public:
+    Element(Region* region, std::int64_t at, const Place& place)
+        : region_(region), at_(at), place_(place) {}
+
+    Element(const Element&) = default;
+    operator T() const {
+        reads(*region_, at_, sizeof(T), place_);
+        T value;
+        std::memcpy(&value, region_->bytes.data() + at_, sizeof(T));
+        return value;
+    }
+    const Element& operator=(T value) const {
+        writes(*region_, at_, sizeof(T), place_);
+        std::memcpy(region_->bytes.data() + at_, &value, sizeof(T));
+        return *this;
+    }
+    const Element& operator=(const Element& other) const { return *this = static_cast<T>(other); }
+    const Element& operator+=(T value) const { return *this = static_cast<T>(*this + value); }
+    const Element& operator-=(T value) const { return *this = static_cast<T>(*this - value); }
+    const Element& operator*=(T value) const { return *this = static_cast<T>(*this * value); }
+    Pointer<T> operator&() const { return {region_, at_, place_}; }
+
+private:
+    Region* region_;
+    std::int64_t at_;
+    Place place_;
+};
+// [checked pointer]
+/// A pointer whose every access is checked.
+template <class T>
+class Pointer {
+public:
+    Pointer() = default;
+    /// @param address  in the device's memory, or null
+    Pointer(T* address) {
+        if (!address) return;
+        const auto [region, offset] = find(address);
+        region_ = region;
+        at_ = static_cast<std::int64_t>(offset);
+    }
+    Pointer(Region* region, std::int64_t at, const Place& place = Place::current())
+        : region_(region), at_(at), place_(place) {}
+    Pointer(const Pointer<std::remove_const_t<T>>& other) requires std::is_const_v<T>
+        : region_(other.region_), at_(other.at_), place_(other.place_) {}
+    Pointer(const Pointer&) = default;
+    Pointer& operator=(const Pointer&) = default;
+
+    explicit operator bool() const { return region_ != nullptr; }
+    Pointer operator+(Index n) const {
+        return {region_, at_ + n * static_cast<std::int64_t>(sizeof(T)), place_};
+    }
+    Pointer& operator+=(Index n) { return *this = *this + n; }
+
+    auto operator[](At at) const {
+        if (!region_) fail("reads or writes where there is no tensor", at.place);
+        const Element<std::remove_const_t<T>> element(
+            region_, at_ + at.position * static_cast<std::int64_t>(sizeof(T)), at.place);
+        if constexpr (std::is_const_v<T>)
+            return static_cast<std::remove_const_t<T>>(element);
+        else
+            return element;
+    }
+
+private:
+    template <class>
+    friend class Pointer;
+
+    Region* region_ = nullptr;
+    std::int64_t at_ = 0;
+    Place place_ = {};
+};
+// [shared memory]
+/// Makes `region` memory that the threads of a block share: empty again in each block.
+void begin_shared(Region& region, std::size_t element);
+/// The dynamic shared memory, whose size the launch gives.
+Region& dynamic_region();
+
+/// An array `T[n]...` in the memory that the threads of a block share.
+template <class T, int first, int... rest>
+class SharedArray {
+public:
+    SharedArray() : region_("shared", sizeof(T) * first * (1 * ... * rest)) {
+        begin_shared(region_, sizeof(T));
+    }
+    auto operator[](At at) { return part<first, rest...>(0, at); }
+
+private:
+    /// One element, or what is left to be indexed.
+    template <int... left>
+    struct Part {
+        SharedArray* array;
+        Index before;
+        auto operator[](At at) const { return array->template part<left...>(before, at); }
+    };
+
+    template <int size, int... left>
+    auto part(Index before, At at) {
+        if (at.position < 0 || at.position >= size)
+            fail(fmt::format("index {} of a shared array of {}", at.position, size), at.place);
+        const Index position = before * size + at.position;
+        if constexpr (sizeof...(left) == 0)
+            return Element<T>(&region_, position * static_cast<Index>(sizeof(T)), at.place);
+        else
+            return Part<left...>{this, position};
+    }
+
+    Region region_;
+};
+// [threads]
+/// Waits for the threads of the block, or of the warp; `place` must be the same for all.
+void wait_for_block(const Place& place);
+void wait_for_warp(const Place& place);
+/// Gives the others of the warp `value`, and takes that of `lane`.
+std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
+int own_lane();
+
+/// Runs `body` once for every thread of the grid.
+void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
+         const std::function<void()>& body);
+/// Blocks, and the threads of a block, run in an order that `seed` shuffles: a result that depends
+/// on the order shows. The environment's `ABH_EMULATOR_SEED` sets it too.
+void set_seed(std::uint64_t seed);
+
+template <class T>
+T shuffle(T value, int lane, const Place& place) {
+    static_assert(sizeof(T) <= 8);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    bits = exchange(bits, lane, place);
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+}  // namespace abh::emulator
+// [cuda functions]
+inline void __syncthreads(abh::emulator::Place place = abh::emulator::Place::current()) {
+    abh::emulator::wait_for_block(place);
+}
+inline void __syncwarp(unsigned = 0xffffffffu,
+                       abh::emulator::Place place = abh::emulator::Place::current()) {
+    abh::emulator::wait_for_warp(place);
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane,
+              abh::emulator::Place place = abh::emulator::Place::current()) {
+    return abh::emulator::shuffle(value, lane % 32, place);
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int bits,
+                  abh::emulator::Place place = abh::emulator::Place::current()) {
+    return abh::emulator::shuffle(value, abh::emulator::own_lane() ^ bits, place);
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, int distance,
+                   abh::emulator::Place place = abh::emulator::Place::current()) {
+    const int lane = abh::emulator::own_lane();
+    return abh::emulator::shuffle(value, lane + distance < 32 ? lane + distance : lane, place);
+}
+/// Adds, and returns what was there before.
+template <class T>
+T atomicAdd(abh::emulator::Pointer<T> to, std::type_identity_t<T> value,
+            abh::emulator::Place place = abh::emulator::Place::current()) {
+    const abh::emulator::Element<T> element = to[{0, place}];
+    const T before = element;
+    element = static_cast<T>(before + value);
+    return before;
+}
+inline float __expf(float x) {
+    return expf(x);
+}
+template <class T>
+T rsqrt(T x) {
+    return 1 / sqrt(x);
+}
+// [launch]
+namespace abh::cuda {
+
+template <class T>
+using Global = emulator::Pointer<T>;
+template <class T, int... n>
+using Shared = emulator::SharedArray<T, n...>;
+
+template <class T>
+emulator::Pointer<T> dynamic_shared() {
+    return {&emulator::dynamic_region(), 0};
+}
+
+template <class T>
+constexpr T infinity() {
+    return static_cast<T>(__builtin_huge_val());
+}
+
+/// Runs `kernel` on all threads of `grid`. Addresses become checked pointers.
+template <class Grid, class... P, class... A>
+void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
+    const std::tuple<P...> parameters(static_cast<P>(arguments)...);
+    emulator::run(name, grid.blocks, grid.threads, grid.shared_bytes,
+                  [&] { std::apply(kernel, parameters); });
+}
+
+}  // namespace abh::cuda

@@ -1,0 +1,48 @@
+#include "lib/cuda/kernel.cuh"
+#include "lib/cuda/linear.cuh"
+#include "lib/fast/linear.hpp"
+#include "lib/matmul.hpp"
+
+namespace abh {
+namespace cuda {
+decltype(linear) linear;
+decltype(linear_backward) linear_backward;
+}  // namespace cuda
+// [bias]
+namespace cuda {
+namespace {
+
+/// A thread an element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
+/// piece, of `y` as of `bias`; the bias, read again for every row, stays in the cache.
+__global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
+                                bool relu) {
+    for (Index i = first_element(); i < n_elements; i += all_threads()) {
+        const Real v = bias ? y[i] + bias[i % n] : Real(y[i]);
+        y[i] = relu && v < 0 ? Real(0) : v;
+    }
+}
+
+}  // namespace
+}  // namespace cuda
+
+Tensor cuda::linear_map(const Tensor& x, const Linear& map, bool relu) {
+    Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
+    const Tensor& bias = map.bias.value;
+    if (map.has_bias() || relu)
+        launch("bias", add_bias_kernel, grid_for(y.size()), y.size(), y.dim(-1), y.on_device(),
+               bias.empty() ? nullptr : bias.on_device(), relu);
+    return y.reshape(x.shape().with(-1, map.d_out()));
+}
+// [linear]
+Tensor cuda::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
+    return linear_map(x, map, false);
+}
+
+Tensor cuda::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
+    map.weight.gradient.add_product(flat(dy), flat(cache.x));
+    map.weight.grad();  // nothing waits on a device
+    if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
+    return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
+}
+
+}  // namespace abh

@@ -1,0 +1,143 @@
+#include "lib/cuda/kernel.cuh"
+#include "lib/tensor.hpp"
+
+namespace abh {
+namespace cuda {
+decltype(add) add;
+decltype(scale) scale;
+template <class T>
+void fill(BasicTensor<T>& x, T value);
+decltype(add_column_sums) add_column_sums;
+decltype(dot) dot;
+decltype(transpose) transpose;
+}  // namespace cuda
+// [arithmetic]
+namespace cuda {
+namespace {
+
+__global__ void add_kernel(Index n, Global<Real> sum, Global<const Real> a, Global<const Real> b) {
+    for (Index i = first_element(); i < n; i += all_threads()) sum[i] = a[i] + b[i];
+}
+
+__global__ void scale_kernel(Index n, Global<Real> y, Real factor) {
+    for (Index i = first_element(); i < n; i += all_threads()) y[i] *= factor;
+}
+
+template <class T>
+__global__ void fill_kernel(Index n, Global<T> x, T value) {
+    for (Index i = first_element(); i < n; i += all_threads()) x[i] = value;
+}
+
+}  // namespace
+}  // namespace cuda
+
+void cuda::add(Tensor& sum, const Tensor& a, const Tensor& b) {
+    const Real *const from_a = a.on_device(), *const from_b = b.on_device();
+    launch("add", add_kernel, grid_for(sum.size()), sum.size(), sum.on_device(), from_a, from_b);
+}
+
+void cuda::scale(Tensor& y, Real factor) {
+    launch("scale", scale_kernel, grid_for(y.size()), y.size(), y.on_device(), factor);
+}
+
+template <class T>
+void cuda::fill(BasicTensor<T>& x, T value) {
+    launch("fill", fill_kernel<T>, grid_for(x.size()), x.size(), x.on_device(), value);
+}
+template void cuda::fill(Tensor& x, Real value);
+template void cuda::fill(Ids& x, std::int32_t value);
+template void cuda::fill(Mask& x, std::uint8_t value);
+// [sums]
+namespace cuda {
+namespace {
+
+constexpr int columns = 32, shares = 8;  // of a block: a warp reads one piece of a row
+
+/// A block sums 32 columns. Thread (j, s) adds up every eighth row of column j; then the eight
+/// shares of a column are added, always in one order.
+__global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x) {
+    __shared__ Shared<Real, shares, columns> share;
+    const Index j = static_cast<Index>(blockIdx.x) * columns + threadIdx.x;
+    Real sum = 0;
+    if (j < n)
+        for (Index r = threadIdx.y; r < n_rows; r += shares) sum += x[r * n + j];
+    share[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0 || j >= n) return;
+    for (int s = 1; s < shares; ++s) sum += share[s][threadIdx.x];
+    sums[j] += sum;
+}
+
+/// Adds up `a_i b_i` in double precision, one part a block: the processor adds the parts.
+__global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
+                           Global<const Real> b) {
+    __shared__ Shared<double, block_size> share;
+    double sum = 0;
+    for (Index i = first_element(); i < n; i += all_threads())
+        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    share[threadIdx.x] = sum;
+    for (unsigned half = block_size / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) parts[blockIdx.x] = share[0];
+}
+
+}  // namespace
+}  // namespace cuda
+
+void cuda::add_column_sums(Tensor& sums, const Tensor& x) {
+    const Index n = sums.size();
+    if (n == 0) return;
+    const Grid grid{dim3(static_cast<unsigned>((n + columns - 1) / columns)),
+                    dim3(columns, shares)};
+    launch("column sums", column_sums_kernel, grid, x.size() / n, n, sums.on_device(),
+           x.on_device());
+}
+
+double cuda::dot(const Tensor& a, const Tensor& b) {
+    const Grid grid = grid_for(a.size());
+    BasicTensor<double> parts({static_cast<Index>(grid.blocks.x)});
+    launch("dot", dot_kernel, grid, a.size(), parts.on_device(), a.on_device(), b.on_device());
+    double sum = 0;
+    if (!a.empty())
+        for (double part : parts.values()) sum += part;
+    return sum;
+}
+// [transpose]
+namespace cuda {
+namespace {
+
+constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
+
+/// Reads rows and writes rows: the turn happens in shared memory. The column that is one too many
+/// puts the elements of a column into different banks.
+__global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
+    __shared__ Shared<Real, tile, tile + 1> turned;
+    const Index matrix = static_cast<Index>(blockIdx.z) * m * n;
+    const Index row = static_cast<Index>(blockIdx.y) * tile,
+                column = static_cast<Index>(blockIdx.x) * tile;
+    for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_rows)
+        if (row + i < m && column + threadIdx.x < n)
+            turned[i][threadIdx.x] = x[matrix + (row + i) * n + column + threadIdx.x];
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_rows)
+        if (column + i < n && row + threadIdx.x < m)
+            y[matrix + (column + i) * m + row + threadIdx.x] = turned[threadIdx.x][i];
+}
+
+}  // namespace
+}  // namespace cuda
+
+Tensor cuda::transpose(const Tensor& x) {
+    const Index m = x.dim(-2), n = x.dim(-1);
+    Tensor y(x.shape().with(-2, n).with(-1, m));
+    if (x.empty()) return y;
+    const auto tiles = [](Index size) { return static_cast<unsigned>((size + tile - 1) / tile); };
+    const Grid grid{dim3(tiles(n), tiles(m), static_cast<unsigned>(x.size() / (m * n))),
+                    dim3(tile, tile_rows)};
+    launch("transpose", transpose_kernel, grid, m, n, y.on_device(), x.on_device());
+    return y;
+}
+
+}  // namespace abh

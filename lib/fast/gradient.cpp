@@ -1,0 +1,116 @@
+#include "lib/fast/gradient.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "lib/fast/lanes.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/matmul.hpp"
+
+namespace abh {
+// [some rows]
+namespace {
+
+/// `H` rows of the gradient from `row` on, in strips of some columns. While a strip is multiplied,
+/// what `update` touches there is on its way.
+template <int H>
+void update_rows(std::span<const Factors> products, const Update& update, Index row) {
+    constexpr Index width = 256;
+    std::array<Real, H * width> strip;  // [H, width]
+    const Index d_in = products.front().x.dim(1), d_out = products.front().dy.dim(1);
+    for (Index first = 0; first < d_in; first += width) {
+        const Index end = std::min(d_in, first + width);
+        Index j = first;
+        for (; j + lanes <= end; j += lanes) {
+            for (const Tensor& t : update.touched)
+                for (int h = 0; h < H; ++h) __builtin_prefetch(t.data() + (row + h) * d_in + j, 1);
+            Lanes sum[H];
+            for (Lanes& s : sum) s.setZero();
+            for (const Factors& f : products) {
+                const Real *dy = f.dy.data() + row, *x = f.x.data() + j;
+                for (Index r = 0; r < f.x.dim(0); ++r, dy += d_out, x += d_in) {
+                    const Lanes numbers = ConstLanesMap(x);
+#pragma GCC unroll 8
+                    for (int h = 0; h < H; ++h) sum[h] += dy[h] * numbers;
+                }
+            }
+            for (int h = 0; h < H; ++h) LanesMap(strip.data() + h * width + j - first) = sum[h];
+        }
+        for (; j < end; ++j)
+            for (int h = 0; h < H; ++h) {
+                Real sum = 0;
+                for (const Factors& f : products)
+                    for (Index r = 0; r < f.x.dim(0); ++r) sum += f.dy(r, row + h) * f.x(r, j);
+                strip[static_cast<std::size_t>(h * width + j - first)] = sum;
+            }
+        for (int h = 0; h < H; ++h)
+            update.step((row + h) * d_in + first,
+                        std::span(strip).subspan(static_cast<std::size_t>(h * width),
+                                                 static_cast<std::size_t>(end - first)));
+    }
+}
+
+}  // namespace
+// [by products]
+namespace {
+
+/// Gives the gradient that is the sum of these products to `update`, part by part.
+void update_by_products(std::span<const Factors> products, const Update& update) {
+    const Index d_out = products.front().dy.dim(1);
+    parallel_ranges(d_out, 64, [&](Index row, Index end) {
+        constexpr int height = 8;
+        for (; row + height <= end; row += height) update_rows<height>(products, update, row);
+        for (; row < end; ++row) update_rows<1>(products, update, row);
+    });
+}
+
+}  // namespace
+// [gradient]
+Tensor& Gradient::tensor() {
+    for (const Factors& f : waiting_) {
+        if (is_zero_)
+            sum_ = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
+        else
+            add_matmul(sum_, f.dy, f.x, {.transpose_a = true});
+        is_zero_ = false;
+    }
+    waiting_.clear();
+    if (is_zero_) sum_ = Tensor::zeros(shape_);
+    is_zero_ = false;
+    return sum_;
+}
+
+void Gradient::zero() {
+    is_zero_ = true;
+    waiting_.clear();
+}
+
+void Gradient::add(const Tensor& share) {
+    require_shape(share.shape(), shape_, "gradient", "share");
+    if (is_zero_ && waiting_.empty())
+        sum_ = share.clone();
+    else
+        tensor() += share;
+    is_zero_ = false;
+}
+
+void Gradient::add_product(const Tensor& dy, const Tensor& x) {
+    require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
+                shape_ == Shape{dy.dim(1), x.dim(1)},
+            "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(), shape_);
+    waiting_.push_back({dy, x});
+    if (!worth_keeping(dy.dim(0), dy.dim(1), x.dim(1))) tensor();
+}
+
+void Gradient::update(const Update& update) {
+    if (is_zero_ && !waiting_.empty()) return update_by_products(waiting_, update);
+    constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
+    const Tensor& g = tensor();
+    parallel_ranges(g.size(), size, [&](Index begin, Index end) {
+        update.step(begin, g.values().subspan(static_cast<std::size_t>(begin),
+                                              static_cast<std::size_t>(end - begin)));
+    });
+}
+
+}  // namespace abh

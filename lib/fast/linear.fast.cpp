@@ -1,0 +1,49 @@
+#include "lib/fast/linear.hpp"
+
+#include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/matmul.hpp"
+
+namespace abh {
+namespace fast {
+decltype(linear) linear;
+decltype(linear_backward) linear_backward;
+}  // namespace fast
+// [forward]
+namespace {
+
+/// @param bias  may be empty
+void add_bias(Tensor& y, const Tensor& bias, bool relu) {
+    const auto cut = [](Real v) { return v < 0 ? Real(0) : v; };
+    parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) {
+            auto row = matrix(y).row(r).array();
+            if (bias.empty())
+                row = row.unaryExpr(cut);
+            else if (relu)
+                row = (row + vector(bias).transpose().array()).unaryExpr(cut);
+            else
+                row += vector(bias).transpose().array();
+        }
+    });
+}
+
+}  // namespace
+
+Tensor fast::linear_map(const Tensor& x, const Linear& map, bool relu) {
+    Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
+    if (map.has_bias() || relu) add_bias(y, map.bias.value, relu);
+    return y.reshape(x.shape().with(-1, map.d_out()));
+}
+
+Tensor fast::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
+    return linear_map(x, map, false);
+}
+// [backward]
+Tensor fast::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
+    map.weight.gradient.add_product(flat(dy), flat(cache.x));  // [d_out, d_in]
+    if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
+    return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
+}
+
+}  // namespace abh

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "lib/linear.hpp"
+
+namespace abh {
+// [flat]
+/// All leading axes as one: `[..., n]` becomes `[rows, n]`.
+inline Tensor flat(const Tensor& x) {
+    return x.reshape({rows(x.shape()), x.dim(-1)});
+}
+// [product]
+namespace fast {
+/// `x W^T + b`; with `relu`, what is negative becomes 0. Bias and ReLU take one pass over the
+/// product. @param x  `[..., d_in]`
+Tensor linear_map(const Tensor& x, const Linear& map, bool relu);
+}  // namespace fast
+
+}  // namespace abh

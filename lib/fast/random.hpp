@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+
+#include "lib/random.hpp"
+
+namespace abh::fast {
+// [uniform]
+/// Uniform numbers for elements 4 * block .. 4 * block + n - 1 of a stream: those of
+/// `stream.uniform`, many at a time.
+void uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers);
+
+}  // namespace abh::fast

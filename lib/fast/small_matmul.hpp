@@ -1,0 +1,33 @@
+#pragma once
+
+#include "lib/fast/lanes.hpp"
+
+namespace abh {
+// [small product]
+/// The first multiple of `lanes` that is not below `n`.
+constexpr Index whole_lanes(Index n) {
+    return (n + lanes - 1) / lanes * lanes;
+}
+
+/// A matrix somewhere in memory: element (i, j) stands at `data[i * row + j * column]`.
+struct Strided {
+    const Real* data;
+    Index row, column;
+
+    Strided transposed() const { return {data, column, row}; }
+};
+
+/// `c = a b`, or `c += a b`, for matrices that a core's cache holds; on the calling thread. Each
+/// number of `a` multiplies a row of `b`, so `a` may be transposed at no cost.
+///
+/// @param c       row i begins at `c + i * width_c`
+/// @param a       `[m, k]`
+/// @param b       row p begins at `b + p * width_b`; k rows
+/// @param m       rows of `c`
+/// @param n       columns of `b` and `c`, a multiple of `lanes`
+/// @param k       the inner size
+/// @param add     whether to add to what `c` holds
+void small_matmul(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index n,
+                  Index k, bool add);
+
+}  // namespace abh

@@ -1,0 +1,28 @@
+#include "lib/eigen.hpp"
+#include "lib/fast/parallel.hpp"
+
+namespace abh {
+namespace fast {
+decltype(add) add;
+decltype(add_column_sums) add_column_sums;
+}  // namespace fast
+// [add]
+void fast::add(Tensor& sum, const Tensor& a, const Tensor& b) {
+    constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
+    parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
+        const Index n = end - begin;
+        vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);
+    });
+}
+// [column sums]
+void fast::add_column_sums(Tensor& sums, const Tensor& x) {
+    parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
+        const Index n = end - begin;
+        Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
+        for (Index r = 0; r < rows(x.shape()); ++r)
+            total.head(n) += matrix(x).row(r).segment(begin, n).transpose().array();
+        vector(sums).segment(begin, n).array() += total.head(n);
+    });
+}
+
+}  // namespace abh

@@ -1,0 +1,65 @@
+#include "lib/io/files.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace abh {
+// [atomic file]
+AtomicFile::AtomicFile(std::filesystem::path path)
+    : path_(std::move(path)), beside_(path_.string() + ".part" + std::to_string(::getpid())) {
+    std::error_code error;
+    if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
+    if (error) fail(error.value());
+    if (std::filesystem::is_directory(path_, error)) fail(EISDIR);
+    file_ = std::fopen(beside_.c_str(), "wb");
+    if (!file_) fail(errno);
+}
+
+AtomicFile::~AtomicFile() {
+    if (!file_) return;
+    std::fclose(file_);
+    std::error_code ignored;
+    std::filesystem::remove(beside_, ignored);
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+    if (bytes && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno);
+}
+
+void AtomicFile::commit() {
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail(errno);
+    if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail(errno);
+    std::FILE* const written = std::exchange(file_, nullptr);
+    if (std::fclose(written) != 0) fail(errno);
+}
+
+void AtomicFile::fail(int error) const {
+    throw std::runtime_error(
+        fmt::format("cannot write {}: {}", path_.string(), std::generic_category().message(error)));
+}
+// [read]
+std::string read_file(const std::filesystem::path& path) {
+    const auto fail = [&](int error) {
+        throw std::runtime_error(fmt::format("cannot read {}: {}", path.string(),
+                                             std::generic_category().message(error)));
+    };
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (!file) fail(errno);
+    std::string content;
+    char buffer[1 << 16];
+    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file))
+        content.append(buffer, n);
+    const int error = std::ferror(file) ? errno : 0;
+    std::fclose(file);
+    if (error) fail(error);
+    return content;
+}
+
+}  // namespace abh

@@ -1,0 +1,223 @@
+#include "lib/io/safetensors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/io/files.hpp"
+
+namespace abh {
+// [format]
+// 8 bytes: N, little-endian; N bytes: a JSON object name -> {dtype, shape, data_offsets}, padded
+// with spaces to a multiple of 8; then the elements of all tensors, without holes.
+static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
+constexpr std::uint64_t max_header = 100'000'000;  // as the reference reader
+constexpr std::size_t max_names = 100'000;
+
+}  // namespace
+// [save]
+void save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
+    require(!content.tensors.contains("__metadata__"), "safetensors: no tensor is __metadata__");
+    json header = json::object();
+    if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
+    std::uint64_t offset = 0;
+    for (const auto& [name, tensor] : content.tensors) {
+        json shape = json::array();
+        for (int axis = 0; axis < tensor.rank(); ++axis) shape.push_back(tensor.dim(axis));
+        const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.size()) * sizeof(Real);
+        header[name] = {{"dtype", real_dtype}, {"shape", shape}, {"data_offsets", {offset, end}}};
+        offset = end;
+    }
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    const std::uint64_t length = text.size();
+
+    AtomicFile file(path);
+    file.write(&length, sizeof length);
+    file.write(text);
+    for (const auto& [name, tensor] : content.tensors)  // the map's order is that of the offsets
+        file.write(tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(Real));
+    file.commit();
+}
+// [load: refuse]
+namespace {
+
+/// Where one tensor lies in the data, as the header says.
+struct Entry {
+    std::string name;
+    bool is_double;
+    Shape shape;
+    std::uint64_t begin, end;
+};
+
+template <class... Args>
+[[noreturn]] void reject(const std::filesystem::path& path, fmt::format_string<Args...> why,
+                         Args&&... args) {
+    throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
+                                         fmt::format(why, std::forward<Args>(args)...)));
+}
+
+// [load: watch]
+/// Looks through a header before a value is made of it: no name twice in one object, no deep
+/// nesting, no crowd of names. `wrong` says what is wrong, if anything.
+class Watch : public nlohmann::json_sax<json> {
+public:
+    std::string wrong;
+
+    bool start_object(std::size_t) override {
+        names_.emplace_back();
+        return open();
+    }
+    bool end_object() override {
+        names_.pop_back();
+        return close();
+    }
+    bool key(string_t& name) override {
+        if (!names_.back().insert(name).second)
+            return stop("name " + json(name).dump() + " occurs twice");
+        if (names_.back().size() > max_names) return stop("it has too many names");
+        return true;
+    }
+    bool start_array(std::size_t) override { return open(); }
+    bool end_array() override { return close(); }
+    bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+        return stop("it is not JSON");
+    }
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+
+private:
+    bool open() { return ++depth_ <= 3 || stop("it is nested too deeply"); }
+    bool close() { return --depth_ >= 0; }
+    bool stop(const std::string& why) {
+        wrong = why;
+        return false;
+    }
+
+    std::vector<std::set<std::string>> names_;  // of the objects that are open
+    int depth_ = 0;
+};
+// [load: header]
+json parse_header(const std::filesystem::path& path, std::string_view text) {
+    Watch watch;
+    if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
+    if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
+    if (!json::sax_parse(text, &watch)) reject(path, "the header is unusable: {}", watch.wrong);
+    return json::parse(text);
+}
+// [load: entries]
+Entry parse_entry(const std::filesystem::path& path, const std::string& name, const json& item) {
+    const auto numbers = [&](const char* key) {
+        const auto found = item.is_object() ? item.find(key) : item.end();
+        if (found == item.end() || !found->is_array())
+            reject(path, "tensor {} has no list {}", name, key);
+        for (const json& number : *found)
+            if (!number.is_number_unsigned())
+                reject(path, "tensor {}: {} holds {}", name, key, number.dump());
+        return found->get<std::vector<std::uint64_t>>();
+    };
+    const std::vector<std::uint64_t> sizes = numbers("shape"), offsets = numbers("data_offsets");
+    const json dtype = item.value("dtype", json());
+    if (dtype != "F32" && dtype != "F64")
+        reject(path, "tensor {} has dtype {}, expected F32 or F64", name, dtype.dump());
+    if (sizes.size() > Shape::max_rank)
+        reject(path, "tensor {} has rank {}, at most 4 is possible", name, sizes.size());
+    if (offsets.size() != 2 || offsets[0] > offsets[1])
+        reject(path, "tensor {}: data_offsets {}", name, item["data_offsets"].dump());
+
+    constexpr std::uint64_t most = Shape::max_size;
+    std::uint64_t elements = 1;
+    for (std::uint64_t size : sizes) {
+        if (size > most || (size > 0 && elements > most / size))
+            reject(path, "tensor {}: shape {} has too many elements", name, item["shape"].dump());
+        elements *= size;
+    }
+    const std::uint64_t needed = elements * (dtype == "F64" ? 8 : 4);
+    if (needed != offsets[1] - offsets[0])
+        reject(path, "tensor {}: shape {} needs {} bytes, data_offsets hold {}", name,
+               item["shape"].dump(), needed, offsets[1] - offsets[0]);
+    const std::vector<Index> shape(sizes.begin(), sizes.end());
+    return {name, dtype == "F64", Shape(std::span<const Index>(shape)), offsets[0], offsets[1]};
+}
+// [load: data]
+template <class T>
+Tensor read_elements(const Shape& shape, const char* bytes) {
+    Tensor tensor(shape);
+    for (Index i = 0; i < tensor.size(); ++i) {
+        T value;
+        std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+        tensor.data()[i] = static_cast<Real>(value);
+    }
+    return tensor;
+}
+
+}  // namespace
+// [load]
+TensorFile load_safetensors(const std::filesystem::path& path) {
+    const std::string file = read_file(path);
+    std::uint64_t length = 0;
+    if (file.size() < 8) reject(path, "it has {} bytes", file.size());
+    std::memcpy(&length, file.data(), 8);
+    if (length > max_header || length > file.size() - 8)
+        reject(path, "header length {} in a file of {} bytes", length, file.size());
+
+    TensorFile content;
+    std::vector<Entry> entries;
+    const std::string_view text = std::string_view(file).substr(8, length);
+    const json header = parse_header(path, text);
+    for (const auto& [name, item] : header.items()) {
+        if (name != "__metadata__") {
+            entries.push_back(parse_entry(path, name, item));
+            continue;
+        }
+        if (!item.is_object()) reject(path, "__metadata__ is not an object");
+        for (const auto& [key, value] : item.items()) {
+            if (!value.is_string()) reject(path, "__metadata__ {} is not a string", key);
+            content.metadata[key] = value.get<std::string>();
+        }
+    }
+
+    // [load: offsets]
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::uint64_t position = 0;
+    const std::uint64_t held = file.size() - 8 - length;
+    for (const Entry& e : entries) {
+        if (e.begin != position || e.end > held)
+            reject(path,
+                   "tensor {} lies at bytes {} to {}, expected a start at {}, an end within {}",
+                   e.name, e.begin, e.end, position, held);
+        position = e.end;
+        const char* const bytes = file.data() + 8 + length + e.begin;
+        content.tensors[e.name] = e.is_double ? read_elements<double>(e.shape, bytes)
+                                              : read_elements<float>(e.shape, bytes);
+    }
+    if (position != held) reject(path, "{} bytes after the last tensor", held - position);
+    return content;
+}
+// [look up]
+const Tensor& TensorFile::at(const std::string& name, const Shape& shape) const {
+    const auto found = tensors.find(name);
+    require(found != tensors.end(), "tensor {} is missing", name);
+    require(found->second.shape() == shape, "tensor {} has shape {}, expected {}", name,
+            found->second.shape(), shape);
+    return found->second;
+}
+
+}  // namespace abh

@@ -1,0 +1,124 @@
+#include "lib/program/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "lib/cuda/device.hpp"
+#include "lib/io/files.hpp"
+
+namespace abh {
+// [record]
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+}
+
+struct Block {
+    const char* name;
+    Clock::time_point begin, end;
+    double inner;  ///< microseconds in blocks inside this one
+};
+
+struct Sum {
+    long calls = 0;
+    double own = 0;  ///< microseconds
+};
+
+struct Profile {
+    Clock::time_point start = Clock::now();
+    std::vector<Block> open, closed;  // of those closed, the first ones: a trace need not be long
+    std::map<std::string_view, Sum> sums;
+};
+
+constexpr std::size_t longest_trace = 1 << 18;
+thread_local Profile* profile = nullptr;  // of the thread that is measured
+
+/// So that a block's time is that of the kernels which it starts. An error comes up again later.
+void wait_for_device() noexcept {
+    try {
+        synchronize();
+    } catch (const std::exception&) {
+    }
+}
+
+}  // namespace
+
+Timed::Timed(const char* name) : on_(profile != nullptr) {
+    if (!on_) return;
+    wait_for_device();
+    profile->open.push_back({name, Clock::now(), {}, 0});
+}
+
+Timed::~Timed() {
+    if (!on_) return;
+    wait_for_device();
+    Block block = profile->open.back();
+    profile->open.pop_back();
+    block.end = Clock::now();
+    const double time = microseconds(block.end - block.begin);
+    Sum& sum = profile->sums[block.name];
+    ++sum.calls;
+    sum.own += time - block.inner;
+    if (!profile->open.empty()) profile->open.back().inner += time;
+    if (profile->closed.size() < longest_trace) profile->closed.push_back(block);
+}
+
+void start_profile() {
+    static Profile instance;
+    instance = Profile();
+    profile = &instance;
+}
+// [rows]
+std::vector<ProfileRow> profile_rows() {
+    std::vector<ProfileRow> rows;
+    if (!profile) return rows;
+    double rest = microseconds(Clock::now() - profile->start);
+    for (const auto& [name, sum] : profile->sums) {
+        rows.push_back({std::string(name), sum.calls, sum.own / 1000});
+        rest -= sum.own;
+    }
+    rows.push_back({"(anything else)", 0, rest / 1000});
+    std::sort(rows.begin(), rows.end(),
+              [](const ProfileRow& a, const ProfileRow& b) { return a.ms > b.ms; });
+    return rows;
+}
+// [table]
+std::string profile_table() {
+    if (!profile) return "";
+    const std::vector<ProfileRow> rows = profile_rows();
+    double all = 0;
+    for (const ProfileRow& row : rows) all += row.ms;
+    std::string table = fmt::format("{:28}{:>10}{:>12}{:>9}\n", "own time of", "calls", "ms", "%");
+    for (const ProfileRow& row : rows)
+        table += fmt::format("{:28}{:>10}{:>12.3f}{:>9.1f}\n", row.name, row.calls, row.ms,
+                             100 * row.ms / all);
+    return table;
+}
+// [trace]
+void save_trace(const std::filesystem::path& path) {
+    AtomicFile file(path);
+    file.write(std::string("{\"traceEvents\":["));
+    const char* separator = "";
+    if (profile)
+        for (const Block& block : profile->closed) {
+            file.write(
+                fmt::format("{}\n{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"{}\",\"ts\":{:.3f},"
+                            "\"dur\":{:.3f}}}",
+                            separator, block.name, microseconds(block.begin - profile->start),
+                            microseconds(block.end - block.begin)));
+            separator = ",";
+        }
+    file.write(std::string("\n]}\n"));
+    file.commit();
+}
+
+}  // namespace abh

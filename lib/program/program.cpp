@@ -1,0 +1,134 @@
+#include "lib/program/program.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "lib/cuda/device.hpp"
+#include "lib/cuda/runtime.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/program/profile.hpp"
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+namespace abh {
+// [options]
+Program::Program(const std::string& description)
+    : app_(description),
+      threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
+    app_.get_formatter()->column_width(34);
+    app_.option_defaults()->always_capture_default();
+    app_.add_option("--seed", seed_, "seed of all random numbers")->check([](const std::string& s) {
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), seed);
+        return error == std::errc() && end == s.data() + s.size()
+                   ? ""
+                   : s + " is not a whole number from 0 to 18446744073709551615";
+    });
+    app_.add_option("--threads", threads_, "number of threads")->check(CLI::Range(1, 256));
+    app_.add_option("--way", way_, "how to compute: plain, the equations; fast; or cuda")
+        ->check(CLI::IsMember({"plain", "fast", "cuda"}));
+    app_.add_option("--device", device_, "where to compute: cpu, or cuda, which is --way cuda")
+        ->check(CLI::IsMember({"cpu", "cuda"}));
+    app_.add_flag("--tf32", tf32_, "let products on the device round their operands to TF32");
+    app_.add_option("--out", out_, "folder for results.json and arrays; none: not written");
+    app_.add_option("--profile", trace_,
+                    "show where the time goes; a trace for chrome://tracing in this file");
+}
+// [denormals]
+namespace {
+
+/// Numbers too small to be normal become 0, on this thread and on those that it starts: some
+/// processors need a hundred cycles for each of them.
+void flush_denormals() {
+#ifdef __SSE2__
+    constexpr unsigned results_to_zero = 1 << 15, operands_to_zero = 1 << 6;
+    _mm_setcsr(_mm_getcsr() | results_to_zero | operands_to_zero);
+#endif
+}
+// [run]
+void flush_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+        throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+void Program::choose_way() {
+    require(device_ == "cpu" || app_.count("--way") == 0 || way_ == "cuda",
+            "--way {} and --device cuda exclude each other", way_);
+    set_way(device_ == "cuda" ? Way::cuda : way_named(way_));
+    if (on_cuda() && cuda::emulated)
+        fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");
+}
+
+int Program::run(int argc, char** argv, const std::function<void()>& body) {
+    const std::string name = std::filesystem::path(argv[0]).filename().string();
+    try {
+        app_.name(name);
+        app_.parse(argc, argv);
+        flush_denormals();
+        set_threads(threads_);
+        choose_way();
+        set_tf32(tf32_);
+        results_ = Results(out_);
+        results_.require_writable();
+        if (!trace_.empty()) start_profile();
+        body();
+        if (!trace_.empty()) {
+            save_trace(trace_);
+            fmt::print("\n{}", profile_table());
+        }
+        flush_output();
+        results_.save();
+        return 0;
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(app_.help().c_str(), stdout);
+        return std::fflush(stdout) == 0 ? 0 : 1;
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), error.what());
+    } catch (const std::bad_alloc&) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "%s: not enough memory\n", name.c_str());
+    } catch (const std::exception& error) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+    }
+    return 1;
+}
+// [section]
+void section(const std::string& title) {
+    fmt::print("\n== {} ==\n", title);
+}
+// [progress]
+Progress::Progress(std::string what, Index total)
+    : what_(std::move(what)),
+      total_(std::max<Index>(total, 1)),
+      terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+void Progress::show(Index done, const std::string& note) {
+    const int permille = static_cast<int>(1000 * done / total_);
+    if (!terminal_ || (visible_ && permille == shown_permille_)) return;
+    constexpr int width = 32;
+    const std::string bar(static_cast<std::size_t>(width * permille / 1000), '#');
+    std::fflush(stdout);
+    fmt::print(stderr, "\r\x1b[K{} [{:<{}}] {:3d} % {}", what_, bar, width, permille / 10, note);
+    std::fflush(stderr);
+    shown_permille_ = permille;
+    visible_ = true;
+}
+
+void Progress::clear() {
+    if (!visible_) return;
+    std::fputs("\r\x1b[K", stderr);
+    std::fflush(stderr);
+    visible_ = false;
+}
+
+}  // namespace abh

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "lib/io/results.hpp"
+
+namespace abh {
+// [program]
+/// What every chapter's program shares: the common options, error handling and results.
+///
+///     int main(int argc, char** argv) {
+///         Program program("Look up word vectors.");
+///         program.app().add_option("--d-model", d_model, "width of a vector");
+///         return program.run(argc, argv, [&] { ... });
+///     }
+class Program {
+public:
+    explicit Program(const std::string& description);
+
+    /// Where a chapter adds options of its own.
+    CLI::App& app() { return app_; }
+
+    /// Reads the command line, calls `body`, writes the results. Returns the exit status: 0, or 1
+    /// after printing one line that says what was wrong.
+    int run(int argc, char** argv, const std::function<void()>& body);
+
+    std::uint64_t seed() const { return seed_; }
+    Results& results() { return results_; }
+
+private:
+    void choose_way();
+
+    CLI::App app_;
+    std::uint64_t seed_ = 1;
+    int threads_;
+    std::string way_ = "fast", device_ = "cpu";
+    bool tf32_ = false;
+    std::filesystem::path out_, trace_;
+    Results results_;
+};
+// [output]
+/// Prints an empty line and `== title ==`.
+void section(const std::string& title);
+
+/// A bar on the terminal's last line while long work goes on; nothing where the output is a file.
+class Progress {
+public:
+    Progress(std::string what, Index total);
+    ~Progress() { clear(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// Shows that `done` of `total` is reached.
+    void show(Index done, const std::string& note = "");
+    /// Takes the bar away so that a line can be printed.
+    void clear();
+
+private:
+    std::string what_;
+    Index total_;
+    int shown_permille_ = -1;
+    bool terminal_, visible_ = false;
+};
+
+}  // namespace abh

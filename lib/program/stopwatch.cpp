@@ -1,0 +1,142 @@
+#include "lib/program/stopwatch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "lib/way.hpp"
+
+namespace abh {
+// [stopwatch]
+double milliseconds(const Work& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    return time.count();
+}
+
+double best_of(int times, const Work& work) {
+    double best = milliseconds(work);
+    for (int i = 1; i < times; ++i) best = std::min(best, milliseconds(work));
+    return best;
+}
+
+double quantile(std::vector<double> numbers, double part) {
+    require(!numbers.empty() && part >= 0 && part <= 1, "quantile: share {} of {} numbers", part,
+            numbers.size());
+    std::sort(numbers.begin(), numbers.end());
+    const double at = part * static_cast<double>(numbers.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const auto above = std::min(below + 1, numbers.size() - 1);
+    return std::lerp(numbers[below], numbers[above], at - static_cast<double>(below));
+}
+// [measure]
+namespace {
+
+/// Calls `round` at least so many times, and until `seconds` have passed.
+void repeat(int times, double seconds, const Work& round) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> enough(seconds);
+    for (int i = 0; i < times || std::chrono::steady_clock::now() - start < enough; ++i) round();
+}
+
+}  // namespace
+
+Measured measured(const std::vector<double>& ms, const std::optional<double>& others) {
+    const double median = quantile(ms, 0.5), low = quantile(ms, 0.25), high = quantile(ms, 0.75);
+    return {median, low, high, static_cast<int>(ms.size()), {others, (high - low) / median}};
+}
+
+Measured measure_once(const Work& work, int calls, double seconds) {
+    const OthersLoad others;
+    std::vector<double> ms;
+    repeat(std::max(calls, 1), seconds, [&] { ms.push_back(milliseconds(work)); });
+    return measured(ms, others.share());
+}
+
+Measured measure(const Work& work, int calls, double seconds) {
+    return undisturbed([&] { return measure_once(work, calls, seconds); });
+}
+
+bool beats_floor(double ms, double floor_ms) {
+    return ms < 0.95 * floor_ms;
+}
+// [take turns]
+namespace {
+
+/// Of one call, the mean of so many.
+double time_of(const Side& way, int calls) {
+    if (way.prepare) way.prepare();
+    return milliseconds([&] {
+               for (int i = 0; i < calls; ++i) way.run();
+           }) /
+           calls;
+}
+
+/// How many calls fill a round.
+int calls_of(const Side& way, double round_ms) {
+    const double once = time_of(way, 1);
+    return way.prepare ? 1 : static_cast<int>(std::clamp(round_ms / once, 1.0, 1e5));
+}
+
+}  // namespace
+
+Comparison compared(const std::vector<double>& plain_ms, const std::vector<double>& fast_ms,
+                    const std::optional<double>& others) {
+    require(plain_ms.size() == fast_ms.size() && plain_ms.size() >= 5,
+            "take_turns: {} and {} rounds, expected the same number, at least 5", plain_ms.size(),
+            fast_ms.size());
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < plain_ms.size(); ++i) ratios.push_back(plain_ms[i] / fast_ms[i]);
+    const double ratio = quantile(ratios, 0.5);
+    const double low = quantile(ratios, 0.25), high = quantile(ratios, 0.75);
+    return {quantile(plain_ms, 0.5),       quantile(fast_ms, 0.5), ratio, low, high,
+            {others, (high - low) / ratio}};
+}
+
+Comparison take_turns(const Side& plain, const Side& fast, int rounds, double round_ms,
+                      double seconds) {
+    require(rounds >= 5, "take_turns: {} rounds, expected at least 5", rounds);
+    time_of(plain, 1);
+    time_of(fast, 1);
+    const int plain_calls = calls_of(plain, round_ms), fast_calls = calls_of(fast, round_ms);
+    const OthersLoad others;
+    std::vector<double> plain_ms, fast_ms;
+    repeat(rounds, seconds, [&] {
+        plain_ms.push_back(time_of(plain, plain_calls));
+        fast_ms.push_back(time_of(fast, fast_calls));
+    });
+    return compared(plain_ms, fast_ms, others.share());
+}
+// [gain table]
+GainTable::GainTable(Results& results, const std::string& title, const std::string& first,
+                     const std::string& second, std::FILE* out)
+    : table_(results,
+             {{title, "<38"},
+              varying(first + ": ms", "9.3f", "{}_plain", "ms"),
+              varying(second + ": ms", "8.3f", "{}_fast", "ms"),
+              varying("ratio", "6.2f", "{}_gain"),
+              varying("quartiles:", "5.2f", "{}_low"),
+              varying("", "5.2f", "{}_high")},
+             out) {}
+
+Comparison GainTable::ways(const std::string& what, const std::string& key, const Work& work,
+                           int rounds) {
+    const auto under = [&](Way way) {
+        return Side{[&work, way] {
+            const Following following(way);
+            work();
+        }};
+    };
+    return sides(what, key, under(Way::plain), under(Way::fast), rounds);
+}
+
+Comparison GainTable::sides(const std::string& what, const std::string& key, const Side& first,
+                            const Side& second, int rounds) {
+    const Comparison c = undisturbed([&] { return take_turns(first, second, rounds); });
+    table_.measured_row(c.noise.disturbed(), key, what, c.plain_ms, c.fast_ms, c.ratio, c.low,
+                        c.high);
+    return c;
+}
+
+}  // namespace abh

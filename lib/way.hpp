@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "lib/program/profile.hpp"
+
+namespace abh {
+// [way]
+/// How an operation is computed: as its equation says, tuned for the processor, or on the device.
+enum class Way { plain, fast, cuda };
+
+namespace detail {
+inline Way current_way = Way::fast;
+}
+
+/// The way of all operations from here on; `fast` at the start.
+inline Way way() {
+    return detail::current_way;
+}
+/// To be called from one thread, while no operation runs.
+/// @throws std::runtime_error in one line for `cuda` if there is no device, or this build has none
+void set_way(Way way);
+/// `plain`, `fast` or `cuda`. @throws std::invalid_argument naming any other
+Way way_named(const std::string& name);
+const char* to_string(Way way);
+// [following]
+/// Another way until the end of the block: backward follows that of its cache.
+class Following {
+public:
+    explicit Following(Way way) : before_(abh::way()) { set_way(way); }
+    ~Following() { detail::current_way = before_; }
+    Following(const Following&) = delete;
+    Following& operator=(const Following&) = delete;
+
+private:
+    Way before_;
+};
+// [ways]
+/// The functions that compute one operation, all of one signature. A way that is left out is served
+/// by the one before it.
+template <class F>
+struct Ways {
+    const char* name;  ///< in a profile
+    F* plain;
+    F* fast = plain;
+    F* cuda = fast;
+
+    template <class... A>
+    auto operator()(A&&... arguments) const {
+        const Timed timed(name);
+        const std::array all{plain, fast, cuda};
+        return all[static_cast<std::size_t>(way())](std::forward<A>(arguments)...);
+    }
+};
+template <class F, class... More>
+Ways(const char*, F*, More...) -> Ways<F>;
+
+}  // namespace abh

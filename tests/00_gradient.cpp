@@ -1,0 +1,95 @@
+// Gradients, and products that wait in them.
+#include <algorithm>
+
+#include "lib/parameter.hpp"
+#include "tests/products.hpp"
+
+using namespace abh;
+
+TEST_CASE("a gradient is zero at first, and what is added to it") {
+    Draw draw;
+    const Tensor a = draw({3, 5}), b = draw({3, 5}), a_before = a.clone();
+    Gradient g(a.shape());
+    REQUIRE(same_bits(g.tensor(), Tensor::zeros({3, 5})));
+    g.add(a);
+    REQUIRE(same_bits(g.tensor(), a));
+    g.add(b);
+    REQUIRE(same_bits(g.tensor(), a + b));
+    g.zero();
+    g.add(a);  // the first after zero overwrites, with a copy
+    REQUIRE(same_bits(g.tensor(), a));
+    g.tensor().fill(7);
+    REQUIRE(same_bits(a, a_before));
+    g.zero();
+    g.add(a);
+    g.add(a);
+    REQUIRE(same_bits(g.tensor(), a + a));
+    REQUIRE(same_bits(a, a_before));
+    g.zero();
+    REQUIRE(same_bits(g.tensor(), Tensor::zeros({3, 5})));
+    REQUIRE_THROWS_WITH(g.add(draw({5, 3})), "gradient: share has shape [5, 3], expected [3, 5]");
+}
+
+TEST_CASE("a share is added to products that wait") {
+    Draw draw;
+    const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70});
+    REQUIRE(worth_keeping(2, 40, 70));
+    const Tensor expected = matmul(dy, x, {.transpose_a = true}) + share;
+    for (const bool first : {true, false}) {
+        Gradient g(share.shape());
+        if (first) g.add(share);
+        g.add_product(dy, x);
+        if (!first) g.add(share);
+        REQUIRE(max_difference(g.tensor(), expected) <= 20 * eps);
+    }
+}
+
+TEST_CASE("a product kept for later is the gradient that is asked for", "[fast]") {
+    Draw draw;
+    const Tensor dy = draw({3, 40}), x = draw({3, 70}), dy2 = draw({2, 40}), x2 = draw({2, 70});
+    const MatmulOptions o{.transpose_a = true};
+    const Tensor once = matmul(dy, x, o), twice = once + matmul(dy2, x2, o);  // [40, 70]
+    const auto parts = [](Parameter& p) {
+        Tensor g = Tensor::full(p.value.shape(), 99);
+        const auto copy = [&](Index begin, std::span<const Real> part) {
+            std::copy(part.begin(), part.end(), g.data() + begin);
+        };
+        p.gradient.update({copy, std::span(&p.value, 1)});
+        return g;
+    };
+    for_threads([&](int) {
+        Parameter p(Tensor::zeros({40, 70}));
+        REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
+        p.zero_grad();
+        p.gradient.add_product(dy, x);
+        REQUIRE(max_difference(parts(p), once) <= 20 * eps);
+        p.gradient.add_product(dy2, x2);
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);  // asking changes nothing
+        REQUIRE(max_difference(p.grad(), twice) <= 20 * eps);  // multiplied out
+        REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
+        p.gradient.add_product(dy, x);  // on top of what stands there
+        REQUIRE(max_difference(parts(p), twice + once) <= 20 * eps);
+        p.gradient.add_product(dy, x);
+        p.zero_grad();  // what was pending is forgotten
+        REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
+        p.grad()(0, 0) = 5;
+        p.zero_grad();
+        p.gradient.add_product(dy2, x2);
+        REQUIRE(max_difference(p.grad(), matmul(dy2, x2, o)) <= 20 * eps);
+    });
+    Parameter odd(Tensor::zeros({29, 300}));  // more than a strip, and rests of rows and columns
+    const Tensor c = draw({3, 29}), w = draw({3, 300});
+    odd.gradient.add_product(c, w);
+    REQUIRE(max_difference(parts(odd), matmul(c, w, o)) <= 20 * eps);
+    Parameter wide(Tensor::zeros({2, 40000}));  // a row is more than a part
+    const Tensor d = draw({5, 2}), z = draw({5, 40000});
+    wide.gradient.add_product(d, z);
+    REQUIRE(max_difference(parts(wide), matmul(d, z, o)) <= 20 * eps);
+    Parameter tall(Tensor::zeros({3000, 40}));  // several parts
+    const Tensor e = draw({5, 3000}), y = draw({5, 40});
+    tall.gradient.add_product(e, y);
+    REQUIRE(max_difference(parts(tall), matmul(e, y, o)) <= 20 * eps);
+    REQUIRE_THROWS_WITH(tall.gradient.add_product(y, e),
+                        "gradient: [5, 40]^T [5, 3000] does not fit a value of shape [3000, 40]");
+}

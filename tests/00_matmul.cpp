@@ -1,0 +1,174 @@
+// Matrix products and their gradients.
+#include <algorithm>
+
+#include "lib/eigen.hpp"
+#include "lib/fast/matmul.hpp"
+#include "lib/gradcheck.hpp"
+#include "lib/matmul.hpp"
+#include "tests/products.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+
+TEST_CASE("matmul equals three loops in all four forms, batched, for odd sizes") {
+    Draw draw;
+    const Index sizes[][3] = {{1, 1, 1}, {1, 7, 1},    {1, 5, 9},     {9, 5, 1},    {3, 5, 2},
+                              {7, 1, 9}, {33, 65, 17}, {131, 70, 67}, {2, 3, 1030}, {519, 3, 5}};
+    const std::vector<Index> batches[] = {{}, {3}, {2, 2}};
+    for (const auto& [m, k, n] : sizes)
+        for (const std::vector<Index>& batch : batches)
+            for (const MatmulOptions& o : all_forms) {
+                const auto [a, b] = operands(draw, batch, m, k, n, o);
+                const Tensor c = matmul(a, b, o), expected = naive_matmul(a, b, o);
+                CAPTURE(to_string(a.shape()), to_string(b.shape()), o.transpose_a, o.transpose_b);
+                REQUIRE(c.shape() == expected.shape());
+                // k products of normal numbers (each below 20), each sum rounded once
+                REQUIRE(max_difference(c, expected) <= 20 * static_cast<double>(k) * eps);
+            }
+}
+
+TEST_CASE("a product without inner elements is zero and one without rows is empty") {
+    REQUIRE(max_difference(matmul(Tensor({2, 0}), Tensor({0, 3})), Tensor::zeros({2, 3})) == 0);
+    REQUIRE(matmul(Tensor({0, 2}), Tensor::zeros({2, 3})).shape() == Shape{0, 3});
+    REQUIRE(matmul(Tensor({0, 4, 2}), Tensor({0, 2, 3})).shape() == Shape{0, 4, 3});
+}
+
+TEST_CASE("add_matmul adds to what is there") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        const auto [a, b] = operands(draw, {2}, 70, 9, 66, o);
+        const Tensor before = draw({2, 70, 66});
+        Tensor c = before.clone();
+        add_matmul(c, a, b, o);
+        REQUIRE(max_difference(c, before + matmul(a, b, o)) <= 20 * 9 * eps);
+    }
+    Tensor c = Tensor::zeros({3, 2});
+    REQUIRE_THROWS_WITH(add_matmul(c, Tensor::zeros({2, 4}), Tensor::zeros({4, 2})),
+                        "matmul: result has shape [3, 2], expected [2, 2]");
+}
+
+TEST_CASE("shapes that do not fit are named with their transposes") {
+    const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape); };
+    REQUIRE_THROWS_WITH(matmul(zeros({2, 3}), zeros({2, 3})),
+                        "matmul: [2, 3] times [2, 3]: inner sizes differ");
+    REQUIRE_THROWS_WITH(matmul(zeros({3, 2}), zeros({2, 4}), {true, true}),
+                        "matmul: [3, 2]^T times [2, 4]^T: inner sizes differ");
+    REQUIRE_THROWS_WITH(matmul(zeros({2, 3}), zeros({5, 3, 2})), Contains("ranks differ"));
+    REQUIRE_THROWS_WITH(matmul(zeros({3}), zeros({3})), Contains("below 2"));
+    REQUIRE_THROWS_WITH(matmul(zeros({4, 2, 3}), zeros({5, 3, 2})),
+                        Contains("leading axes differ"));
+    REQUIRE_THROWS_WITH(matmul_backward(zeros({2, 3}), zeros({2, 3}), zeros({3, 2})),
+                        "matmul_backward: dc has shape [2, 3], expected [2, 2]");
+}
+
+TEST_CASE("the gradients of a product equal central differences in all four forms") {
+    if constexpr (in_double) {
+        Draw draw;
+        for (const std::vector<Index>& batch : {std::vector<Index>{}, {3}, {2, 1}})
+            for (const MatmulOptions& o : all_forms) {
+                auto [a, b] = operands(draw, batch, 3, 5, 7, o);
+                const auto forward = [&, a = a, b = b] { return matmul(a, b, o); };
+                const Tensor dc = draw(forward().shape());
+                const MatmulGradients g = matmul_backward(dc, a, b, o);
+                CAPTURE(to_string(a.shape()), to_string(b.shape()), o.transpose_a, o.transpose_b);
+                REQUIRE(check_gradient(forward, a, g.da, dc).relative < 1e-6);
+                REQUIRE(check_gradient(forward, b, g.db, dc).relative < 1e-6);
+            }
+    }
+}
+
+TEST_CASE("a transposed factor with long rows is multiplied whole", "[fast]") {
+    Draw draw;
+    for (const auto& [m, k] : {std::pair<Index, Index>{1024, 193}, {1100, 400}, {1023, 200}}) {
+        const Tensor a = draw({k, m}), b = draw({k, 20}), start = draw({m, 20});
+        Tensor turned({m, k});
+        matrix(turned) = matrix(a).transpose();
+        const MatmulOptions o{.transpose_a = true, .scale = 2};
+        for_threads([&, k = k](int) {
+            const Tensor expected = matmul(turned, b, {.scale = 2});
+            const double close =
+                2 * (20 + static_cast<double>(k)) * eps;  // as for few rows, and the scale
+            REQUIRE(max_difference(matmul(a, b, o), expected) <= close);
+            Tensor sum = start.clone();
+            add_matmul(sum, a, b, o);
+            REQUIRE(max_difference(sum, start + expected) <= close);
+        });
+    }
+}
+
+TEST_CASE("rows of a product are those of the whole", "[fast]") {
+    Draw draw;
+    const Tensor a = draw({9, 21}), b = draw({9, 50});
+    const MatmulOptions o{.transpose_a = true, .scale = 2};
+    const Tensor whole = matmul(a, b, o);  // [21, 50]
+    for (const bool add : {false, true}) {
+        Tensor rows = Tensor::full({4, 50}, 1);
+        matmul_rows(rows.data(), 7, 4, a, b, o, add);
+        for (Index r = 0; r < 4; ++r)
+            for (Index j = 0; j < 50; ++j)
+                REQUIRE(std::abs(rows(r, j) - whole(7 + r, j) - (add ? 1 : 0)) <= 100 * eps);
+    }
+}
+
+TEST_CASE("a small product has the same bits for any number of threads", "[fast]") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        // Eigen multiplies, on all threads; a cut in two would leave a single row or column, a
+        // product of its own kind
+        const auto [a, b] = operands(draw, {3}, 129, 30, 65, o);
+        const auto [wide_a, wide_b] = operands(draw, {}, 5, 40, 1057, o);
+        const auto [few_a, few_b] = operands(draw, {}, 3, 130, 1057, {.transpose_b = true});
+        set_threads(1);
+        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
+        const Tensor few = matmul(few_a, few_b, {.transpose_b = true});
+        for_threads([&](int) {
+            REQUIRE(same_bits(matmul(a, b, o), c));
+            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide));
+            REQUIRE(same_bits(matmul(few_a, few_b, {.transpose_b = true}), few));
+        });
+    }
+}
+
+TEST_CASE("a large product is the same for any number of threads, and bit by bit for each",
+          "[fast]") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms) {
+        const auto [a, b] = operands(draw, {2}, 321, 70, 67, o);
+        const auto [wide_a, wide_b] = operands(draw, {}, 5, 130, 1057, o);
+        const auto [tall_a, tall_b] = operands(draw, {}, 1057, 70, 65, o);
+        set_threads(1);
+        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
+        const Tensor tall = matmul(tall_a, tall_b, o);
+        for_threads([&](int) {
+            const Tensor again = matmul(a, b, o), wide_again = matmul(wide_a, wide_b, o);
+            const Tensor tall_again = matmul(tall_a, tall_b, o);
+            REQUIRE(same_for_threads(c, again, 70));
+            REQUIRE(same_for_threads(wide, wide_again, 130));
+            REQUIRE(same_for_threads(tall, tall_again, 70));
+            REQUIRE(same_bits(matmul(a, b, o), again));
+            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide_again));
+            REQUIRE(same_bits(matmul(tall_a, tall_b, o), tall_again));
+        });
+    }
+}
+
+TEST_CASE("every way multiplies, adds and derives products as plain does") {
+    Draw draw;
+    const Index sizes[][3] = {{1, 1, 1},   {0, 3, 2},     {3, 0, 2},    {5, 3, 0},
+                              {1, 131, 7}, {3, 129, 131}, {33, 17, 65}, {70, 67, 71}};
+    const std::vector<Index> batches[] = {{}, {3}, {2, 2}, {0}};
+    for (const auto& [m, k, n] : sizes)
+        for (const std::vector<Index>& batch : batches)
+            for (const MatmulOptions& o : all_forms) {
+                const auto [a, b] = operands(draw, batch, m, k, n, o);
+                const Shape shape = matmul(a, b, o).shape();
+                const Tensor start = draw(shape), dc = draw(shape);
+                CAPTURE(to_string(a.shape()), to_string(b.shape()), o.transpose_a, o.transpose_b);
+                same_in_every_way([&, a = a, b = b] {
+                    Tensor sum = start.clone();
+                    add_matmul(sum, a, b, o);
+                    const MatmulGradients g = matmul_backward(dc, a, b, o);
+                    return std::vector{matmul(a, b, o), sum, g.da, g.db};
+                });
+            }
+}

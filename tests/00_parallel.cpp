@@ -1,0 +1,106 @@
+// Threads.
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "lib/fast/parallel.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+TEST_CASE("parallel_for calls each index once", "[fast]") {
+    for_threads([](int n_threads) {
+        REQUIRE(threads() == n_threads);
+        for (Index n : {0, 1, 2, 7, 1000}) {
+            std::vector<int> calls(static_cast<std::size_t>(n));
+            parallel_for(n, [&](Index i) { ++calls[static_cast<std::size_t>(i)]; });
+            REQUIRE(std::all_of(calls.begin(), calls.end(), [](int c) { return c == 1; }));
+        }
+    });
+}
+
+TEST_CASE("parallel_for works on several threads", "[fast]") {
+    set_threads(3);
+    std::vector<std::thread::id> ids(3);
+    parallel_for(3,
+                 [&](Index i) { ids[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
+    set_threads(1);
+    REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
+}
+
+TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on after it",
+          "[fast]") {
+    for_threads([](int) {
+        const auto fails = [](Index i) { require(i != 5, "no {}", i); };
+        for (int time = 0; time < 20; ++time) REQUIRE_THROWS_WITH(parallel_for(10, fails), "no 5");
+        std::vector<int> done(10);
+        parallel_for(10, [&](Index i) { done[static_cast<std::size_t>(i)] = 1; });
+        REQUIRE(std::count(done.begin(), done.end(), 1) == 10);
+    });
+}
+
+TEST_CASE("many short jobs one after the other are all done, whether threads look or sleep",
+          "[fast]") {
+    for (int round = 0; round < 3; ++round)
+        for (int n_threads : {1, 2, 3, 7}) {
+            set_threads(n_threads);
+            std::vector<Index> sums(7);
+            for (Index job = 0; job < 2000; ++job) {
+                parallel_for(7, [&](Index i) { sums[static_cast<std::size_t>(i)] += job + i; });
+                if (job % 500 == 499)  // long enough for the threads to fall asleep
+                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            }
+            for (Index i = 0; i < 7; ++i)
+                REQUIRE(sums[static_cast<std::size_t>(i)] == 2000 * 1999 / 2 + 2000 * i);
+            const auto fails = [](Index i) { require(i != 6, "no {}", i); };
+            for (int time = 0; time < 100; ++time)
+                REQUIRE_THROWS_WITH(parallel_for(7, fails), "no 6");
+        }
+    set_threads(1);
+}
+
+TEST_CASE("the caller waits for the thread that takes longest", "[fast]") {
+    set_threads(3);
+    for (int time = 0; time < 5; ++time) {
+        std::vector<int> done(3);
+        parallel_for(3, [&](Index i) {
+            if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            done[static_cast<std::size_t>(i)] = 1;
+        });
+        REQUIRE(done == std::vector<int>{1, 1, 1});
+    }
+    set_threads(1);
+}
+
+TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it", "[fast]") {
+    for_threads([](int) {
+        std::vector<int> calls(35);
+        parallel_for(5, [&](Index i) {
+            const std::thread::id outer = std::this_thread::get_id();
+            parallel_for(7, [&](Index j) {
+                calls[static_cast<std::size_t>(7 * i + j)] += std::this_thread::get_id() == outer;
+            });
+        });
+        REQUIRE(std::count(calls.begin(), calls.end(), 1) == 35);
+    });
+}
+
+TEST_CASE("parallel_ranges covers all elements with the same cut for any number of threads",
+          "[fast]") {
+    for_threads([](int) {
+        std::vector<Index> starts(10, -1);
+        parallel_ranges(10, 4, [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) starts[static_cast<std::size_t>(i)] = begin;
+        });
+        REQUIRE(starts == std::vector<Index>{0, 0, 0, 0, 4, 4, 4, 4, 8, 8});
+    });
+    parallel_ranges(0, 4, [](Index, Index) { FAIL("nothing to do"); });
+    REQUIRE_THROWS_WITH(parallel_ranges(1, 0, [](Index, Index) {}), Contains("grain 0"));
+}
+
+TEST_CASE("a number of threads that cannot be is refused", "[fast]") {
+    REQUIRE_THROWS_WITH(set_threads(0), "threads: 0 is not between 1 and 256");
+    REQUIRE_THROWS_WITH(set_threads(257), "threads: 257 is not between 1 and 256");
+}

@@ -1,0 +1,107 @@
+// Ways: which function an operation calls.
+#include <stdexcept>
+
+#include "lib/cuda/device.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+
+namespace {
+
+int one(int x) {
+    return x + 1;
+}
+int two(int x) {
+    return x + 2;
+}
+int three(int x) {
+    return x + 3;
+}
+
+}  // namespace
+
+TEST_CASE("a way has a name, and another name is refused") {
+    for (const Way each : {Way::plain, Way::fast, Way::cuda})
+        CHECK(way_named(to_string(each)) == each);
+    CHECK(way_named("plain") == Way::plain);
+    CHECK(way_named("cuda") == Way::cuda);
+    for (const char* name : {"", "Plain", "gpu"})
+        CHECK_THROWS_WITH(way_named(name),
+                          fmt::format("way: '{}' is unknown, expected plain, fast or cuda", name));
+}
+
+TEST_CASE(
+    "an operation is computed the way that is set; one left out is served by the one before") {
+    constexpr Ways all{"a test", one, two, three}, without_cuda{"a test", one, two};
+    constexpr Ways plain_alone{"a test", one};
+    const auto results = [&] { return std::array{all(10), without_cuda(10), plain_alone(10)}; };
+    for (const Way each : ways_here()) {
+        const Following following(each);
+        CAPTURE(to_string(each));
+        switch (each) {
+            case Way::plain:
+                CHECK(results() == std::array{11, 11, 11});
+                break;
+            case Way::fast:
+                CHECK(results() == std::array{12, 12, 11});
+                break;
+            case Way::cuda:
+                CHECK(results() == std::array{13, 12, 11});
+        }
+    }
+}
+
+TEST_CASE("another way lasts to the end of the block, however that is left") {
+    const Way before = way();
+    {
+        const Following outer(Way::plain);
+        CHECK(way() == Way::plain);
+        {
+            const Following inner(Way::fast);
+            CHECK(way() == Way::fast);
+            CHECK_FALSE(on_cuda());
+        }
+        CHECK(way() == Way::plain);
+        const auto fails = [] {
+            const Following inner(Way::fast);
+            throw std::runtime_error("left");
+        };
+        CHECK_THROWS_WITH(fails(), "left");
+        CHECK(way() == Way::plain);
+    }
+    CHECK(way() == before);
+}
+
+TEST_CASE("without a device the way stays as it is, and one line says what is missing") {
+    if (ways_here().back() == Way::cuda) return;
+    const Following plain(Way::plain);
+    std::string message;
+    try {
+        set_way(Way::cuda);
+    } catch (const std::runtime_error& error) {
+        message = error.what();
+    }
+    CHECK_FALSE(message.empty());
+    CHECK(message.find('\n') == std::string::npos);
+    CHECK_THROWS_AS(Following(Way::cuda), std::runtime_error);
+    CHECK(way() == Way::plain);
+}
+
+TEST_CASE("two tensors agree only within the bound, and NaN with NaN alone") {
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const Real inf = std::numeric_limits<Real>::infinity();
+    const Tensor a({4}, {1, -200, nan, inf});
+    const auto with = [&](Index i, Real value) {
+        Tensor b = a.clone();
+        b(i) = value;
+        return b;
+    };
+    CHECK(agree(a, a.clone()));
+    CHECK(agree(a, with(0, Real(1 + 100 * way_bound))));  // relative to 200
+    CHECK_FALSE(agree(a, with(0, Real(1 + 400 * way_bound))));
+    CHECK_FALSE(agree(a, with(0, nan)));
+    CHECK_FALSE(agree(a, with(2, 0)));
+    CHECK_FALSE(agree(a, with(3, 200)));
+    CHECK_FALSE(agree(a, with(3, -inf)));
+    CHECK_FALSE(agree(a, a.reshape({2, 2})));
+}

@@ -1,0 +1,199 @@
+// Who sees whom, as one value.
+#include <vector>
+
+#include "chapters/03_masks/attention_mask.hpp"
+#include "chapters/03_masks/masks.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// Zeros and ones at random.
+Mask random_mask(const Shape& shape, std::uint64_t seed = 4) {
+    Random random(seed);
+    const Ids bits = random_ids(shape, 0, 2, random.stream());
+    Mask mask(shape);
+    std::copy(bits.values().begin(), bits.values().end(), mask.values().begin());
+    return mask;
+}
+
+/// Element of a mask of which some axes have size 1.
+std::uint8_t broadcast(const Mask& mask, Index b, Index h, Index i, Index j) {
+    return mask(mask.dim(0) == 1 ? 0 : b, mask.dim(1) == 1 ? 0 : h, mask.dim(2) == 1 ? 0 : i,
+                mask.dim(3) == 1 ? 0 : j);
+}
+
+/// Two sentences, the second with a pad between its words, `[2, 4]`.
+Ids two_sentences() {
+    return {{2, 4}, {5, 6, 0, 0, 7, 0, 8, 0}};
+}
+
+const Shape scores{2, 3, 4, 4};
+
+}  // namespace
+
+TEST_CASE("an empty attention mask hides nothing, and has no matrix") {
+    const AttentionMask nothing;
+    CHECK_NOTHROW(nothing.check(scores));
+    CHECK(nothing.dense(scores).empty());
+    for (Index i = 0; i < 4; ++i)
+        for (Index j = 0; j < 4; ++j) CHECK_FALSE(nothing.hides(1, 2, i, j));
+    const AttentionMask empty = Mask();
+    CHECK(empty.dense(scores).empty());
+    CHECK(nothing.of_sentence(1, {1, 3, 4, 4}).dense({1, 3, 4, 4}).empty());
+}
+
+TEST_CASE("pads among the keys are hidden from every query, whatever the id of padding is") {
+    const Ids keys = two_sentences();
+    const AttentionMask mask = hide_pads(keys);
+    CHECK(same_bits(mask.pads, Mask({2, 4}, {0, 0, 1, 1, 0, 1, 0, 1})));
+    for (Index b = 0; b < 2; ++b)
+        for (Index i = 0; i < 4; ++i)
+            for (Index j = 0; j < 4; ++j) CHECK(mask.hides(b, 1, i, j) == (keys(b, j) == 0));
+    CHECK(same_bits(hide_pads(keys, 7).pads, Mask({2, 4}, {0, 0, 0, 0, 1, 0, 0, 0})));
+    // one row for all heads and queries: [B, 1, 1, Lk]
+    CHECK(same_bits(mask.dense(scores), Mask({2, 1, 1, 4}, {0, 0, 1, 1, 0, 1, 0, 1})));
+}
+
+TEST_CASE("the future is hidden from every query of every sentence by one triangle") {
+    CHECK(same_bits(hide_future().dense({2, 3, 3, 3}),
+                    Mask({1, 1, 3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0})));
+    // more keys than queries, and fewer: query i sees keys 0 to i
+    CHECK(same_bits(hide_future().dense({1, 1, 1, 3}), Mask({1, 1, 1, 3}, {0, 1, 1})));
+    CHECK(same_bits(hide_future().dense({1, 1, 3, 1}), Mask({1, 1, 3, 1}, {0, 0, 0})));
+}
+
+TEST_CASE("pads and future together are the matrices of the decoder") {
+    const Ids keys = two_sentences();
+    const AttentionMask mask = hide_pads(keys) | hide_future();
+    const Mask expected = over_heads(mask_or(padding_mask(keys, keys), look_ahead_mask(keys)));
+    CHECK(same_bits(mask.dense(scores), expected));
+    CHECK(same_bits((hide_future() | hide_pads(keys)).dense(scores), expected));
+}
+
+TEST_CASE("a key is hidden where any part hides it, for every combination of parts") {
+    const Ids keys = two_sentences();
+    std::vector<Mask> others{Mask()};
+    for (Index b : {1, 2})
+        for (Index h : {1, 3})
+            for (Index i : {1, 4})
+                for (Index j : {1, 4}) others.push_back(random_mask({b, h, i, j}));
+    for (const Mask& other : others)
+        for (bool with_pads : {false, true})
+            for (bool causal : {false, true}) {
+                CAPTURE(to_string(other.shape()), with_pads, causal);
+                AttentionMask mask = other;
+                if (with_pads) mask = mask | hide_pads(keys);
+                if (causal) mask = mask | hide_future();
+                const Mask dense = mask.dense(scores);
+                Index wrong = 0;
+                for (Index b = 0; b < 2; ++b)
+                    for (Index h = 0; h < 3; ++h)
+                        for (Index i = 0; i < 4; ++i)
+                            for (Index j = 0; j < 4; ++j) {
+                                const bool hidden =
+                                    (with_pads && keys(b, j) == 0) || (causal && j > i) ||
+                                    (!other.empty() && broadcast(other, b, h, i, j) != 0);
+                                wrong += mask.hides(b, h, i, j) != hidden;
+                                wrong += !dense.empty() && broadcast(dense, b, h, i, j) != hidden;
+                                wrong += dense.empty() && hidden;
+                            }
+                CHECK(wrong == 0);
+            }
+}
+
+TEST_CASE("the matrix has size 1 along each axis along which no part changes") {
+    const Ids keys = two_sentences();
+    const auto shape = [](const AttentionMask& mask) { return mask.dense(scores).shape(); };
+    const AttentionMask by_head = random_mask({1, 3, 1, 1});
+    CHECK(shape(by_head) == Shape{1, 3, 1, 1});
+    CHECK(shape(by_head | hide_future()) == Shape{1, 3, 4, 4});
+    CHECK(shape(by_head | hide_pads(keys)) == Shape{2, 3, 1, 4});
+    CHECK(shape(by_head | hide_pads(keys) | hide_future()) == scores);
+    CHECK(shape(random_mask({2, 1, 4, 1}) | hide_future()) == Shape{2, 1, 4, 4});
+    // sizes of 1 in the scores themselves
+    CHECK((hide_pads(Ids({1, 1}, {0})) | hide_future()).dense({1, 1, 1, 1}).shape() ==
+          Shape{1, 1, 1, 1});
+    CHECK(hide_pads(Ids(Shape{2, 0})).dense({2, 3, 4, 0}).empty());
+}
+
+TEST_CASE("a mask of three axes becomes an attention mask that all heads share") {
+    const Mask any = random_mask({2, 4, 4});
+    const auto as_argument = [](const AttentionMask& mask) { return mask.dense(scores); };
+    const Mask dense = as_argument(any);
+    CHECK(dense.shape() == Shape{2, 1, 4, 4});
+    CHECK(dense.data() == any.data());  // a view, not a copy
+    CHECK(same_bits(as_argument(over_heads(any)), dense));
+}
+
+TEST_CASE("an attention mask keeps what the ids and the mask were when it was made") {
+    const Ids keys = two_sentences();
+    Ids ids = keys.clone();
+    const AttentionMask mask = hide_pads(ids);
+    ids.fill(0);
+    CHECK(same_bits(mask.pads, hide_pads(keys).pads));
+}
+
+TEST_CASE("the mask of one sentence is its part of the whole, without pads behind it") {
+    const Ids keys = two_sentences();
+    AttentionMask mask = AttentionMask(random_mask({2, 3, 4, 4})) | hide_pads(keys) | hide_future();
+    mask.packed = {leave_out_pads(keys), leave_out_pads(keys)};
+    for (Index b = 0; b < 2; ++b) {
+        const Index n = mask.packed.queries.count(b);  // 2 and 3
+        const AttentionMask own = mask.of_sentence(b, {1, 3, n, n});
+        CHECK(own.packed.empty());
+        CHECK_NOTHROW(own.check({1, 3, n, n}));
+        CHECK(own.pads.shape() == Shape{1, n});
+        for (Index h = 0; h < 3; ++h)
+            for (Index i = 0; i < n; ++i)
+                for (Index j = 0; j < n; ++j)
+                    CHECK(own.hides(0, h, i, j) == mask.hides(b, h, i, j));
+    }
+    // axes of size 1 stay
+    for (const Shape& shape : {Shape{1, 1, 1, 4}, Shape{1, 3, 4, 1}, Shape{2, 1, 4, 4}}) {
+        const AttentionMask some = random_mask(shape);
+        const AttentionMask own = some.of_sentence(1, {1, 3, 2, 3});
+        CHECK(own.extra.shape() ==
+              Shape{1, shape[1], shape[2] == 1 ? 1 : 2, shape[3] == 1 ? 1 : 3});
+        for (Index h = 0; h < 3; ++h)
+            for (Index i = 0; i < 2; ++i)
+                for (Index j = 0; j < 3; ++j)
+                    CHECK(own.hides(0, h, i, j) == some.hides(1, h, i, j));
+    }
+}
+
+TEST_CASE("two attention masks are joined unless both have the same part") {
+    const Ids keys = two_sentences();
+    const AttentionMask pads = hide_pads(keys), other = random_mask({2, 4, 4});
+    AttentionMask packed;
+    packed.packed = {leave_out_pads(keys), leave_out_pads(keys)};
+    CHECK((pads | packed).packed.queries.rows() == 5);
+    CHECK((packed | pads).packed.keys.rows() == 5);
+    CHECK((hide_future() | hide_future()).causal);
+    CHECK(same_bits((AttentionMask() | pads).pads, pads.pads));
+    CHECK_THROWS_WITH(pads | pads, "attention mask: both have pads");
+    CHECK_THROWS_WITH(other | other, "attention mask: both have another mask");
+    CHECK_THROWS_WITH(packed | packed, "attention mask: both have packed sentences");
+}
+
+TEST_CASE("an attention mask that does not fit the scores is refused, with both shapes") {
+    const Ids keys = two_sentences();
+    CHECK_THROWS_WITH(hide_pads(Ids({4})), "attention mask: keys have shape [4], expected [B, Lk]");
+    CHECK_THROWS_WITH(hide_pads(keys).check({2, 3, 4, 5}),
+                      "attention: pads of shape [2, 4] do not fit scores of shape [2, 3, 4, 5]");
+    CHECK_THROWS_WITH(hide_pads(keys).dense({3, 3, 4, 4}),
+                      "attention: pads of shape [2, 4] do not fit scores of shape [3, 3, 4, 4]");
+    CHECK_THROWS_WITH(
+        AttentionMask(random_mask({4, 4})).check(scores),
+        "attention: mask has shape [4, 4], scores [2, 3, 4, 4]: insert an axis for the heads");
+    for (const Shape& shape :
+         {Shape{3, 1, 4, 4}, Shape{2, 2, 4, 4}, Shape{2, 1, 2, 4}, Shape{2, 1, 4, 2}})
+        CHECK_THROWS_WITH(AttentionMask(random_mask(shape)).check(scores),
+                          "attention: mask of shape " + to_string(shape) +
+                              " does not fit scores of shape [2, 3, 4, 4]");
+    AttentionMask half;
+    half.packed.queries = leave_out_pads(keys);
+    CHECK_THROWS_WITH(half.check(scores),
+                      "attention: either queries or keys are packed, expected both or none");
+}

@@ -1,0 +1,565 @@
+// Attention of all heads: every way against plain, and what must hold in each.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/05_multi_head_attention/attend_heads.hpp"
+#include "chapters/05_multi_head_attention/heads.hpp"
+#include "lib/cuda/device.hpp"
+#include "lib/fast/parallel.hpp"
+#include "lib/gradcheck.hpp"
+#include "tests/05_example.hpp"
+#include "tests/support.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr Real infinity = std::numeric_limits<Real>::infinity();
+
+/// Result and the three gradients.
+using All = std::vector<Tensor>;
+
+struct Example : AttendHeadsExample {
+    using AttendHeadsExample::AttendHeadsExample;
+
+    Tensor forward(const AttentionMask& mask, const AttentionOptions& o = {}) const {
+        return attend_heads(q, k, v, n_heads, mask, o);
+    }
+    void compare(const AttentionMask& mask, const AttentionOptions& o = {},
+                 double bound = way_bound) const {
+        same_in_every_way([&] { return run(mask, o); }, bound);
+    }
+};
+
+/// Hides a key with probability 0.4, but never key `i % Lk` from query i where each query has a row
+/// of its own.
+Mask drawn_mask(const Shape& shape, std::uint64_t seed = 8) {
+    Random random(seed);
+    const Tensor u = uniform(shape, 0, 1, random.stream());
+    Mask mask(shape);
+    for (Index i = 0; i < u.size(); ++i) mask.data()[i] = u.data()[i] < Real(0.4);
+    for (Index b = 0; b < shape[0]; ++b)
+        for (Index h = 0; h < shape[1]; ++h)
+            for (Index i = 0; i < shape[2]; ++i)
+                if (shape[3] > 1) mask(b, h, i, i % shape[3]) = 0;
+    return mask;
+}
+
+/// Hides whatever `hides(i, j)` says.
+template <class F>
+Mask mask_of(Index lq, Index lk, const F& hides) {
+    Mask mask({1, 1, lq, lk});
+    for (Index i = 0; i < lq; ++i)
+        for (Index j = 0; j < lk; ++j) mask(0, 0, i, j) = hides(i, j);
+    return mask;
+}
+
+/// Sentences of these numbers of words, and pads up to the longest or to `length`.
+Ids words(const std::vector<Index>& counts, Index length = 0) {
+    for (Index n : counts) length = std::max(length, n);
+    Ids ids = Ids::zeros({static_cast<Index>(counts.size()), length});
+    for (std::size_t b = 0; b < counts.size(); ++b)
+        for (Index t = 0; t < counts[b]; ++t) ids(static_cast<Index>(b), t) = 1;
+    return ids;
+}
+
+/// Packed sentences of these numbers of queries and keys.
+struct PackedExample {
+    Packed packed;
+    Example e;
+
+    PackedExample(const Ids& queries, const Ids& keys, Index n_heads, Index d_k)
+        : packed{leave_out_pads(queries), leave_out_pads(keys)},
+          e(1, n_heads, packed.queries.rows(), packed.keys.rows(), d_k) {}
+
+    AttentionMask with(AttentionMask mask) const {
+        mask.packed = packed;
+        return mask;
+    }
+    /// Each sentence on its own, not packed, its rows put where they belong.
+    All one_by_one(const AttentionMask& mask) const {
+        const auto& [queries, keys] = packed;
+        All all{Tensor(e.q.shape()), Tensor(e.q.shape()), Tensor(e.k.shape()), Tensor(e.k.shape())};
+        for (Index b = 0; b < queries.sentences(); ++b) {
+            Example own = e;
+            own.q = sentence(e.q, queries, b).clone();
+            own.dy = sentence(e.dy, queries, b).clone();
+            own.k = sentence(e.k, keys, b).clone();
+            own.v = sentence(e.v, keys, b).clone();
+            const All found =
+                own.run(mask.of_sentence(b, {1, e.n_heads, queries.count(b), keys.count(b)}));
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                Tensor part = sentence(all[i], i < 2 ? queries : keys, b);
+                std::copy(found[i].values().begin(), found[i].values().end(), part.data());
+            }
+        }
+        return all;
+    }
+};
+
+void check_agree(const All& expected, const All& found, double bound = way_bound) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        CAPTURE(i);
+        CHECK(agree(expected[i], found[i], bound));
+    }
+}
+
+void check_same_bits(const All& expected, const All& found) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        CAPTURE(i);
+        CHECK(same_bits(expected[i], found[i]));
+    }
+}
+
+/// Compares with central differences, in double precision.
+void check_gradients(const Example& e, const AttentionMask& mask, const AttentionOptions& o = {}) {
+    const All d = e.run(mask, o);
+    const auto forward = [&] { return e.forward(mask, o); };
+    CHECK(check_gradient(forward, e.q, d[1], e.dy).relative < 1e-6);
+    CHECK(check_gradient(forward, e.k, d[2], e.dy).relative < 1e-6);
+    CHECK(check_gradient(forward, e.v, d[3], e.dy).relative < 1e-6);
+}
+
+struct Named {
+    const char* name;
+    AttentionMask mask;
+};
+
+/// Masks of every kind for two sentences of `n` queries and keys.
+std::vector<Named> masks(Index n) {
+    const AttentionMask pads = hide_pads(words({n, n / 2}));
+    const AttentionMask extra = drawn_mask({2, 1, n, n});
+    Mask first = Mask::zeros({1, 1, 1, n});
+    first(0, 0, 0, 0) = 1;  // with the future hidden, query 0 sees no key
+    return {{"none", {}},
+            {"pads", pads},
+            {"causal", hide_future()},
+            {"extra", extra},
+            {"pads and causal", pads | hide_future()},
+            {"pads and extra", pads | extra},
+            {"causal and extra", hide_future() | extra},
+            {"all three", pads | hide_future() | extra},
+            {"a query that sees no key", hide_future() | AttentionMask(first)},
+            {"a sentence of pads alone", hide_pads(words({n, 0}))},
+            {"all keys hidden", Mask::full({1, 1, 1, 1}, 1)}};
+}
+
+}  // namespace
+
+TEST_CASE("every way splits and joins heads to the same bits") {
+    for (Index d_k : {1, 7, 64, 129})
+        for (Index n_heads : {1, 3}) {
+            const Tensor x = random_tensor({2, 5, n_heads * d_k});
+            same_in_every_way(
+                [&] {
+                    const Tensor heads = split_heads(x, n_heads);
+                    return All{heads, join_heads(heads)};
+                },
+                0);
+            CHECK(same_bits(join_heads(split_heads(x, n_heads)), x));
+        }
+    same_in_every_way([] {
+        return All{split_heads(Tensor({0, 5, 6}), 3), join_heads(Tensor({2, 3, 0, 2}))};
+    });
+}
+
+TEST_CASE("attention of all heads is attention of heads that are split before and joined after") {
+    const Example e(2, 3, 5, 7, 4);
+    const Mask mask = drawn_mask({2, 3, 5, 7});
+    const auto split = [&](const Tensor& x) { return split_heads(x, e.n_heads); };
+    AttentionCache cache;
+    const Tensor y = join_heads(attention(split(e.q), split(e.k), split(e.v), mask, {}, &cache));
+    const AttentionGradients d = attention_backward(split(e.dy), cache);
+    check_agree({y, join_heads(d.dq), join_heads(d.dk), join_heads(d.dv)}, e.run(mask));
+}
+
+TEST_CASE("every way has plain's attention of all heads, for lengths around its blocks' sizes") {
+    // 48 queries and 128 keys on the processor, 32 or 64 on the device
+    const std::vector<std::pair<Index, Index>> lengths{
+        {1, 1},   {1, 257}, {129, 1}, {15, 16},  {33, 31},  {32, 33},  {47, 127},
+        {48, 64}, {49, 65}, {64, 48}, {65, 129}, {97, 128}, {130, 200}};
+    for (const auto& [lq, lk] : lengths) {
+        CAPTURE(lq, lk);
+        const Example e(1, 2, lq, lk, 5);
+        e.compare({});
+        e.compare(drawn_mask({1, 2, lq, lk}));
+        e.compare(hide_future());
+    }
+}
+
+TEST_CASE("every way takes heads of any width and number, and several sentences") {
+    // 32, 64 and 128 columns are the widths of the device's kernels; wider heads go the plain way
+    for (Index d_k : {1, 5, 16, 17, 32, 33, 64, 65, 128, 130})
+        for (const auto& [batch, n_heads] : {std::pair<Index, Index>{1, 1}, {2, 3}}) {
+            CAPTURE(d_k, n_heads, batch);
+            const Example e(batch, n_heads, 18, 34, d_k);
+            e.compare({});
+            e.compare(drawn_mask({batch, n_heads, 18, 34}));
+        }
+}
+
+TEST_CASE("every way takes a mask of any shape") {
+    const Example e(2, 3, 17, 34, 5);
+    for (Index b : {1, 2})
+        for (Index h : {1, 3})
+            for (Index i : {1, 17})
+                for (Index j : {1, 34}) {
+                    const Mask hide = drawn_mask({b, h, i, j});
+                    CAPTURE(hide.shape());
+                    e.compare(hide);
+                }
+    e.compare(drawn_mask({1, 2, 17, 34}).reshape({2, 17, 34}));  // three axes: of the sentences
+}
+
+TEST_CASE("every way takes masks of every kind, and all fills and scales") {
+    const std::vector<AttentionOptions> kinds{
+        {},
+        {.scale = Real(0.7), .fill = -2},  // too weak to make a hidden weight 0
+        {.scale = Real(0.7), .fill = -2, .fill_place = FillPlace::before_scale},
+        {.fill = Real(-1e20), .fill_place = FillPlace::before_scale},
+        {.fill = 3}};             // a hidden key that counts more than a visible one
+    for (Index n : {1, 7, 33}) {  // a device has smaller tiles up to 32
+        const Example e(2, 2, n, n, 6);
+        for (const auto& [name, mask] : masks(n)) {
+            CAPTURE(n, name);
+            for (const AttentionOptions& o : kinds) e.compare(mask, o);
+        }
+    }
+    const Example e(2, 2, 65, 65, 6);
+    for (const AttentionMask& mask : {hide_future(), hide_pads(words({65, 9})) | hide_future()})
+        e.compare(mask, {.fill = -infinity});
+}
+
+TEST_CASE("a block of hidden keys is left out where it does not count, and only there") {
+    const Example e(1, 2, 130, 200, 5);
+    const auto causal = mask_of(130, 200, [](Index i, Index j) { return j > i; });
+    const auto future = mask_of(130, 200, [](Index i, Index j) { return j <= i; });
+    const auto middle = mask_of(130, 200, [](Index, Index j) { return j < 70 || j > 140; });
+    // one query sees nothing, so all hidden keys count; another sees one key only, the last
+    const auto nothing = mask_of(130, 200, [](Index i, Index j) { return i == 77 || j > i; });
+    const auto late = mask_of(130, 200, [](Index, Index j) { return j < 199; });
+    for (const Mask& mask : {causal, future, middle, nothing, late}) {
+        e.compare(mask);
+        e.compare(mask, {.fill = -3});  // too weak to leave anything out
+    }
+    for (const Mask& mask : {causal, middle, late}) e.compare(mask, {.fill = -infinity});
+
+    // with -infinity, a query that sees nothing is NaN; so is the gradient of all values
+    const All all = e.run(nothing, {.fill = -infinity});
+    for (Index c = 0; c < 10; ++c) {
+        CHECK(std::isfinite(all[0](0, 76, c)));
+        CHECK(std::isnan(all[0](0, 77, c)));
+        CHECK(std::isnan(all[3](0, 199, c)));
+    }
+}
+
+TEST_CASE("a single visible key is the result, wherever it stands") {
+    const Example e(1, 2, 3, 300, 5);
+    for (Real fill : {Real(-1e9), -infinity})
+        for (Index visible : {0, 150, 299}) {
+            Mask mask = Mask::full({1, 1, 1, 300}, 1);
+            mask(0, 0, 0, visible) = 0;
+            CAPTURE(fill, visible);
+            e.compare(mask, {.fill = fill});
+            const Tensor y = e.forward(mask, {.fill = fill});
+            for (Index i = 0; i < 3; ++i)
+                for (Index c = 0; c < 10; ++c) REQUIRE(y(0, i, c) == e.v(0, visible, c));
+        }
+}
+
+TEST_CASE("a query from which every key is hidden looks at all of them equally") {
+    const Example e(1, 1, 2, 200, 5);
+    Mask mask = Mask::zeros({1, 1, 2, 200});
+    for (Index j = 0; j < 200; ++j) mask(0, 0, 1, j) = 1;
+    const All all = e.run(mask);
+    for (Index c = 0; c < 5; ++c) {
+        double mean = 0;
+        for (Index j = 0; j < 200; ++j) mean += static_cast<double>(e.v(0, j, c)) / 200;
+        REQUIRE(std::abs(static_cast<double>(all[0](0, 1, c)) - mean) < way_bound);
+        REQUIRE(all[1](0, 1, c) == 0);  // its scores are the fill, whatever the query
+    }
+    // as for attention, minus infinity leaves nothing to look at
+    const Tensor none = e.forward(mask, {.fill = -infinity});
+    for (Index c = 0; c < 5; ++c) {
+        REQUIRE(std::isfinite(none(0, 0, c)));
+        REQUIRE(std::isnan(none(0, 1, c)));
+    }
+}
+
+TEST_CASE("the largest score may stand in any block and be of any size") {
+    for (Index peak : {0, 63, 64, 127, 128, 289})
+        for (Real size : {Real(30), Real(3000)}) {
+            Example e(1, 1, 60, 290, 4);
+            for (Index c = 0; c < 4; ++c) e.k(0, peak, c) *= size;
+            CAPTURE(peak, size);
+            for (const Tensor& t : e.run({}))
+                for (Real x : t.values()) REQUIRE(std::isfinite(x));
+            // a score of up to some thousand is itself rounded to that many epsilons
+            e.compare({}, {}, static_cast<double>(size) * way_bound);
+        }
+}
+
+TEST_CASE("hidden keys have no influence on any head and get no gradient") {
+    const Example e(1, 2, 50, 140, 5);
+    Mask mask = Mask::zeros({1, 1, 1, 140});
+    for (Index j : {3, 127, 128, 139}) mask(0, 0, 0, j) = 1;
+    const All all = e.run(mask);
+    Example other = e;
+    other.k = e.k.clone();
+    other.v = e.v.clone();
+    for (Index j : {3, 127, 128, 139})
+        for (Index c = 0; c < 10; ++c) {
+            REQUIRE(all[2](0, j, c) == 0);
+            REQUIRE(all[3](0, j, c) == 0);
+            other.k(0, j, c) = 100;
+            other.v(0, j, c) = -100;
+        }
+    REQUIRE(same_bits(other.run(mask)[0], all[0]));
+}
+
+TEST_CASE("attention weights may be asked for: no bit of result and gradients changes") {
+    for (Index n : {1, 7, 33})
+        for (const auto& [name, mask] : masks(n)) {
+            CAPTURE(n, name);
+            const Example e(2, 3, n, n, 5);
+            Tensor weights;
+            check_same_bits(e.run(mask), e.run(mask, {}, &weights));
+            CHECK(weights.shape() == Shape{2, 3, n, n});
+            same_in_every_way([&, &who = mask] {
+                Tensor w;
+                attend_heads(e.q, e.k, e.v, 3, who, {}, nullptr, &w);
+                return All{w};
+            });
+        }
+    const Example wide(1, 2, 5, 7, 130);
+    Tensor weights;
+    check_same_bits(wide.run({}), wide.run({}, {}, &weights));
+    CHECK(weights.shape() == Shape{1, 2, 5, 7});
+}
+
+TEST_CASE("a later word changes no bit of an earlier row, however the future is hidden") {
+    for (Index n : {7, 70, 150})
+        for (const AttentionMask& mask :
+             {hide_future(), AttentionMask(look_ahead_mask(Ids::zeros({2, n}))),
+              hide_future() | hide_pads(words({n, n - 2}))}) {
+            const Example e(2, 2, n, n, 5);
+            const Tensor before = e.forward(mask);
+            for (Index changed : {Index{1}, n / 2, n - 3}) {
+                Example other = e;
+                for (Tensor* x : {&other.q, &other.k, &other.v}) {
+                    *x = x->clone();
+                    for (Index b = 0; b < 2; ++b)
+                        for (Index c = 0; c < 10; ++c) (*x)(b, changed, c) += 2;
+                }
+                const Tensor after = other.forward(mask);
+                for (Index b = 0; b < 2; ++b)
+                    for (Index i = 0; i < n; ++i) {
+                        CAPTURE(n, changed, b, i);
+                        const bool same =
+                            std::equal(&after(b, i, 0), &after(b, i, 0) + 10, &before(b, i, 0));
+                        if (i < changed) REQUIRE(same);
+                        if (i == changed) REQUIRE_FALSE(same);
+                    }
+            }
+        }
+}
+
+TEST_CASE("earlier rows send no gradient to a later word") {
+    Example e(1, 2, 70, 70, 5);
+    for (Index i = 40; i < 70; ++i)
+        for (Index c = 0; c < 10; ++c) e.dy(0, i, c) = 0;
+    const All all = e.run(hide_future());
+    for (Index j = 0; j < 70; ++j)
+        for (Index c = 0; c < 10; ++c) {
+            REQUIRE((all[2](0, j, c) == 0) == (j >= 40));
+            REQUIRE((all[3](0, j, c) == 0) == (j >= 40));
+        }
+}
+
+TEST_CASE(
+    "packed sentences attend one by one in every way, backward too, for masks of every kind") {
+    struct Kind {
+        Ids queries, keys;
+        Index n_heads, d_k;
+    };
+    Ids holes = words({5, 9, 1, 3});  // pads within a sentence
+    holes(1, 0) = holes(1, 4) = 0;
+    const std::vector<Kind> kinds{
+        {words({2, 7, 1, 3}), words({15, 1, 1, 8}, 16), 2, 3},
+        {words({5, 9, 1, 3}), holes, 3, 5},
+        {words({150, 1, 49, 33}), words({159, 64, 1, 130}), 1, 16},
+        {words({1}), words({1}), 2, 1},
+        {words({3, 2}), words({4, 3}), 1, 130},
+        {words({3, 4}, 4), words({2, 0}, 6), 2, 64}};  // no key of the second is a word
+    for (const auto& [queries, keys, n_heads, d_k] : kinds) {
+        const PackedExample p(queries, keys, n_heads, d_k);
+        const Index batch = queries.dim(0), lq = queries.dim(1), lk = keys.dim(1);
+        Mask blind = drawn_mask({batch, 1, lq, lk});
+        for (Index j = 0; j < lk; ++j) blind(0, 0, 0, j) = 1;  // a query that sees no key
+        const AttentionMask pads = hide_pads(keys);
+        const std::vector<Named> list{{"none", {}},
+                                      {"pads", pads},
+                                      {"causal", hide_future()},
+                                      {"pads and causal", pads | hide_future()},
+                                      {"a query that sees no key", blind},
+                                      {"all three", pads | hide_future() | AttentionMask(blind)},
+                                      {"of each head", drawn_mask({1, n_heads, 1, lk})},
+                                      {"all keys hidden", Mask::full({1, 1, 1, 1}, 1)}};
+        for (const auto& [name, mask] : list) {
+            CAPTURE(lq, lk, d_k, name);
+            p.e.compare(p.with(mask));
+            // on a device, tiles are of other sizes where no sentence is long
+            check_agree(p.one_by_one(mask), p.e.run(p.with(mask)));
+        }
+    }
+}
+
+TEST_CASE("packed sentences attend as they do with their pads, backward too") {
+    for (const auto& [longest, d_k] : {std::pair<Index, Index>{7, 3}, {150, 16}}) {
+        CAPTURE(longest, d_k);
+        const Index batch = 3, keys_longest = longest + 9, d_model = 2 * d_k;
+        const Ids q_ids = words({2, longest, longest / 2}),
+                  k_ids = words({keys_longest - 1, 1, keys_longest / 2}, keys_longest);
+        const Packed packed{leave_out_pads(q_ids), leave_out_pads(k_ids)};
+        Example padded(batch, 2, longest, keys_longest, d_k), e = padded;
+        // no gradient comes from pads
+        padded.dy = unpack(pack(padded.dy, packed.queries), packed.queries);
+        e.q = pack(padded.q, packed.queries);
+        e.dy = pack(padded.dy, packed.queries);
+        e.k = pack(padded.k, packed.keys);
+        e.v = pack(padded.v, packed.keys);
+        AttentionMask mask = hide_pads(k_ids);
+        const All all = padded.run(mask);
+        mask.packed = packed;
+        const All expected{pack(all[0], packed.queries), pack(all[1], packed.queries),
+                           pack(all[2], packed.keys), pack(all[3], packed.keys)};
+        const All found = e.run(mask);
+        check_agree(expected, found);
+        for_threads([&](int) { check_same_bits(found, e.run(mask)); });
+        CHECK_THROWS_WITH(padded.forward(mask),
+                          fmt::format("attention: x has shape {}, packed are {} rows",
+                                      Shape{batch, longest, d_model}, packed.queries.rows()));
+    }
+}
+
+TEST_CASE("a packing may leave out nothing of the queries and something of the keys") {
+    const PackedExample p(words({3}), words({2}, 4), 2, 3);
+    check_agree(p.e.run({}), p.e.run(p.with(hide_pads(words({2}, 4)))));
+}
+
+TEST_CASE("packed attention refuses half of a packing, and gives no weights") {
+    const Packing p = leave_out_pads(Ids({2, 3}, {1, 1, 0, 1, 1, 1}));
+    const Tensor x = random_tensor({1, 5, 6}), y = random_tensor({2, 3, 6});
+    const std::string message =
+        "attention: either queries or keys are packed, expected both or none";
+    AttentionMask half;
+    half.packed = {p, {}};
+    CHECK_THROWS_WITH(attend_heads(x, y, y, 2, half), message);
+    half.packed = {{}, p};
+    CHECK_THROWS_WITH(attend_heads(y, x, x, 2, half), message);
+    half.packed = {p, p};
+    Tensor weights;
+    CHECK_THROWS_WITH(attend_heads(x, x, x, 2, half, {}, nullptr, &weights),
+                      "attention: no weights of packed sentences");
+}
+
+TEST_CASE("the gradients of packed attention match central differences") {
+    if (!in_double) return;
+    const Ids q_ids({2, 3}, {1, 1, 0, 1, 1, 1}), k_ids({2, 4}, {1, 0, 1, 0, 1, 0, 0, 0});
+    const PackedExample p(q_ids, k_ids, 2, 3);
+    check_gradients(p.e, p.with(hide_pads(k_ids)));
+    const PackedExample self(q_ids, q_ids, 2, 3);
+    check_gradients(self.e, self.with(hide_future()));
+}
+
+TEST_CASE("the gradients of all heads match central differences across several blocks") {
+    if (!in_double) return;
+    struct Sizes {
+        Index lq, lk, d_k;
+    };
+    // on the device a few blocks of at most 32 are enough, and all that an emulated one can bear
+    const std::vector<Sizes> sizes =
+        on_cuda() ? std::vector<Sizes>{{3, 34, 2}, {34, 2, 3}}
+                  : std::vector<Sizes>{{50, 131, 3}, {97, 2, 5}, {2, 260, 16}};
+    for (const auto& [lq, lk, d_k] : sizes) {
+        CAPTURE(lq, lk, d_k);
+        check_gradients(Example(1, 2, lq, lk, d_k), drawn_mask({1, 2, lq, lk}),
+                        {.scale = Real(0.6)});
+    }
+    check_gradients(Example(1, 2, 3, 5, 1), drawn_mask({1, 2, 3, 5}), {.fill = -1});
+    check_gradients(Example(1, 2, 9, 9, 2), hide_future());
+}
+
+TEST_CASE("attention of all heads keeps the same bits for any number of threads, backward twice") {
+    for (Index batch : {1, 3}) {
+        const Index lq = on_cuda() ? 34 : 100, lk = on_cuda() ? 35 : 131;
+        const Example e(batch, 4, lq, lk, 20);
+        const Mask mask = drawn_mask({batch, 1, lq, lk}, 9);
+        set_threads(1);
+        const All one = e.run(mask);
+        for_threads([&](int) { check_same_bits(one, e.run(mask)); });
+        AttendHeadsCache cache;
+        const Tensor y = attend_heads(e.q, e.k, e.v, 4, mask, {}, &cache);
+        REQUIRE(same_bits(y, e.forward(mask)));
+        for (int time = 0; time < 2; ++time) {
+            const AttentionGradients d = attend_heads_backward(e.dy, cache);
+            check_same_bits(one, {y, d.dq, d.dk, d.dv});
+        }
+    }
+}
+
+TEST_CASE("backward follows the way of its cache, whatever way is set") {
+    for (const Way kept : ways_here())
+        for (Index d_k : {3, 130})
+            for (const Way set : ways_here()) {
+                CAPTURE(to_string(kept), to_string(set), d_k);
+                const Example e(2, 2, 5, 7, d_k);
+                const Mask mask = drawn_mask({2, 1, 5, 7});
+                AttendHeadsCache cache;
+                All expected;
+                {
+                    const Following following(kept);
+                    expected = e.run(mask);
+                    attend_heads(e.q, e.k, e.v, 2, mask, {}, &cache);
+                }
+                const Following following(set);
+                const AttentionGradients d = attend_heads_backward(e.dy, cache);
+                check_same_bits(expected, {expected[0], d.dq, d.dk, d.dv});
+            }
+}
+
+TEST_CASE("a batch without sentences or queries goes through every way") {
+    for (const Shape& shape : {Shape{0, 4, 6}, Shape{2, 0, 6}}) {
+        Example e(2, 2, 4, 5, 3);
+        e.q = e.dy = Tensor::zeros(shape);
+        if (shape[0] == 0) e.k = e.v = Tensor::zeros({0, 5, 6});
+        e.compare({}, {}, 0);
+        CHECK(e.run({})[1].shape() == shape);
+    }
+}
+
+TEST_CASE("attention of all heads names what does not fit") {
+    const Tensor x = Tensor::zeros({2, 3, 6}), longer = Tensor::zeros({2, 4, 6});
+    REQUIRE_THROWS_WITH(attend_heads(x, x, x, 4, {}), Contains("[2, 3, 6]") && Contains("4 heads"));
+    REQUIRE_THROWS_WITH(attend_heads(x, x, x, 0, {}), Contains("0 heads"));
+    REQUIRE_THROWS_WITH(attend_heads(x, x, longer, 2, {}), Contains("[2, 2, 4, 3]"));
+    REQUIRE_THROWS_WITH(attend_heads(x, longer, longer, 2, Mask::zeros({2, 1, 3, 3})),
+                        Contains("mask") && Contains("[2, 1, 3, 3]"));
+    REQUIRE_THROWS_WITH(attend_heads(x, x, x, 2, hide_pads(Ids::zeros({2, 4}))),
+                        Contains("pads") && Contains("[2, 4]"));
+    REQUIRE_THROWS_WITH(attend_heads(x, Tensor({2, 0, 6}), Tensor({2, 0, 6}), 2, {}),
+                        Contains("at least one key"));
+    AttendHeadsCache cache;
+    REQUIRE_THROWS_WITH(attend_heads_backward(x, cache), Contains("not filled"));
+    attend_heads(x, longer, longer, 2, {}, {}, &cache);
+    REQUIRE_THROWS_WITH(attend_heads_backward(longer, cache),
+                        Contains("[2, 4, 6]") || Contains("[2, 2, 4, 3]"));
+}
