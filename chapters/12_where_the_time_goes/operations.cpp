@@ -9,8 +9,10 @@
 #include "chapters/06_feed_forward/relu.hpp"
 #include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/training.hpp"
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/key_values.hpp"
+#include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/matmul.hpp"
 
 namespace abh {
@@ -258,6 +260,25 @@ MeasuredOperation waiting_gradient() {
         }};
 }
 
+/// All of it together: the toy's step, forward, backward and update.
+MeasuredOperation whole_step() {
+    struct Training {
+        Transformer model{toy_step().options, Random(1)};
+        Trainer trainer{model, {.optimizer = "sgd"}};
+    };
+    const Step toy = toy_step();
+    return {"whole_step", "the toy's step", {"", toy.floor(), 0}, [toy] {
+                const auto training = std::make_shared<Training>();
+                const Batch batch =
+                    random_batch(toy.sentences, toy.src_words, toy.options.src_words, toy.tgt_words,
+                                 toy.options.tgt_words, 1);
+                return Work([=] {
+                    training->trainer.forward_backward(batch);
+                    training->trainer.update(Real(1e-6));
+                });
+            }};
+}
+
 }  // namespace
 // [all]
 std::vector<MeasuredOperation> measured_operations() {
@@ -270,7 +291,7 @@ std::vector<MeasuredOperation> measured_operations() {
             list.push_back(attention(sentences, length, causal));
     for (const auto& make : {one_query, added, columns_added, cut_off, drawn, softmax_of_rows,
                              dropped, normed, added_and_normed, loss_of_words, loss_of_vocabulary,
-                             best_words, adam, momentum, waiting_gradient})
+                             best_words, adam, momentum, waiting_gradient, whole_step})
         list.push_back(make());
     return list;
 }
