@@ -22,11 +22,11 @@ add_library(abh_flags INTERFACE)
 target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
   nlohmann_json::nlohmann_json Threads::Threads)
-if(ABH_DEVICE STREQUAL runtime)
+if(ABH_DEVICE STREQUAL "runtime")
   target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
   # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used
   target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
-elseif(ABH_DEVICE STREQUAL emulator)
+elseif(ABH_DEVICE STREQUAL "emulator")
   target_link_libraries(abh_flags INTERFACE Boost::context)
 endif()
 if(ABH_HAS_ONEDNN)  # its threads are OpenMP's, of which each of ours wants one: no -fopenmp for us
@@ -49,7 +49,7 @@ endif()
 
 # Kernels, *.cu: without a CUDA compiler they are C++, and the emulator stands behind CUDA's names.
 function(abh_kernels)
-  if(NOT ABH_DEVICE STREQUAL runtime)
+  if(NOT ABH_DEVICE STREQUAL "runtime")  # in lib, runtime is a variable, too
     set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
   endif()
 endfunction()
@@ -140,7 +140,7 @@ function(abh_chapter)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE ${below})
   file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
-  if(NOT ABH_DEVICE STREQUAL emulator)
+  if(NOT ABH_DEVICE STREQUAL "emulator")
     list(FILTER tests EXCLUDE REGEX "_emulator\\.cpp$")
   endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
