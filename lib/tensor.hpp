@@ -94,8 +94,8 @@ struct fmt::formatter<abh::Shape> {
 
 namespace abh {
 // [check]
-/// Throws `std::invalid_argument` unless `condition` holds. Messages begin with the function that
-/// complains and hold the values: `attention: key has d_k 32, query has 64`.
+/// Throws `std::invalid_argument` unless `condition` holds. Messages begin with the name of
+/// the function and hold the values: `attention: key has d_k 32, query has 64`.
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
     if (!condition) throw std::invalid_argument(fmt::format(message, std::forward<Args>(args)...));

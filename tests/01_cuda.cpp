@@ -1,7 +1,6 @@
 // What a look-up moves between the two memories.
 #include "chapters/01_embedding/embedding.hpp"
-#include "lib/cuda/device.hpp"
-#include "tests/support.hpp"
+#include "tests/devices.hpp"
 
 using namespace abh;
 
@@ -30,19 +29,11 @@ TEST_CASE("backward of a look-up follows the way of its cache", "[cuda]") {
     Embedding embedding(50, 33, {}, random);
     const Tensor dy = random_tensor({4, 9, 33});
     const Ids ids = random_ids({4, 9}, 0, 50, random.stream());
-    for (const auto& [forward, backward] :
-         {std::pair{Way::cuda, Way::plain}, std::pair{Way::plain, Way::cuda}}) {
-        Embedding::Cache cache;
-        {
-            const Following following(forward);
+    require_backward_stays(
+        [&] {
+            Embedding::Cache cache;
             embedding.forward(ids, &cache);
-            embedding.backward(dy, cache);  // from here on all is where `forward` needs it
-        }
-        const Following other(backward);
-        const Transfers before = transfers();
-        embedding.backward(dy, cache);
-        REQUIRE(transfers().to_host == before.to_host);
-        REQUIRE(transfers().to_device == before.to_device);
-        REQUIRE(way() == backward);
-    }
+            return cache;
+        },
+        [&](const Embedding::Cache& cache) { embedding.backward(dy, cache); });
 }

@@ -157,7 +157,7 @@ TEST_CASE("halves hold the interleaved columns in another order") {
         CHECK(matrix(halves).col(6 + i) == matrix(code).col(2 * i + 1));
     }
     CHECK_FALSE(same_bits(code, halves));
-    // the order changes no dot product between positions, but for the order of the sum
+    // no dot product between positions changes, except in the order of its sum
     CHECK(max_difference(matmul(code, code, {.transpose_b = true}),
                          matmul(halves, halves, {.transpose_b = true})) < 48 * rounding);
     CHECK_THROWS_WITH(sines_then_cosines(40, 7),

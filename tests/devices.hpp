@@ -21,7 +21,31 @@ auto on_both(const F& f) {
     return std::pair(expected, actual);
 }
 
-/// Whether `b` is `a` but for round-off: within `epsilons` times the machine's epsilon times the
+/// Requires that a backward pass runs where its forward pass ran, whatever way is set by then: it
+/// moves nothing between the two memories, and leaves the way as it was.
+/// @param forward   returns a cache
+/// @param backward  takes it
+template <class Forward, class Backward>
+void require_backward_stays(const Forward& forward, const Backward& backward) {
+    using abh::Following, abh::Way;
+    for (const auto& [first, then] :
+         {std::pair{Way::cuda, Way::plain}, std::pair{Way::plain, Way::cuda}}) {
+        const auto cache = [&, way = first] {
+            const Following following(way);
+            auto filled = forward();
+            backward(filled);  // from here on all is where this way needs it
+            return filled;
+        }();
+        const Following following(then);
+        const abh::Transfers before = abh::transfers();
+        backward(cache);
+        REQUIRE(abh::transfers().to_host == before.to_host);
+        REQUIRE(abh::transfers().to_device == before.to_device);
+        REQUIRE(abh::way() == then);
+    }
+}
+
+/// Whether `b` is `a` up to round-off: within `epsilons` times the machine's epsilon times the
 /// largest element, or that many epsilons where all are small.
 inline bool near(const abh::Tensor& a, const abh::Tensor& b, double epsilons) {
     if (a.shape() != b.shape()) return false;

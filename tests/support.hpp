@@ -31,8 +31,8 @@ bool same_bits(const abh::BasicTensor<T>& a, const abh::BasicTensor<T>& b) {
 /// multiplies, whose sums may be taken in another order where a block ends.
 ///
 /// Each addition of a sum is rounded by half an epsilon of what has been summed so far. Terms of
-/// both signs add up to nothing larger than the largest element of the whole result, but for a
-/// small factor that the layers between the products and this result bring in: so two orders of
+/// both signs add up to nothing larger than the largest element of the whole result, up to
+/// a small factor that the layers between the products and this result bring in: so two orders of
 /// `additions` terms are less than that many epsilons of it apart.
 /// @param additions  how many an element has gone through, in all products on its way
 inline bool same_for_threads(const abh::Tensor& a, const abh::Tensor& b, abh::Index additions) {
