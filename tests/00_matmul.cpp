@@ -1,4 +1,6 @@
 // Matrix products and their gradients.
+#include <omp.h>
+
 #include <algorithm>
 
 #include "lib/eigen.hpp"
@@ -150,6 +152,17 @@ TEST_CASE("a large product is the same for any number of threads, and bit by bit
             REQUIRE(same_bits(matmul(tall_a, tall_b, o), tall_again));
         });
     }
+}
+
+TEST_CASE("the library starts no threads of its own", "[fast]") {
+    Draw draw;
+    const auto [a, b] = operands(draw, {}, 321, 70, 67, {});
+    for (int n_threads : {2, 1}) {
+        omp_set_num_threads(3);
+        set_threads(n_threads);
+        matmul(a, b);
+    }
+    REQUIRE(omp_get_max_threads() == (products_by_library() ? 1 : 3));
 }
 
 TEST_CASE("every way multiplies, adds and derives products as plain does") {

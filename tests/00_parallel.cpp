@@ -1,4 +1,6 @@
 // Threads.
+#include <omp.h>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -21,13 +23,15 @@ TEST_CASE("parallel_for calls each index once", "[fast]") {
     });
 }
 
-TEST_CASE("parallel_for works on several threads", "[fast]") {
+TEST_CASE("parallel_for works on several threads, each of which takes every third index",
+          "[fast]") {
     set_threads(3);
-    std::vector<std::thread::id> ids(3);
-    parallel_for(3,
+    std::vector<std::thread::id> ids(9);
+    parallel_for(9,
                  [&](Index i) { ids[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
     set_threads(1);
     REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
+    for (std::size_t i = 3; i < 9; ++i) REQUIRE(ids[i] == ids[i - 3]);
 }
 
 TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on after it",
@@ -41,7 +45,7 @@ TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on 
     });
 }
 
-TEST_CASE("many short jobs one after the other are all done, whether threads look or sleep",
+TEST_CASE("many short jobs one after the other are all done, whether threads wait or sleep",
           "[fast]") {
     for (int round = 0; round < 3; ++round)
         for (int n_threads : {1, 2, 3, 7}) {
@@ -50,7 +54,7 @@ TEST_CASE("many short jobs one after the other are all done, whether threads loo
             for (Index job = 0; job < 2000; ++job) {
                 parallel_for(7, [&](Index i) { sums[static_cast<std::size_t>(i)] += job + i; });
                 if (job % 500 == 499)  // long enough for the threads to fall asleep
-                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
             }
             for (Index i = 0; i < 7; ++i)
                 REQUIRE(sums[static_cast<std::size_t>(i)] == 2000 * 1999 / 2 + 2000 * i);
@@ -75,6 +79,7 @@ TEST_CASE("the caller waits for the thread that takes longest", "[fast]") {
 }
 
 TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it", "[fast]") {
+    omp_set_max_active_levels(2);  // OpenMP would start threads for the inner loop, too
     for_threads([](int) {
         std::vector<int> calls(35);
         parallel_for(5, [&](Index i) {
@@ -85,6 +90,7 @@ TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it", "
         });
         REQUIRE(std::count(calls.begin(), calls.end(), 1) == 35);
     });
+    omp_set_max_active_levels(1);
 }
 
 TEST_CASE("parallel_ranges covers all elements with the same cut for any number of threads",

@@ -28,7 +28,6 @@ TEST_CASE("a profile has a line for each name, with calls and own time") {
     const std::string table = profile_table();
     REQUIRE_THAT(table, Contains("outer") && Contains("inner") && Contains("(anything else)"));
     REQUIRE_THAT(table, !Contains("not measured"));
-    REQUIRE(table.find("inner") < table.find("outer"));  // the longest own time first
 
     const Folder folder;
     save_trace(folder / "trace.json");
@@ -41,6 +40,8 @@ TEST_CASE("a profile has a line for each name, with calls and own time") {
     }
     REQUIRE(inner >= 30e3);  // microseconds
     REQUIRE(outer >= inner + 3e3);
+    // the longest own time first: rest may take longer than it was asked to
+    REQUIRE((table.find("inner") < table.find("outer")) == (inner > outer - inner));
     start_profile();  // begins anew
     REQUIRE_THAT(profile_table(), !Contains("outer"));
 }

@@ -1,10 +1,11 @@
-"""Plants each fault of mutants.toml in a copy of the sources and runs tests until one notices.
+"""Plants each fault of mutants.toml in a copy of its file and runs tests until one notices.
 
     ./book mutate [--only NAME ...] [--list | --check] [--jobs N]
 
-The copy and its build lie in build/mutate. A fault is killed if a test fails, crashes or takes too
-long; one that survives, or does not compile, fails the run. The place of a fault is found token by
-token, whatever the line breaks, spaces and comments.
+What the fault changes is compiled once more, and linked with all else that ./book test has built;
+the sources stay as they are. So several faults can be planted at a time. A fault is killed if a
+test fails, crashes or takes too long; one that survives, or does not compile, fails the run. The
+place of a fault is found token by token, whatever the line breaks, spaces and comments.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "mutate"
-SOURCE, BUILD = WORK / "source", WORK / "build"
+WORK, BUILD = ROOT / "build" / "mutate", ROOT / "build" / "test"
 LIST = "tests/mutants.toml"
 TEST_SECONDS = 120  # a fault may make a loop endless
 WAYS = ("plain", "fast", "cuda")
@@ -88,7 +93,11 @@ def way_of(file: str) -> str:
     """The way that `file` belongs to; what all ways share counts as plain."""
     if file.endswith((".cu", ".cuh")) or file.startswith("lib/cuda/"):
         return "cuda"
-    return "fast" if file.endswith(".fast.cpp") or file.startswith("lib/fast/") else "plain"
+    return (
+        "fast"
+        if file.endswith((".fast.cpp", ".fast.hpp")) or file.startswith("lib/fast/")
+        else "plain"
+    )
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,9 @@ class Program:
     """A test program in one way, under the name that ctest has for it: 04_plain, 04_double_cuda."""
 
     name: str
-    command: tuple[str, ...]
+    path: str  # in the build; the ways share it
+    arguments: tuple[str, ...]
+    environment: tuple[str, ...]
     folder: str
 
     @property
@@ -138,11 +149,6 @@ class Program:
     def chapter(self) -> str:
         """Its number; other programs have a word, which comes after all numbers."""
         return self.name.partition("_")[0]
-
-    @property
-    def target(self) -> str:
-        """What CMake builds, for all ways at once."""
-        return "test_" + self.name.rpartition("_")[0]
 
     @property
     def limit(self) -> float:
@@ -190,6 +196,10 @@ def read_list(root: Path = ROOT) -> list[Mutant]:
         return [Mutant(**entry) for entry in tomllib.load(file)["mutant"]]
 
 
+running: set[subprocess.Popen] = set()
+stopped = threading.Event()
+
+
 def run(*command: object, folder: Path | str = ".", limit: float | None = None) -> tuple[int, str]:
     """Exit status and what was printed; the status is -SIGKILL if `limit` seconds did not do."""
     process = subprocess.Popen(
@@ -202,6 +212,7 @@ def run(*command: object, folder: Path | str = ".", limit: float | None = None) 
         errors="replace",
         start_new_session=True,
     )
+    running.add(process)
     try:
         output = process.communicate(timeout=limit)[0]
     except subprocess.TimeoutExpired:
@@ -211,7 +222,19 @@ def run(*command: object, folder: Path | str = ".", limit: float | None = None) 
         os.killpg(process.pid, signal.SIGTERM)  # a build ends its compilers and what they wrote
         process.communicate()
         raise
+    finally:
+        running.discard(process)
+    if stopped.is_set():
+        raise Failure("stopped")
     return process.returncode, output
+
+
+def stop() -> None:
+    """Ends what is running, and lets nothing begin."""
+    stopped.set()
+    for process in list(running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def must(*command: object, folder: Path | str = ".", why: str) -> str:
@@ -221,27 +244,54 @@ def must(*command: object, folder: Path | str = ".", why: str) -> str:
     return output
 
 
-def copy_sources() -> None:
-    """All that git has or would add, as it now stands; only what differs is written."""
-    listed = must(
-        "git",
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        folder=ROOT,
-        why="git cannot list the sources",
-    )
-    names = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
-    for name in names:
-        content, copy = (ROOT / name).read_bytes(), SOURCE / name
-        if not copy.is_file() or copy.read_bytes() != content:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(content)
-    for copy in SOURCE.rglob("*"):
-        if copy.is_file() and copy.relative_to(SOURCE).as_posix() not in names:
-            copy.unlink()
+class Objects:
+    """How the build in BUILD compiles and links. Paths are those in the build."""
+
+    def __init__(self) -> None:
+        listed = must("ninja", "-C", BUILD, "-t", "compdb", why="ninja lists no commands")
+        entries = json.loads(listed[listed.index("[") :])
+        self._commands: dict[str, str] = {e["output"]: e["command"] for e in entries}
+        self._sources: dict[str, set[str]] = {}
+        output = ""
+        for line in must("ninja", "-C", BUILD, "-t", "deps", why="ninja lists no files").split(
+            "\n"
+        ):
+            if line.startswith(" "):
+                file = os.path.relpath(os.path.normpath(BUILD / line.strip()), ROOT)
+                self._sources[output].add(file)
+            elif line:
+                output = line.split(":")[0]
+                self._sources[output] = set()
+        self.closure = cache(self._closure)
+
+    def _closure(self, program: str) -> tuple[str, ...]:
+        """The objects that the program is linked of, or may be: all of its libraries'."""
+        parts = self._commands[program].split()
+        own = [p for p in parts if p.endswith(".o")]
+        libraries = [p for p in parts if p.endswith(".a") and p in self._commands and p != program]
+        return tuple(own) + tuple(o for library in libraries for o in self.closure(library))
+
+    def changed(self, program: str, file: str) -> list[str]:
+        """The objects of `program` that depend on `file`."""
+        return [o for o in self.closure(program) if file in self._sources.get(o, ())]
+
+    def compile(self, obj: str, file: str, place: Path) -> tuple[int, str]:
+        """Compiles the object into `place`, with `file` from there, and without warnings."""
+        command = re.sub(r" -MD -MT \S+ -MF \S+ -o \S+", "", self._commands[obj])
+        command = command.replace(f" -I{ROOT} ", f" -I{place} -I{ROOT} ", 1)
+        command = command.replace(f" -c {ROOT / file}", f" -c {place / file}")
+        (place / obj).parent.mkdir(parents=True, exist_ok=True)
+        return run("sh", "-c", f"{command} -w -o {place / obj}", folder=BUILD)
+
+    def link(self, program: str, objects: list[str], place: Path) -> tuple[int, str]:
+        """Links the program into `place`, with these objects from there. They come first, so that
+        nothing is taken from a library's objects of the same names."""
+        front, _, libraries = self._commands[program].partition(f" -o {program} ")
+        front = " ".join(p for p in front.split() if p not in objects)
+        own = " ".join(str(place / o) for o in objects)
+        (place / program).parent.mkdir(parents=True, exist_ok=True)
+        command = f"{front} {own} -o {place / program} {libraries}"
+        return run("sh", "-c", command, folder=BUILD)
 
 
 def find_programs() -> list[Program]:
@@ -250,21 +300,24 @@ def find_programs() -> list[Program]:
     for test in json.loads(listed)["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
         if set(WAYS) & set(properties.get("LABELS", [])):
-            command = tuple(test.get("command", ()))  # there is one once it is built
-            command = ("env", *properties.get("ENVIRONMENT", ()), *command)  # ABH_TEST_WAY
-            programs.append(Program(test["name"], command, properties["WORKING_DIRECTORY"]))
+            path, *arguments = test["command"]
+            programs.append(
+                Program(
+                    test["name"],
+                    os.path.relpath(path, BUILD),
+                    tuple(arguments),
+                    tuple(properties.get("ENVIRONMENT", ())),  # ABH_TEST_WAY
+                    properties["WORKING_DIRECTORY"],
+                )
+            )
     return programs
 
 
-def build(jobs: int, *programs: Program) -> tuple[int, str]:
-    targets = sorted({program.target for program in programs})
-    return run("cmake", "--build", BUILD, "--parallel", jobs, "--target", *targets)
-
-
-def test(program: Program) -> Verdict | None:
+def test(program: Program, place: Path = BUILD) -> Verdict | None:
     """What killed the fault, if anything did; a program that finds no device is `skipped`."""
+    command = ("env", *program.environment, place / program.path, *program.arguments)
     status, output = run(
-        *program.command, "--reporter", "xml", "--abort", folder=program.folder, limit=program.limit
+        *command, "--reporter", "xml", "--abort", folder=program.folder, limit=program.limit
     )
     if status == 0:
         return None
@@ -278,48 +331,57 @@ def test(program: Program) -> Verdict | None:
 
 
 def prepare(jobs: int) -> list[Program]:
-    """The copy, built and tested without a fault, in every way."""
-    print("Copy, build and test without a fault ...", flush=True)
+    """All tests, built and run without a fault."""
+    print("Build and run all tests without a fault ...", flush=True)
     start = time.monotonic()
-    copy_sources()
+    must("cmake", "--preset", "test", folder=ROOT, why="CMake could not set up the build")
     must(
         "cmake",
-        "--preset",
-        "test",
-        "-B",
+        "--build",
         BUILD,
-        "-D",
-        "ABH_WARNINGS=OFF",
-        folder=SOURCE,
-        why="CMake could not set up the build",
+        "--parallel",
+        jobs,
+        why="The sources do not compile; no fault was planted.",
     )
-    status, output = build(jobs, *find_programs())
-    if status != 0:
-        raise Failure(f"{output.strip()}\nThe sources do not compile; no fault was planted.")
     programs = find_programs()
-    for program in programs:
-        if verdict := test(program):
-            raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
+    with ThreadPoolExecutor(jobs) as lanes:
+        for program, verdict in zip(programs, lanes.map(test, programs), strict=True):
+            if verdict and verdict.outcome == "killed":
+                raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
     print(f"{len(programs)} test programs pass, {time.monotonic() - start:.0f} s", flush=True)
     return programs
 
 
-def judge(mutant: Mutant, programs: list[Program], jobs: int) -> Verdict:
-    file = SOURCE / mutant.file
-    right = file.read_text(encoding="utf-8")
-    try:
-        file.write_text(mutant.plant(right), encoding="utf-8")
-        for program in in_order(programs, mutant):
-            status, output = build(jobs, program)
+def judge(mutant: Mutant, programs: list[Program], objects: Objects) -> tuple[Verdict, float]:
+    """The verdict, and the seconds that it took."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=WORK) as folder:
+        verdict = judge_in(Path(folder), mutant, programs, objects)
+    return verdict, time.monotonic() - start
+
+
+def judge_in(place: Path, mutant: Mutant, programs: list[Program], objects: Objects) -> Verdict:
+    """`place` gets the file with the fault, and what is built of it."""
+    file = place / mutant.file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(mutant.plant((ROOT / mutant.file).read_text(encoding="utf-8")), "utf-8")
+    for program in in_order(programs, mutant):
+        changed = objects.changed(program.path, mutant.file)
+        if not changed:
+            continue
+        steps = [(objects.compile, o, (o, mutant.file, place)) for o in changed]
+        steps.append((objects.link, program.path, (program.path, changed, place)))
+        for step, made, arguments in steps:
+            if (place / made).exists():
+                continue
+            status, output = step(*arguments)
             if status != 0:
                 errors = [line for line in output.splitlines() if "error" in line]
                 return Verdict("does not compile", program.name, how="\n".join(errors[:3]))
-            verdict = test(program)
-            if verdict and verdict.outcome == "killed":
-                return verdict
-        return Verdict("SURVIVED")
-    finally:
-        file.write_text(right, encoding="utf-8")
+        verdict = test(program, place)
+        if verdict and verdict.outcome == "killed":
+            return verdict
+    return Verdict("SURVIVED")
 
 
 def chosen(mutants: list[Mutant], parts: list[str]) -> list[Mutant]:
@@ -348,22 +410,33 @@ def mutate(mutants: list[Mutant], jobs: int, whole: bool) -> int:
     if wrong := check(mutants):
         raise Failure("\n".join(["these faults do not have one place each:", *wrong]))
     programs = prepare(jobs)
+    objects = Objects()
+    WORK.mkdir(parents=True, exist_ok=True)
     width = max(len(m.name) for m in mutants)
-    start, results, left = time.monotonic(), [], []
-    for number, mutant in enumerate(mutants, 1):
-        begin = time.monotonic()
-        verdict = judge(mutant, programs, jobs)
-        seconds = time.monotonic() - begin
-        by = f'{verdict.program}: "{verdict.test}"' if verdict.test else verdict.program
-        note = " ".join(filter(None, (by and f"by {by}", verdict.how)))
-        print(
-            f"[{number:{len(str(len(mutants)))}}/{len(mutants)}] {verdict.outcome:<8}  "
-            f"{mutant.name:<{width}}  {note}  {seconds:.0f} s",
-            flush=True,
-        )
-        results.append({**asdict(mutant), **asdict(verdict), "seconds": round(seconds, 1)})
-        if verdict.outcome != "killed":
-            left.append(f"  {verdict.outcome}: {mutant.name} ({mutant.file})")
+    start, found, left = time.monotonic(), {}, []
+    with ThreadPoolExecutor(jobs) as lanes:
+        try:
+            planted = {lanes.submit(judge, m, programs, objects): m for m in mutants}
+            for number, done in enumerate(as_completed(planted), 1):
+                mutant, (verdict, seconds) = planted[done], done.result()
+                by = f'{verdict.program}: "{verdict.test}"' if verdict.test else verdict.program
+                note = " ".join(filter(None, (by and f"by {by}", verdict.how)))
+                print(
+                    f"[{number:{len(str(len(mutants)))}}/{len(mutants)}] {verdict.outcome:<8}  "
+                    f"{mutant.name:<{width}}  {note}  {seconds:.0f} s",
+                    flush=True,
+                )
+                found[mutant.name] = {
+                    **asdict(mutant),
+                    **asdict(verdict),
+                    "seconds": round(seconds, 1),
+                }
+                if verdict.outcome != "killed":
+                    left.append(f"  {verdict.outcome}: {mutant.name} ({mutant.file})")
+        except BaseException:
+            lanes.shutdown(wait=False, cancel_futures=True)
+            stop()
+            raise
     print(
         f"{len(mutants) - len(left)} of {len(mutants)} faults killed, "
         f"{(time.monotonic() - start) / 60:.0f} min",
@@ -371,7 +444,7 @@ def mutate(mutants: list[Mutant], jobs: int, whole: bool) -> int:
         sep="\n",
     )
     if whole:
-        text = json.dumps(results, indent=1, ensure_ascii=False)
+        text = json.dumps([found[m.name] for m in mutants], indent=1, ensure_ascii=False)
         (WORK / "results.json").write_text(text + "\n", encoding="utf-8")
     return 1 if left else 0
 
@@ -403,7 +476,7 @@ def main() -> int:
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="compilers at a time (default: one for each core)",
+        help="faults at a time (default: one for each core)",
     )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
@@ -429,7 +502,7 @@ def main() -> int:
         print(f"mutate: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("mutate: stopped; the copy in build/mutate is put right again", file=sys.stderr)
+        print("mutate: stopped", file=sys.stderr)
         return 130
 
 

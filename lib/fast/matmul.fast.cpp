@@ -64,15 +64,15 @@ struct Product {
     }
 
 private:
-    /// On the calling thread alone: our pool has the threads.
+    /// On the calling thread alone: what calls it is done by all threads.
     bool block_by_library([[maybe_unused]] Index row, [[maybe_unused]] Index col,
                           [[maybe_unused]] Index n_rows, [[maybe_unused]] Index n_cols) const {
 #ifdef ABH_BY_LIBRARY
-        thread_local const bool alone = (omp_set_num_threads(1), true);
+        omp_set_num_threads(1);
         const Index lda = o.transpose_a ? s.m : s.k, ldb = o.transpose_b ? s.k : s.n;
         const Real* const from_a = a + (o.transpose_a ? row : row * lda);
         const Real* const from_b = b + (o.transpose_b ? col * ldb : col);
-        bool done = alone;
+        bool done = true;
         for (Index p = 0; p < s.k && done; p += depth())
             done = dnnl_sgemm(o.transpose_a ? 'T' : 'N', o.transpose_b ? 'T' : 'N', n_rows, n_cols,
                               std::min(depth(), s.k - p), o.scale,

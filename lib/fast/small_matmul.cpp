@@ -6,7 +6,7 @@ namespace {
 
 // The largest tile: so many rows, and so many times `lanes` columns.
 #ifdef __AVX512F__  // 32 registers of 16 numbers; elsewhere 16 of 8, and `lanes` takes two
-constexpr int tile_height = 8, tile_width = 2;
+constexpr int tile_height = 6, tile_width = 4;
 #else
 constexpr int tile_height = 6, tile_width = 1;
 #endif
@@ -20,13 +20,15 @@ void tile(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index
     for (Index p = 0; p < k; ++p) {
         const Real* const column = a.data + p * a.column;
         const Real* const row = b + p * width_b;
-#pragma GCC unroll 8
+#pragma GCC unroll 6
         for (int i = 0; i < height; ++i)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int j = 0; j < width; ++j)
                 sum[i][j] += column[i * a.row] * ConstLanesMap(row + j * lanes);
     }
+#pragma GCC unroll 6  // otherwise the sums would go through memory
     for (int i = 0; i < height; ++i)
+#pragma GCC unroll 4
         for (int j = 0; j < width; ++j) {
             LanesMap y(c + i * width_c + j * lanes);
             if (add)
@@ -46,9 +48,10 @@ void last_rows(Index m, Real* c, Index width_c, Strided a, const Real* b, Index 
         last_rows<height - 1, width>(m, c, width_c, a, b, width_b, k, add);
 }
 
+/// All rows of `width` times `lanes` columns.
 template <int width>
-void columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index k,
-             bool add) {
+void some_columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index k,
+                  bool add) {
     Index i = 0;
     for (; i + tile_height <= m; i += tile_height)
         tile<tile_height, width>(c + i * width_c, width_c, {a.data + i * a.row, a.row, a.column}, b,
@@ -57,14 +60,22 @@ void columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, In
                                       {a.data + i * a.row, a.row, a.column}, b, width_b, k, add);
 }
 
+/// All columns: as many as it can as widely as it can, the rest half as widely, and so on.
+template <int width>
+void columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index n,
+             Index k, bool add) {
+    Index j = 0;
+    for (; j + width * lanes <= n; j += width * lanes)
+        some_columns<width>(c + j, width_c, a, b + j, width_b, m, k, add);
+    if constexpr (width > 1)
+        columns<width / 2>(c + j, width_c, a, b + j, width_b, m, n - j, k, add);
+}
+
 }  // namespace
 
 void small_matmul(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index n,
                   Index k, bool add) {
-    Index j = 0;
-    for (; j + tile_width * lanes <= n; j += tile_width * lanes)
-        columns<tile_width>(c + j, width_c, a, b + j, width_b, m, k, add);
-    for (; j < n; j += lanes) columns<1>(c + j, width_c, a, b + j, width_b, m, k, add);
+    columns<tile_width>(c, width_c, a, b, width_b, m, n, k, add);
 }
 
 }  // namespace abh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -38,6 +39,21 @@ class Compiler(unittest.TestCase):
             for source, messages in zip(KERNELS, pool.map(self.compile, KERNELS), strict=True):
                 with self.subTest(source.relative_to(ROOT).as_posix()):
                     self.assertEqual(messages, "")
+
+    def test_cmake_leaves_every_kernel_to_cuda_s_compiler(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "-DABH_CUDA=ON"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            listed = subprocess.run(
+                ["ninja", "-C", folder, "-t", "compdb"], capture_output=True, text=True, check=True
+            ).stdout
+        commands = json.loads(listed[listed.index("[") :])
+        for source in KERNELS:
+            found = [c["command"] for c in commands if c["file"] == str(source)]
+            with self.subTest(source.relative_to(ROOT).as_posix()):
+                self.assertEqual(len(found), 1)
+                self.assertIn("nvcc", found[0])
 
 
 class Twins(unittest.TestCase):

@@ -6,8 +6,6 @@ import contextlib
 import importlib.util
 import io
 import json
-import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -21,6 +19,11 @@ sys.modules["mutate"] = mutate  # where dataclasses look their module up
 spec.loader.exec_module(mutate)
 
 MUTANTS = mutate.read_list()
+
+
+def program(name: str) -> object:
+    """A test program that is never run."""
+    return mutate.Program(name, "test", (), (), ".")
 
 
 def words(source: str) -> list[str]:
@@ -151,6 +154,7 @@ class Machinery(unittest.TestCase):
     def test_the_way_of_a_fault_is_that_of_its_file_unless_it_says_so(self) -> None:
         ways = {
             "lib/fast/parallel.hpp": "fast",
+            "chapters/04_a/softmax.fast.hpp": "fast",
             "lib/fast/kernel.cu": "cuda",
             "lib/cuda/device.cpp": "cuda",
             "lib/tensor.cpp": "plain",
@@ -169,12 +173,8 @@ class Machinery(unittest.TestCase):
 
     def test_tests_come_in_the_order_in_which_they_may_notice(self) -> None:
         names = ["04", "04_double", "05", "05_double", "10", "proof_double"]
-        programs = [
-            mutate.Program(f"{name}_{way}", (), "")
-            for name in names
-            for way in ("cuda", "fast", "plain")
-        ]
-        programs += [mutate.Program(name, (), "") for name in ("12_fast", "12_double_fast")]
+        programs = [program(f"{name}_{way}") for name in names for way in ("cuda", "fast", "plain")]
+        programs += [program(name) for name in ("12_fast", "12_double_fast")]
 
         def order(file: str) -> str:
             mutant = mutate.Mutant("name", file, "x", "y")
@@ -192,11 +192,10 @@ class Machinery(unittest.TestCase):
         # a chapter whose tests are about the tuned code
         self.assertRegex(order("chapters/12_a/a.cpp"), "^12_double_fast 12_fast ")
 
-    def test_one_program_serves_all_ways(self) -> None:
+    def test_a_program_is_of_a_chapter(self) -> None:
         for name in ("04_double_plain", "04_double_cuda"):
-            program = mutate.Program(name, (), "")
-            self.assertEqual((program.target, program.chapter), ("test_04_double", "04"))
-        self.assertEqual(mutate.Program("allocation_fast", (), "").target, "test_allocation")
+            self.assertEqual(program(name).chapter, "04")
+        self.assertEqual(program("allocation_fast").chapter, "allocation")
 
     def test_programs_run_in_the_way_that_ctest_sets(self) -> None:
         def of(name: str, label: str) -> dict:
@@ -204,19 +203,23 @@ class Machinery(unittest.TestCase):
             if label != "pages":
                 properties["ENVIRONMENT"] = [f"ABH_TEST_WAY={label}"]
             properties = [{"name": key, "value": value} for key, value in properties.items()]
-            return {"name": name, "command": ["test_04", "~[cuda]"], "properties": properties}
+            path = str(mutate.BUILD / "tests" / "test_04")
+            return {"name": name, "command": [path, "~[cuda]"], "properties": properties}
 
         tests = [of("04_plain", "plain"), of("04_cuda", "cuda"), of("pages", "pages")]
         with mock.patch.object(mutate, "must", return_value=json.dumps({"tests": tests})):
             programs = mutate.find_programs()
         self.assertEqual([program.name for program in programs], ["04_plain", "04_cuda"])
         self.assertEqual([program.way for program in programs], ["plain", "cuda"])
-        self.assertEqual(programs[1].command, ("env", "ABH_TEST_WAY=cuda", "test_04", "~[cuda]"))
+        expected = mutate.Program(
+            "04_cuda", "tests/test_04", ("~[cuda]",), ("ABH_TEST_WAY=cuda",), "/b"
+        )
+        self.assertEqual(programs[1], expected)
 
     def test_what_kills_is_named(self) -> None:
         def ends_with(status: int, xml: str, way: str = "plain") -> mutate.Verdict | None:
             with mock.patch.object(mutate, "run", return_value=(status, xml)):
-                return mutate.test(mutate.Program(f"04_{way}", ("test_04",), "."))
+                return mutate.test(program(f"04_{way}"))
 
         cases = '<TestCase name="first"/><TestCase name="a &lt; b">'
         self.assertIsNone(ends_with(0, cases))
@@ -229,41 +232,73 @@ class Machinery(unittest.TestCase):
         self.assertEqual(ends_with(-9, cases, "cuda").how, "no end in 480 s")
 
     def test_a_program_without_a_device_kills_nothing(self) -> None:
-        programs = [mutate.Program(f"04_{way}", (), "") for way in ("plain", "cuda")]
+        programs = [program(f"04_{way}") for way in ("plain", "cuda")]
+        objects = mock.Mock()
+        objects.changed.return_value = ["a.o"]
+        objects.compile.return_value = objects.link.return_value = (0, "")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "a.cu").write_text("x")
             with mock.patch.multiple(
                 mutate,
-                SOURCE=Path(folder),
-                build=lambda *_: (0, ""),
+                ROOT=Path(folder),
+                WORK=Path(folder),
                 run=lambda *_, **__: (mutate.SKIPPED, "there is no device"),
             ):
-                verdict = mutate.judge(mutate.Mutant("name", "a.cu", "x", "y"), programs, 1)
+                fault = mutate.Mutant("name", "a.cu", "x", "y")
+                verdict, _ = mutate.judge(fault, programs, objects)
             self.assertEqual(verdict.outcome, "SURVIVED")
             self.assertEqual((Path(folder) / "a.cu").read_text(), "x")
+
+    def test_programs_that_do_not_depend_on_the_file_are_left_out(self) -> None:
+        objects = mock.Mock()
+        objects.changed.return_value = []
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "a.cpp").write_text("x")
+            with mock.patch.multiple(mutate, ROOT=Path(folder), WORK=Path(folder)):
+                fault = mutate.Mutant("name", "a.cpp", "x", "y")
+                verdict, _ = mutate.judge(fault, [program("04_plain")], objects)
+        self.assertEqual(verdict.outcome, "SURVIVED")
+        objects.compile.assert_not_called()
 
     def test_an_endless_program_is_stopped_with_what_it_started(self) -> None:
         status, output = mutate.run("sh", "-c", "echo begun; sleep 100 & sleep 100", limit=0.2)
         self.assertEqual((status, output), (-9, "begun\n"))
 
-    @unittest.skipUnless(shutil.which("git"), "needs git")
-    def test_the_copy_is_the_readers_tree(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            root, copy = Path(folder) / "root", Path(folder) / "copy"
-            (root / "sub").mkdir(parents=True)
-            for name, text in {"a": "1", "sub/b": "2", "c": "3", ".gitignore": "c\n"}.items():
-                (root / name).write_text(text)
-            (copy / "sub").mkdir(parents=True)
-            (copy / "a").write_text("a fault left behind")
-            (copy / "sub" / "old").write_text("")
-            subprocess.run(["git", "init", "--quiet", str(root)], check=True)
-            with mock.patch.multiple(mutate, ROOT=root, SOURCE=copy):
-                mutate.copy_sources()
-            self.assertEqual(
-                {p.relative_to(copy).as_posix() for p in copy.rglob("*")},
-                {".gitignore", "a", "sub", "sub/b"},
-            )
-            self.assertEqual((copy / "a").read_text(), "1")
+    def test_the_fault_is_compiled_and_linked_beside_the_build(self) -> None:
+        root = mutate.ROOT
+        compiled = (
+            f"c++ -DX -I{root} -isystem /e -Werror -MD -MT a.o -MF a.o.d -o a.o -c {root}/lib/a.cpp"
+        )
+        commands = {
+            "a.o": compiled,
+            "t.o": compiled.replace("a.o", "t.o").replace("lib/a.cpp", "tests/t.cpp"),
+            "lib.a": ": && ar qc lib.a a.o && :",
+            "t": ": && c++ -O3 t.o -o t lib.a /usr/lib/libm.so && :",
+        }
+        listed = json.dumps([{"output": o, "command": c} for o, c in commands.items()])
+        inside = mutate.os.path.relpath(root, mutate.BUILD)
+        files = f"a.o: #deps 2\n    {inside}/lib/a.cpp\n    {root}/lib/a.hpp\n\nt.o: #deps 1\n    {inside}/lib/a.hpp\n"
+        with mock.patch.object(mutate, "must", side_effect=["ninja: in\n" + listed, files]):
+            objects = mutate.Objects()
+        self.assertEqual(objects.changed("t", "lib/a.cpp"), ["a.o"])
+        self.assertEqual(objects.changed("t", "lib/a.hpp"), ["t.o", "a.o"])
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(mutate, "run", return_value=(0, "")) as run,
+        ):
+            objects.compile("a.o", "lib/a.cpp", Path(folder))
+            objects.link("t", ["t.o", "a.o"], Path(folder))
+            (_, _, compile_), (_, _, link) = (call.args for call in run.call_args_list)
+        self.assertEqual(
+            compile_.split(),
+            f"c++ -DX -I{folder} -I{root} -isystem /e -Werror -c {folder}/lib/a.cpp -w "
+            f"-o {folder}/a.o".split(),
+        )
+        self.assertEqual(
+            link.split(),
+            f": && c++ -O3 {folder}/t.o {folder}/a.o -o {folder}/t lib.a /usr/lib/libm.so "
+            "&& :".split(),
+        )
 
 
 if __name__ == "__main__":
