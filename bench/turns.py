@@ -29,7 +29,7 @@ class System:
     name: str
     command: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
-    pause: float = 0.02  # seconds until its idle threads have gone to sleep
+    pause: float = 0.05  # seconds until its idle threads have gone to sleep
 
 
 class Died(Exception):
