@@ -124,7 +124,7 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
         else:
             style = ["--style", peer]
             command = (str(python), str(HERE / "pytorch_peer.py"), work.kind, *style)
-            pause = 0.02
+            pause = 0.05
         systems.append(System(peer, (*command, *work.sizes, *count), environment | tuned, pause))
     return systems
 
