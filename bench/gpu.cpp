@@ -65,7 +65,7 @@ std::vector<Work> attention_works(Index longest) {
             const Index batch = std::max<Index>(1, std::min<Index>(longest, 16384) / l);
             const double flops =
                 4.0 * static_cast<double>(batch * heads * l * l * d_k) * (causal ? 0.5 : 1.0);
-            const double bytes = 4.0 * static_cast<double>(batch * l * heads * d_k * sizeof(Real));
+            const double bytes = 4.0 * sizeof(Real) * static_cast<double>(batch * l * heads * d_k);
             const auto inputs = [=] {
                 struct {
                     Tensor q, k, v;

@@ -150,7 +150,7 @@ void show_copies(Encoder& encoder, const Sizes& sizes, Results& results) {
     std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(layer_of(sizes), random));
     Table table(results, {{"", "<30"}, {"counted", "12"}, {"stored", "12"}});
     table.row(0, "each layer constructed", count(encoder), count_stored(encoder.layers));
-    table.row(1, "one layer copied", encoder.layers.size() * count(copies[0]),
+    table.row(1, "one layer copied", std::ssize(encoder.layers) * count(copies[0]),
               count_stored(copies));
 
     const Tensor& last = copies.back().ff.first.weight.value;

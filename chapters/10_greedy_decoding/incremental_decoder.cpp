@@ -84,12 +84,13 @@ Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
     hide_pads(ids);
     for (std::size_t i = 0; i < states_.size(); ++i) {
         const DecoderLayer& layer = model_.decoder.layers[i];
-        auto& [self, cross] = states_[i];
+        LayerState& state = states_[i];
         x = layer.around(
-            x, [&](const Tensor& h) { return self_attention(layer.self_attn, self, h); },
+            x, [&](const Tensor& h) { return self_attention(layer.self_attn, state.self, h); },
             [&](const Tensor& h) {
                 const Tensor q = layer.cross_attn.project(layer.cross_attn.w_q, h);
-                return attend(layer.cross_attn, q, cross, cross_hidden_.dim(2), cross_hidden_);
+                return attend(layer.cross_attn, q, state.cross, cross_hidden_.dim(2),
+                              cross_hidden_);
             });
     }
     ++length_;
