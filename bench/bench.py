@@ -1,7 +1,7 @@
 """Measures this book's programs beside the same work in PyTorch and CTranslate2.
 
-Whole training steps and decoding: one process for each system, which take turns, an iteration each,
-so that whatever else the machine does meets all of them. Medians, and ratios peer / ours, taken
+Whole training steps and decoding: one process for each system, which take turns, so that whatever
+else the machine does meets all of them. A turn is an iteration, or as many as take 0.1 s. Medians, and ratios peer / ours, taken
 within each round. Single operations: Google Benchmark. The floor of each work follows from the
 model's sizes and from what memory and products of this machine reach, measured in the same run.
 A measurement that other programs disturb is repeated; if it stays disturbed, the tables mark it.
@@ -50,6 +50,7 @@ HERE = ROOT / "bench"
 BUILD = ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
 ROUNDS, QUICK_ROUNDS = 7, 3
+TURN_MS = 100  # a training step has hundreds of calls behind one another: no call in it is cold
 # For glibc: freed memory is not given back to the system, whose fresh pages cost time.
 KEEP_MEMORY = {
     "MALLOC_MMAP_MAX_": "0",
@@ -114,7 +115,7 @@ def installed(python: Path | str) -> set[str]:
 def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[str]) -> list[System]:
     count = ["--threads", str(threads)]
     program = str(BUILD / "bench" / "bench_steps")
-    systems = [System(OURS, (program, work.kind, *work.sizes, *count))]
+    systems = [System(OURS, (program, work.kind, *work.sizes, *count), turn_ms=TURN_MS)]
     environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     for peer in peers:
         tuned = {} if peer == "eager" else KEEP_MEMORY
@@ -125,7 +126,8 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
             style = ["--style", peer]
             command = (str(python), str(HERE / "pytorch_peer.py"), work.kind, *style)
             pause = 0.05
-        systems.append(System(peer, (*command, *work.sizes, *count), environment | tuned, pause))
+        command = (*command, *work.sizes, *count)
+        systems.append(System(peer, command, environment | tuned, pause, TURN_MS))
     return systems
 
 

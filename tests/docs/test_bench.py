@@ -73,6 +73,14 @@ class Turns(unittest.TestCase):
                 turns.measure([shell(name, script % (name, log)) for name in "abc"], 3)
             self.assertEqual("".join(log.read_text().split()), "abccbaabc")
 
+    def test_a_turn_repeats_what_is_short_and_leaves_out_its_first(self) -> None:
+        times = [21, 5, 22, 9, 9, 33]  # the first is long enough, so are 5 + 22, and 9 + 9 + 33
+        script = f"echo ready; for t in {' '.join(map(str, times))}; do read go; echo $t; done; "
+        short = turns.System("ours", ("sh", "-c", script + "echo 1"), pause=0, turn_ms=20)
+        with UNKNOWN:
+            measured, _, _ = turns.measure([short], 3)
+        self.assertEqual(measured["ours"].times, [21, 22, 21])
+
     def test_a_peer_that_dies_is_left_out_and_the_others_go_on(self) -> None:
         dying = shell("eager", "echo ready; read go; echo 5; read go; echo no memory >&2; exit 3")
         mute = shell("tuned", "echo ready; exit 3")
