@@ -51,7 +51,7 @@ for name in "${compilers[@]}"; do
     elif build "$name" >"$out/$name.log" 2>&1; then
         result=ok
     else
-        result="FAILED: $(grep -m 1 -iE 'error' "$out/$name.log" || tail -n 1 "$out/$name.log")"
+        result="FAILED: $(grep -m 1 -E "error:|Error" "$out/$name.log" || tail -n 1 "$out/$name.log")"
         status=1
     fi
     printf '%-24s%s\n' "$name" "$result"

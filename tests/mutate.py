@@ -265,11 +265,19 @@ class Objects:
         self.closure = cache(self._closure)
 
     def _closure(self, program: str) -> tuple[str, ...]:
-        """The objects that the program is linked of, or may be: all of its libraries'."""
+        """The objects that the program is linked of, or may be: all of its libraries', but for
+        those of sources that it compiles by itself."""
         parts = self._commands[program].split()
         own = [p for p in parts if p.endswith(".o")]
         libraries = [p for p in parts if p.endswith(".a") and p in self._commands and p != program]
-        return tuple(own) + tuple(o for library in libraries for o in self.closure(library))
+        compiled = {self._source(o) for o in own}
+        others = (o for library in libraries for o in self.closure(library))
+        return tuple(own) + tuple(o for o in others if self._source(o) not in compiled)
+
+    def _source(self, obj: str) -> str:
+        """What an object is compiled of."""
+        _, _, source = self._commands.get(obj, obj).rpartition(" -c ")
+        return source
 
     def changed(self, program: str, file: str) -> list[str]:
         """The objects of `program` that depend on `file`."""

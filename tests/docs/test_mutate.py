@@ -274,14 +274,18 @@ class Machinery(unittest.TestCase):
             "t.o": compiled.replace("a.o", "t.o").replace("lib/a.cpp", "tests/t.cpp"),
             "lib.a": ": && ar qc lib.a a.o && :",
             "t": ": && c++ -O3 t.o -o t lib.a /usr/lib/libm.so && :",
+            "u.o": compiled.replace("a.o", "u.o"),
+            "u": ": && c++ -O3 t.o u.o -o u lib.a && :",  # has lib's source in a build of its own
         }
         listed = json.dumps([{"output": o, "command": c} for o, c in commands.items()])
         inside = mutate.os.path.relpath(root, mutate.BUILD)
-        files = f"a.o: #deps 2\n    {inside}/lib/a.cpp\n    {root}/lib/a.hpp\n\nt.o: #deps 1\n    {inside}/lib/a.hpp\n"
+        both = f"#deps 2\n    {inside}/lib/a.cpp\n    {root}/lib/a.hpp\n"
+        files = f"a.o: {both}\nt.o: #deps 1\n    {inside}/lib/a.hpp\n\nu.o: {both}"
         with mock.patch.object(mutate, "must", side_effect=["ninja: in\n" + listed, files]):
             objects = mutate.Objects()
         self.assertEqual(objects.changed("t", "lib/a.cpp"), ["a.o"])
         self.assertEqual(objects.changed("t", "lib/a.hpp"), ["t.o", "a.o"])
+        self.assertEqual(objects.changed("u", "lib/a.cpp"), ["u.o"])
         with (
             tempfile.TemporaryDirectory() as folder,
             mock.patch.object(mutate, "run", return_value=(0, "")) as run,
