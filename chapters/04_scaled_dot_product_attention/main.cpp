@@ -154,7 +154,7 @@ void show_gradients(const Mask& mask, const Tensor& dy, Results& results) {
                         dk = check_gradient(forward, keys, d.dk, dy, 1e-2),
                         dv = check_gradient(forward, values, d.dv, dy, 1e-2);
     fmt::print("dq: {}\ndk: {}\ndv: {}\n", to_string(dq), to_string(dk), to_string(dv));
-    results.set_varying("error_dq", dq.relative);
+    results.set_varying("worst_error", std::max({dq.relative, dk.relative, dv.relative}));
 }
 // [jacobian]
 /// `dy_i / dx_j` of one row of the softmax, row i by backward of the i-th unit vector.

@@ -26,12 +26,13 @@ void fast::sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning
 }
 // [adam]
 void fast::adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep& adam) {
-    const auto [b1, b2, eps, weight_decay] = adam.options;
+    const AdamOptions& o = adam.options;
+    const Real b1 = o.beta1, b2 = o.beta2, eps = o.eps;
     // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division an element
     const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
     const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
-    const Real kept = 1 - adam.learning_rate * weight_decay;  // of a weight; 1 without decay
-    const auto step = [&, b1 = b1, b2 = b2, eps = eps](Index begin, std::span<const Real> part) {
+    const Real kept = 1 - adam.learning_rate * o.weight_decay;  // of a weight; 1 without decay
+    const auto step = [&](Index begin, std::span<const Real> part) {
         Real* const w = p.value.data() + begin;
         Real* const m = mean.data() + begin;
         Real* const v = square.data() + begin;

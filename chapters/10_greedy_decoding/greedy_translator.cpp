@@ -4,6 +4,7 @@
 #include <map>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "lib/eigen.hpp"
 
 namespace abh {
 // [translate]
@@ -48,10 +49,16 @@ Tensor mean_over_heads(const Tensor& weights) {
 
 /// The largest weight of a row, mean over the rows: 1 where every word looks at one place alone.
 double mean_strongest(const Tensor& weights) {
-    double sum = 0;
-    for (Index t = 0; t < weights.dim(0); ++t)
-        sum += *std::max_element(&weights(t, 0), &weights(t, 0) + weights.dim(1));
-    return sum / static_cast<double>(weights.dim(0));
+    return matrix(weights).rowwise().maxCoeff().mean();
+}
+
+/// The same of each head by itself, `[1, H, t, Ls]`; of these, the largest.
+double sharpest_head(const Tensor& weights) {
+    const Tensor heads = weights.reshape({weights.dim(1), weights.dim(2), weights.dim(3)});
+    double sharpest = 0;
+    for (Index h = 0; h < heads.dim(0); ++h)
+        sharpest = std::max(sharpest, mean_strongest(heads.rows(h, h + 1)));
+    return sharpest;
 }
 
 }  // namespace
@@ -80,9 +87,11 @@ void show_word_by_word(const GreedyTranslator& translator, const Words& source,
     results.set(name + "_said", said);
     results.set(name + "_answer", join_words(translator.words(translation)));
     results.array(name + "_probabilities", p.reshape({p.dim(1), p.dim(2)}));
-    const Tensor cross = mean_over_heads(translation.weights.decoder.back().cross);  // last layer
-    results.array(name + "_cross", cross);                                           // [t, Ls]
+    const Tensor& heads = translation.weights.decoder.back().cross;  // last layer, [1, H, t, Ls]
+    const Tensor cross = mean_over_heads(heads);
+    results.array(name + "_cross", cross);  // [t, Ls]
     results.set_varying(name + "_strongest", mean_strongest(cross));
+    results.set_varying(name + "_sharpest_head", sharpest_head(heads));
 }
 // [unseen]
 void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
