@@ -1,9 +1,10 @@
 """Measures this book's programs beside the same work in PyTorch and CTranslate2.
 
 Whole training steps and decoding: one process for each system, which take turns, so that whatever
-else the machine does meets all of them. A turn is an iteration, or as many as take 0.1 s. Medians, and ratios peer / ours, taken
-within each round. Single operations: Google Benchmark. The floor of each work follows from the
-model's sizes and from what memory and products of this machine reach, measured in the same run.
+else the machine does meets all of them. A turn is an iteration, or as many as take 0.1 s, of which
+the first only warms up. Medians, and ratios peer / ours, taken within each round. Single
+operations: Google Benchmark. The floor of each work follows from the model's sizes and from what
+memory and products of this machine reach, measured in the same run.
 A measurement that other programs disturb is repeated; if it stays disturbed, the tables mark it.
 Writes results.json into build/bench, and plots into build/bench/plots.
 """
