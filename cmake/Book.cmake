@@ -87,7 +87,8 @@ function(abh_book_figures folder)
     COMMAND ${ABH_PYTHON} ${ABH_ROOT}/figures/draw.py ${folder}
       --results ${CMAKE_BINARY_DIR}/results --out ${CMAKE_BINARY_DIR}/figures
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS ${ABH_PYTHON_STAMP} ${ABH_ROOT}/figures/draw.py ${ABH_ROOT}/figures/style.py ${script} ${ARGN}
+    DEPENDS ${ABH_PYTHON_STAMP} ${ABH_ROOT}/figures/draw.py ${ABH_ROOT}/figures/style.py
+      ${ABH_ROOT}/figures/architecture.py ${script} ${ARGN}
     COMMENT "Drawing the figures of ${folder}"
     VERBATIM)
   string(SUBSTRING ${folder} 0 2 number)

@@ -4,7 +4,9 @@
         --results build/book/results --out build/book/figures
 
 imports figures/04_scaled_dot_product_attention.py, calls every function that `@figure` names, and
-writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg. How to write such a file
+writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg
+and NAME.narrow.dark.svg of a figure that has a shape for phones. Chapters 1 to 10 get the figure
+`here` from figures/architecture.py as well. How to write such a file
 stands at the top of figures/style.py. A file whose content would not change is left alone, so that
 pages are not rendered again; variants of figures that no longer exist are removed.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import io
+import itertools
 import os
 import sys
 import traceback
@@ -46,6 +49,7 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MPLCONFIGDIR", str(options.out.resolve() / ".matplotlib"))
     sys.path.insert(0, str(HERE))
+    import architecture
     import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -63,19 +67,26 @@ def main() -> int:
     name = ""
     try:
         spec.loader.exec_module(module)
+        if options.chapter in architecture.MARKED:
+            style.figure("here", width=7.4, height=2.75, narrow=(3.7, 5.2))(
+                lambda data, fig: architecture.draw(fig, options.chapter)
+            )
         if not style.drawings:
             raise style.FigureError("no function is decorated with @figure")
         for name, drawing in style.drawings.items():
-            for look in style.LOOKS:
-                with style.look(look):
-                    figure = Figure(figsize=(drawing.width, drawing.height), layout="constrained")
+            shapes = {"": (drawing.width, drawing.height)}
+            if drawing.narrow:
+                shapes[".narrow"] = drawing.narrow
+            for look, (shape, size) in itertools.product(style.LOOKS, shapes.items()):
+                with style.look(look, narrow=bool(shape)):
+                    figure = Figure(figsize=size, layout="constrained")
                     canvas = FigureCanvasSVG(figure)
                     drawing.draw(data, figure)
                     picture = io.BytesIO()
                     canvas.print_figure(
                         picture, format="svg", metadata={"Date": None, "Creator": None}
                     )
-                path = folder / f"{name}.{look}.svg"
+                path = folder / f"{name}{shape}.{look}.svg"
                 write_if_changed(path, picture.getvalue())
                 written.add(path)
     except style.FigureError as error:
@@ -95,7 +106,7 @@ def main() -> int:
         options.stamp.touch()
     if options.depfile:
         target = options.stamp or min(written)
-        inputs = sorted({source, HERE / "style.py", HERE / "draw.py", *data.read})
+        inputs = sorted({source, *(HERE / f"{name}.py" for name in ("style", "draw", "architecture")), *data.read})
         quoted = [str(p.resolve()).replace(" ", "\\ ") for p in inputs]
         line = f"{target.resolve()}: {' '.join(quoted)}\n"
         write_if_changed(options.depfile, line.encode())

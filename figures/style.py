@@ -14,6 +14,9 @@ functions, one a figure, and nothing else runs on import:
   `build/book/figures/NN_name/weights.light.svg` and `weights.dark.svg`.
 * `width` and `height` are inches. The page is 7.6 inches wide; text is 9 points, so 6.4 x 3.6 (the
   default) shows it at its true size. Keep to at most 7.6.
+* `narrow=(3.7, 6.0)` asks for a second shape, width and height, that a phone shows instead. The function
+  is called for it too: `panels(fig, 2)` gives axes side by side, and one above the other when narrow;
+  `narrow()` says which of the two is being drawn.
 * The function is called twice, once in each look, with an empty matplotlib `Figure` (constrained
   layout: do not call `tight_layout`). It draws on `fig` and returns nothing. Do not use pyplot.
 * Never name a colour of your own. Everything follows the look by itself if you use
@@ -81,7 +84,7 @@ from matplotlib.ticker import MaxNLocator
 
 __all__ = [
     "LOOKS", "Axes", "Data", "Figure", "FigureError", "arrow", "box", "diverging", "figure", "heat",
-    "ink", "look", "muted", "paper", "sequential",
+    "ink", "look", "muted", "narrow", "panels", "paper", "sequential",
 ]
 
 WIDTH, HEIGHT = 6.4, 3.6
@@ -125,6 +128,7 @@ LOOKS = {
     ),
 }
 _current: Look = LOOKS["light"]
+_narrow = False
 
 
 def ink() -> str:
@@ -140,6 +144,16 @@ def muted() -> str:
 def paper() -> str:
     """Colour of the page behind the figure."""
     return _current.paper
+
+
+def narrow() -> bool:
+    """Whether the shape for a phone is being drawn."""
+    return _narrow
+
+
+def panels(fig: Figure, count: int, **options: Any) -> Any:
+    """`count` axes side by side, or one above the other in a narrow figure; options as for subplots."""
+    return fig.subplots(count, 1, **options) if _narrow else fig.subplots(1, count, **options)
 
 
 def sequential() -> Colormap:
@@ -177,10 +191,11 @@ def _cjk_font() -> str:
 
 
 @contextmanager
-def look(name: str) -> Iterator[Look]:
-    """Everything drawn and saved inside has the look `light` or `dark`."""
-    global _current
-    before, _current = _current, LOOKS[name]
+def look(name: str, *, narrow: bool = False) -> Iterator[Look]:
+    """Everything drawn and saved inside has the look `light` or `dark`, and a phone's shape or not."""
+    global _current, _narrow
+    before, _current = (_current, _narrow), LOOKS[name]
+    _narrow = narrow
     ours = {
         "svg.fonttype": "path",
         "svg.hashsalt": "attention-by-hand",
@@ -228,7 +243,7 @@ def look(name: str) -> Iterator[Look]:
             matplotlib.rcParams.update(ours)
             yield _current
     finally:
-        _current = before
+        _current, _narrow = before
 
 
 Draw = Callable[["Data", Figure], None]
@@ -236,19 +251,23 @@ Draw = Callable[["Data", Figure], None]
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure of a chapter: its name, size in inches, and the function that draws it."""
+    """One figure of a chapter: its name, sizes in inches, and the function that draws it."""
 
     name: str
     width: float
     height: float
     draw: Draw
+    narrow: tuple[float, float] | None = None
 
 
 #: What `@figure` has seen since the list was last cleared, by name, in order.
 drawings: dict[str, Drawing] = {}
 
 
-def figure(name: str, *, width: float = WIDTH, height: float = HEIGHT) -> Callable[[Draw], Draw]:
+def figure(
+    name: str, *, width: float = WIDTH, height: float = HEIGHT,
+    narrow: tuple[float, float] | None = None,
+) -> Callable[[Draw], Draw]:
     """Make the decorated function `draw(data, fig)` the figure `name` of its chapter."""
 
     def register(draw: Draw) -> Draw:
@@ -256,7 +275,7 @@ def figure(name: str, *, width: float = WIDTH, height: float = HEIGHT) -> Callab
             raise FigureError(f"figure {name} is defined twice")
         if not name or not all(c.isalnum() or c in "_-" for c in name):
             raise FigureError(f"figure name {name!r}: only letters, digits, '_' and '-'")
-        drawings[name] = Drawing(name, width, height, draw)
+        drawings[name] = Drawing(name, width, height, draw, narrow)
         return draw
 
     return register

@@ -165,6 +165,20 @@ class Rendered(Case):
         self.assertIn("⋮ 6 lines", blocks[1])
         self.assertNotIn("0.55", blocks[1])
 
+    def test_a_quotation_is_marked_and_is_no_second_showing(self) -> None:
+        quotation = re.search(r'<figure class="listing quotation".*?</figure>', self.page, re.DOTALL)
+        assert quotation is not None
+        self.assertIn("quoted from", quotation.group())
+        self.assertNotIn("data-file", quotation.group())
+        folded = re.search(r'<details class="fold"><summary>([^<]*)</summary>', self.page)
+        assert folded is not None
+        self.assertEqual(folded.group(1), "The kernel once more")
+
+    def test_a_derivation_numbers_its_equalities(self) -> None:
+        found = re.search(r'<div class="box derivation.*?class="eqno">\((\d+)\)', self.page, re.DOTALL)
+        self.assertIsNotNone(found)
+        self.assertIn("All gradients", self.page)
+
     def test_figure_has_both_looks_and_says_what_to_see(self) -> None:
         for look in ("light", "dark"):
             image = re.search(rf'<img class="only-{look}" src="([^"]+)" alt="([^"]+)"', self.page)
@@ -292,6 +306,11 @@ class Refused(Case):
         for text, *words in wrong:
             with self.subTest(text=text):
                 self.assert_refused(done, CHAPTER, text, *words)
+
+    def test_an_equality_without_a_twin(self) -> None:
+        label = "$$ (04-softmax-dz)"
+        self.refuse(CHAPTER, label, "$$", "no label on the equality dz_i =", CHAPTER)
+        self.refuse(CHAPTER, label, "$$ (04-softmax-dy)", 'no twin of 04-softmax-dy; write', CHAPTER)
 
     def test_plot_without_alt_text(self) -> None:
         self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")
@@ -434,6 +453,16 @@ def weights(data: Data, fig: Figure) -> None:
             self.assert_succeeds(self.draw(folder, self.SOURCE))
             self.assertEqual([p.read_bytes() for p in pictures], before)
             self.assertIn("weights.npy", (folder / "dep").read_text())
+
+    def test_a_narrow_shape_for_phones(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            source = self.SOURCE.replace('@figure("weights"', '@figure("weights", narrow=(3.0, 5.0)')
+            self.assertNotEqual(source, self.SOURCE)
+            self.assert_succeeds(self.draw(folder, source))
+            pictures = {p.name: p.read_text() for p in (folder / "out/04_small_attention").glob("*.svg")}
+            self.assertEqual(len(pictures), 4)
+            self.assertIn('width="216pt"', pictures["weights.narrow.dark.svg"])
 
     def test_missing_array_is_named(self) -> None:
         with tempfile.TemporaryDirectory() as name:

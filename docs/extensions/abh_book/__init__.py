@@ -5,7 +5,7 @@
 | `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
 | `listing` | directive `listing`, the check that every line is shown once, source pages     |
 | `results` | role `value`, directives `console` and `plot`                                  |
-| `boxes`   | directives `exercise` and `mistake`                                            |
+| `boxes`   | directives `exercise`, `mistake`, `derivation`, `gradients`, `fold`             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
 """

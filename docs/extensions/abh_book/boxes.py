@@ -1,4 +1,4 @@
-"""Directives `exercise` and `mistake`.
+"""Directives `exercise`, `mistake`, `derivation`, `gradients` and `fold`.
 
     ```{exercise} 04.1 Title
     :difficulty: 2
@@ -16,10 +16,30 @@ the book.
     ````
 
 One of the literals in a mistake must be the name of a test in `tests/*.cpp`, or the build fails.
+
+    ````{derivation} The softmax's gradient
+    Steps from the forward equation to the gradient.
+
+    $$ dz_i = w_i \\Big( dw_i - \\sum_j w_j\\, dw_j \\Big) $$ (04-softmax-dz)
+    ````
+
+Every displayed equality of a derivation has a label, and the label names a twin: a function in
+`tests/docs/twins/*.py` that `@twin("04-softmax-dz")` decorates and that computes both sides at random
+points. An equality without a label and a label without a twin fail the build. A definition is written
+with `:=` and needs none.
+
+    ````{gradients}
+    A table or formulas: all gradients with their shapes.
+    ````
+
+    `````{fold} The program
+    Anything; most often the listings of main.cpp.
+    `````
 """
 
 from __future__ import annotations
 
+import html
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -31,11 +51,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
 HARDEST = 3
+TWIN = re.compile(r'^@twin\("([^"]+)"', re.M)
 TEST = re.compile(
     r"\b(?:TEMPLATE_)?(?:TEST_CASE|SCENARIO|SECTION)(?:_METHOD)?\s*\(\s*(?:\w+\s*,\s*)?"
     r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -149,6 +171,108 @@ class Mistake(SphinxDirective):
         return [node, *messages]
 
 
+# Derivations --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _twins(path: str, stamp: int) -> frozenset[str]:
+    return frozenset(TWIN.findall(Path(path).read_text(encoding="utf-8")))
+
+
+def twins(env: BuildEnvironment) -> set[str]:
+    """Names of all twins; the page that asks depends on their files."""
+    known: set[str] = set()
+    for path in sorted((Path(env.config.abh_root) / "tests" / "docs" / "twins").glob("*.py")):
+        env.note_dependency(str(path))
+        known |= _twins(str(path), path.stat().st_mtime_ns)
+    return known
+
+
+def equality(tex: str) -> bool:
+    """Whether a formula says that two things are equal; a definition by `:=` does not."""
+    bare = re.sub(r"\\(text|mathrm)\{[^}]*\}|_\{[^{}]*\}|\\sum|1\[[^\]]*\]|:=", "", tex)
+    return "=" in bare
+
+
+class Derivation(SphinxDirective):
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        title, messages = self.parse_inline(self.arguments[0].strip())
+        heading: list[nodes.Node] = [
+            nodes.inline("", "Derivation", classes=["box-kind"]),
+            nodes.Text(" "),
+            nodes.inline("", "", *title, classes=["box-name"]),
+        ]
+        node = box("derivation", heading, nodes.make_id(f"derivation-{self.arguments[0]}"))
+        node += self.parse_content_to_nodes()
+        self.set_source_info(node)
+        known = twins(self.env)
+        for block in node.findall(nodes.math_block):
+            label = block.get("label") or ""
+            tex = " ".join(block.astext().split())
+            if not label and equality(tex):
+                logger.warning(
+                    "derivation: no label on the equality %s; write $$ ... $$ (%s-name)", tex,
+                    (chapter_of(self.env.docname) or "00")[:2], location=block,
+                )
+            elif label and label not in known:
+                logger.warning(
+                    'derivation: no twin of %s; write a function with @twin("%s") in tests/docs/twins',
+                    label, label, location=block,
+                )
+        return [node, *messages]
+
+
+class Gradients(SphinxDirective):
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        heading: list[nodes.Node] = [
+            nodes.inline("", "All gradients", classes=["box-kind"]),
+            nodes.Text(" "),
+            nodes.inline("", "with their shapes", classes=["box-name"]),
+        ]
+        node = box("gradients", heading, f"gradients-{self.env.new_serialno('gradients')}")
+        node += self.parse_content_to_nodes()
+        self.set_source_info(node)
+        return [node]
+
+
+# Folded -------------------------------------------------------------------------------------------
+
+
+class fold(nodes.General, nodes.Element):
+    """Attribute: title."""
+
+
+class Fold(SphinxDirective):
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        node = fold(title=self.arguments[0].strip())
+        node += self.parse_content_to_nodes()
+        self.set_source_info(node)
+        return [node]
+
+
+def visit_fold(self: HTML5Translator, node: fold) -> None:
+    self.body.append(
+        f'<details class="fold"><summary>{html.escape(node["title"])}</summary>\n<div class="folded">'
+    )
+
+
+def depart_fold(self: HTML5Translator, node: fold) -> None:
+    self.body.append("</div></details>\n")
+
+
+# Exercises of all pages ---------------------------------------------------------------------------
+
+
 def check_numbers(app: Sphinx, env: BuildEnvironment) -> None:
     first: dict[str, str] = {}
     for page, found in sorted(exercises(env).items()):
@@ -174,6 +298,10 @@ def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildE
 def setup(app: Sphinx) -> None:
     app.add_directive("exercise", Exercise)
     app.add_directive("mistake", Mistake)
+    app.add_directive("derivation", Derivation)
+    app.add_directive("gradients", Gradients)
+    app.add_node(fold, html=(visit_fold, depart_fold))
+    app.add_directive("fold", Fold)
     app.connect("env-purge-doc", purge)
     app.connect("env-merge-info", merge)
     app.connect("env-updated", check_numbers)

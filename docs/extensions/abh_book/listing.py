@@ -8,6 +8,14 @@
 The path counts from the page's own folder, or from the repository with a leading `/`. The element
 that carries `data-file` and `data-lines` has exactly the lines of the file as its text. After all
 pages are read, every line of every source file must have been shown by one listing.
+
+A part that another page shows can be quoted, for instance a plain way beside its fast one. A
+quotation is marked as one and does not count as a second showing:
+
+    ```{listing} softmax.cpp
+    :part: softmax
+    :quote:
+    ```
 """
 
 from __future__ import annotations
@@ -89,7 +97,7 @@ def highlighted(source: weave.Source) -> tuple[str, ...]:
 
 
 class listing(nodes.General, nodes.Element):
-    """Attributes: file, part, first, last, text, code (HTML), fold."""
+    """Attributes: file, part, first, last, code (HTML), fold, quote."""
 
 
 class Listing(SphinxDirective):
@@ -98,6 +106,7 @@ class Listing(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "part": directives.unchanged_required,
         "fold": directives.unchanged_required,
+        "quote": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -128,15 +137,17 @@ class Listing(SphinxDirective):
                 "listing: %s has no part [%s]; it has %s", name, wanted, there, location=where
             )
             return []
-        shown(self.env).setdefault(self.env.docname, []).append(
-            Shown(name, part.name, part.first, part.last, self.lineno)
-        )
+        quote = "quote" in self.options
+        if not quote:
+            shown(self.env).setdefault(self.env.docname, []).append(
+                Shown(name, part.name, part.first, part.last, self.lineno)
+            )
         node = listing(
             file=name, part=part.name, first=part.first, last=part.last,
             code="".join(highlighted(source)[part.first - 1 : part.last]),
-            fold=self.options.get("fold", ""),
+            fold=self.options.get("fold", ""), quote=quote,
         )
-        slug = f"{posixpath.basename(name)}-{part.name}".lower()
+        slug = f"{'quote-' if quote else ''}{posixpath.basename(name)}-{part.name}".lower()
         node["ids"].append(nodes.make_id(slug.replace(".", "-")))
         self.set_source_info(node)
         return [node]
@@ -148,17 +159,21 @@ def visit_listing(self: HTML5Translator, node: listing) -> None:
         self.builder.current_docname, f"{SOURCE_PAGES}/{file}"
     )
     lines = f"line {first}" if first == last else f"lines {first}–{last}"
+    quoted = '<span class="listing-quote">quoted from</span> ' if node["quote"] else ""
     caption = (
         f'<a class="listing-place" href="{html.escape(target)}#L{first}">'
-        f'<span class="listing-file">{html.escape(file)}</span> '
+        f'{quoted}<span class="listing-file">{html.escape(file)}</span> '
         f'<span class="listing-lines">{lines}</span></a>'
     )
-    # The empty span keeps a leading blank line: HTML drops a line end right after <pre>.
-    code = (
-        f'<div class="highlight"><pre data-file="{html.escape(file)}" data-lines="{first}-{last}" '
-        f'data-part="{html.escape(node["part"])}"><span></span>{node["code"]}</pre></div>'
+    # What the tangle reads. A quotation has none of it: each line is shown by one listing.
+    place = "" if node["quote"] else (
+        f' data-file="{html.escape(file)}" data-lines="{first}-{last}"'
+        f' data-part="{html.escape(node["part"])}"'
     )
-    self.body.append(self.starttag(node, "figure", CLASS="listing"))
+    # The empty span keeps a leading blank line: HTML drops a line end right after <pre>.
+    code = f'<div class="highlight"><pre{place}><span></span>{node["code"]}</pre></div>'
+    classes = "listing quotation" if node["quote"] else "listing"
+    self.body.append(self.starttag(node, "figure", CLASS=classes))
     if node["fold"]:
         self.body.append(
             f'<details><summary>{html.escape(node["fold"])}</summary>'

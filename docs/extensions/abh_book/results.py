@@ -23,6 +23,8 @@ Directive `plot`, a figure of this chapter (or `04/weights` of another):
     :alt: What there is to see
     The caption.
     ```
+
+A screen as narrow as a phone's shows the figure's narrow shape, where it has one.
 """
 
 from __future__ import annotations
@@ -314,7 +316,7 @@ def visit_console(self: HTML5Translator, node: console) -> None:
 
 
 class plot(nodes.General, nodes.Element):
-    """Attributes: chapter, figure, alt, width, height; the children are the caption."""
+    """Attributes: chapter, figure, alt, width, height, narrow; the children are the caption."""
 
 
 def figures(env: BuildEnvironment) -> dict[str, set[tuple[str, str]]]:
@@ -359,12 +361,14 @@ class Plot(SphinxDirective):
                         f"no figure {folder.name}/{path.name}; figures: {', '.join(there) or 'none'}"
                     )
             width, height = svg_size(folder / f"{name}.light.svg")
+            narrow = (folder / f"{name}.narrow.light.svg").is_file()
+            self.env.note_dependency(str(folder))  # its time changes when a narrow shape is added
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
             return []
         figures(self.env).setdefault(self.env.docname, set()).add((folder.name, name))
         node = plot(
-            chapter=folder.name, figure=name, width=width, height=height,
+            chapter=folder.name, figure=name, width=width, height=height, narrow=narrow,
             alt=" ".join(self.options["alt"].split()),
         )
         node["ids"].append(nodes.make_id(f"figure-{name}"))
@@ -380,10 +384,14 @@ def visit_plot(self: HTML5Translator, node: plot) -> None:
     alt = html.escape(node["alt"])
     self.body.append(self.starttag(node, "figure", CLASS="plot"))
     for look in ("light", "dark"):
-        self.body.append(
+        image = (
             f'<img class="only-{look}" src="{html.escape(base)}.{look}.svg" alt="{alt}" '
-            f'width="{node["width"]}" height="{node["height"]}">\n'
+            f'width="{node["width"]}" height="{node["height"]}">'
         )
+        if node["narrow"]:
+            source = f'<source media="(max-width: 35em)" srcset="{html.escape(base)}.narrow.{look}.svg">'
+            image = f"<picture>{source}{image}</picture>"
+        self.body.append(f"{image}\n")
     if node.children:
         self.body.append("<figcaption>")
 
@@ -403,7 +411,8 @@ def copy_figures(app: Sphinx, error: Exception | None) -> None:
         f"{chapter}/{name}.{look}.svg"
         for page in figures(app.env).values()
         for chapter, name in page
-        for look in ("light", "dark")
+        for look in ("light", "dark", "narrow.light", "narrow.dark")
+        if (source / chapter / f"{name}.{look}.svg").is_file()
     }
     for name in sorted(wanted):
         content = (source / name).read_bytes()

@@ -1,0 +1,82 @@
+"""Check that a page of the book is one sitting: what it shows, without unfolding, is not too long.
+
+    python docs/length.py build/book/html             check every page of the chapters
+    python docs/length.py build/book/html --list      and print the number of words of each
+
+A word is what stands between blanks and holds a letter or a digit; code, tables and console output
+count, a formula counts as its symbols. Exit status 1 names each page that is too long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+LIMIT = 5500
+VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+WORD = re.compile(r"\w")
+UNSEEN = frozenset(["script", "style", "annotation", "svg"])
+
+
+class Words(HTMLParser):
+    """Counts the words of a page's article, those in folded boxes apart."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.shown = self.folded = 0
+        self._open: list[tuple[str, str]] = []  # tag, what it makes of its text
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in VOID:
+            return
+        found = {name: value or "" for name, value in attrs}
+        kind = self._open[-1][1] if self._open else "outside"
+        if tag == "article":
+            kind = "shown"
+        elif tag in UNSEEN or {"katex-mathml", "headerlink"} & set(found.get("class", "").split()):
+            kind = "outside"
+        elif tag == "details" and "open" not in found and kind == "shown":
+            kind = "folded"
+        self._open.append((tag, kind))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID or all(tag != name for name, _ in self._open):
+            return
+        while self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        kind = self._open[-1][1] if self._open else "outside"
+        count = sum(1 for word in data.split() if WORD.search(word))
+        if kind == "shown":
+            self.shown += count
+        elif kind == "folded":
+            self.folded += count
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="check that no page is too long")
+    parser.add_argument("html", type=Path, help="the rendered book")
+    parser.add_argument("--list", action="store_true", help="print the words of every page")
+    options = parser.parse_args()
+    too_long = 0
+    for path in sorted((options.html / "chapters").rglob("*.html")):
+        words = Words(path.read_text(encoding="utf-8"))
+        name = path.relative_to(options.html).as_posix()
+        if options.list:
+            print(f"{words.shown:6} shown {words.folded:6} folded  {name}")
+        if words.shown > LIMIT:
+            too_long += 1
+            print(f"length: {name} shows {words.shown} words, at most {LIMIT} are one sitting", file=sys.stderr)
+    return 1 if too_long else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

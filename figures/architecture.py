@@ -1,0 +1,152 @@
+"""The Transformer as boxes, with a chapter's own part marked: the figure `here` of chapters 1 to 10.
+
+`figures/draw.py` draws it for every chapter that `MARKED` names. Data flow from left to right, the
+encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+from style import ink, muted, narrow, paper
+
+__all__ = ["MARKED", "draw"]
+
+#: What each chapter builds. A name ending in a colon stands for a whole half.
+MARKED = {
+    "01_embedding": {"embedding"},
+    "02_positional_encoding": {"positions"},
+    "03_masks": {"self-attention", "masked self-attention", "cross-attention"},
+    "04_scaled_dot_product_attention": {"self-attention", "masked self-attention", "cross-attention"},
+    "05_multi_head_attention": {"self-attention", "masked self-attention", "cross-attention"},
+    "06_feed_forward": {"add & norm", "feed-forward"},
+    "07_encoder": {"encoder:"},
+    "08_decoder": {"decoder:"},
+    "09_training": {"linear, softmax", "loss"},
+    "10_greedy_decoding": {"linear, softmax", "next word"},
+}
+
+ENCODER = ["embedding", "positions", "self-attention", "add & norm", "feed-forward", "add & norm"]
+DECODER = [
+    "embedding", "positions", "masked self-attention", "add & norm", "cross-attention", "add & norm",
+    "feed-forward", "add & norm",
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a box stands: its step along the flow, its half (0 encoder, 1 decoder)."""
+
+    step: float
+    half: int
+
+
+class Plan:
+    """Turns steps and halves into coordinates, for either shape."""
+
+    def __init__(self, axes: Axes) -> None:
+        self.axes = axes
+        self.upright = narrow()
+        self.width, self.height = (2.6, 0.66) if self.upright else (0.86, 0.92)
+
+    def at(self, place: Place) -> tuple[float, float]:
+        along = place.step + 0.2 * (place.step > 2.5)  # room for the frame's edge and for its name
+        along += (0.35 if self.upright else 0.2) * (place.step > len(DECODER) + 0.5)
+        return (3.2 * place.half, along) if self.upright else (along, -1.9 * place.half)
+
+    def box(self, text: str, place: Place, marked: bool) -> None:
+        x, y = self.at(place)
+        self.axes.add_patch(FancyBboxPatch(
+            (x - self.width / 2, y - self.height / 2), self.width, self.height,
+            boxstyle="round,pad=0,rounding_size=0.1", linewidth=2.2 if marked else 0.8,
+            edgecolor="C1" if marked else muted(), facecolor=paper(), zorder=3,
+        ))
+        if not self.upright:
+            for old, new in ((" & ", " &\n"), ("-", "-\n"), (" self", "\nself"), (", ", ",\n"), ("bedd", "bed-\nd")):
+                text = text.replace(old, new)
+        self.axes.text(
+            x, y, text, ha="center", va="center", fontsize=7.6 if self.upright else 7.0, color=ink(),
+            zorder=4, fontweight="bold" if marked else "normal", linespacing=1.05,
+        )
+
+    def word(self, text: str, place: Place, marked: bool = False) -> None:
+        x, y = self.at(place)
+        self.axes.text(
+            x, y, text, ha="center", va="center", fontsize=7.6, color=ink(), zorder=4,
+            fontweight="bold" if marked else "normal", linespacing=1.05,
+        )
+
+    def line(self, *places: Place, marked: bool = False) -> None:
+        """Through all the places; an arrow head at the last."""
+        points = [self.at(place) for place in places]
+        for start, end in itertools.pairwise(points):
+            self.axes.plot(*zip(start, end, strict=True), color="C1" if marked else muted(),
+                           linewidth=2.0 if marked else 0.9, solid_capstyle="round", zorder=2)
+        self.axes.annotate(
+            "", points[-1], points[-2], zorder=2,
+            arrowprops={"arrowstyle": "-|>", "color": "C1" if marked else muted(),
+                        "linewidth": 2.0 if marked else 0.9, "shrinkA": 0, "shrinkB": 0},
+        )
+
+    def frame(self, text: str, first: Place, last: Place, marked: bool) -> None:
+        (x0, y0), (x1, y1) = self.at(first), self.at(last)
+        along, across = (0.46, 0.16) if self.upright else (0.55, 0.22)
+        dx, dy = (self.width / 2 + across, along) if self.upright else (along, self.height / 2 + across)
+        self.axes.add_patch(FancyBboxPatch(
+            (min(x0, x1) - dx, min(y0, y1) - dy), abs(x1 - x0) + 2 * dx, abs(y1 - y0) + 2 * dy,
+            boxstyle="round,pad=0,rounding_size=0.15", linewidth=2.2 if marked else 0.8,
+            linestyle="-" if marked else (0, (3, 2)), edgecolor="C1" if marked else muted(),
+            facecolor="none", zorder=1,
+        ))
+        x, y = (x0 - dx, y1 + dy + 0.1) if self.upright else (x0 - dx, y0 + dy + 0.08)
+        self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(),
+                       fontweight="bold" if marked else "normal")
+
+
+def draw(fig: Figure, chapter: str) -> None:
+    marked = MARKED[chapter]
+    axes = fig.subplots()
+    axes.set_axis_off()
+    plan = Plan(axes)
+    edge = plan.height / 2 if plan.upright else plan.width / 2
+    for half, (parts, words) in enumerate([(ENCODER, "source"), (DECODER, "target,\nshifted")]):
+        plan.word(words, Place(0, half))
+        plan.line(Place(0.3 if plan.upright else 0.4, half), Place(1 - edge, half))
+        for step, part in enumerate(parts, 1):
+            plan.box(part, Place(step, half), part in marked)
+            if step < len(parts):
+                plan.line(Place(step + edge, half), Place(step + 1 - edge, half))
+        name = ["encoder", "decoder"][half]
+        plan.frame(f"{name} × N", Place(3, half), Place(len(parts), half), f"{name}:" in marked)
+    # The encoder's output, which every decoder layer reads.
+    top, cross = len(ENCODER), DECODER.index("cross-attention") + 1
+    if plan.upright:
+        plan.line(Place(top + edge, 0), Place(top + 0.78, 0), Place(top + 0.78, 0.5),
+                  Place(cross, 0.5), Place(cross, 1 - 1.25 / 3.2))
+    else:
+        plan.line(Place(top + edge, 0), Place(top + 0.8, 0), Place(top + 0.8, 0.5),
+                  Place(cross, 0.5), Place(cross, 1 - 0.46 / 1.9))
+    end = len(DECODER)
+    plan.line(Place(end + edge, 1), Place(end + 1 - edge, 1))
+    plan.box("linear, softmax", Place(end + 1, 1), "linear, softmax" in marked)
+    plan.line(Place(end + 1 + edge, 1), Place(end + (1.62 if plan.upright else 1.66), 1))
+    if "loss" in marked:
+        plan.word("loss", Place(end + (1.85 if plan.upright else 1.9), 1), True)
+    else:
+        plan.word("next word" if plan.upright else "next\nword",
+                  Place(end + (1.85 if plan.upright else 1.95), 1), "next word" in marked)
+    if "next word" in marked:  # it goes back in as the newest target word
+        if plan.upright:
+            plan.line(Place(end + 1.85, 1.28), Place(end + 1.85, 1.5), Place(0, 1.5),
+                      Place(0, 1.22), marked=True)
+        else:
+            plan.line(Place(end + 1.95, 1.17), Place(end + 1.95, 1.5), Place(0, 1.5),
+                      Place(0, 1.17), marked=True)
+    if plan.upright:
+        axes.set(xlim=(-1.6, 5.1), ylim=(-0.4, end + 2.6))
+    else:
+        axes.set(xlim=(-0.45, end + 2.75), ylim=(-2.95, 0.95))

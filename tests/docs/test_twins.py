@@ -1,0 +1,94 @@
+"""Every derived equality of the pages, at random points. See tests/docs/twins/__init__.py."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+import twins
+from twins import Draw, Sides, Twin, slope
+
+DRAWS = 5
+# Central differences of fourth order leave some 1e-10 of numbers around 1; a wrong factor or a
+# missing term leaves a hundred thousand times the tolerance and more.
+TOLERANCE = 1e-7
+LABEL = re.compile(r"^\s*\$\$\s*\(([0-9a-z-]+)\)\s*$|\$\$ \(([0-9a-z-]+)\)\s*$", re.MULTILINE)
+
+for module in pkgutil.iter_modules(twins.__path__):
+    importlib.import_module(f"twins.{module.name}")
+
+
+def labels() -> set[str]:
+    """The labels of all equations on the pages."""
+    return {
+        a or b
+        for page in sorted((REPOSITORY / "chapters").glob("*/*.md"))
+        for a, b in LABEL.findall(page.read_text(encoding="utf-8"))
+    }
+
+
+def complaint(function: Twin) -> str:
+    """What is wrong with a twin; nothing if its sides agree and move."""
+    drawn: list[Sides] = [function(Draw(seed)) for seed in range(DRAWS)]
+    for sides in drawn:
+        if len(sides) < 2:
+            return "it returns one side only"
+        first = np.asarray(sides[0], dtype=float)
+        scale = max(1.0, float(np.abs(first).max()))
+        for number, side in enumerate(sides[1:], 2):
+            other = np.asarray(side, dtype=float)
+            if other.shape != first.shape:
+                return f"side 1 has shape {first.shape}, side {number} {other.shape}"
+            apart = float(np.abs(first - other).max())
+            if not apart <= TOLERANCE * scale:
+                return f"sides 1 and {number} are {apart:.3g} apart"
+    if all(np.array_equal(np.asarray(drawn[0][0]), np.asarray(sides[0])) for sides in drawn[1:]):
+        return "its sides are the same for every draw"
+    return ""
+
+
+class Twins(unittest.TestCase):
+    def test_both_sides_of_each_equality_agree(self) -> None:
+        for label, function in sorted(twins.twins.items()):
+            with self.subTest(label):
+                self.assertEqual(complaint(function), "")
+
+    def test_each_twin_belongs_to_an_equation(self) -> None:
+        self.assertEqual(sorted(set(twins.twins) - labels()), [])
+
+
+class Machinery(unittest.TestCase):
+    def test_a_wrong_factor_is_found(self) -> None:
+        def wrong(draw: Draw) -> Sides:
+            x = draw(4)
+            return slope(lambda x: np.sum(x**3), x), 2 * x**2
+
+        self.assertIn("apart", complaint(wrong))
+
+    def test_a_wrong_shape_is_found(self) -> None:
+        self.assertIn("shape", complaint(lambda draw: (draw(3), draw(1, 3))))
+
+    def test_nothing_is_proved_by_constants_or_one_side(self) -> None:
+        self.assertIn("same for every draw", complaint(lambda draw: (0.0, 0.0)))
+        self.assertIn("one side", complaint(lambda draw: (draw(2),)))
+
+    def test_not_a_number_is_no_agreement(self) -> None:
+        self.assertIn("apart", complaint(lambda draw: (draw(2), np.full(2, np.nan))))
+
+    def test_a_slope_has_ten_digits(self) -> None:
+        x = Draw(1)(6)
+        self.assertLess(np.abs(slope(lambda x: np.sum(np.sin(x)), x) - np.cos(x)).max(), 1e-10)
+
+
+if __name__ == "__main__":
+    unittest.main()
