@@ -3,10 +3,10 @@
 import json
 
 import numpy as np
-from style import Data, Figure, FigureError, figure, ink, muted, paper
+from style import Data, Figure, FigureError, figure, ink, muted, narrow, panels, paper
 
 
-@figure("roofline", width=7.2, height=4.0)
+@figure("roofline", width=7.2, height=4.0, narrow=(3.7, 3.8))
 def roofline(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     points = data.array("points")
@@ -35,7 +35,7 @@ def roofline(data: Data, fig: Figure) -> None:
     axes.legend(loc="lower right")
 
 
-@figure("gains", width=7.2, height=4.6)
+@figure("gains", width=7.2, height=4.6, narrow=(3.7, 6.0))
 def gains(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     labels: list[str] = []
@@ -64,29 +64,34 @@ def gains(data: Data, fig: Figure) -> None:
     axes.legend(loc="upper right")
 
 
-@figure("steps", width=7.4, height=4.4)
+@figure("steps", width=7.4, height=4.0, narrow=(3.7, 6.4))
 def steps(data: Data, fig: Figure) -> None:
-    panels = fig.subplots(1, 2)
-    for axes, key in zip(panels, ("toy", "small"), strict=True):
+    both = panels(fig, 2)
+    for axes, key in zip(both, ("toy", "small"), strict=True):
         bars = data.array(f"{key}_bars")
         names = data.value(f"{key}_names").split("|")
         shown = [i for i, name in enumerate(names) if bars[i, 0] >= 0.004 * bars[:, 0].sum()]
         rows = np.arange(len(shown))
         axes.barh(rows - 0.2, bars[shown, 0], 0.38, color="C0", label="measured")
-        axes.barh(rows + 0.2, bars[shown, 1], 0.38, color="C1", label="least: products")
-        axes.barh(
-            rows + 0.2, bars[shown, 2], 0.38, left=bars[shown, 1], color="C5", hatch="///",
-            label="least: memory",
-        )
+        products, memory = bars[shown, 1], bars[shown, 2]
+        for bound, least, colour, hatch in (
+            ("products", np.where(products >= memory, products, 0), "C1", None),
+            ("memory", np.where(products >= memory, 0, memory), "C5", "///"),
+        ):
+            axes.barh(
+                rows + 0.2, least, 0.38, color=colour, hatch=hatch, label=f"least: {bound}",
+            )
         axes.set_yticks(rows, [names[i] for i in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_xlabel(f"{key}: ms of a step")
-    fig.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    fig.legend(
+        *both[0].get_legend_handles_labels(), loc="outside lower center", ncols=1 if narrow() else 3
+    )
 
 
-@figure("timeline", width=7.4, height=3.2)
+@figure("timeline", width=7.4, height=3.2, narrow=(3.7, 3.6))
 def timeline(data: Data, fig: Figure) -> None:
     path = data.results.parent / "trace.json"
     if not path.is_file():

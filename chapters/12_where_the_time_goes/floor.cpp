@@ -109,50 +109,21 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
                                            Index tgt, OptimizerKind kind) {
     check(sentences, src, tgt);
     const double d = static_cast<double>(o.layer.attention.d_model);
-    const double src_rows = static_cast<double>(sentences * src);
-    const double tgt_rows = static_cast<double>(sentences * tgt);
-    const double n_e = static_cast<double>(o.n_encoder_layers);
-    const double n_d = static_cast<double>(o.n_decoder_layers);
-    const auto maps = linear_maps(o, sentences * src, sentences * tgt);
-
-    Operation product{"matmul", {}, 0},
-        optimizer{kind == OptimizerKind::adam ? "adam" : "sgd", {0, 0, update(o, kind)}, 0},
-        linear{"linear", {}, 0};
-    for (const LinearMaps& m : maps) {
+    Operation product{"matmul", {}},
+        optimizer{kind == OptimizerKind::adam ? "adam" : "sgd", {0, 0, update(o, kind)}};
+    for (const LinearMaps& m : linear_maps(o, sentences * src, sentences * tgt)) {
         const double work = static_cast<double>(m.multiply_adds());
         const double weights = static_cast<double>(m.weights());
-        const double n = static_cast<double>(m.times * m.n_rows);
-        const double in = n * static_cast<double>(m.d_in), out = n * static_cast<double>(m.d_out);
         product.floor.multiply_adds += 2 * work;  // y and dx
         product.floor.bytes_read += 2 * real * weights;
-        product.bytes_passed += 2 * real * (in + out);
         const bool waits = worth_keeping(m.n_rows, m.d_out, m.d_in);  // dW, for the optimizer
         (waits ? optimizer : product).floor.multiply_adds += work;
-        if (!waits) {
-            product.bytes_passed += real * (in + out + weights);
-            optimizer.floor.bytes_read += real * weights;
-        }
-        if (m.bias) linear.bytes_passed += 3 * real * out;  // y read and written, dy read
+        if (!waits) optimizer.floor.bytes_read += real * weights;
     }
     // the gradient of a table of words: zeros, then some rows; then read
     const double tables = real * d * static_cast<double>(o.src_words + o.tgt_words);
     optimizer.floor.bytes_read += tables;
-    const double attended = attention_forward(o, sentences, src, tgt);
-    // q, k, v and the result forward, these, dresult and three gradients backward
-    const double blocks =
-        12 * real * d * (n_e * src_rows + n_d * (1.5 * tgt_rows + 0.5 * src_rows));
-    // x, the sublayer's result, z, y forward; dy, z, and two gradients backward
-    const double norms = 8 * real * d * (2 * n_e * src_rows + 3 * n_d * tgt_rows);
-    const double hidden = static_cast<double>(o.layer.d_ff) * (n_e * src_rows + n_d * tgt_rows);
-    const double logits = tgt_rows * static_cast<double>(o.tgt_words);
-    return {product,
-            optimizer,
-            linear,
-            {"attention", {3 * attended, 0, 0}, blocks},
-            {"add norm", {}, norms},
-            {"embedding", {}, tables},
-            {"relu", {}, 3 * real * hidden},              // backward: dy, y, dx
-            {"vocabulary loss", {}, 2 * real * logits}};  // read, and overwritten by their gradient
+    return {product, optimizer, {"attention", {3 * attention_forward(o, sentences, src, tgt)}}};
 }
 
 }  // namespace abh

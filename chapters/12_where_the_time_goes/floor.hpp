@@ -52,8 +52,10 @@ struct Operation {
     double bytes_passed = 0;  ///< of activations and gradients, read or written
 };
 
-/// A step of a post-norm model as this book's code does it, operation by operation. Matrices are
-/// read a second time to be updated, and gradients that do not wait as factors stand in memory.
+/// A step of a post-norm model as this book's code does it, operation by operation: its products,
+/// and the weights that it moves. Matrices are read a second time to be updated, and gradients that
+/// do not wait as factors stand in memory. Activations do not count: a cache may hold them. What
+/// has neither products nor weights is left out.
 std::vector<Operation> training_operations(const TransformerOptions& options, Index sentences,
                                            Index src_words, Index tgt_words, OptimizerKind kind);
 

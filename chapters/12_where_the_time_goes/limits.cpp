@@ -1,5 +1,7 @@
 #include "chapters/12_where_the_time_goes/limits.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -33,6 +35,15 @@ double product_flops(double seconds) {
 }
 
 }  // namespace
+
+Index largest_cache() {
+    long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE  // glibc
+    for (const int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE})
+        bytes = std::max(bytes, sysconf(level));
+#endif
+    return bytes;
+}
 
 Limits measure_limits(Index bytes, double seconds) {
     require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
@@ -69,12 +80,6 @@ Limits measure_limits(Index bytes, double seconds) {
 LeastTime least_time(const Floor& floor, const Limits& limits) {
     return {1e3 * 2 * floor.multiply_adds / limits.product_flops,
             1e3 * (floor.bytes_read / limits.read + floor.bytes_updated / limits.update)};
-}
-
-LeastTime least_time(const Operation& operation, const Limits& limits) {
-    LeastTime time = least_time(operation.floor, limits);
-    time.memory_ms += 1e3 * operation.bytes_passed / limits.copy;
-    return time;
 }
 
 }  // namespace abh

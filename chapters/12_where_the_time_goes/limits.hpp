@@ -17,6 +17,9 @@ struct Limits {
     double best_stream() const { return std::max({read, copy, update}); }
 };
 
+/// Bytes of the largest cache; 0 if the system does not say.
+Index largest_cache();
+
 /// @param bytes    of each of two streams; more than any cache holds, or it is the cache's speed
 /// @param seconds  to spend on each of the four
 Limits measure_limits(Index bytes = Index{1} << 28, double seconds = 0.3);
@@ -30,6 +33,5 @@ struct LeastTime {
 };
 
 LeastTime least_time(const Floor& floor, const Limits& limits);
-LeastTime least_time(const Operation& operation, const Limits& limits);
 
 }  // namespace abh
