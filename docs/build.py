@@ -108,7 +108,7 @@ def headers(root: Path) -> list[str]:
 
 def fingerprint(root: Path, build: Path) -> str:
     """Changes when a file that the book is made from does."""
-    inputs = [HERE / "requirements.txt", *HERE.glob("*.py")]
+    inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py")]
     inputs += [*(HERE / "extensions").rglob("*.py"), *(HERE / "extensions").rglob("*.js")]
     inputs += [p for p in (HERE / "_static").rglob("*") if p.is_file()]
     inputs += [*pages(root).values(), *(root / name for name in weave.source_names(root))]

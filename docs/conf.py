@@ -30,6 +30,12 @@ myst_update_mathjax = False
 html_math_renderer = "katex"
 math_number_all = False
 
+# Citations, from docs/references.bib; an entry's anchor is its key.
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "abh"
+bibtex_reference_style = "abh"
+bibtex_cite_id = "{key}"
+
 # References must resolve; these names are described elsewhere.
 nitpicky = True
 nitpick_ignore_regex = [

@@ -145,6 +145,30 @@ class Rendered(Case):
         self.assertRegex(self.page, r">3\.2\s×\s10<sup>−9</sup></span>")
         self.assertIn(">我 有 一 个 好 朋 友 P</span>", self.page)
 
+    def test_lists_hold_all_of_a_kind_with_links(self) -> None:
+        lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
+        lists = lists[lists.index("<article") : lists.index("</article")]
+        links = re.findall(rf'href="{CHAPTER.removesuffix(".md")}\.html#([^"]+)"><span>(.*?)</span></a>', lists)
+        titles = {anchor: re.sub("<.*", "", title).strip() for anchor, title in links}
+        self.assertEqual(titles, {
+            "figure-weights": "Weights",
+            "derivation-a-row-s-gradient": "A row’s gradient",
+            "mistake-hiding-keys-after-the-softmax": "Hiding keys after the softmax",
+            "exercise-04-1": "The gradient of a row",
+        })
+        for anchor in titles:
+            self.assertIn(f'id="{anchor}"', self.page)
+        bare = re.sub(r"<[^>]+>", "", lists)
+        self.assertIn("Hiding keys after the softmax · a hidden key gets weight zero, whatever its score", bare)
+        self.assertRegex(bare, r"04\.1 The gradient of a row\s+2\s+10\s+derive a backward")
+
+    def test_citations_and_links_by_key_lead_to_the_entry(self) -> None:
+        lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
+        bare = re.sub(r"<[^>]+>", "", lists)
+        self.assertIn("By Vaswani et al. (2017); others agree (Vaswani et al. 2017), as equation 1 says.", bare)
+        self.assertEqual(len(re.findall(r'<a class="reference internal" href="#vaswani2017"', lists)), 3)
+        self.assertEqual(lists.count('id="vaswani2017"'), 1)
+
     def test_a_disturbed_value_is_marked_and_its_bound_is_not_concluded(self) -> None:
         found = re.search(r'<span class="value varies disturbed" title="([^"]*)">1\.4(.*?)</span></span>', self.page)
         assert found is not None

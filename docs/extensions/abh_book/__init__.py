@@ -8,6 +8,8 @@
 | `boxes`   | directives `exercise`, `mistake`, `derivation`, `gradients`, `fold`             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
+| `lists`   | directive `list-of`: all figures, derivations, mistakes or exercises           |
+| `cite`    | how `{cite:t}`, `{cite:p}` and `{bibliography}` look, and links by key         |
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import api, boxes, katex, listing, results
+    from . import api, boxes, cite, katex, listing, lists, results
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (listing, results, boxes, katex, api):
+    for module in (listing, results, boxes, katex, api, lists, cite):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -115,6 +115,9 @@ class Exercise(SphinxDirective):
             nodes.inline("", title, classes=["box-name"]),
         ]
         node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
+        node["facts"] = {
+            "number": number, "difficulty": difficulty, "points": points, "kind": self.options["kind"],
+        }
         facts = nodes.paragraph(classes=["box-facts"])
         dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
         facts += nodes.inline("", dots, classes=["difficulty"])
@@ -162,6 +165,7 @@ class Mistake(SphinxDirective):
         for path in sorted((Path(self.env.config.abh_root) / "tests").glob("*.cpp")):
             self.env.note_dependency(str(path))
             known |= _names(str(path), path.stat().st_mtime_ns)
+        node["facts"] = {"tests": sorted(literals & known)}
         if not literals & known:
             logger.warning(
                 "mistake %s: it names no test of tests/*.cpp in backticks; its literals: %s",
