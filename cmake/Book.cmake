@@ -91,13 +91,14 @@ function(abh_book_figures folder)
       ${ABH_ROOT}/figures/architecture.py ${script} ${ARGN}
     COMMENT "Drawing the figures of ${folder}"
     VERBATIM)
-  string(SUBSTRING ${folder} 0 2 number)
+  string(REGEX REPLACE "^([0-9][0-9])_.*" "\\1" number ${folder})
   add_custom_target(book_figures_${number} DEPENDS ${stamp})
   add_dependencies(book_figures_${number} book_measured book_quiet)
   set_property(GLOBAL APPEND PROPERTY abh_book_figures book_figures_${number})
 endfunction()
 
-# What the appendices show: the proofs, the list of planted faults, the seeds of the toy.
+# What stands before and behind the chapters: the proofs, the list of planted faults, the seeds of the toy, the
+# figures of the first pages.
 function(abh_book_appendices)
   set(outputs)
   set(tests ${ABH_ROOT}/tests)
@@ -115,6 +116,7 @@ function(abh_book_appendices)
     DEPENDS ${ABH_PYTHON_STAMP} ${statistics}.py ${statistics}_book.json ${statistics}_pytorch.json)
   add_custom_target(book_proof DEPENDS ${outputs})
   add_dependencies(book_quiet book_proof)
+  abh_book_figures(front)
 endfunction()
 
 function(abh_book_pages)

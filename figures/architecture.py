@@ -1,6 +1,7 @@
-"""The Transformer as boxes, with a chapter's own part marked: the figure `here` of chapters 1 to 10.
+"""The Transformer as boxes: with a chapter's own part marked, the figure `here` of chapters 1 to 10.
 
-`figures/draw.py` draws it for every chapter that `MARKED` names. Data flow from left to right, the
+`figures/draw.py` draws it for every chapter that `MARKED` names. For the front matter nothing is marked:
+each box has the number of its chapter, and the shapes of what flows stand beside the lines. Data flow from left to right, the
 encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
 """
 
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from style import ink, muted, narrow, paper
 
-__all__ = ["MARKED", "draw"]
+__all__ = ["MARKED", "draw", "draw_labelled"]
 
 #: What each chapter builds. A name ending in a colon stands for a whole half.
 MARKED = {
@@ -28,6 +29,13 @@ MARKED = {
     "08_decoder": {"decoder:"},
     "09_training": {"linear, softmax", "loss"},
     "10_greedy_decoding": {"linear, softmax", "next word"},
+}
+
+#: The chapter of each box, for the labelled picture.
+CHAPTER = {
+    "embedding": "1", "positions": "2", "self-attention": "3–5", "masked self-attention": "3–5",
+    "cross-attention": "3–5", "add & norm": "6", "feed-forward": "6", "linear, softmax": "9, 10",
+    "encoder": "7", "decoder": "8",
 }
 
 ENCODER = ["embedding", "positions", "self-attention", "add & norm", "feed-forward", "add & norm"]
@@ -48,8 +56,9 @@ class Place:
 class Plan:
     """Turns steps and halves into coordinates, for either shape."""
 
-    def __init__(self, axes: Axes) -> None:
+    def __init__(self, axes: Axes, labelled: bool = False) -> None:
         self.axes = axes
+        self.labelled = labelled
         self.upright = narrow()
         self.width, self.height = (2.6, 0.66) if self.upright else (0.86, 0.92)
 
@@ -60,6 +69,7 @@ class Plan:
 
     def box(self, text: str, place: Place, marked: bool) -> None:
         x, y = self.at(place)
+        name = text
         self.axes.add_patch(FancyBboxPatch(
             (x - self.width / 2, y - self.height / 2), self.width, self.height,
             boxstyle="round,pad=0,rounding_size=0.1", linewidth=2.2 if marked else 0.8,
@@ -72,6 +82,29 @@ class Plan:
             x, y, text, ha="center", va="center", fontsize=7.6 if self.upright else 7.0, color=ink(),
             zorder=4, fontweight="bold" if marked else "normal", linespacing=1.05,
         )
+        if self.labelled:
+            corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
+            self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0, color=muted(), zorder=4)
+
+    def shapes(self) -> None:
+        """The shapes of what flows, beside its lines."""
+        if not self.labelled:
+            return
+        memory, end = "memory [B, Ls, d_model]", len(DECODER)
+        if self.upright:
+            texts = [
+                ("[B, Ls]", (0.15, 0.49), "left"), ("[B, Lt]", (3.35, 0.49), "left"),
+                ("[B, Ls, d_model]", (0.15, 1.5), "left"), ("[B, Lt, d_model]", (3.35, 1.5), "left"),
+                (memory, (-1.4, 7.25), "left"), ("[B, Lt, V]", (3.35, end + 2.12), "left"),
+            ]
+        else:
+            texts = [
+                ("[B, Ls]", (0, -0.3), "center"), ("[B, Lt]", (0, -2.3), "center"),
+                ("[B, Ls, d_model]", (1.5, -0.62), "center"), ("[B, Lt, d_model]", (1.5, -2.52), "center"),
+                (memory, (7.1, -0.45), "left"), ("[B, Lt, V]", (end + 1.4, -2.52), "center"),
+            ]
+        for text, (x, y), side in texts:
+            self.axes.text(x, y, text, ha=side, va="center", fontsize=6.8, color=muted(), zorder=4)
 
     def word(self, text: str, place: Place, marked: bool = False) -> None:
         x, y = self.at(place)
@@ -105,13 +138,25 @@ class Plan:
         x, y = (x0 - dx, y1 + dy + 0.1) if self.upright else (x0 - dx, y0 + dy + 0.08)
         self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(),
                        fontweight="bold" if marked else "normal")
+        if self.labelled:
+            self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
+                           fontsize=6.0, color=muted())
 
 
 def draw(fig: Figure, chapter: str) -> None:
-    marked = MARKED[chapter]
+    """The figure `here` of a chapter."""
+    _draw(fig, MARKED[chapter], labelled=False)
+
+
+def draw_labelled(fig: Figure) -> None:
+    """Nothing marked; chapters and shapes."""
+    _draw(fig, set(), labelled=True)
+
+
+def _draw(fig: Figure, marked: set[str], *, labelled: bool) -> None:
     axes = fig.subplots()
     axes.set_axis_off()
-    plan = Plan(axes)
+    plan = Plan(axes, labelled)
     edge = plan.height / 2 if plan.upright else plan.width / 2
     for half, (parts, words) in enumerate([(ENCODER, "source"), (DECODER, "target,\nshifted")]):
         plan.word(words, Place(0, half))
@@ -146,6 +191,7 @@ def draw(fig: Figure, chapter: str) -> None:
         else:
             plan.line(Place(end + 1.95, 1.17), Place(end + 1.95, 1.5), Place(0, 1.5),
                       Place(0, 1.17), marked=True)
+    plan.shapes()
     if plan.upright:
         axes.set(xlim=(-1.6, 5.1), ylim=(-0.4, end + 2.6))
     else:
