@@ -67,7 +67,7 @@ def chapter_folder(base: Path, wanted: str, what: str) -> Path:
     """`base/04_some_name` for `04` or for the whole name."""
     if (base / wanted).is_dir():
         return base / wanted
-    found = sorted(base.glob(f"{wanted}_*"))
+    found = [path for path in sorted(base.glob(f"{wanted}_*")) if path.is_dir()]
     if len(found) != 1:
         raise ResultError(f"no {what} of chapter {wanted}")
     return found[0]
