@@ -6,7 +6,7 @@ import numpy as np
 from style import Data, Figure, figure, ink, muted
 
 
-@figure("chords", width=5.6, height=3.4)
+@figure("chords", width=5.6, height=3.4, narrow=(3.7, 3.2))
 def chords(data: Data, fig: Figure) -> None:
     curve, points = data.array("curve"), data.array("points")
     slope = data.value("slope")
@@ -29,12 +29,12 @@ def chords(data: Data, fig: Figure) -> None:
         *np.stack([middle, right], 1), "C1", marker="s", linestyle=":", linewidth=2,
         label=f"one-sided chord, slope {data.value('one_sided'):.3f}",
     )
-    axes.set_xticks([left[0], middle[0], right[0]], ["$t-h$", "$t$", "$t+h$"])
-    axes.set_ylabel("$f(t)=\\log(1+e^t)$")
+    axes.set_xticks([left[0], middle[0], right[0]], ["$x-\\delta$", "$x$", "$x+\\delta$"])
+    axes.set_ylabel("$f(x)=\\log(1+e^x)$")
     axes.legend(loc="upper left")
 
 
-@figure("step", width=6.4, height=4.0)
+@figure("step", width=6.4, height=4.0, narrow=(3.7, 4.4))
 def step(data: Data, fig: Figure) -> None:
     steps = data.array("steps")  # [n]
     errors = data.array("errors")  # [4, n]
@@ -43,14 +43,14 @@ def step(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     for row, label, (colour, marker, line) in zip(errors, labels, looks, strict=True):
         axes.loglog(steps, row, color=colour, marker=marker, linestyle=line, label=label)
-    for row, point, law, place in ((1, 9, "as $h$", (8, 6)), (0, 5, "as $h^2$", (8, 2)),
-                                   (0, 17, "as $1/h$", (10, -14))):
+    for row, point, law, place in ((1, 9, "as $\\delta$", (8, 6)), (0, 5, "as $\\delta^2$", (8, 2)),
+                                   (0, 17, "as $1/\\delta$", (10, -14))):
         axes.annotate(
             law, (steps[point], errors[row, point]), xytext=place, textcoords="offset points",
             color=muted(),
         )
     axes.invert_xaxis()
-    axes.set_xlabel("step $h$")
+    axes.set_xlabel("step $\\delta$")
     axes.set_ylabel("relative error of the gradient")
     axes.grid()
     axes.legend(loc="upper right", ncols=2)

@@ -26,14 +26,15 @@ double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent,
 
 }  // namespace
 // [check]
-// derivative along element i:  (L(x + h e_i) - L(x - h e_i)) / 2h,  L(x) = <forward(x), cotangent>
+// slope along e_i:  (L(x + delta e_i) - L(x - delta e_i)) / 2 delta,  L = <forward(), cotangent>
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
                              const Tensor& cotangent, double step, bool other_steps) {
     require_shape(dx.shape(), x.shape(), "check_gradient", "dx");
     const double floor = smallest_told(dx, forward(), cotangent, step);
-    const auto compare = [&](Index i, double h) {
+    const auto compare = [&](Index i, double delta) {
         const Real before = vector(x)(i);
-        const Real right = before + static_cast<Real>(h), left = before - static_cast<Real>(h);
+        const Real right = before + static_cast<Real>(delta);
+        const Real left = before - static_cast<Real>(delta);
         vector(x)(i) = right;
         const double loss_right = dot(forward(), cotangent);
         vector(x)(i) = left;
@@ -48,9 +49,9 @@ GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, c
     GradientError worst;
     for (Index i = 0; i < x.size(); ++i) {
         GradientError error = compare(i, step);
-        for (const double h : {step / 10, step * 10})
+        for (const double delta : {step / 10, step * 10})
             if (other_steps && error.relative > 1e-7)
-                if (const GradientError other = compare(i, h); other.relative < error.relative)
+                if (const GradientError other = compare(i, delta); other.relative < error.relative)
                     error = other;
         if (!(error.relative <= worst.relative) || i == 0)
             worst = error;  // NaN is the worst of all

@@ -25,7 +25,7 @@ Linear::Linear(Index d_in, Index d_out, bool with_bias, Random& random) {
     weight = Parameter(uniform({d_out, d_in}, -bound, bound, random.stream()));
     if (with_bias) bias = Parameter(uniform({d_out}, -bound, bound, random.stream()));
 }
-
+// [collect]
 void Linear::collect(Parameters& list, const std::string& name) {
     list.push_back({join_name(name, "weight"), &weight});
     if (has_bias()) list.push_back({join_name(name, "bias"), &bias});

@@ -64,8 +64,8 @@ void plain::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions 
     }
 }
 // [backward]
-// forward was:  c = s A B,  A = op(a), B = op(b)
-// hence:        dA = s dc B^T,  dB = s A^T dc,  and da = op(dA), db = op(dB)
+// forward was:  c = scale A B,  A = op(a), B = op(b)
+// hence:        dA = scale dc B^T,  dB = scale A^T dc,  and da = op(dA), db = op(dB)
 MatmulGradients matmul_backward(const Tensor& dc, const Tensor& a, const Tensor& b,
                                 MatmulOptions o) {
     require_shape(dc.shape(), shape_of(a, b, o), "matmul_backward", "dc");

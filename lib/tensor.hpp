@@ -115,8 +115,8 @@ void fill(BasicTensor<T>& x, T value);
 /// A contiguous, row-major array of rank up to 4.
 ///
 /// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
-/// copies the elements. Functions of this book return fresh tensors and never write to arguments
-/// that they take by const reference.
+/// copies the elements. Functions of this book never write to arguments that they take by const
+/// reference; what they return may share its elements with one, as a view does.
 template <class T>
 class BasicTensor {
 public:

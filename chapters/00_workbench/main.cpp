@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/gradcheck.hpp"
@@ -28,6 +29,7 @@ void three_ways(Results& results) {
                y.values().last(3), dot(y, dy), "", "by hand", "formula", "differences");
 
     double worst = 0;
+    // [three ways: differences]
     const auto compare = [&](const char* name, Tensor moved, const Tensor& formula,
                              const Tensor& by_hand) {
         for (Index i = 0; i < moved.size(); ++i) {
@@ -44,6 +46,7 @@ void three_ways(Results& results) {
             worst = std::max({worst, std::abs(slope - hand), std::abs(slope - found)});
         }
     };
+    // [three ways: by hand]
     compare("dx", x, dx, Tensor({2, 2}, {-1, 7, 2, -4}));
     compare("dW", map.weight.value, map.weight.grad(), Tensor({3, 2}, {1, 2, 2, -3, -1, 5}));
     compare("db", map.bias.value, map.bias.grad(), Tensor({3}, {1, 0, 1}));
@@ -58,11 +61,12 @@ T log_sum_exp(const std::vector<T>& x) {
     return std::log(sum);
 }
 
-/// A tangent of the curve `f(t, 0)` and the two chords that stand in for it.
+/// A tangent of the curve `f(x, 0)` and the two chords that stand in for it.
 void chords(Results& results) {
-    const auto f = [](double t) { return log_sum_exp<double>({t, 0}); };
-    const double t = 0.5, h = 1.5, slope = std::exp(t) / (std::exp(t) + 1);
-    const double one_sided = (f(t + h) - f(t)) / h, central = (f(t + h) - f(t - h)) / (2 * h);
+    const auto f = [](double x) { return log_sum_exp<double>({x, 0}); };
+    const double x = 0.5, delta = 1.5, slope = std::exp(x) / (std::exp(x) + 1);
+    const double one_sided = (f(x + delta) - f(x)) / delta;
+    const double central = (f(x + delta) - f(x - delta)) / (2 * delta);
     section("Chords");
     fmt::print("slope {:.4f}, one-sided chord {:.4f}, central chord {:.4f}\n", slope, one_sided,
                central);
@@ -76,7 +80,7 @@ void chords(Results& results) {
         curve(1, i) = static_cast<Real>(f(curve(0, i)));
     }
     for (Index i = 0; i < 3; ++i) {
-        points(0, i) = static_cast<Real>(t + static_cast<double>(i - 1) * h);
+        points(0, i) = static_cast<Real>(x + static_cast<double>(i - 1) * delta);
         points(1, i) = static_cast<Real>(f(points(0, i)));
     }
     results.array("curve", curve);
@@ -92,18 +96,18 @@ template <class T>
 StepErrors step_errors(const Tensor& at, double step) {
     const std::vector<double> exact_x(at.values().begin(), at.values().end());
     std::vector<T> x(at.values().begin(), at.values().end());
-    const T h = static_cast<T>(step), here = log_sum_exp(x);
+    const T delta = static_cast<T>(step), here = log_sum_exp(x);
     double central = 0, one_sided = 0, length = 0;  // sums of squares over all elements
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double exact = std::exp(exact_x[i] - log_sum_exp(exact_x));
         const T before = x[i];
-        x[i] = before + h;
+        x[i] = before + delta;
         const T right = log_sum_exp(x);
-        x[i] = before - h;
+        x[i] = before - delta;
         const T left = log_sum_exp(x);
         x[i] = before;
-        central += std::pow((right - left) / (2 * h) - exact, 2);
-        one_sided += std::pow((right - here) / h - exact, 2);
+        central += std::pow((right - left) / (2 * delta) - exact, 2);
+        one_sided += std::pow((right - here) / delta - exact, 2);
         length += exact * exact;
     }
     return {std::sqrt(central / length), std::sqrt(one_sided / length)};
@@ -147,26 +151,37 @@ void planted_error(std::uint64_t seed, double step, Results& results) {
     const Tensor x = normal({words, d_in}, random.stream());
     const Tensor ones = Tensor::full({words, d_out}, 1);
     const Tensor drawn = normal({words, d_out}, random.stream());
-    const auto error = [&](const Tensor& dW, const Tensor& dy, double h) {
-        return check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, h).relative;
+    const auto check = [&](const Tensor& dW, const Tensor& dy, double delta) {
+        return check_gradient([&] { return map.forward(x); }, map.weight.value, dW, dy, delta);
     };
     const auto right = [&](const Tensor& dy) { return matmul(dy, x, {.transpose_a = true}); };
     const auto wrong = [&](const Tensor& dy) { return matmul(dy.reshape({d_out, words}), x); };
 
     section("A planted error");
-    fmt::print("{:26}{:>12}{:>12}\n", "relative error, step " + fmt::format("{}", step), "ones",
+    fmt::print("{:26}{:>12}{:>12}\n", fmt::format("relative error, step {}", step), "ones",
                "drawn");
-    const double errors[] = {error(right(ones), ones, step), error(right(drawn), drawn, step),
-                             error(wrong(ones), ones, step), error(wrong(drawn), drawn, step)};
-    fmt::print("{:26}{:12.1e}{:12.1e}\n", "dW = transpose(dy) x", errors[0], errors[1]);
-    fmt::print("{:26}{:12.1e}{:12.1e}\n", "dW = reshape(dy) x", errors[2], errors[3]);
-    results.set_varying("wrong_ones", errors[2]);
-    results.set_varying("wrong_drawn", errors[3]);
+    const auto compare = [&](const char* formula, const auto& dW) {
+        const GradientError with_ones = check(dW(ones), ones, step);
+        const GradientError with_drawn = check(dW(drawn), drawn, step);
+        fmt::print("{:26}{:12.1e}{:12.1e}\n", formula, with_ones.relative, with_drawn.relative);
+        return std::pair{with_ones, with_drawn};
+    };
+    const auto [right_ones, right_drawn] = compare("dW = transpose(dy) x", right);
+    const auto [wrong_ones, wrong_drawn] = compare("dW = reshape(dy) x", wrong);
+    results.set_varying("right_ones", right_ones.relative);
+    results.set_varying("right_ones_gradient", std::abs(right_ones.analytic));
+    results.set_varying("right_ones_off", std::abs(right_ones.analytic - right_ones.numeric));
+    results.set_varying("right_drawn", right_drawn.relative);
+    results.set_varying("right_drawn_gradient", std::abs(right_drawn.analytic));
+    results.set_varying("right_drawn_off", std::abs(right_drawn.analytic - right_drawn.numeric));
+    results.set_varying("wrong_ones", wrong_ones.relative);
+    results.set_varying("wrong_drawn", wrong_drawn.relative);
 
     section("A right gradient, checked in float");
-    for (double h : {1e-1, 1e-3, 1e-5, 1e-7})
-        fmt::print("step {:.0e}: relative error {:.1e}\n", h, error(right(drawn), drawn, h));
-    results.set_varying("float_alarm", error(right(drawn), drawn, 1e-5));
+    const auto in_float = [&](double delta) { return check(right(drawn), drawn, delta).relative; };
+    for (double delta : {1e-1, 1e-3, 1e-5, 1e-7})
+        fmt::print("step {:.0e}: relative error {:.1e}\n", delta, in_float(delta));
+    results.set_varying("float_alarm", in_float(1e-5));
 }
 // [random numbers]
 void random_numbers(std::uint64_t seed) {
