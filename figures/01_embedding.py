@@ -1,46 +1,63 @@
 """Figures of chapter 1."""
 
+from collections.abc import Sequence
+
+import numpy as np
 from matplotlib.patches import ConnectionPatch
-from style import Data, Figure, figure, heat, ink, muted
+from style import Axes, Data, Figure, figure, heat, ink, muted, narrow
+
+#: The ids that stand twice, and how their lines are drawn.
+TWICE = {2: ("C1", "-"), 4: ("C2", (0, (4, 1.5)))}
 
 
-@figure("lookup", width=6.8, height=3.6)
-def lookup(data: Data, fig: Figure) -> None:
-    """The table on the left, the sentence's vectors on the right, a line from row to row."""
-    words = data.value("words").split()
-    ids = data.array("ids")[0]  # [L]
-    table, vectors = data.array("table"), data.array("vectors")[0]  # [11, 8], [L, 8]
-    left, right = fig.subplots(1, 2, gridspec_kw={"wspace": 0.3})
-    heat(left, table, rows=[f"{word}  {i}" for i, word in enumerate(words)],
-         columns=[str(c) for c in range(table.shape[1])], signed=True, low=-3, high=3)
-    heat(right, vectors, rows=[words[i] for i in ids],
-         columns=[str(c) for c in range(table.shape[1])], signed=True, low=-3, high=3, bar="entry")
-    left.set_xlabel("column")
-    right.set_xlabel("column")
-    left.set_ylabel("word and id: row of the table")
-    edge = table.shape[1] - 0.4
-    for place, i in enumerate(ids):
+def join(fig: Figure, left: Axes, right: Axes, pairs: Sequence[tuple[int, int, int]]) -> None:
+    """An arrow from a row on the left to a row on the right, for each (row, row, id)."""
+    for start, end, word in pairs:
+        colour, line = TWICE.get(word, (muted(), "-"))
         fig.add_artist(ConnectionPatch(
-            xyA=(edge, i), coordsA=left.transData, xyB=(-1.7, place), coordsB=right.transData,
-            color=muted(), linewidth=0.9, zorder=5,
+            xyA=(1.0, start), coordsA=left.get_yaxis_transform(),
+            xyB=(-0.28, end), coordsB=right.get_yaxis_transform(),
+            arrowstyle="-|>", color=colour, linestyle=line, linewidth=1.6 if word in TWICE else 0.8,
+            mutation_scale=8, zorder=5, shrinkA=1, shrinkB=1,
         ))
 
 
-@figure("rows", width=6.4, height=3.4)
-def rows(data: Data, fig: Figure) -> None:
-    """The first entries of one row before and after the factor."""
-    count = 48
-    before, after = data.array("narrow")[:count], data.array("narrow_scaled")[:count]
-    axes = fig.subplots()
-    axes.axhspan(-1, 1, color=muted(), alpha=0.16, linewidth=0)
-    axes.text(count + 0.3, 0, "position codes\nlie between\n−1 and 1", va="center", color=ink(),
-              fontsize=8.5)
-    columns = range(len(before))
-    axes.vlines(columns, 0, after, color="C0", linewidth=1.2)
-    axes.plot(columns, after, "o", color="C0", label="after: times $\\sqrt{d_{model}}$")
-    axes.plot(columns, before, "s-", color="C1", label="before", markersize=3.2, linewidth=1)
-    axes.set_xlabel("column")
-    axes.set_ylabel("entry of the row of word 5")
-    axes.set_xlim(-1, count)
-    axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.14))
-    axes.grid(axis="y")
+def name_rows(axes: Axes, labels: Sequence[str], ids: Sequence[int]) -> None:
+    """Labels at the rows, those of a repeated word in its colour."""
+    axes.set_yticks(range(len(labels)), labels)
+    for text, word in zip(axes.get_yticklabels(), ids, strict=True):
+        text.set_color(TWICE[word][0] if word in TWICE else ink())
+        text.set_fontweight("bold" if word in TWICE else "normal")
+
+
+@figure("lookup", width=7.4, height=3.9, narrow=(3.7, 7.0))
+def lookup(data: Data, fig: Figure) -> None:
+    """Rows are copied forward; their gradients come back and are added."""
+    ids = data.array("ids").ravel()  # [8]
+    table, dtable = data.array("table"), data.array("dtable")  # [10, 3]
+    width = table.shape[1]
+    vectors = data.array("vectors").reshape(-1, width)  # [8, 3]
+    dy = data.array("dy").reshape(-1, width)
+    rows = range(len(table))
+    if narrow():
+        (one, two), (three, four) = fig.subplots(2, 2, gridspec_kw={"wspace": 0.55, "hspace": 0.12})
+    else:
+        one, two, three, four = fig.subplots(1, 4, gridspec_kw={"wspace": 0.6})
+    limit = float(np.abs(np.concatenate([table, vectors])).max())
+    for axes, matrix, title in ((one, table, "table $E$"), (two, vectors, "vectors $y$")):
+        heat(axes, matrix, signed=True, low=-limit, high=limit)
+        axes.set_title(title)
+    for axes, matrix, title in ((three, dy, "$dy$"), (four, dtable, "$dE$")):
+        heat(axes, matrix, numbers="{:.0f}", low=0, high=float(dtable.max()) * 2)
+        axes.set_title(title)
+    for axes in (one, two, three, four):
+        axes.set_xticks([])
+        axes.set_ylim(len(table) - 0.5, -0.5)  # rows of one height in all four
+    for axes in (one, four):
+        name_rows(axes, [str(j) for j in rows], list(rows))
+    for axes in (two, three):
+        name_rows(axes, [str(j) for j in ids], list(ids))
+    one.set_xlabel("forward: copy")
+    three.set_xlabel("backward: add")
+    join(fig, one, two, [(j, place, j) for place, j in enumerate(ids)])
+    join(fig, three, four, [(place, j, j) for place, j in enumerate(ids)])

@@ -1,71 +1,109 @@
 """Figures of chapter 2."""
 
 import numpy as np
-from style import Data, Figure, figure, heat, muted
+from matplotlib.patches import Circle
+from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels
 
 STYLES = (("C0", "-"), ("C1", "--"), ("C2", "-."), ("C3", ":"))
+WORDS = ("我", "有", "一", "个", "好", "朋", "友", "P")
 
 
-@figure("columns", width=7.4, height=2.9)
+def face(axes: Axes, row: np.ndarray, label: str) -> None:
+    """A clock: its hands end at (sine, cosine), and so turn clockwise from twelve."""
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
+    axes.add_patch(Circle((0, 0), 1.05, facecolor="none", edgecolor=muted(), linewidth=0.8))
+    axes.plot([0, 0], [0.93, 1.05], color=muted(), linewidth=1)  # twelve
+    for (sine, cosine), reach, colour, line, thick in (
+        (row[2:4], 0.55, "C1", "-", 3.0),
+        (row[0:2], 0.9, "C0", "-", 1.6),
+    ):
+        axes.plot([0, reach * sine], [0, reach * cosine], color=colour, linestyle=line,
+                  linewidth=thick, solid_capstyle="round")
+    axes.plot(0, 0, "o", color=ink(), markersize=2.5)
+    axes.set_title(label, fontsize=8.5, pad=2)
+
+
+@figure("clock", width=7.4, height=2.7, narrow=(3.7, 4.9))
+def clock(data: Data, fig: Figure) -> None:
+    """Hands at the positions of the sentence, and at positions where the fast hand is back at twelve."""
+    code = data.array("clock")  # [309, 4]
+    columns = 4 if narrow() else 8
+    faces = fig.subplots(16 // columns, columns).ravel()
+    for t, axes in enumerate(faces[:8]):
+        face(axes, code[t], f"{WORDS[t]}  {t}")
+    for step, axes in enumerate(faces[8:]):
+        face(axes, code[44 * step], str(44 * step))
+
+
+@figure("heat-map", width=6.4, height=4.0, narrow=(3.7, 4.2))
+def heat_map(data: Data, fig: Figure) -> None:
+    """The code of 100 positions and 16 columns."""
+    axes = fig.subplots()
+    heat(axes, data.array("code_of_16"), signed=True, low=-1, high=1, bar="entry")
+    axes.set_xlabel("column")
+    axes.set_ylabel("position $t$")
+
+
+@figure("columns", width=6.4, height=2.8, narrow=(3.7, 2.9))
 def columns(data: Data, fig: Figure) -> None:
     """Columns 4 to 7 of a code of width 20."""
     code = data.array("columns_of_20")  # [100, 20]
     axes = fig.subplots()
     for column, (colour, line) in zip(range(4, 8), STYLES, strict=True):
-        axes.plot(code[:, column], color=colour, linestyle=line, label=f"dim {column}")
-    axes.set_xlabel("position")
+        axes.plot(code[:, column], color=colour, linestyle=line, label=f"column {column}")
+    axes.set_xlabel("position $t$")
     axes.set_ylabel("entry of the code")
     axes.set_xlim(0, len(code) - 1)
     axes.grid()
-    axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.14))
+    axes.legend(ncols=2 if narrow() else 4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
-@figure("toy-heat-map", width=4.8, height=4.8)
-def toy_heat_map(data: Data, fig: Figure) -> None:
-    """The toy's table of 100 positions and 16 columns."""
+@figure("rows", width=6.4, height=3.4, narrow=(3.7, 3.4))
+def rows(data: Data, fig: Figure) -> None:
+    """The first entries of one word's row before and after the factor."""
+    count = 24 if narrow() else 48
+    before, after = data.array("narrow")[0, :count], data.array("wide")[0, :count]
     axes = fig.subplots()
-    heat(axes, data.array("toy_of_16"), signed=True, low=-1, high=1, bar="entry")
-    axes.set_xlabel("hidden dimension")
-    axes.set_ylabel("sequence length")
+    axes.axhspan(-1, 1, color=muted(), alpha=0.16, linewidth=0)
+    if not narrow():
+        axes.text(count + 0.3, 0, "position codes\nlie between\n−1 and 1", va="center", color=ink(),
+                  fontsize=8.5)
+    places = range(len(before))
+    axes.vlines(places, 0, after, color="C0", linewidth=1.2)
+    axes.plot(places, after, "o", color="C0", label="after: times $\\sqrt{d_{model}}$")
+    axes.plot(places, before, "s-", color="C1", label="before", markersize=3.2, linewidth=1)
+    axes.set_xlabel("column")
+    axes.set_ylabel("entry of a word's row")
+    axes.set_xlim(-1, count)
+    axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes.grid(axis="y")
 
 
-@figure("toy-columns", width=6.4, height=3.2)
-def toy_columns(data: Data, fig: Figure) -> None:
-    """Columns 1 to 3 of the toy's table, from position 1 on."""
-    toy = data.array("toy_of_16")
-    axes = fig.subplots()
-    for column, (colour, line) in zip(range(1, 4), STYLES, strict=False):
-        axes.plot(range(1, len(toy)), toy[1:, column], color=colour, linestyle=line,
-                  label=f"dimension {column}")
-    axes.set_xlabel("sequence length (position)")
-    axes.set_ylabel("period of positional encoding (entry)")
-    axes.set_xlim(1, len(toy) - 1)
-    axes.grid()
-    axes.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.14))
-
-
-@figure("two-formulas", width=6.8, height=3.8)
+@figure("two-formulas", width=6.8, height=3.8, narrow=(3.7, 6.6))
 def two_formulas(data: Data, fig: Figure) -> None:
     """The paper's table beside the toy's, on one range of colours."""
-    left, right = fig.subplots(1, 2, sharey=True)
-    heat(left, data.array("code_of_16"), signed=True, low=-1, high=1)
+    left, right = panels(fig, 2, sharey=True)
+    heat(left, data.array("code_of_16"), signed=True, low=-1, high=1,
+         bar="entry" if narrow() else None)
     heat(right, data.array("toy_of_16"), signed=True, low=-1, high=1, bar="entry")
-    left.set_title("pairs share a frequency: $2\\lfloor c/2 \\rfloor / d$")
-    right.set_title("every column its own: $2c / d$")
-    left.set_ylabel("position")
+    left.set_title("pairs share a frequency: $2\\lfloor c/2 \\rfloor / d_{model}$")
+    right.set_title("every column its own: $2c / d_{model}$")
+    left.set_ylabel("position $t$")
     for axes in (left, right):
         axes.set_xlabel("column $c$")
 
 
-@figure("wavelengths", width=6.4, height=3.3)
+@figure("wavelengths", width=6.4, height=3.3, narrow=(3.7, 3.2))
 def wavelengths(data: Data, fig: Figure) -> None:
     """How many positions a wave has, by column, for both formulas."""
     paper, toy = data.array("wavelengths")  # [2, d_model]
     axes = fig.subplots()
     axes.semilogy(paper, color="C0", label="pairs share a frequency")
-    axes.semilogy(toy, color="C1", linestyle="--", label="the toy's formula")
+    axes.semilogy(toy, color="C1", linestyle="--", label="every column its own")
     axes.axhline(100, color=muted(), linewidth=0.9)
-    axes.annotate("100 positions", (len(paper) - 1, 115), ha="right", va="bottom", fontsize=8.5)
+    axes.annotate("100 positions", (len(paper) - 1, 85), ha="right", va="top", fontsize=8.5)
     axes.set_xlabel("column")
     axes.set_ylabel("wavelength in positions")
     axes.set_xlim(0, len(paper) - 1)
@@ -73,25 +111,24 @@ def wavelengths(data: Data, fig: Figure) -> None:
     axes.legend(loc="upper left")
 
 
-@figure("dots", width=6.4, height=3.4)
+@figure("dots", width=6.4, height=3.4, narrow=(3.7, 3.4))
 def dots(data: Data, fig: Figure) -> None:
     """Dot products of two codes against their distance, with the spread over positions."""
     axes = fig.subplots()
     for name, colour, line, label in (
         ("dots", "C0", "-", "pairs share a frequency"),
-        ("toy_dots", "C1", "--", "the toy's formula: lowest to highest"),
+        ("toy_dots", "C1", "--", "every column its own:\nlowest to highest"),
     ):
         low, high = data.array(name)  # [2, 100], by distance
         distance = np.arange(len(low))
-        axes.fill_between(np.concatenate([-distance[::-1], distance]),
-                          np.concatenate([low[::-1], low]), np.concatenate([high[::-1], high]),
+        both = np.concatenate([-distance[::-1], distance])
+        axes.fill_between(both, np.concatenate([low[::-1], low]), np.concatenate([high[::-1], high]),
                           color=colour, alpha=0.25, linewidth=0)
         for edge, text in ((low, None), (high, label)):
-            axes.plot(np.concatenate([-distance[::-1], distance]),
-                      np.concatenate([edge[::-1], edge]), color=colour, linestyle=line,
+            axes.plot(both, np.concatenate([edge[::-1], edge]), color=colour, linestyle=line,
                       linewidth=1.2, label=text)
-    axes.set_xlabel("distance $q - p$")
-    axes.set_ylabel("$\\langle PE_p, PE_q \\rangle$")
+    axes.set_xlabel("distance $t' - t$")
+    axes.set_ylabel("$\\langle PE_t, PE_{t'} \\rangle$")
     axes.set_ylim(0, None)
     axes.grid()
     axes.legend(loc="lower center")

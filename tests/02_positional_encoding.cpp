@@ -211,6 +211,22 @@ TEST_CASE("dropout sets a share p to zero and divides the others by 1 - p") {
     }
 }
 
+TEST_CASE("dropout with p 1/2 doubles what it keeps, and passes gradients where it kept") {
+    Random random(3);
+    const Dropout dropout(Real(0.5), random);
+    Dropout::Cache cache;
+    const Tensor x({4}, {1, 2, 3, 4}), dy({4}, {5, 6, 7, 8});
+    dropout.forward(x, &cache);
+    cache.kept = Mask({4}, {1, 0, 0, 1});
+    const Tensor dx = dropout.backward(dy, cache);
+    const Tensor y = dropout.backward(x, cache);  // the same map
+    const Real expected_dx[4] = {10, 0, 0, 16}, expected_y[4] = {2, 0, 0, 8};
+    for (Index i = 0; i < 4; ++i) {
+        CHECK(dx(i) == expected_dx[i]);
+        CHECK(y(i) == expected_y[i]);
+    }
+}
+
 TEST_CASE("dropout decides for every element by itself") {
     Random random(3);
     const Dropout dropout(Real(0.5), random);
@@ -346,6 +362,18 @@ TEST_CASE("the gradient of a learned table equals central differences") {
             CHECK(of_table.relative < 1e-6);
         }
     }
+}
+
+TEST_CASE("a learned row gets the sum of its gradients over the sentences") {
+    Random random(7);
+    PositionalEncoding positions(2, {.kind = Positions::learned, .max_len = 3}, random);
+    PositionalEncoding::Cache cache;
+    positions.forward(Tensor::zeros({2, 2, 2}), &cache);
+    Tensor dy({2, 2, 2});  // two sentences of two words: (1, 2), (3, 4) and (5, 6), (7, 8)
+    for (Index i = 0; i < dy.size(); ++i) dy.data()[i] = static_cast<Real>(i + 1);
+    CHECK(same_bits(positions.backward(dy, cache), dy));
+    const Real expected[6] = {1 + 5, 2 + 6, 3 + 7, 4 + 8, 0, 0};
+    for (Index i = 0; i < 6; ++i) CHECK(positions.table.grad().data()[i] == expected[i]);
 }
 
 TEST_CASE("a second backward adds to a learned table again and returns the same dx") {

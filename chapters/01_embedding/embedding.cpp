@@ -27,7 +27,7 @@ Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Ran
 void Embedding::collect(Parameters& list, const std::string& name) {
     list.push_back({join_name(name, "weight"), &table});
 }
-// [operation]
+// [layer]
 Tensor Embedding::forward(const Ids& ids, Cache* cache) const {
     return embedding(ids, *this, cache);
 }
@@ -39,7 +39,7 @@ void Embedding::backward(const Tensor& dy, const Cache& cache) {
 Real Embedding::factor() const {
     return options_.scale ? std::sqrt(static_cast<Real>(d_model())) : Real(1);
 }
-
+// [operation]
 Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {
     require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
     for (std::int32_t id : ids.values())
@@ -62,20 +62,20 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
 // [plain]
 Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
     Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
-    const Real s = words.factor();
-    for (Index i = 0; std::int32_t id : ids.values())  // all B * L words; each row is [d_model]
-        matrix(y).row(i++) = s * matrix(words.table.value).row(id);
+    const Real factor = words.factor();                // sqrt(d_model), or 1
+    for (Index r = 0; std::int32_t id : ids.values())  // all R = B L words; each row is [d_model]
+        matrix(y).row(r++) = factor * matrix(words.table.value).row(id);
     return y;
 }
 // [plain: backward]
-// forward was:  y_i = s table[ids_i]
-// hence:        dtable[w] = s * sum of dy_i over all i with ids_i = w: one row, many additions
+// forward was:  y[r] = factor * table[ids[r]]
+// hence:        dtable[j] = factor * sum of dy[r] over all r with ids[r] = j: one row, many sums
 void plain::embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
-    const Real s = words.factor();
+    const Real factor = words.factor();
     MatrixMap dtable = matrix(words.table.grad());  // [n_words, d_model]
-    for (Index i = 0; std::int32_t id : cache.ids.values()) {
-        if (id != words.options().padding_id) dtable.row(id) += s * matrix(dy).row(i);
-        ++i;
+    for (Index r = 0; std::int32_t id : cache.ids.values()) {
+        if (id != words.options().padding_id) dtable.row(id) += factor * matrix(dy).row(r);
+        ++r;
     }
 }
 

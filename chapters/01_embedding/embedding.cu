@@ -16,10 +16,10 @@ constexpr int gather_threads = 128;
 /// in one piece, wherever the row lies. Bytes are the limit: 8 d_model of them, in single
 /// precision, for d_model products.
 __global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const Real> table,
-                                   Global<const std::int32_t> ids, Real s) {
+                                   Global<const std::int32_t> ids, Real factor) {
     const Index i = blockIdx.x, word = ids[i];
     for (Index j = threadIdx.x; j < d_model; j += blockDim.x)
-        y[i * d_model + j] = s * table[word * d_model + j];
+        y[i * d_model + j] = factor * table[word * d_model + j];
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ __device__ std::uint32_t answers_of_warp(bool answer) {
 /// cache.
 __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dtable,
                                         Global<const Real> dy, Global<const std::int32_t> ids,
-                                        Real s, std::int32_t padding_id) {
+                                        Real factor, std::int32_t padding_id) {
     __shared__ Shared<std::uint32_t, widest_block / warp> equal;
     const Index own = blockIdx.x;
     const std::int32_t word = ids[own];
@@ -77,7 +77,7 @@ __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dta
                 if (i < own) return;  // the same for all threads of the block
                 if (!inside) continue;
                 if (i == own) sum = dtable[word * d_model + j];
-                sum += s * dy[i * d_model + j];
+                sum += factor * dy[i * d_model + j];
             }
         }
     }

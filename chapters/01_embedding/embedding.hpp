@@ -17,8 +17,8 @@ struct EmbeddingOptions {
     std::int32_t padding_id = -1;
 };
 // [embedding]
-/// A table with one trained vector for each word: `y[b, l] = s table[ids[b, l]]`, where s is
-/// sqrt(d_model) if the option `scale` is set, and otherwise 1.
+/// A table with one trained vector for each word: `y[b, t] = factor * table[ids[b, t]]`, where the
+/// factor is sqrt(d_model) if the option `scale` is set, and otherwise 1.
 ///
 /// Entries start standard normal, PyTorch's default. Vaswani et al. 2017, section 3.4.
 class Embedding {
@@ -45,7 +45,7 @@ public:
     Index n_words() const { return table.value.dim(0); }
     Index d_model() const { return table.value.dim(1); }
 
-    /// s: sqrt(d_model), or 1.
+    /// sqrt(d_model), or 1.
     Real factor() const;
     const EmbeddingOptions& options() const { return options_; }
 

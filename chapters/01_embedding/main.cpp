@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <sstream>
 
 #include "chapters/01_embedding/embedding.hpp"
@@ -47,7 +46,8 @@ void set_row(Embedding& embedding, Index id, std::initializer_list<Real> values)
     std::copy(values.begin(), values.end(), &embedding.table.value(id, 0));
 }
 // [ten rows of three]
-/// The demo of the architecture article: the six rows that it prints, in a table of ten.
+/// The demo of the architecture article: the six rows that it prints, in a table of ten; the other
+/// rows are random.
 Embedding article_table(Random& random) {
     Embedding embedding(10, 3, {}, random);
     set_row(embedding, 1, {-0.0251f, -1.6902f, 0.7172f});
@@ -73,7 +73,12 @@ void show_ten_rows(Random& random, Results& results) {
     embedding.backward(dy, cache);
     fmt::print("ids      {}\ndy       1 2 3 4 5 6 7 8\n\nid  dtable\n",
                fmt::join(ids.values(), " "));
-    for (Index w = 0; w < 10; ++w) fmt::print("{:2d}  {:6g}\n", w, embedding.table.grad()(w, 0));
+    for (Index j = 0; j < 10; ++j) fmt::print("{:2d}  {:6g}\n", j, embedding.table.grad()(j, 0));
+    results.array("ids", ids);
+    results.array("table", embedding.table.value);
+    results.array("vectors", y);
+    results.array("dy", dy);
+    results.array("dtable", embedding.table.grad());
 
     section("The gradient by differences");
     // The loss is linear in the table, so a wide step is exact but for round-off.
@@ -94,11 +99,11 @@ void show_padding(Random& random) {
     print_vectors(ids, embedding.forward(ids, &cache));
     embedding.backward(Tensor::full({1, 4, 3}, 1), cache);
     fmt::print("\ngradient of rows 0, 2, 5 for a gradient of ones:");
-    for (Index w : {0, 2, 5}) fmt::print("  {:g}", embedding.table.grad()(w, 0));
+    for (Index j : {0, 2, 5}) fmt::print("  {:g}", embedding.table.grad()(j, 0));
     fmt::print("\n");
 }
 // [sentence]
-void show_sentence(const std::string& text, Random& random, Results& results) {
+void show_sentence(const std::string& text, Random& random) {
     section("A sentence becomes vectors");
     const Ids ids = ids_of(text);  // [1, L]
     const Embedding embedding(static_cast<Index>(vocabulary.size()), 8, {}, random);
@@ -106,10 +111,6 @@ void show_sentence(const std::string& text, Random& random, Results& results) {
     for (Index i = 0; i < ids.size(); ++i)
         fmt::print("{:<3} {:2d}  {:6.2f}\n", vocabulary[static_cast<std::size_t>(ids.data()[i])],
                    ids.data()[i], fmt::join(matrix(y).row(i), " "));
-    results.set("words", fmt::format("{}", fmt::join(vocabulary, " ")));
-    results.array("table", embedding.table.value);
-    results.array("ids", ids);
-    results.array("vectors", y);
 }
 // [statistics]
 struct Spread {
@@ -123,23 +124,11 @@ Spread spread(const Tensor& x) {
             values.maxCoeff()};
 }
 
-/// The root of the mean of the squared lengths of the rows.
-double row_length(const Tensor& y) {
-    return std::sqrt(vector(y).cast<double>().squaredNorm() / static_cast<double>(rows(y.shape())));
-}
-
 /// An embedding whose entries start normal with deviation `start`.
 Embedding started(Index n_words, Index d_model, double start, bool scale, Random& random) {
     Embedding embedding(n_words, d_model, {.scale = scale}, random);
     embedding.table.value *= static_cast<Real>(start);
     return embedding;
-}
-
-/// Vectors of all words, `[1, n_words, d_model]`.
-Tensor all_vectors(const Embedding& embedding) {
-    Ids ids({1, embedding.n_words()});
-    std::iota(ids.data(), ids.data() + ids.size(), 0);
-    return embedding.forward(ids);
 }
 // [scaled]
 void show_scaled(Index d_model, Random& random, Results& results) {
@@ -153,26 +142,6 @@ void show_scaled(Index d_model, Random& random, Results& results) {
                y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
     results.set("scaled_low", vectors.low);
     results.set("scaled_high", vectors.high);
-}
-// [four ways]
-void show_why(Index d_model, std::uint64_t seed, Results& results) {
-    section("Words beside positions");
-    const double narrow = 1 / std::sqrt(static_cast<double>(d_model));
-    const double position = std::sqrt(static_cast<double>(d_model) / 2);  // length of any code
-    fmt::print("entries start  factor         length of a row  share of the positions\n");
-    for (const auto& [name, start, scale] :
-         {std::tuple{"narrow", narrow, false}, std::tuple{"narrow_scaled", narrow, true},
-          std::tuple{"wide", 1.0, false}, std::tuple{"wide_scaled", 1.0, true}}) {
-        Random same(seed);  // all four from the same random numbers
-        const Tensor y = all_vectors(started(1000, d_model, start, scale, same));
-        const double length = row_length(y);
-        const double share = position * position / (position * position + length * length);
-        fmt::print("{:13.4f}  {:13}  {:15.3f}  {:21.2f} %\n", start, scale ? "sqrt(d_model)" : "1",
-                   length, 100 * share);
-        Tensor one({d_model});  // for the figure: the row of one word
-        vector(one) = matrix(y).row(5).transpose();
-        results.array(name, one);
-    }
 }
 // [output map]
 void show_output_map(Index d_model, Random& random, Results& results) {
@@ -211,9 +180,8 @@ int main(int argc, char** argv) {
         Random random(program.seed());
         show_ten_rows(random, program.results());
         show_padding(random);
-        show_sentence(text, random, program.results());
+        show_sentence(text, random);
         show_scaled(d_model, random, program.results());
-        show_why(d_model, program.seed(), program.results());
         show_output_map(d_model, random, program.results());
     });
 }

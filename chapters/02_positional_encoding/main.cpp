@@ -17,29 +17,30 @@ using namespace abh;
 
 namespace {
 // [by hand]
-void show_by_hand() {
+void show_by_hand(const Results& results) {
     section("Eight positions, four columns");
     const std::vector<std::string> words = {"我", "有", "一", "个", "好", "朋", "友", "P"};
     const Tensor code = sinusoid_table(8, 4);
-    fmt::print("word   p    sin p    cos p  sin p/100  cos p/100\n");
-    for (Index p = 0; p < 8; ++p)
+    fmt::print("word   t    sin t    cos t  sin t/100  cos t/100\n");
+    for (Index t = 0; t < 8; ++t)
         fmt::print("{:<5} {:2d}  {:7.4f}  {:7.4f}  {:9.4f}  {:9.4f}\n",
-                   words[static_cast<std::size_t>(p)], p, code(p, 0), code(p, 1), code(p, 2),
-                   code(p, 3));
+                   words[static_cast<std::size_t>(t)], t, code(t, 0), code(t, 1), code(t, 2),
+                   code(t, 3));
+    results.array("clock", sinusoid_table(309, 4));  // 44 words are 7.003 turns of the fast hand
 }
 // [columns]
 void show_columns(const Results& results) {
     section("Columns 4 to 7 of 20");
     const Tensor code = sinusoid_table(100, 20);
-    for (Index p = 0; p < 3; ++p)
-        fmt::print("{}  {:.6f}  {:.6f}  {:.6f}  {:.6f}\n", p, code(p, 4), code(p, 5), code(p, 6),
-                   code(p, 7));
+    for (Index t = 0; t < 3; ++t)
+        fmt::print("{}  {:.6f}  {:.6f}  {:.6f}  {:.6f}\n", t, code(t, 4), code(t, 5), code(t, 6),
+                   code(t, 7));
     results.array("columns_of_20", code);
 
     section("The toy's formula, columns 1 to 3 of 16");
     const Tensor toy = column_exponent_table(100, 16);
-    for (Index p = 1; p < 4; ++p)
-        fmt::print("{}  {:#.6g}  {:#.6g}  {:#.6g}\n", p, toy(p, 1), toy(p, 2), toy(p, 3));
+    for (Index t = 1; t < 4; ++t)
+        fmt::print("{}  {:#.6g}  {:#.6g}  {:#.6g}\n", t, toy(t, 1), toy(t, 2), toy(t, 3));
     results.array("toy_of_16", toy);
     results.array("code_of_16", sinusoid_table(100, 16));
 }
@@ -66,6 +67,10 @@ void show_wavelengths(Index d_model, Results& results) {
         still, d_model, toy_still);
     results.set("still", static_cast<double>(still));
     results.set("toy_still", static_cast<double>(toy_still));
+    // How far the slowest sine rises in 100 positions, and how far its cosine falls.
+    const double farthest = 100 * sinusoid_frequency(d_model / 2 - 1, d_model);
+    results.set("slowest_sine", std::sin(farthest));
+    results.set("slowest_cosine", 1 - std::cos(farthest));
 }
 // [dot products]
 void show_dots(Index d_model, Results& results) {
@@ -73,14 +78,21 @@ void show_dots(Index d_model, Results& results) {
     const Tensor code = dots_by_distance(sinusoid_table(200, d_model), 100);
     const Tensor toy = dots_by_distance(column_exponent_table(200, d_model), 100, 1);
     fmt::print("distance  sum of cos   lowest  highest   the toy's formula\n");
-    for (Index k : {0, 1, 2, 3, 5, 10, 20, 50, 99}) {
+    const auto sum_of_cosines = [d_model](Index shift) {
         double sum = 0;
         for (Index i = 0; i < d_model / 2; ++i)
-            sum += std::cos(static_cast<double>(k) * sinusoid_frequency(i, d_model));
-        fmt::print("{:8d}  {:10.3f}  {:7.3f}  {:7.3f}  {:7.3f} to {:7.3f}\n", k, sum, code(0, k),
-                   code(1, k), toy(0, k), toy(1, k));
-        results.set(fmt::format("dot_{}", k), sum);
+            sum += std::cos(static_cast<double>(shift) * sinusoid_frequency(i, d_model));
+        return sum;
+    };
+    for (Index shift : {0, 1, 2, 3, 5, 10, 20, 50, 99}) {
+        fmt::print("{:8d}  {:10.3f}  {:7.3f}  {:7.3f}  {:7.3f} to {:7.3f}\n", shift,
+                   sum_of_cosines(shift), code(0, shift), code(1, shift), toy(0, shift),
+                   toy(1, shift));
+        results.set(fmt::format("dot_{}", shift), sum_of_cosines(shift));
     }
+    Index half = 0;
+    while (sum_of_cosines(half) > static_cast<double>(d_model) / 4) ++half;
+    results.set("half", static_cast<double>(half));
     results.array("dots", code);
     results.array("toy_dots", toy);
     const auto spread = [](const Tensor& range) {
@@ -93,9 +105,9 @@ void show_dots(Index d_model, Results& results) {
 void show_rotation(Index d_model) {
     section("A shift is a rotation");
     const Tensor code = sinusoid_table(200, d_model);
-    for (Index k : {1, 3, 100})
-        fmt::print("rows p turned by {0:3d} f_i and rows p + {0:3d}: they differ by {1:.1e}\n", k,
-                   rotation_error(code, k));
+    for (Index shift : {1, 3, 100})
+        fmt::print("rows t turned by {0:3d} f_i and rows t + {0:3d}: they differ by {1:.1e}\n",
+                   shift, rotation_error(code, shift));
 }
 // [single precision]
 void show_single_precision(Index d_model) {
@@ -106,16 +118,34 @@ void show_single_precision(Index d_model) {
                    single_precision_error(code.rows(0, length)));
 }
 // [words and positions]
-void show_mixture(Index d_model, std::uint64_t seed) {
-    section("Words against positions");
-    const Tensor code = sinusoid_table(200, d_model);
-    const Tensor distance = dots_by_distance(code, 11);
+void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
     const double root = std::sqrt(static_cast<double>(d_model));
-    fmt::print("entries  same word  two words  word and position  same position  10 apart\n");
-    for (double deviation : {1 / root, 1.0, root}) {
+    const auto words_of = [&](double deviation) {  // from the same random numbers each time
         Random same_seed(seed);
         Tensor words = normal({200, d_model}, same_seed.stream());
         words *= static_cast<Real>(deviation);
+        return words;
+    };
+    section("Words beside positions");
+    const double code_length = root / std::sqrt(2.0);  // of any position
+    fmt::print("entries  length of a word  length of a code  share of the positions\n");
+    for (const auto& [name, deviation] :
+         {std::pair{"narrow", 1 / root}, std::pair{"wide", 1.0}, std::pair{"scaled", root}}) {
+        const Tensor words = words_of(deviation);
+        const double square = dot(words, words) / 200;  // mean squared length of a row
+        const double share = 100 * code_length * code_length / (code_length * code_length + square);
+        fmt::print("{:<7.3f}  {:16.3f}  {:16.3f}  {:20.2f} %\n", deviation, std::sqrt(square),
+                   code_length, share);
+        results.set(fmt::format("share_{}", name), share);
+        results.array(name, words.rows(5, 6));  // one word, for the figure
+    }
+
+    section("Words against positions");
+    const Tensor code = sinusoid_table(200, d_model);
+    const Tensor distance = dots_by_distance(code, 11);
+    fmt::print("entries  same word  two words  word and position  same position  10 apart\n");
+    for (double deviation : {1 / root, 1.0, root}) {
+        const Tensor words = words_of(deviation);
         const Tensor ww = matmul(words, words, {.transpose_b = true});  // [200, 200]
         const Tensor wp = matmul(words, code, {.transpose_b = true});   // [200, 200]
         const auto own = matrix(ww).diagonal().cast<double>().eval();
@@ -204,13 +234,13 @@ int main(int argc, char** argv) {
                 "--d-model is {}, expected an even number from 2 to 8192", d_model);
         Results& results = program.results();
         Random random(program.seed());
-        show_by_hand();
+        show_by_hand(results);
         show_columns(results);
         show_wavelengths(d_model, results);
         show_dots(d_model, results);
         show_rotation(d_model);
         show_single_precision(d_model);
-        show_mixture(d_model, program.seed());
+        show_mixture(d_model, program.seed(), results);
         show_dropout(random, results);
         show_article(random);
         show_learned(random, results);

@@ -18,19 +18,19 @@ Index count_still(const Tensor& table, Index first) {
 Tensor dots_by_distance(const Tensor& table, Index n, Index first) {
     const Tensor dots = matmul(table, table, {.transpose_b = true});  // [L, L]
     Tensor range({2, n});
-    for (Index k = 0; k < n; ++k) {
-        const auto pairs = matrix(dots).diagonal(k);  // all p and p + k
-        range(0, k) = pairs.tail(pairs.size() - first).minCoeff();
-        range(1, k) = pairs.tail(pairs.size() - first).maxCoeff();
+    for (Index shift = 0; shift < n; ++shift) {
+        const auto pairs = matrix(dots).diagonal(shift);  // all t and t + shift
+        range(0, shift) = pairs.tail(pairs.size() - first).minCoeff();
+        range(1, shift) = pairs.tail(pairs.size() - first).maxCoeff();
     }
     return range;
 }
 // [rotation]
-double rotation_error(const Tensor& table, Index k) {
-    const Index d_model = table.dim(1), n = table.dim(0) - k;
+double rotation_error(const Tensor& table, Index shift) {
+    const Index d_model = table.dim(1), n = table.dim(0) - shift;
     Real worst = 0;
     for (Index i = 0; i < d_model / 2; ++i) {
-        const double angle = static_cast<double>(k) * sinusoid_frequency(i, d_model);
+        const double angle = static_cast<double>(shift) * sinusoid_frequency(i, d_model);
         const auto c = static_cast<Real>(std::cos(angle)), s = static_cast<Real>(std::sin(angle));
         const auto sine = matrix(table).col(2 * i), cosine = matrix(table).col(2 * i + 1);
         worst = std::max(
@@ -44,9 +44,9 @@ double single_precision_error(const Tensor& table) {
     double worst = 0;
     for (Index i = 0; 2 * i < table.dim(1); ++i) {
         const auto frequency = static_cast<float>(sinusoid_frequency(i, table.dim(1)));
-        for (Index p = 0; p < table.dim(0); ++p) {
-            const float sine = std::sin(static_cast<float>(p) * frequency);
-            worst = std::max<double>(worst, std::abs(static_cast<Real>(sine) - table(p, 2 * i)));
+        for (Index t = 0; t < table.dim(0); ++t) {
+            const float sine = std::sin(static_cast<float>(t) * frequency);
+            worst = std::max<double>(worst, std::abs(static_cast<Real>(sine) - table(t, 2 * i)));
         }
     }
     return worst;

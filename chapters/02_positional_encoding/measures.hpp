@@ -7,14 +7,14 @@ namespace abh {
 /// Columns of a table of codes that move by less than a hundredth from row `first` on.
 Index count_still(const Tensor& table, Index first = 0);
 
-/// Lowest and highest dot product of rows p and p + k with p >= `first`.
-/// @return `[2, n]`, a column for each k < n
+/// Lowest and highest dot product of rows t and t + shift with t >= `first`.
+/// @return `[2, n]`, a column for each shift < n
 Tensor dots_by_distance(const Tensor& table, Index n, Index first = 0);
 
-/// The largest difference between an entry of row p + k, and of row p with each pair of columns
-/// turned by k times its frequency.
+/// The largest difference between an entry of row t + shift, and of row t with each pair of columns
+/// turned by `shift` times its frequency.
 /// @param table  of an even width
-double rotation_error(const Tensor& table, Index k);
+double rotation_error(const Tensor& table, Index shift);
 
 /// The largest difference between a sine of the table and the one whose frequency and angle are
 /// computed in single precision.

@@ -8,11 +8,11 @@ namespace abh {
 // [column exponent]
 Tensor column_exponent_table(Index max_len, Index d_model) {
     Tensor table = Tensor::zeros({max_len, d_model});
-    for (Index p = 1; p < max_len; ++p)
+    for (Index t = 1; t < max_len; ++t)
         for (Index column = 0; column < d_model; ++column) {
             // `column` stands where sinusoid_table has column / 2
-            const double angle = static_cast<double>(p) * sinusoid_frequency(column, d_model);
-            table(p, column) =
+            const double angle = static_cast<double>(t) * sinusoid_frequency(column, d_model);
+            table(t, column) =
                 static_cast<Real>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
         }
     return table;
@@ -23,10 +23,10 @@ Tensor sines_then_cosines(Index max_len, Index d_model) {
             d_model);
     const Tensor interleaved = sinusoid_table(max_len, d_model);
     Tensor table(interleaved.shape());
-    for (Index p = 0; p < max_len; ++p)
+    for (Index t = 0; t < max_len; ++t)
         for (Index i = 0; i < d_model / 2; ++i) {
-            table(p, i) = interleaved(p, 2 * i);
-            table(p, d_model / 2 + i) = interleaved(p, 2 * i + 1);
+            table(t, i) = interleaved(t, 2 * i);
+            table(t, d_model / 2 + i) = interleaved(t, 2 * i + 1);
         }
     return table;
 }

@@ -5,7 +5,7 @@
 namespace abh {
 // [other tables]
 /// The table behind the toy's heat map: the exponent counts columns instead of pairs,
-/// `angle = p / 10000^(2 column / d)`, and row 0 is all zeros. For comparison only.
+/// `angle = t / 10000^(2 column / d)`, and row 0 is all zeros. For comparison only.
 /// @return `[max_len, d_model]`
 Tensor column_exponent_table(Index max_len, Index d_model);
 

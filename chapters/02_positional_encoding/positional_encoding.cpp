@@ -24,10 +24,10 @@ Tensor sinusoid_table(Index max_len, Index d_model) {
     Tensor table({max_len, d_model});
     for (Index i = 0; 2 * i < d_model; ++i) {  // columns 2i and 2i + 1 share one frequency
         const double frequency = sinusoid_frequency(i, d_model);
-        for (Index p = 0; p < max_len; ++p) {
-            const double angle = static_cast<double>(p) * frequency;
-            table(p, 2 * i) = static_cast<Real>(std::sin(angle));
-            if (2 * i + 1 < d_model) table(p, 2 * i + 1) = static_cast<Real>(std::cos(angle));
+        for (Index t = 0; t < max_len; ++t) {
+            const double angle = static_cast<double>(t) * frequency;
+            table(t, 2 * i) = static_cast<Real>(std::sin(angle));
+            if (2 * i + 1 < d_model) table(t, 2 * i + 1) = static_cast<Real>(std::cos(angle));
         }
     }
     return table;
@@ -60,13 +60,13 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
     const Tensor y = add_positions(x, table.value, first);  // [B, L, d_model]
     return dropout_.forward(y, part(cache, &Cache::dropout));
 }
-
+// [operation]
 Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
     static constexpr Ways ways{"positions", plain::add_positions, plain::add_positions,
                                cuda::add_positions};
     return ways(x, table, first);
 }
-
+// [plain]
 Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
     Tensor y(x.shape());
     for (Index b = 0; b < x.dim(0); ++b)  // the same rows for every sentence
@@ -75,7 +75,7 @@ Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
 }
 // [backward]
 // forward was:  y = dropout(x + table[first .. first + L - 1]), the same rows for every sentence
-// hence:        dx = dropout backward of dy,  dtable[first + l] = sum of dx[b, l] over sentences b
+// hence:        dx = dropout backward of dy,  dtable[first + t] = sum of dx[b, t] over sentences b
 Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.shape, "positional encoding backward", "dy");
     const Following following(cache.way);
@@ -83,13 +83,13 @@ Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.first);
     return dx;
 }
-
+// [operation: backward]
 void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
     static constexpr Ways ways{"positions", plain::add_positions_backward,
                                plain::add_positions_backward, cuda::add_positions_backward};
     ways(dtable, dx, first);
 }
-
+// [plain: backward]
 void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
     for (Index b = 0; b < dx.dim(0); ++b)
         matrix(dtable).middleRows(first, dx.dim(1)) += matrix(dx, b);

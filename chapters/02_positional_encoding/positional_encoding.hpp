@@ -13,7 +13,7 @@ namespace abh {
 double sinusoid_frequency(Index i, Index d_model);
 
 /// The table of Vaswani et al. 2017, section 3.5:
-/// `PE[p, 2i] = sin(p / 10000^(2i / d))`, `PE[p, 2i + 1] = cos(p / 10000^(2i / d))`.
+/// `PE[t, 2i] = sin(t / 10000^(2i / d))`, `PE[t, 2i + 1] = cos(t / 10000^(2i / d))`.
 ///
 /// Computed in double precision. An odd `d_model` ends with a sine that has no cosine.
 /// @return `[max_len, d_model]`
@@ -65,9 +65,9 @@ private:
     Dropout dropout_;
 };
 // [operation]
-/// `y[b, l] = x[b, l] + table[first + l]`.
+/// `y[b, t] = x[b, t] + table[first + t]`.
 Tensor add_positions(const Tensor& x, const Tensor& table, Index first);
-/// `dtable[first + l] += sum of dx[b, l] over sentences b`.
+/// `dtable[first + t] += sum of dx[b, t] over sentences b`.
 void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first);
 
 }  // namespace abh

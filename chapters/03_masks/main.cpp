@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <cmath>
 #include <map>
 #include <sstream>
 #include <string>
@@ -38,6 +41,58 @@ Ids number(const Words& sentences) {
         for (const auto& word : sentence)
             *next++ = ids.try_emplace(word, static_cast<std::int32_t>(ids.size())).first->second;
     return result;
+}
+// [softmax]
+/// The larger a score, the larger its weight; the weights sum to 1, and a hidden key's is 0.
+std::vector<double> masked_softmax(const std::vector<double>& scores,
+                                   const std::vector<int>& hidden) {
+    std::vector<double> weights;
+    double sum = 0;
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+        weights.push_back(hidden[j] ? 0 : std::exp(scores[j]));
+        sum += weights.back();
+    }
+    for (double& weight : weights) weight /= sum;
+    return weights;
+}
+// [four scores]
+void show_softmax(Results& results) {
+    const std::vector<double> scores{1, 2, 3, 2};
+    const std::vector<std::pair<const char*, std::vector<int>>> masks{
+        {"no mask", {0, 0, 0, 0}}, {"pads hidden", {0, 0, 0, 1}}, {"future hidden", {0, 0, 1, 1}}};
+    section("Four scores and three masks");
+    fmt::print("{:14}      S      I   have      P\n{:14} {:6.3f}\n", "", "scores",
+               fmt::join(scores, " "));
+    Tensor all({3, 4});
+    Mask all_hidden({3, 4});
+    for (Index m = 0; const auto& [name, hidden] : masks) {
+        const std::vector<double> weights = masked_softmax(scores, hidden);
+        fmt::print("{:14} {:6.3f}\n", name, fmt::join(weights, " "));
+        for (Index j = 0; j < 4; ++j) {
+            all(m, j) = static_cast<Real>(weights[static_cast<std::size_t>(j)]);
+            all_hidden(m, j) = static_cast<std::uint8_t>(hidden[static_cast<std::size_t>(j)]);
+        }
+        ++m;
+    }
+    results.array("four_weights", all);
+    results.array("four_hidden", all_hidden);
+    results.set("answer_share", static_cast<double>(all(0, 2)));
+    results.set("pad_share", static_cast<double>(all(0, 3)));
+
+    section("What a score moves");
+    fmt::print("{:14}      S      I   have      P\n", "");
+    for (const auto& [name, hidden] : masks) {
+        fmt::print("{:14}", name);
+        for (std::size_t j = 0; j < scores.size(); ++j) {
+            std::vector<double> up = scores, down = scores;
+            up[j] += 1e-5;
+            down[j] -= 1e-5;
+            const double slope =
+                (masked_softmax(up, hidden)[0] - masked_softmax(down, hidden)[0]) / 2e-5;
+            fmt::print(" {:6.3f}", slope);
+        }
+        fmt::print("\n");
+    }
 }
 // [demos]
 void show_demos() {
@@ -152,6 +207,7 @@ int main(int argc, char** argv) {
             program.results().set(fmt::format("source_{}", b), source[b]);
             program.results().set(fmt::format("target_{}", b), target[b]);
         }
+        show_softmax(program.results());
         show_demos();
         show_batch(source_words, target_words, program.results());
         show_leaks(program.results());
