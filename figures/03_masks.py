@@ -16,17 +16,17 @@ def softmax(data: Data, fig: Figure) -> None:
     ):
         axes.bar(places, row, color="C0", width=0.7)
         for place, weight in enumerate(row):
+            height = weights[0, place] if mask[place] else weight  # what a hidden key had
             if mask[place]:
-                axes.bar(place, 0.9, color="none", edgecolor=muted(), hatch="///", width=0.7,
+                axes.bar(place, height, color="none", edgecolor=muted(), hatch="////", width=0.7,
                          linewidth=0.8)
-            axes.text(place, 0.93 if mask[place] else weight + 0.02,
-                      "hidden" if mask[place] else f"{weight:.2f}", ha="center", va="bottom",
-                      fontsize=8.5, color=ink())
+            axes.text(place, height + 0.02, "hidden" if mask[place] else f"{weight:.2f}",
+                      ha="center", va="bottom", fontsize=8.5, color=ink())
         axes.set_xticks(places, ["S", "I", "have", "P"])
         axes.tick_params(axis="x", length=0)
-        axes.set_ylim(0, 1.05)
+        axes.set_ylim(0, 0.85)
         axes.set_title(title)
-        axes.set_yticks([0, 0.5, 1])
+        axes.set_yticks([0, 0.5])
         axes.grid(axis="y")
 
 
@@ -83,4 +83,5 @@ def heads(data: Data, fig: Figure) -> None:
             ax.tick_params(labelsize=7)
             mark(ax, mask[head], mask[sentence])
             wrong = int((mask[head] != mask[sentence]).sum())
-            ax.set_title(f"sentence {sentence}, head {head}: " + (f"{wrong} wrong" if wrong else "right"))
+            verdict = f"{wrong} wrong" if wrong else "right"
+            ax.set_title(f"sentence {sentence}, head {head}:{chr(10) if narrow() else ' '}{verdict}")
