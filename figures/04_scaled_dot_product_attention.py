@@ -1,29 +1,131 @@
 """Figures of chapter 4."""
 
-from style import Data, Figure, figure, heat, muted
+from __future__ import annotations
+
+import numpy as np
+from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels, paper, sequential
 
 
-@figure("weights", width=7.6, height=3.9)
+class Sheets:
+    """Matrices on one pair of axes, a cell one unit wide, y downwards."""
+
+    def __init__(self, axes: Axes) -> None:
+        self.axes = axes
+        self.size = 8.0 if narrow() else 8.5
+        axes.set_axis_off()
+        axes.set_aspect("equal")
+
+    def matrix(
+        self, left: float, top: float, numbers: np.ndarray, hidden: np.ndarray | None = None
+    ) -> None:
+        height, width = numbers.shape
+        self.axes.pcolormesh(
+            np.arange(width + 1) + left, np.arange(height + 1) + top, numbers, cmap=sequential(),
+            vmin=min(0.0, float(numbers.min())), vmax=float(numbers.max()) or 1.0,
+            edgecolors=paper(), linewidth=0.5,
+        )
+        for i, j in np.argwhere(hidden) if hidden is not None else ():
+            x, y = left + float(j), top + float(i)
+            for rise in (0.2, 0.8):
+                self.axes.plot((x + 0.2, x + 0.8), (y + rise, y + 1 - rise), color=ink(), linewidth=0.7)
+        self.axes.plot(
+            np.array([0, width, width, 0, 0]) + left, np.array([0, 0, height, height, 0]) + top,
+            color=muted(), linewidth=0.8,
+        )
+
+    def words(self, words: list[str], x: float, top: float) -> None:
+        for i, word in enumerate(words):
+            self.text(x, top + i + 0.5, word, ha="right", smaller=1.5)
+
+    def text(self, x: float, y: float, text: str, *, ha: str = "center", smaller: float = 0) -> None:
+        self.axes.text(
+            x, y, text, ha=ha, va="center", fontsize=self.size - smaller, linespacing=1.3, color=ink()
+        )
+
+    def name(self, x: float, y: float, name: str, shape: str) -> None:
+        """A matrix' name and below it its shape."""
+        self.text(x, y, name)
+        self.text(x, y + 1.5, shape)
+
+    def arrow(self, *points: tuple[float, float]) -> None:
+        style = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+        self.axes.annotate("", points[1], points[0], arrowprops=style)
+
+
+@figure("matrices", width=7.6, height=3.4, narrow=(3.7, 5.4))
+def matrices(data: Data, fig: Figure) -> None:
+    words = data.value("words").split()
+    q, k, v, s, w, y = (
+        data.array(name)[0, 0] for name in ("queries", "keys", "values", "scores", "weights", "result")
+    )
+    hidden = w == 0
+    sheets = Sheets(fig.subplots())
+    (n_q, d_k), (n_k, d_v) = q.shape, v.shape
+    gap = 3.4
+    at_s = d_k + 1.0
+    at_masked = at_s + n_k + gap
+    middle, below = n_q / 2, n_q + 1.2
+    sheets.words(words, -0.3, 0)
+    sheets.matrix(0, 0, q)
+    sheets.name(d_k / 2, below, "$Q$", "$[L_q, d_k]$")
+    sheets.matrix(at_s, -1 - d_k, k.T)
+    sheets.text(at_s + n_k / 2, -2 - d_k, "$K^\\top$  $[d_k, L_k]$")
+    sheets.matrix(at_s, 0, s)
+    sheets.name(at_s + n_k / 2, below, "$S = c\\,QK^\\top$", "$[L_q, L_k]$")
+    sheets.arrow((at_s + n_k + 0.3, middle), (at_masked - 0.3, middle))
+    sheets.text(at_s + n_k + gap / 2, middle - 0.9, "hide")
+    sheets.matrix(at_masked, 0, np.where(hidden, 0.0, s), hidden)
+    sheets.name(at_masked + n_k / 2, below, "$S'$", "$[L_q, L_k]$")
+    if narrow():
+        at_a, top = at_masked - 6.0, below + n_k + 4.4
+        x = at_a + n_k - 1.2
+        sheets.arrow((x, n_q + 0.3), (x, top - 0.3))
+        sheets.text(x - 0.5, (n_q + top) / 2 + 0.5, "softmax,\nrow by row", ha="right")
+        sheets.words(words, at_a - 0.3, top)
+    else:
+        at_a, top = at_masked + n_k + gap + 0.9, 0.0
+        sheets.arrow((at_masked + n_k + 0.3, middle), (at_a - 0.3, middle))
+        sheets.text((at_masked + n_k + at_a) / 2, middle - 0.9, "softmax")
+        sheets.text((at_masked + n_k + at_a) / 2, middle + 0.9, "row by row", smaller=1)
+    at_y = at_a + n_k + 1
+    sheets.matrix(at_a, top, w)
+    sheets.name(at_a + n_k / 2, top + below, "$A$", "$[L_q, L_k]$")
+    sheets.matrix(at_y, top - 1 - n_k, v)
+    if narrow():  # beside V, as S' stands above it
+        sheets.name(at_y + d_v + 2.0, top - 1 - n_k / 2, "$V$", "$[L_k, d_v]$")
+    else:
+        sheets.text(at_y + d_v / 2, top - 2 - n_k, "$V$  $[L_k, d_v]$")
+    sheets.matrix(at_y, top, y)
+    sheets.name(at_y + d_v / 2 + 0.9, top + below, "$Y = AV$", "$[L_q, d_v]$")
+    right = at_masked + n_k + 0.4 if narrow() else at_y + d_v + 2.6
+    highest = -2.8 - (d_k if narrow() else n_k)
+    sheets.axes.set(xlim=(-1.6, right), ylim=(top + below + 2.4, highest))
+
+
+@figure("weights", width=7.6, height=3.9, narrow=(3.7, 7.0))
 def weights(data: Data, fig: Figure) -> None:
     words = data.value("words").split()
-    axes = fig.subplots(1, 2)
+    axes = panels(fig, 2)
     for ax, name in zip(axes, ("weights", "causal_weights"), strict=True):
         heat(
             ax, data.array(name)[0, 0], rows=words, columns=words, numbers="{:.2f}", low=0, high=1,
             top=True,
         )
         ax.set_xlabel("key")
-    axes[0].set_ylabel("query")
+        if ax is axes[0] or narrow():
+            ax.set_ylabel("query")
 
 
-@figure("spread", width=7.6, height=3.2)
+@figure("spread", width=7.6, height=3.2, narrow=(3.7, 5.6))
 def spread(data: Data, fig: Figure) -> None:
-    d_k, axes = data.array("d_k"), fig.subplots(1, 2)
+    d_k, axes = data.array("d_k"), panels(fig, 2)
     for ax, name in zip(axes, ("spread", "largest"), strict=True):
         plain, scaled = data.array(name)
         line = "none" if name == "spread" else "solid"
-        ax.plot(d_k, plain, marker="o", linestyle=line, label="$q \\cdot k$")
-        ax.plot(d_k, scaled, marker="s", linestyle="--", label="$q \\cdot k\\, /\\, \\sqrt{d_k}$")
+        ax.plot(d_k, plain, marker="o", linestyle=line, label="$\\langle q, k \\rangle$")
+        ax.plot(
+            d_k, scaled, marker="s", linestyle="--", label="$\\langle q, k \\rangle\\, /\\, \\sqrt{d_k}$"
+        )
         ax.set_xscale("log", base=2)
         ax.set_xlabel("$d_k$")
         ax.grid()
@@ -35,13 +137,14 @@ def spread(data: Data, fig: Figure) -> None:
     axes[0].legend()
 
 
-@figure("jacobian", width=5.0, height=4.0)
+@figure("jacobian", width=5.0, height=4.0, narrow=(3.7, 3.4))
 def jacobian(data: Data, fig: Figure) -> None:
     words = data.value("words").split()
     axes = fig.subplots()
     heat(
-        axes, data.array("jacobian").round(2) + 0.0, rows=words, columns=words, numbers="{:.2f}", signed=True,
-        bar="$\\partial y_i / \\partial x_j$",
+        axes, data.array("jacobian").round(2) + 0.0, rows=words, columns=words,
+        numbers=None if narrow() else "{:.2f}", signed=True,
+        bar="$\\partial w_j / \\partial s'_n$",
     )
-    axes.set_xlabel("score $j$")
-    axes.set_ylabel("weight $i$")
+    axes.set_xlabel("score $n$")
+    axes.set_ylabel("weight $j$")

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -350,6 +351,30 @@ TEST_CASE("the gradients of attention agree with differences") {
     check_gradients(e, uneven_mask());
     check_gradients(e, invert(uneven_mask()));
     check_gradients(e, uneven_mask(), {.scale = Real(0.3), .fill_place = FillPlace::before_scale});
+}
+
+TEST_CASE("the worked gradient of attention is what backward computes") {
+    // scores ln 3 and 0, and a hidden key: weights 3/4, 1/4 and 0
+    const Real ln3 = std::log(Real(3));
+    const Tensor q({1, 1, 1, 4}, {2, 0, 0, 0}), v({1, 1, 3, 1}, {4, 0, 7}), dy({1, 1, 1, 1}, {1});
+    const Tensor k({1, 1, 3, 4}, {ln3, 0, 0, 0,  //
+                                  0, 0, 0, 0,    //
+                                  5, 0, 0, 0});
+    AttentionCache cache;
+    const Tensor y = attention(q, k, v, Mask({1, 1, 1, 3}, {0, 0, 1}), {}, &cache);
+    const Tensor dw = matmul(dy, v, {.transpose_b = true});
+    const AttentionGradients d = attention_backward(dy, cache);
+    const auto is = [](const Tensor& found, std::initializer_list<Real> by_hand) {
+        REQUIRE(max_difference(found, Tensor(found.shape(), by_hand)) < rounding);
+    };
+    const Real quarter = Real(0.25);
+    is(cache.weights, {3 * quarter, quarter, 0});
+    is(y, {3});
+    is(dw, {4, 0, 7});
+    is(softmax_backward(dw, cache.weights), {3 * quarter, -3 * quarter, 0});
+    is(d.dv, {3 * quarter, quarter, 0});
+    is(d.dq, {ln3 * 3 / 8, 0, 0, 0});
+    is(d.dk, {3 * quarter, 0, 0, 0, -3 * quarter, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("the gradients agree with differences where a row has every key hidden") {

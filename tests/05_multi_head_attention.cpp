@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <tuple>
 #include <vector>
 
@@ -524,6 +525,38 @@ TEST_CASE("multi-head gradients match central differences") {
                 }
             }
     }
+}
+
+TEST_CASE("the worked gradient of two heads is what backward computes") {
+    Random random(1);
+    MultiHeadAttention layer({.d_model = 4, .n_heads = 2}, random);
+    for (Linear* map : {&layer.w_q, &layer.w_k, &layer.w_v, &layer.w_o}) {
+        map->weight.value.fill(0);
+        map->bias.value.fill(0);
+    }
+    for (Linear* map : {&layer.w_q, &layer.w_k, &layer.w_v})
+        for (Index c = 0; c < 4; ++c) map->weight.value(c, c) = 1;
+    layer.w_o.weight.value(0, 0) = layer.w_o.weight.value(0, 3) = 4;
+    const Real ln3 = std::log(Real(3)), root2 = std::sqrt(Real(2)), s = root2 * ln3;
+    const Tensor query({1, 1, 4}, {s, 0, 0, s}), words({1, 2, 4}, {1, 0, 1, 0, 0, 1, 0, 1});
+    MultiHeadAttention::Cache cache;
+    const Tensor y = layer.forward(query, words, words, {}, &cache);
+    const auto d = layer.backward(Tensor({1, 1, 4}, {1, 0, 0, 0}), cache);
+    const auto is = [](const Tensor& found, std::initializer_list<Real> by_hand) {
+        REQUIRE(max_difference(found, Tensor(found.shape(), by_hand)) < round_off);
+    };
+    const Real a = 3 * ln3 / 4, c = 3 / (4 * root2);
+    is(y, {6, 0, 0, 0});
+    is(d.dquery, {c, -c, -c, c});
+    is(d.dkey, {a, 0, 0, -a, -a, 0, 0, a});
+    is(d.dvalue, {3, 0, 0, 1, 1, 0, 0, 3});
+    is(layer.w_o.weight.grad(), {Real(0.75), Real(0.25), Real(0.25), Real(0.75),  //
+                                 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    is(layer.w_q.weight.grad(), {a, 0, 0, a, -a, 0, 0, -a, -a, 0, 0, -a, a, 0, 0, a});
+    is(layer.w_q.bias.grad(), {c, -c, -c, c});
+    is(layer.w_k.bias.grad(), {0, 0, 0, 0});
+    is(layer.w_v.bias.grad(), {4, 0, 0, 4});
+    is(layer.w_o.bias.grad(), {1, 0, 0, 0});
 }
 
 TEST_CASE("a bias in the keys' projection has no gradient") {

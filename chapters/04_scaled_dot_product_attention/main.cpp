@@ -157,13 +157,22 @@ void show_gradients(const Mask& mask, const Tensor& dy, Results& results) {
     results.set_varying("worst_error", std::max({dq.relative, dk.relative, dv.relative}));
 }
 // [jacobian]
-/// `dy_i / dx_j` of one row of the softmax, row i by backward of the i-th unit vector.
+/// `dw_j / ds_n` of one row of the softmax: row j by backward of the j-th unit vector.
 Tensor jacobian(const Tensor& weights, Index row) {
     const Index n = weights.dim(3);
-    Tensor unit({n, n}), y({n, n});
+    Tensor unit({n, n}), w({n, n});
     matrix(unit).setIdentity();
-    matrix(y).rowwise() = matrix(weights).row(row);
-    return softmax_backward(unit, y);
+    matrix(w).rowwise() = matrix(weights).row(row);
+    return softmax_backward(unit, w);
+}
+
+/// The matrices of the figure `matrices`, in the order in which attention makes them.
+void write_matrices(const Results& results, const Tensor& y) {
+    results.array("queries", queries);
+    results.array("keys", keys);
+    results.array("scores", matmul(queries, keys, {.transpose_b = true, .scale = Real(0.5)}));
+    results.array("values", values);
+    results.array("result", y);
 }
 // [speed]
 void show_speed(Random& random, Results& results) {
@@ -208,6 +217,7 @@ int main(int argc, char** argv) {
         show_hidden_row(dy, results);
         show_gradients(mask, dy, results);
         show_speed(random, results);
+        write_matrices(results, y);
         results.array("weights", weights);
         results.array("causal_weights", attention_weights(queries, keys, over_heads(both)));
         results.array("jacobian", jacobian(weights, row - 1));

@@ -19,42 +19,42 @@ decltype(softmax) softmax;
 decltype(softmax_backward) softmax_backward;
 }  // namespace cuda
 // [softmax]
-Tensor softmax(const Tensor& x) {
-    require(x.rank() >= 1 && x.dim(-1) >= 1, "softmax: x has shape {}, its last axis is empty",
-            x.shape());
+Tensor softmax(const Tensor& z) {
+    require(z.rank() >= 1 && z.dim(-1) >= 1, "softmax: z has shape {}, its last axis is empty",
+            z.shape());
     static constexpr Ways ways{"softmax", plain::softmax, fast::softmax, cuda::softmax};
-    return ways(x);
+    return ways(z);
 }
 
-Tensor plain::softmax(const Tensor& x) {
+Tensor plain::softmax(const Tensor& z) {
     constexpr Real smallest = std::numeric_limits<Real>::min();  // of the normal numbers
-    Tensor y(x.shape());
-    const auto scores = matrix(x).array();
-    auto weights = matrix(y).array();  // [rows, n]
+    Tensor w(z.shape());
+    const auto scores = matrix(z).array();
+    auto weights = matrix(w).array();  // [rows, n]
     for (Index r = 0; r < scores.rows(); ++r) {
         weights.row(r) = (scores.row(r) - scores.row(r).maxCoeff()).exp();
         weights.row(r) = (weights.row(r) < smallest).select(Real(0), weights.row(r));
         weights.row(r) /= weights.row(r).sum();
     }
-    return y;
+    return w;
 }
 // [softmax: backward]
-Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
-    require_shape(dy.shape(), y.shape(), "softmax backward", "dy");
+Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
+    require_shape(dw.shape(), w.shape(), "softmax backward", "dw");
     static constexpr Ways ways{"softmax", plain::softmax_backward, fast::softmax_backward,
                                cuda::softmax_backward};
-    return ways(dy, y);
+    return ways(dw, w);
 }
 
-// forward was:  y = exp(x - max) / sum     so     dy_i/dx_j = y_i (1[i=j] - y_j)
-// hence:        dx = y * (dy - <dy, y>)    row by row
-Tensor plain::softmax_backward(const Tensor& dy, const Tensor& y) {
-    Tensor dx(y.shape());
-    for (Index r = 0; r < rows(y.shape()); ++r) {
-        const auto weights = matrix(y).row(r), dweights = matrix(dy).row(r);
-        matrix(dx).row(r) = weights.array() * (dweights.array() - dweights.dot(weights));
+// forward was:  w = exp(z - max) / sum     so     dw_j/dz_n = w_j (1[j=n] - w_n)
+// hence:        dz = w * (dw - <dw, w>)    row by row
+Tensor plain::softmax_backward(const Tensor& dw, const Tensor& w) {
+    Tensor dz(w.shape());
+    for (Index r = 0; r < rows(w.shape()); ++r) {
+        const auto weights = matrix(w).row(r), dweights = matrix(dw).row(r);
+        matrix(dz).row(r) = weights.array() * (dweights.array() - dweights.dot(weights));
     }
-    return dx;
+    return dz;
 }
 
 }  // namespace abh

@@ -10,31 +10,31 @@ decltype(softmax) softmax;
 decltype(softmax_backward) softmax_backward;
 }  // namespace fast
 // [softmax]
-Tensor fast::softmax(const Tensor& x) {
-    const Index n = x.dim(-1);
-    Tensor y(x.shape());
-    parallel_ranges(rows(x.shape()), 64, [&](Index begin, Index end) {
+Tensor fast::softmax(const Tensor& z) {
+    const Index n = z.dim(-1);
+    Tensor w(z.shape());
+    parallel_ranges(rows(z.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
-            const Real* const scores = x.data() + r * n;
-            Real* const weights = y.data() + r * n;
+            const Real* const scores = z.data() + r * n;
+            Real* const weights = w.data() + r * n;
             const Real row_max = ConstVectorMap(scores, n).maxCoeff();
             prefetch(scores + n, r + 1 < end ? n : 0);  // while this row is computed
             const Real sum = exp_and_sum(scores, row_max, weights, n);  // >= 1
             VectorMap(weights, n) *= 1 / sum;
         }
     });
-    return y;
+    return w;
 }
 // [softmax: backward]
-Tensor fast::softmax_backward(const Tensor& dy, const Tensor& y) {
-    Tensor dx(y.shape());
-    parallel_ranges(rows(y.shape()), 64, [&](Index begin, Index end) {
+Tensor fast::softmax_backward(const Tensor& dw, const Tensor& w) {
+    Tensor dz(w.shape());
+    parallel_ranges(rows(w.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
-            const auto weights = matrix(y).row(r), dweights = matrix(dy).row(r);
-            matrix(dx).row(r) = weights.array() * (dweights.array() - dweights.dot(weights));
+            const auto weights = matrix(w).row(r), dweights = matrix(dw).row(r);
+            matrix(dz).row(r) = weights.array() * (dweights.array() - dweights.dot(weights));
         }
     });
-    return dx;
+    return dz;
 }
 
 }  // namespace abh
