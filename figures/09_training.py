@@ -1,12 +1,12 @@
 """Figures of chapter 9."""
 
 import numpy as np
-from style import Data, Figure, figure, muted, sequential
+from style import Data, Figure, figure, muted, narrow, panels, sequential
 
 
-@figure("losses", width=7.6, height=3.6)
+@figure("losses", width=7.6, height=3.6, narrow=(3.7, 6.4))
 def losses(data: Data, fig: Figure) -> None:
-    axes = fig.subplots(1, 2)
+    axes = panels(fig, 2)
     toy = (
         ("main", "SGD, 1e-3, momentum 0.99", "C0", "-"),
         ("adam_small", "Adam, 1e-4", "C2", "--"),
@@ -29,14 +29,16 @@ def losses(data: Data, fig: Figure) -> None:
     axes[1].axhline(floor, color=muted(), linestyle=":", label="entropy of the targets")
     axes[1].set_xlabel("step, the grammar corpus")
     axes[1].set_ylim(bottom=0)
+    if narrow():
+        axes[1].set_ylabel("loss")
     for ax in axes:
         ax.grid()
         ax.legend()
 
 
-@figure("warmup", width=7.6, height=3.2)
+@figure("warmup", width=7.6, height=3.2, narrow=(3.7, 5.6))
 def warmup(data: Data, fig: Figure) -> None:
-    axes = fig.subplots(1, 2)
+    axes = panels(fig, 2)
     for run, label, colour, line in (
         ("adam_middle", "constant", "C5", "-."),
         ("adam_warm", "warm-up", "C3", "-"),
@@ -54,7 +56,7 @@ def warmup(data: Data, fig: Figure) -> None:
         ax.legend()
 
 
-@figure("norms", width=7.2, height=4.2)
+@figure("norms", width=7.2, height=4.2, narrow=(3.7, 4.0))
 def norms(data: Data, fig: Figure) -> None:
     layers = data.value("norm_layers").split()
     epochs = data.array("norm_epochs")
@@ -65,6 +67,8 @@ def norms(data: Data, fig: Figure) -> None:
         table, aspect="auto", cmap=sequential(), interpolation="nearest",
         extent=(epochs[0] - width / 2, epochs[-1] + width / 2, len(layers) - 0.5, -0.5),
     )
+    if narrow():
+        layers = [name.replace(".layers.", " ") for name in layers]
     axes.set_yticks(range(len(layers)), layers)
     axes.set_xlabel("epoch")
     fig.colorbar(image, ax=axes, label="$\\log_{10}$ of the gradient's norm")

@@ -188,6 +188,30 @@ TEST_CASE("training sets the gradients to zero before each step") {
     });
 }
 
+TEST_CASE("the six plain lines make the step that training makes") {
+    Task task = grammar_task();  // its sentences differ in length: a trainer leaves pads out
+    task.model.layer = toy_like().layer;
+    task.model.positions.dropout = 0;
+    task.model.n_encoder_layers = task.model.n_decoder_layers = 1;
+    task.training.optimizer = "sgd";
+    Transformer plain(task.model, Random(1)), other(task.model, Random(1));
+    Sgd sgd(parameters_of(plain), task.training.momentum);
+    Trainer trainer(other, task.training);
+    for (std::size_t step = 0; step < 3; ++step) {
+        const Batch batch =
+            make_batch(task.corpus, std::span(task.corpus.train).subspan(6 * step, 6));
+        const double loss =
+            plain_step(plain, sgd, batch, Real(0.01), {task.model.pad, task.training.smoothing});
+        CHECK(trainer.forward_backward(batch) == Approx(loss).margin(round_off));
+        trainer.update(Real(0.01));
+    }
+    const Parameters p = parameters_of(plain), q = parameters_of(other);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        INFO(p[i].name);
+        CHECK(max_difference(p[i].parameter->value, q[i].parameter->value) < round_off);
+    }
+}
+
 TEST_CASE("plain's first ten losses are those of fast, to five digits", "[fast]") {
     Task task = small_task();
     task.model.positions.dropout = Real(0.1);  // the same elements are dropped

@@ -45,7 +45,7 @@ TEST_CASE("cross entropy of equal logits is the logarithm of the number of words
 }
 
 TEST_CASE("cross entropy has the values of its definition, smoothed or not") {
-    // computed from - sum_w q_w log p_w with the decimal logits above
+    // computed from - sum_j pi_j log p_j with the decimal logits above
     const auto loss = [](std::int32_t ignore, double smoothing) {
         return cross_entropy(example_logits(), example_targets(),
                              {ignore, static_cast<Real>(smoothing)});
@@ -56,6 +56,25 @@ TEST_CASE("cross entropy has the values of its definition, smoothed or not") {
     CHECK(loss(3, 0) == Approx(0.690037689081).margin(round_off));
     CHECK(loss(3, 0.1) == Approx(0.819204355748).margin(round_off));
     CHECK(loss(3, 0.3) == Approx(1.077537689081).margin(round_off));
+}
+
+TEST_CASE("the loss and the gradient of two words and a pad are those computed by hand") {
+    const Tensor logits({1, 3, 4}, {0, 2, 1, 0, 0, 1, 3, 0, 5, 5, 5, 5});
+    const Ids targets({1, 3}, {1, 2, 0});
+    const auto to_three_digits = [](const Tensor& found, std::initializer_list<double> by_hand) {
+        return std::equal(
+            found.values().begin(), found.values().end(), by_hand.begin(), by_hand.end(),
+            [](Real x, double y) { return std::abs(static_cast<double>(x) - y) <= 0.0005001; });
+    };
+    CrossEntropyCache cache;
+    CHECK(cross_entropy(logits, targets, {}, &cache) == Approx(0.352).margin(0.0005));
+    CHECK(to_three_digits(cache.probabilities, {0.083, 0.610, 0.225, 0.083, 0.040, 0.110, 0.810,
+                                                0.040, 0.25, 0.25, 0.25, 0.25}));
+    CHECK(to_three_digits(cross_entropy_backward(cache),
+                          {0.041, -0.195, 0.112, 0.041, 0.020, 0.055, -0.095, 0.020, 0, 0, 0, 0}));
+    CHECK(cross_entropy(logits, targets, {0, Real(0.1)}, &cache) == Approx(0.515).margin(0.0005));
+    CHECK(to_three_digits(cross_entropy_backward(cache),
+                          {0.029, -0.157, 0.100, 0.029, 0.008, 0.042, -0.058, 0.008, 0, 0, 0, 0}));
 }
 
 TEST_CASE("an ignored target counts neither in the sum nor in the number") {
@@ -236,7 +255,7 @@ TEST_CASE("a smoothed loss is never below the entropy of its targets") {
     }
 }
 
-TEST_CASE("the gradient of a row is p - q over the number that counts, and sums to zero") {
+TEST_CASE("the gradient of a row is p - pi over the number that counts, and sums to zero") {
     for (const Real e : {Real(0), Real(0.2)}) {
         CrossEntropyCache cache;
         cross_entropy(example_logits(), example_targets(), {0, e}, &cache);
@@ -247,8 +266,8 @@ TEST_CASE("the gradient of a row is p - q over the number that counts, and sums 
             const std::int32_t target = example_targets().values()[static_cast<std::size_t>(r)];
             double sum = 0;
             for (Index w = 0; w < 4; ++w) {
-                const Real q = (w == target ? 1 - e : Real(0)) + e / 4;
-                const Real expected = target == 0 ? 0 : (cache.probabilities(r, w) - q) / 3;
+                const Real pi = (w == target ? 1 - e : Real(0)) + e / 4;
+                const Real expected = target == 0 ? 0 : (cache.probabilities(r, w) - pi) / 3;
                 const Real g = d.data()[r * 4 + w];
                 CHECK(std::abs(static_cast<double>(g - expected)) < round_off);
                 sum += static_cast<double>(g);
@@ -363,6 +382,25 @@ TEST_CASE("adamw takes the steps that one computes by hand") {
             CHECK(static_cast<double>(w.value(i)) ==
                   Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
     }
+}
+
+TEST_CASE("down a parabola the optimizers take the steps of the table") {
+    const auto path = [](auto make, std::initializer_list<double> table) {
+        Parameter w(Tensor({1}, {1}));
+        auto optimizer = make(Parameters{{"w", &w}});
+        for (const double expected : table) {
+            w.grad()(0) = w.value(0);  // of w^2 / 2
+            optimizer.step(Real(0.1));
+            CHECK(w.value(0) == Approx(expected).margin(0.0006));
+        }
+    };
+    path([](const Parameters& p) { return Sgd(p, 0); }, {0.9, 0.81, 0.729, 0.656, 0.590});
+    path([](const Parameters& p) { return Sgd(p, Real(0.9)); },
+         {0.9, 0.9 - 0.18, 0.72 - 0.234, 0.227, -0.029});
+    path([](const Parameters& p) { return Adam(p); },
+         {0.9, 0.8, 0.702, 0.604, 0.604 - 0.1 * 0.780 / 0.813});
+    path([](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.5)}); },
+         {0.85, 0.708, 0.575, 0.451, 0.335});
 }
 
 TEST_CASE("adamw shrinks a weight without a gradient, and adam leaves it alone") {

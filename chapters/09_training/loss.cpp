@@ -58,22 +58,22 @@ double plain::cross_entropy(const Tensor& logits, const Ids& targets,
     const double e = static_cast<double>(options.smoothing);
     double sum = 0;
     for (Index r = 0; std::int32_t target : targets.values()) {
-        const auto x = matrix(logits).row(r++).cast<double>();
+        const auto z = matrix(logits).row(r++).cast<double>();
         if (target == options.ignore) continue;
-        const double log_total = x.maxCoeff() + std::log((x.array() - x.maxCoeff()).exp().sum());
-        sum += (1 - e) * (log_total - x(target));
-        if (e > 0) sum += e * (log_total - x.mean());  // infinite logits have no mean
+        const double log_total = z.maxCoeff() + std::log((z.array() - z.maxCoeff()).exp().sum());
+        sum += (1 - e) * (log_total - z(target));
+        if (e > 0) sum += e * (log_total - z.mean());  // infinite logits have no mean
     }
     if (cache) cache->probabilities = p;
     return sum;
 }
 // [plain: backward]
-// forward was:  loss = mean of - sum_w q_w log p_w,  p = softmax(logits),  sum_w q_w = 1
-// hence:        dlogits = (p - q) / counted in rows that count, 0 in the others
+// forward was:  loss = mean of - sum_j pi_j log p_j,  p = softmax(logits),  sum_j pi_j = 1
+// hence:        dlogits = (p - pi) / counted in rows that count, 0 in the others
 Tensor plain::cross_entropy_backward(const CrossEntropyCache& cache) {
     const auto& [way, p, targets, counted, options] = cache;
     const Index n = p.dim(1);
-    const Real even = options.smoothing / static_cast<Real>(n);  // q of all words but the target
+    const Real even = options.smoothing / static_cast<Real>(n);  // pi of all words but the target
     Tensor dlogits = Tensor::zeros({targets.dim(0), targets.dim(1), n});
     for (Index r = 0; r < p.dim(0); ++r) {
         const std::int32_t target = targets.values()[static_cast<std::size_t>(r)];

@@ -84,7 +84,7 @@ double cuda::cross_entropy(const Tensor& logits, const Ids& targets,
 namespace cuda {
 namespace {
 
-/// A block a row: `(p - q) / counted`, one number read and one written for each word.
+/// A block a row: `(p - pi) / counted`, one number read and one written for each word.
 __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
                                               Global<const Real> probabilities,
                                               Global<const std::int32_t> targets,
@@ -93,8 +93,8 @@ __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
     const std::int32_t target = targets[row];
     const Real even = smoothing / static_cast<Real>(n);
     for (Index w = threadIdx.x; w < n; w += blockDim.x) {
-        const Real q = even + (w == target ? 1 - smoothing : Real(0));
-        dlogits[row * n + w] = target == ignore ? 0 : (probabilities[row * n + w] - q) * share;
+        const Real pi = even + (w == target ? 1 - smoothing : Real(0));
+        dlogits[row * n + w] = target == ignore ? 0 : (probabilities[row * n + w] - pi) * share;
     }
 }
 

@@ -55,9 +55,9 @@ double fast::cross_entropy(const Tensor& logits, const Ids& targets,
 // [backward]
 namespace {
 
-/// One row: `(p - q) * share` into `dlogits`, which may be `p` itself.
-void p_minus_q(const Real* p, std::int32_t target, const CrossEntropyOptions& options, Real share,
-               Real* dlogits, Index n) {
+/// One row: `(p - pi) * share` into `dlogits`, which may be `p` itself.
+void p_minus_pi(const Real* p, std::int32_t target, const CrossEntropyOptions& options, Real share,
+                Real* dlogits, Index n) {
     VectorMap row(dlogits, n);
     if (target == options.ignore) {
         row.setZero();
@@ -77,8 +77,8 @@ Tensor fast::cross_entropy_backward(const CrossEntropyCache& cache) {
     const Real share = 1 / static_cast<Real>(cache.counted);
     parallel_ranges(targets.size(), 16, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r)
-            p_minus_q(cache.probabilities.data() + r * n, targets.data()[r], cache.options, share,
-                      dlogits.data() + r * n, n);
+            p_minus_pi(cache.probabilities.data() + r * n, targets.data()[r], cache.options, share,
+                       dlogits.data() + r * n, n);
     });
     return dlogits;
 }
@@ -91,7 +91,7 @@ double fast::cross_entropy_in_place(Tensor& logits, const Ids& targets,
         Real* const row = logits.data() + r * n;
         const std::int32_t target = targets.data()[r];
         const double loss = softmax_and_loss(row, target, options, row, n);
-        p_minus_q(row, target, options, share, row, n);
+        p_minus_pi(row, target, options, share, row, n);
         return loss;
     });
 }

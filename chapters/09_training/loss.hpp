@@ -18,7 +18,7 @@ struct CrossEntropyCache {
     CrossEntropyOptions options;
 };
 
-/// Mean over the targets that count of `- sum_w q_w log softmax(logits)_w`, where q is 1 at the
+/// Mean over the targets that count of `- sum_j pi_j log softmax(logits)_j`, where pi is 1 at the
 /// target, or, smoothed by e, `1 - e + e/n` there and `e/n` elsewhere: PyTorch's `cross_entropy`.
 ///
 /// @param logits   `[B, L, n_words]`
@@ -28,7 +28,7 @@ struct CrossEntropyCache {
 double cross_entropy(const Tensor& logits, const Ids& targets,
                      const CrossEntropyOptions& options = {}, CrossEntropyCache* cache = nullptr);
 
-/// Gradient of `cross_entropy`: `dlogits = (p - q) / counted`, rows of ignored targets 0.
+/// Gradient of `cross_entropy`: `dlogits = (p - pi) / counted`, rows of ignored targets 0.
 /// @return `[B, L, n_words]`
 Tensor cross_entropy_backward(const CrossEntropyCache& cache);
 /// How many targets count.

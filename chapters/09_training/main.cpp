@@ -18,9 +18,11 @@ std::string digits(std::span<const Real> row) {
     return text;
 }
 
-/// Two words and a pad, three words to choose from.
+/// Two words and a pad, four words to choose from, the pad among them.
 void show_loss() {
-    const Tensor logits({1, 3, 3}, {0, 2, 1, 1, 0, 3, 5, 5, 5});
+    const Tensor logits({1, 3, 4}, {0, 2, 1, 0,  //
+                                    0, 1, 3, 0,  //
+                                    5, 5, 5, 5});
     const Ids targets({1, 3}, {1, 2, 0});
     for (const Real smoothing : {Real(0), Real(0.1)}) {
         CrossEntropyCache cache;
@@ -29,8 +31,8 @@ void show_loss() {
         fmt::print("smoothing {}: loss {:.6f}\n", smoothing, loss);
         for (std::size_t r = 0; r < 3; ++r)
             fmt::print("target {}   p{}   dlogits{}\n", targets.values()[r],
-                       digits(cache.probabilities.values().subspan(3 * r, 3)),
-                       digits(d.values().subspan(3 * r, 3)));
+                       digits(cache.probabilities.values().subspan(4 * r, 4)),
+                       digits(d.values().subspan(4 * r, 4)));
     }
 }
 // [optimizers by hand]
@@ -83,17 +85,19 @@ double smallest_loss(double smoothing, double n_words) {
     return smoothing == 0 ? 0 : -at * std::log(at) - (n_words - 1) * off * std::log(off);
 }
 // [what came out]
-/// Loss and exact pairs, dropout off; and how probable the right translations of some pairs are.
+/// Loss, perplexity and exact pairs, dropout off; and how probable the right translations of some
+/// pairs are.
 void show_result(const Transformer& model, const Corpus& corpus, Results& results) {
     const auto all = [&](const char* name, const char* key,
                          const std::vector<SentencePair>& pairs) {
         if (pairs.empty()) return;
         const Evaluation e = evaluate(model, corpus, pairs);
-        fmt::print("{:<11} {:5} pairs   loss a word {:.6f}   exact {:5}\n", name, pairs.size(),
-                   e.loss, e.exact);
+        fmt::print("{:<11} {:5} pairs   loss a word {:.6f}   perplexity {:.4f}   exact {:5}\n",
+                   name, pairs.size(), e.loss, std::exp(e.loss), e.exact);
         results.set(fmt::format("pairs_{}", key), static_cast<double>(pairs.size()));
         results.set(fmt::format("exact_{}", key), static_cast<double>(e.exact));
         results.set_varying(fmt::format("loss_{}", key), e.loss);
+        results.set_varying(fmt::format("perplexity_{}", key), std::exp(e.loss));
     };
     all("trained on", "trained", corpus.train);
     all("held out", "held_out", corpus.held_out);
@@ -205,5 +209,6 @@ int main(int argc, char** argv) {
                                            static_cast<double>(task.model.tgt_words));
         if (floor > 0) fmt::print("\nno loss in training is below {:.6f}\n", floor);
         results.set("smallest_loss", floor);
+        results.set("target_words", static_cast<double>(task.model.tgt_words));
     });
 }

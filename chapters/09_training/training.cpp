@@ -109,6 +109,20 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
     const Index size = std::min(options.batch_size, pairs);
     return options.epochs * ((pairs + size - 1) / size);
 }
+// [plain step]
+double plain_step(Transformer& model, Optimizer& optimizer, const Batch& batch, Real learning_rate,
+                  const CrossEntropyOptions& options) {
+    Transformer::Cache cache;
+    CrossEntropyCache loss_cache;
+    zero_grad(parameters_of(model));
+    const Tensor logits = model.forward(batch.source, batch.target_in, &cache);  // [B, Lt, V]
+    const double loss = cross_entropy(logits, batch.target_out, options, &loss_cache);
+    const Tensor dlogits = cross_entropy_backward(loss_cache);
+    model.backward(dlogits, cache);
+    optimizer.step(learning_rate);
+    model.random().next_step();  // dropout draws other elements next time
+    return loss;
+}
 // [trainer]
 Trainer::Trainer(Transformer& model, const TrainingOptions& options)
     : model_(model),

@@ -24,7 +24,7 @@ struct TrainingOptions {
     Real smoothing = 0;              ///< of the cross entropy
     bool bucket_by_length = false;   ///< put pairs of like lengths into one batch
 };
-
+// [tasks]
 /// A corpus with the model and the training that fit it.
 struct Task {
     std::string name;
@@ -47,6 +47,12 @@ Task file_task(const std::filesystem::path& path);
 /// `toy`, `notebook`, `grammar`, or the pairs of a file if `file` is not empty.
 /// @throws std::invalid_argument for another name
 Task make_task(const std::string& name, const std::filesystem::path& file);
+// [plain step]
+/// One step of training, as plainly as it can be said. `Trainer` makes the same step, and computes
+/// no pads.
+/// @return the loss before the update
+double plain_step(Transformer& model, Optimizer& optimizer, const Batch& batch, Real learning_rate,
+                  const CrossEntropyOptions& options);
 // [trainer]
 /// A model in training: its optimizer, and what one step keeps for the next.
 class Trainer {
