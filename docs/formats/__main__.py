@@ -1,0 +1,94 @@
+"""Make an EPUB and a PDF of the rendered pages.
+
+    python docs/formats --root . --build build/book --epub --pdf
+
+reads BUILD/html, which docs/build.py wrote, and writes BUILD/attention-by-hand.epub and .pdf. What
+is made already from the same pages is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import importlib
+import os
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))  # docs, for conf
+
+import conf
+from pages import FormatError
+
+NAME = "attention-by-hand"
+NOTE = (
+    "{kind} edition. It leaves out the API reference and the copies of the source files, which the "
+    "pages of the book have; every line of the sources stands in the listings."
+)
+KINDS = {"epub": "EPUB", "pdf": "PDF"}
+
+
+def facts(html: Path) -> dict[str, str]:
+    """What the book says about itself. Its date is that of the newest page, or SOURCE_DATE_EPOCH."""
+    newest = max((page.stat().st_mtime for page in html.rglob("*.html")), default=0)
+    moment = float(os.environ.get("SOURCE_DATE_EPOCH", newest))
+    modified = datetime.datetime.fromtimestamp(int(moment), datetime.UTC)
+    return {
+        "title": conf.project,
+        "author": conf.author[:1].upper() + conf.author[1:],
+        "rights": f"© {conf.project_copyright}",
+        "language": conf.language,
+        "modified": modified.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def fingerprint(root: Path, build: Path) -> str:
+    digest = hashlib.sha256(sys.version.encode())
+    inputs = [p for p in HERE.iterdir() if p.suffix in {".py", ".css"}]
+    inputs += [HERE.parent / "conf.py", HERE.parent / "requirements-formats.txt", build / "book.stamp"]
+    inputs += sorted((root / "figures").glob("cover.light.svg"))
+    for path in sorted(inputs):
+        digest.update(path.read_bytes() if path.is_file() else b"none")
+    return digest.hexdigest()
+
+
+def make(kind: str, root: Path, build: Path) -> None:
+    out, stamp = build / f"{NAME}.{kind}", build / f"{kind}.stamp"
+    now = fingerprint(root, build)
+    if out.is_file() and stamp.is_file() and stamp.read_text() == now:
+        print(f"book: {out}: nothing has changed")
+        return
+    stamp.unlink(missing_ok=True)
+    html, cover = build / "html", root / "figures" / "cover.light.svg"
+    start = time.monotonic()
+    said = importlib.import_module(kind).make(
+        html, out, facts(html), NOTE.format(kind=KINDS[kind]), cover if cover.is_file() else None
+    )
+    print(f"book: {out}: {said}, in {time.monotonic() - start:.0f} s")
+    stamp.write_text(now)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="make an EPUB and a PDF of the rendered pages")
+    parser.add_argument("--root", type=Path, default=HERE.parent.parent, help="the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
+    parser.add_argument("--epub", action="store_true", help="make the EPUB")
+    parser.add_argument("--pdf", action="store_true", help="make the PDF")
+    options = parser.parse_args()
+    kinds = [kind for kind in KINDS if getattr(options, kind)]
+    if not kinds:
+        parser.error("nothing to make: say --epub, --pdf or both")
+    try:
+        for kind in kinds:
+            make(kind, options.root.resolve(), options.build.resolve())
+    except FormatError as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""The book as an EPUB 3: one XHTML file a page, mathematics as MathML, figures as SVG."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import shutil
+import subprocess
+import uuid
+import xml.etree.ElementTree as ET
+import zipfile
+from html import escape
+from pathlib import Path
+
+from pages import MATHML, FormatError, Page, classes, has, images, read_book, rebuild, relink, slug
+
+HERE = Path(__file__).resolve().parent
+XHTML = "http://www.w3.org/1999/xhtml"
+OPS = "http://www.idpf.org/2007/ops"
+TOKENS = {f"{{{MATHML}}}{name}" for name in ("mi", "mn", "mo", "mtext")}
+START = '<?xml version="1.0" encoding="utf-8"?>\n'
+
+
+def as_mathml(element: ET.Element) -> list[ET.Element] | None:
+    """Of what KaTeX made, the MathML alone."""
+    if has(element, "katex-html"):
+        return []
+    if len(element) and element.tag in TOKENS:
+        element.tag = f"{{{MATHML}}}mrow"  # KaTeX puts \\underset into an operator
+        for name in ("lspace", "rspace"):
+            element.attrib.pop(name, None)
+    if element.tag == f"{{{MATHML}}}math":
+        tex = next(element.iter(f"{{{MATHML}}}annotation"), None)
+        if tex is not None:
+            element.set("alttext", " ".join((tex.text or "").split()))
+    return [element] if not has(element, "katex-mathml") else list(element)
+
+
+def in_xhtml(element: ET.Element) -> None:
+    """Plain names, the namespace said where it begins, and no attribute that EPUB does not know."""
+    for child in element.iter():
+        namespace, _, name = str(child.tag).rpartition("}")
+        child.tag = name
+        if name in {"math", "svg"} and namespace:
+            child.set("xmlns", namespace[1:])
+        if namespace != f"{{{MATHML}" and name != "img":
+            for attribute in ("align", "role", "width", "height"):
+                child.attrib.pop(attribute, None)
+
+
+def xhtml(title: str, language: str, body: ET.Element, kind: str = "") -> bytes:
+    html = ET.Element("html", {"xmlns": XHTML, "xmlns:epub": OPS, "lang": language, "xml:lang": language})
+    head = ET.SubElement(html, "head")
+    ET.SubElement(head, "title").text = title
+    ET.SubElement(head, "link", rel="stylesheet", type="text/css", href="book.css")
+    outer = ET.SubElement(html, "body", {"epub:type": kind} if kind else {})
+    in_xhtml(body)
+    outer.append(body)
+    return (START + "<!DOCTYPE html>\n" + ET.tostring(html, encoding="unicode")).encode()
+
+
+def fragment(text: str) -> ET.Element:
+    """Our own markup; the prefix epub: stays as it is written."""
+    section = ET.fromstring(f"<section>{text.replace('epub:type', 'epub-type')}</section>")
+    for element in section.iter():
+        if kind := element.attrib.pop("epub-type", ""):
+            element.set("epub:type", kind)
+    return section
+
+
+def nav(book: list[Page]) -> ET.Element:
+    """The table of contents: pages, below them their sections and the pages that belong to them."""
+    lines: list[str] = []
+    depth = 0
+    entries = [
+        (page.depth + heading.level, f"{page.slug}.xhtml" + (f"#{heading.identifier}" if n else ""), heading.text)
+        for page in book
+        for n, heading in enumerate(page.headings)
+        if heading.level <= 2
+    ]
+    for level, address, text in entries:
+        while depth > level:
+            lines.append("</li></ol>")
+            depth -= 1
+        if depth == level:
+            lines.append("</li>")
+        while depth < level:
+            lines.append("<ol>")
+            depth += 1
+        lines.append(f'<li><a href="{address}">{escape(text)}</a>')
+    lines += ["</li></ol>"] * depth
+    landmarks = '<li><a epub:type="bodymatter" href="index.xhtml">Text</a></li>'
+    return fragment(
+        f'<nav epub:type="toc" id="toc"><h1>Contents</h1>{"".join(lines)}</nav>'
+        f'<nav epub:type="landmarks" hidden="hidden"><h2>Landmarks</h2><ol>{landmarks}</ol></nav>'
+    )
+
+
+def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) -> bytes:
+    """content.opf; mathematics must be announced for each file that has some."""
+    items = ['<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>']
+    items.append('<item id="css" href="book.css" media-type="text/css"/>')
+    spine = []
+    for name, content in files.items():
+        identifier = re.sub(r"[^A-Za-z0-9]", "-", name)
+        if name.endswith(".svg"):
+            items.append(f'<item id="{identifier}" href="{name}" media-type="image/svg+xml"/>')
+        elif name.endswith(".xhtml") and name != "nav.xhtml":
+            math = ' properties="mathml"' if MATHML.encode() in content else ""
+            items.append(f'<item id="{identifier}" href="{name}" media-type="application/xhtml+xml"{math}/>')
+            spine.append(f'<itemref idref="{identifier}"/>')
+            if name == "title.xhtml":
+                spine.append('<itemref idref="nav"/>')
+    meta = {
+        "schema:accessMode": ("textual", "visual"),
+        "schema:accessModeSufficient": ("textual",),
+        "schema:accessibilityFeature": ("alternativeText", "MathML", "readingOrder", "structuralNavigation", "tableOfContents"),
+        "schema:accessibilityHazard": ("none",),
+        "schema:accessibilitySummary": ("Figures have descriptions; mathematics is MathML with its TeX.",),
+    }
+    told = "\n".join(
+        f'<meta property="{name}">{escape(one)}</meta>' for name, all_ in meta.items() for one in all_
+    )
+    return f"""{START}<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="{facts["language"]}">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="id">urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, facts["title"])}</dc:identifier>
+<dc:title>{escape(facts["title"])}</dc:title>
+<dc:creator>{escape(facts["author"])}</dc:creator>
+<dc:language>{facts["language"]}</dc:language>
+<dc:rights>{escape(facts["rights"])}</dc:rights>
+<meta property="dcterms:modified">{facts["modified"]}</meta>
+{told}
+</metadata>
+<manifest>
+{chr(10).join(items)}
+</manifest>
+<spine>
+{chr(10).join(spine)}
+</spine>
+</package>
+""".encode()
+
+
+def picture(path: Path) -> bytes:
+    """An SVG file as EPUB takes it: no document type, no metadata, no path without a shape."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"<!DOCTYPE[^>]*>\s*", "", text)
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    return re.sub(r"<path(?![^>]*\sd=)", '<path d="M 0 0"', text).encode()
+
+
+def epubcheck() -> list[str]:
+    """The command epubcheck; Debian's is a Java archive. Empty where there is none."""
+    program = shutil.which("epubcheck")
+    if program is None:
+        return []
+    if Path(program).read_bytes()[:2] == b"PK":
+        java = shutil.which("java")
+        return [java, "-jar", os.path.realpath(program)] if java else []
+    return [program]
+
+
+def check(path: Path) -> str:
+    """What epubcheck says; empty when it is content or not installed."""
+    if not (command := epubcheck()):
+        return ""
+    command += ["--failonwarnings", "--quiet", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if run.returncode == 0 else (run.stdout + run.stderr).strip()
+
+
+def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
+    """Write the EPUB; returns what to say about it."""
+    book = read_book(html)
+    relink(book, lambda name, place: f"{slug(name)}.xhtml{'#' + place if place else ''}")
+    files: dict[str, bytes] = {}
+    front = f'<h1 class="title">{escape(facts["title"])}</h1><p class="note">{escape(facts["author"])}</p>'
+    if cover:
+        files["images/cover.svg"] = picture(cover)
+        front += '<p class="cover"><img src="images/cover.svg" alt="Heat maps of attention weights"/></p>'
+    front += f'<p class="note">{escape(note)}</p><p class="note">{escape(facts["rights"])}</p>'
+    files["title.xhtml"] = xhtml(facts["title"], facts["language"], fragment(front), "titlepage")
+    files["nav.xhtml"] = xhtml("Contents", facts["language"], nav(book))
+    for page in book:
+        rebuild(page.body, as_mathml)
+        for image, path in images(page, html):
+            name = f"images/{path.parent.name}-{path.name}"
+            files[name] = picture(path)
+            image.set("src", name)
+            image.set("class", " ".join(c for c in classes(image) if c != "only-light") or "figure")
+        files[f"{page.slug}.xhtml"] = xhtml(page.title, facts["language"], page.body)
+    package_file = package(book, facts, files)
+    style = (HERE / "epub.css").read_bytes() + b"\n" + (HERE / "code.css").read_bytes()
+    container = (
+        f'{START}<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="EPUB/content.opf" media-type="application/oebps-package+xml"/>'
+        "</rootfiles></container>\n"
+    ).encode()
+    moment = datetime.datetime.fromisoformat(facts["modified"].rstrip("Z")).timetuple()[:6]
+    part = out.with_suffix(".part.epub")  # epubcheck wants the suffix
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def put(name: str, content: bytes, how: int = zipfile.ZIP_DEFLATED) -> None:
+            entry = zipfile.ZipInfo(name, moment)
+            entry.compress_type = how
+            archive.writestr(entry, content)
+
+        put("mimetype", b"application/epub+zip", zipfile.ZIP_STORED)
+        put("META-INF/container.xml", container)
+        put("EPUB/content.opf", package_file)
+        put("EPUB/book.css", style)
+        for name, content in files.items():
+            put(f"EPUB/{name}", content)
+    complaints = check(part)
+    if complaints:
+        raise FormatError(f"epubcheck:\n{complaints}")
+    part.replace(out)
+    checked = "checked by epubcheck" if epubcheck() else "not checked: no epubcheck here"
+    return f"{len(book)} pages, {out.stat().st_size / 1e6:.1f} MB, {checked}"
+

@@ -1,0 +1,211 @@
+"""The book as a PDF for reading and printing: one document, laid out by WeasyPrint.
+
+Bookmarks, running heads, page numbers in the contents and links come from print.css. A line of code
+that is wider than the page is set smaller, and broken with a mark where that is not enough; what
+still would not fit fails the build, and so does a link that leads nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+import xml.etree.ElementTree as ET
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pages import FormatError, Page, classes, has, images, read_book, rebuild, relink, slug
+
+HERE = Path(__file__).resolve().parent
+COLUMNS = 102  # of code that fit on a line at its usual size: see `pre` in print.css
+SMALLEST = 0.82  # of the usual size
+SHORT = 14  # lines of code that stay together
+TOLERANCE = 1.5  # in CSS pixels
+
+
+class Complaints(logging.Handler):
+    """What WeasyPrint found wrong."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)  # warnings are about CSS that it does not know
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+# What goes in -------------------------------------------------------------------------------------
+
+
+def as_print(element: ET.Element) -> list[ET.Element] | None:
+    """Of what KaTeX made, the HTML alone; data for other programs goes."""
+    if has(element, "katex-mathml"):
+        return []
+    for name in [name for name in element.attrib if name.startswith("data-")]:
+        del element.attrib[name]
+    return None
+
+
+def columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def broken(pre: ET.Element, limit: int) -> None:
+    """Break lines of more than `limit` columns, each with a mark."""
+    column = 0
+
+    def pieces(text: str) -> list[str]:
+        """Cut where a line is full."""
+        nonlocal column
+        out, start = [], 0
+        for n, c in enumerate(text):
+            width = columns(c)
+            if c == "\n":
+                column = 0
+                continue
+            if column + width > limit:
+                out.append(text[start:n])
+                start, column = n, 4  # the mark's own indent
+            column += width
+        return [*out, text[start:]]
+
+    def walk(element: ET.Element) -> None:
+        children = list(element)
+        first, *rest = pieces(element.text or "")
+        element.text = first
+        at = 0
+        for piece in rest:
+            element.insert(at, mark(piece))
+            at += 1
+        for child in children:
+            walk(child)
+            at = list(element).index(child) + 1
+            head, *rest = pieces(child.tail or "")
+            child.tail = head
+            for piece in rest:
+                element.insert(at, mark(piece))
+                at += 1
+
+    def mark(tail: str) -> ET.Element:
+        made = ET.Element("span", {"class": "broken"})
+        made.tail = tail
+        return made
+
+    walk(pre)
+
+
+def fit_code(page: Page) -> None:
+    """Short code stays together; wide code is set smaller, very wide code is broken."""
+    for figure in page.body.iter():
+        for block in figure:
+            pre = block.find("pre") if block.tag == "div" else None
+            if pre is None:
+                continue
+            lines = "".join(pre.itertext()).rstrip("\n").split("\n")
+            if len(lines) <= SHORT:
+                (figure if figure.tag == "figure" else block).set(
+                    "class", " ".join([*classes(figure if figure.tag == "figure" else block), "short"])
+                )
+            widest = max(columns(line) for line in lines)
+            if widest > COLUMNS:
+                scale = max(COLUMNS / widest, SMALLEST)
+                pre.set("style", f"font-size: {scale:.3f}em")
+                if widest > COLUMNS / SMALLEST:
+                    broken(pre, int(COLUMNS / SMALLEST) - 2)
+
+
+def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None) -> str:
+    """Title page and contents."""
+    image = f'<img src="{cover.as_uri()}" alt="Heat maps of attention weights">' if cover else ""
+    lines: list[str] = []
+    group = ""
+    for page in book:
+        if page.group != group:
+            group = page.group
+            lines.append(f'<p class="group">{escape(group)}</p>')
+        for n, heading in enumerate(page.headings):
+            if heading.level <= 2:
+                level = page.depth + heading.level
+                place = heading.identifier if n else page.slug
+                lines.append(f'<p class="d{level}"><a href="#{place}">{escape(heading.text)}</a></p>')
+    return (
+        f'<section class="title-page"><h1>{escape(facts["title"])}</h1><p>{escape(facts["author"])}</p>{image}'
+        f'<p class="note">{escape(note)}</p><p class="note">{escape(facts["rights"])}</p></section>'
+        f'<nav class="contents"><h1 id="contents">Contents</h1>{"".join(lines)}</nav>'
+    )
+
+
+def assembled(book: list[Page], html: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
+    """The whole book as one page of HTML."""
+    relink(book, lambda name, place: f"#{place or slug(name)}")
+    parts: list[str] = []
+    for page in book:
+        rebuild(page.body, as_print)
+        fit_code(page)
+        for image, path in images(page, html):
+            image.set("src", path.as_uri())
+        for element in page.body.iter():
+            name = str(element.tag)
+            if name.startswith("{"):  # KaTeX's drawings
+                namespace, _, element.tag = name[1:].partition("}")
+                if element.tag == "svg":
+                    element.set("xmlns", namespace)
+        text = ET.tostring(page.body, encoding="unicode", method="html")
+        parts.append(f'<div class="page depth{page.depth}" id="{page.slug}">{text}</div>')
+    styles = [html / "_static" / "katex" / "katex.css", HERE / "code.css", HERE / "print.css"]
+    links = "".join(f'<link rel="stylesheet" href="{path.resolve().as_uri()}">' for path in styles)
+    return (
+        f'<!doctype html><html lang="{facts["language"]}"><head><meta charset="utf-8">'
+        f'<title>{escape(facts["title"])}</title><meta name="author" content="{escape(facts["author"])}">'
+        f'<meta name="dcterms.modified" content="{facts["modified"]}">'
+        f'<meta name="description" content="{escape(facts["rights"])}">{links}</head>'
+        f"<body>{front(book, facts, note, cover)}{''.join(parts)}</body></html>"
+    )
+
+
+# What comes out -----------------------------------------------------------------------------------
+
+
+def too_wide(document: Any) -> list[str]:
+    """Text and figures that would be cut at the right edge of the page's text."""
+    wrong: list[str] = []
+    for number, page in enumerate(document.pages, 1):
+        box = page._page_box
+        for child in box.children:
+            if type(child).__name__ == "MarginBox":
+                continue
+            edge = box.content_box_x() + box.width + TOLERANCE
+            for inner in child.descendants():
+                kind = type(inner).__name__
+                if kind not in {"TextBox", "InlineReplacedBox", "BlockReplacedBox"}:
+                    continue
+                text = getattr(inner, "text", "a figure").strip()
+                if text and inner.position_x + inner.width > edge:
+                    over = inner.position_x + inner.width - edge
+                    wrong.append(f"page {number}: {over:.0f} px too wide: {text[:60]}")
+    return wrong
+
+
+def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
+    """Write the PDF; returns what to say about it."""
+    try:
+        import weasyprint
+    except OSError as error:  # it is there, and finds no Pango
+        raise FormatError(f"WeasyPrint: {error}; install libpango-1.0-0 and libpangoft2-1.0-0") from None
+    book = read_book(html)
+    text = assembled(book, html, facts, note, cover)
+    (out.parent / "print.html").write_text(text, encoding="utf-8")
+    complaints = Complaints()
+    logger = logging.getLogger("weasyprint")
+    logger.addHandler(complaints)
+    document = weasyprint.HTML(string=text, base_url=html.as_uri()).render()
+    wrong = too_wide(document)
+    if wrong:
+        raise FormatError("the PDF would be cut:\n" + "\n".join(wrong))
+    part = out.with_suffix(".part")
+    document.write_pdf(part)
+    logger.removeHandler(complaints)
+    if complaints.said:
+        raise FormatError("WeasyPrint:\n" + "\n".join(sorted(set(complaints.said))))
+    part.replace(out)
+    return f"{len(document.pages)} pages, {out.stat().st_size / 1e6:.1f} MB"

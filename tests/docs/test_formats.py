@@ -1,0 +1,290 @@
+"""The EPUB and the PDF of a small project: complete, closed in themselves, and readable.
+
+What they are made with is installed by `./book build --epub` or `--pdf`; without it, these tests are
+skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from test_book import REPOSITORY, Case, Project, run
+
+sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
+
+from abh_book import weave
+
+FORMATS = REPOSITORY / "docs" / "formats"
+HAVE = all(importlib.util.find_spec(name) for name in ("tinyhtml5", "weasyprint", "pypdf"))
+WITHOUT = "not installed: docs/requirements-formats.txt; ./book build --epub or --pdf installs it"
+
+
+def pango() -> str:
+    """Why no PDF can be made; empty when it can."""
+    try:
+        import weasyprint  # noqa: F401
+    except OSError as error:
+        return f"WeasyPrint finds no Pango: {error}"
+    return ""
+
+
+def make(project: Project, *kinds: str) -> subprocess.CompletedProcess[str]:
+    return run(FORMATS, "--root", project.root, "--build", project.build, *kinds)
+
+
+def listed(root: Path) -> list[str]:
+    """All lines of code that the book must show, without space at their ends."""
+    return [
+        line.strip()
+        for name in weave.source_names(root)
+        for line in weave.read_source(root, name).lines
+        if line.strip() and weave.marker(line) is None
+    ]
+
+
+@unittest.skipUnless(HAVE, WITHOUT)
+class Epub(Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.good = Project(Path(cls.folder.name).resolve())
+        cls.rendered = cls.good.render()
+        cls.said = make(cls.good, "--epub")
+        cls.path = cls.good.build / "attention-by-hand.epub"
+
+    def setUp(self) -> None:
+        self.assert_succeeds(self.rendered)
+        self.assert_succeeds(self.said)
+
+    def files(self) -> dict[str, bytes]:
+        with zipfile.ZipFile(self.path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    def pages(self) -> dict[str, ET.Element]:
+        return {n: ET.fromstring(c) for n, c in self.files().items() if n.endswith(".xhtml")}
+
+    def test_epubcheck_finds_nothing(self) -> None:
+        if "not checked" in self.said.stdout:
+            self.skipTest("no epubcheck here: install the package epubcheck")
+        self.assertIn("checked by epubcheck", self.said.stdout)
+
+    def test_the_type_comes_first_and_is_not_packed(self) -> None:
+        with zipfile.ZipFile(self.path) as archive:
+            first = archive.infolist()[0]
+        self.assertEqual((first.filename, first.compress_type), ("mimetype", zipfile.ZIP_STORED))
+
+    def test_every_link_inside_the_book_leads_somewhere(self) -> None:
+        pages = self.pages()
+        places = {name: {e.get("id") for e in page.iter()} for name, page in pages.items()}
+        count = 0
+        for name, page in pages.items():
+            for link in page.iter("{http://www.w3.org/1999/xhtml}a"):
+                file, _, place = link.get("href", "").partition("#")
+                if "://" in file:
+                    continue
+                target = f"EPUB/{file}" if file else name
+                self.assertIn(target, pages)
+                self.assertTrue(not place or place in places[target], link.get("href"))
+                count += 1
+        self.assertGreater(count, 4)
+
+    def test_mathematics_is_mathml_with_its_tex(self) -> None:
+        page = self.pages()["EPUB/chapters-04-small-attention-index.xhtml"]
+        formulas = list(page.iter("{http://www.w3.org/1998/Math/MathML}math"))
+        self.assertEqual(len(formulas), 4)
+        self.assertEqual(formulas[1].get("display"), "block")
+        self.assertTrue(all(f.get("alttext") for f in formulas))
+        self.assertFalse([e for e in page.iter() if "katex-html" in e.get("class", "")])
+
+    def test_light_figures_alone_with_their_description(self) -> None:
+        names = [name for name in self.files() if name.endswith(".svg")]
+        self.assertEqual(names, ["EPUB/images/04_small_attention-weights.light.svg"])
+        text = self.files()["EPUB/chapters-04-small-attention-index.xhtml"].decode()
+        self.assertIn('alt="Heat map of 8 x 8 weights', text)
+
+    def test_every_listing_is_whole_and_open(self) -> None:
+        blocks = [p for page in self.pages().values() for p in page.iter("{http://www.w3.org/1999/xhtml}pre")]
+        lines = {line.strip() for block in blocks for line in "".join(block.itertext()).splitlines()}
+        self.assertEqual([line for line in listed(self.good.root) if line not in lines], [])
+        self.assertNotIn(b"<details", b"".join(self.files().values()))
+
+    def test_a_second_call_does_nothing_and_makes_the_same_bytes(self) -> None:
+        self.assertIn("nothing has changed", make(self.good, "--epub").stdout)
+        before = self.path.read_bytes()
+        self.path.unlink()
+        self.assert_succeeds(make(self.good, "--epub"))
+        self.assertEqual(self.path.read_bytes(), before)
+
+
+@unittest.skipUnless(HAVE, WITHOUT)
+class Pdf(Case):
+    reader: Any
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if why := pango():
+            raise unittest.SkipTest(why)
+        from pypdf import PdfReader
+
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.good = Project(Path(cls.folder.name).resolve())
+        cls.rendered = cls.good.render()
+        cls.said = make(cls.good, "--pdf")
+        cls.path = cls.good.build / "attention-by-hand.pdf"
+        if cls.path.is_file():
+            cls.reader = PdfReader(cls.path)
+
+    def setUp(self) -> None:
+        self.assert_succeeds(self.rendered)
+        self.assert_succeeds(self.said)
+
+    def bookmarks(self) -> list[tuple[int, str, int]]:
+        """Level, title and page of each."""
+        out: list[tuple[int, str, int]] = []
+
+        def walk(entries: list[Any], level: int) -> None:
+            for entry in entries:
+                if isinstance(entry, list):
+                    walk(entry, level + 1)
+                else:
+                    page = self.reader.get_destination_page_number(entry)
+                    out.append((level, str(entry.title), page))
+
+        walk(self.reader.outline, 1)
+        return out
+
+    def text(self) -> str:
+        return "\n".join(page.extract_text() for page in self.reader.pages)
+
+    def test_bookmarks_are_the_headings_in_their_order(self) -> None:
+        found = self.bookmarks()
+        titles = [title for _, title, _ in found]
+        self.assertEqual(titles, ["Contents", "About this book", "The workbench", "Small attention"])
+        pages = [page for _, _, page in found]
+        self.assertEqual(pages, sorted(pages))
+        self.assertGreater(pages[0], 0)
+
+    def test_pages_are_numbered_and_have_a_running_head(self) -> None:
+        for number, page in enumerate(self.reader.pages, 1):
+            lines = page.extract_text().splitlines()
+            if number == 1:
+                self.assertIn("Attention by Hand", lines)
+            else:
+                self.assertIn(str(number), lines)
+        last = self.reader.pages[-1].extract_text()
+        self.assertIn("Small attention", last)
+
+    def test_contents_name_the_page(self) -> None:
+        lines = self.reader.pages[1].extract_text().splitlines()
+        line = next(line for line in lines if "Small attention" in line)
+        self.assertTrue(line.endswith(str(self.bookmarks()[-1][2] + 1)), line)
+
+    def test_all_fonts_are_embedded(self) -> None:
+        fonts: dict[str, bool] = {}
+
+        def look(resources: Any) -> None:
+            for font in (resources.get("/Font") or {}).values():
+                font = font.get_object()
+                for part in font.get("/DescendantFonts", [font]):
+                    made = part.get_object().get("/FontDescriptor", {}).get_object()
+                    fonts[str(font["/BaseFont"])] = any(f"/FontFile{n}" in made for n in ("", "2", "3"))
+            for inner in (resources.get("/XObject") or {}).values():
+                if "/Resources" in inner.get_object():
+                    look(inner.get_object()["/Resources"].get_object())
+
+        for page in self.reader.pages:
+            look(page["/Resources"].get_object())
+        self.assertGreater(len(fonts), 3)
+        self.assertEqual([name for name, embedded in fonts.items() if not embedded], [])
+
+    def test_every_link_leads_to_a_page(self) -> None:
+        named = self.reader.named_destinations
+        inside = 0
+        for page in self.reader.pages:
+            for link in page.get("/Annots") or []:
+                link = link.get_object()
+                if link.get("/Subtype") != "/Link":
+                    continue
+                action = link.get("/A", {}).get_object() if "/A" in link else {}
+                target = link.get("/Dest") or action.get("/D")
+                if target is None:
+                    self.assertRegex(str(action.get("/URI")), r"^https?://")
+                elif isinstance(target, str):
+                    self.assertIn(target, named)
+                    inside += 1
+                else:
+                    self.assertIsNotNone(target[0].get_object())
+                    inside += 1
+        self.assertGreater(inside, 5)
+
+    def test_every_line_of_every_listing_is_there(self) -> None:
+        def closed(text: str) -> str:
+            return re.sub(r"\s+", "", text)
+
+        shown = closed(self.text())
+        self.assertEqual([line for line in listed(self.good.root) if closed(line) not in shown], [])
+
+    def test_the_light_figure_alone_is_printed(self) -> None:
+        text = (self.good.build / "print.html").read_text(encoding="utf-8")
+        self.assertIn("weights.light.svg", text)
+        self.assertNotIn(".dark.svg", text)
+
+    def test_poppler_sees_the_same(self) -> None:
+        if shutil.which("pdffonts") is None:
+            self.skipTest("no pdffonts here: install the package poppler-utils")
+        said = subprocess.run(["pdffonts", self.path], capture_output=True, text=True, check=True)
+        rows = said.stdout.splitlines()[2:]
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertRegex(row, r"\s(yes)\s+(yes|no)\s+(yes|no)\s+\d+\s+\d+$")
+
+
+@unittest.skipUnless(HAVE, WITHOUT)
+class Refused(Case):
+    """What a reader of the PDF would miss stops the build; wide code does not."""
+
+    def setUp(self) -> None:
+        if why := pango():
+            self.skipTest(why)
+
+    def test_a_formula_that_would_be_cut_is_named(self) -> None:
+        project = self.project()
+        page = "chapters/04_small_attention/index.md"
+        project.edit(page, "Equation {eq}`weights` holds", f"$\\text{{{'w' * 150}}}$ holds, {{eq}}`weights` too,")
+        self.assert_succeeds(project.render())
+        done = make(project, "--pdf")
+        self.assert_refused(done, "px too wide")
+
+    def test_a_wide_line_of_code_is_set_smaller_or_broken_with_a_mark(self) -> None:
+        from pypdf import PdfReader
+
+        for width in (115, 300):
+            with self.subTest(width=width):
+                project = self.project()
+                line = "// " + "".join(str(n % 10) for n in range(width))
+                project.edit("lib/tensor.cpp", "// [shape text]\n", f"// [shape text]\n{line}\n")
+                self.assert_succeeds(project.render())
+                self.assert_succeeds(make(project, "--pdf"))
+                path = project.build / "attention-by-hand.pdf"
+                text = "\n".join(page.extract_text() for page in PdfReader(path).pages)
+                self.assertEqual("↩" in text, width > 130)
+                self.assertIn(line.replace(" ", ""), re.sub(r"[\s↩]", "", text))
+
+    def test_without_pages_it_says_how_to_make_them(self) -> None:
+        self.assert_refused(make(self.project(), "--epub"), "./book build")
+
+
+if __name__ == "__main__":
+    unittest.main()
