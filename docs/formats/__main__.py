@@ -25,8 +25,8 @@ from pages import FormatError
 
 NAME = "attention-by-hand"
 NOTE = (
-    "{kind} edition. It leaves out the API reference and the copies of the source files, which the "
-    "pages of the book have; every line of the sources stands in the listings."
+    "{kind} edition. It leaves out the API reference and the copies of the source files, "
+    "which the pages of the book have; every line of the sources stands in the listings."
 )
 KINDS = {"epub": "EPUB", "pdf": "PDF"}
 
@@ -48,7 +48,8 @@ def facts(html: Path) -> dict[str, str]:
 def fingerprint(root: Path, build: Path) -> str:
     digest = hashlib.sha256(sys.version.encode())
     inputs = [p for p in HERE.iterdir() if p.suffix in {".py", ".css"}]
-    inputs += [HERE.parent / "conf.py", HERE.parent / "requirements-formats.txt", build / "book.stamp"]
+    inputs += [HERE.parent / "conf.py", HERE.parent / "requirements-formats.txt"]
+    inputs += [build / "book.stamp"]
     inputs += sorted((root / "figures").glob("cover.light.svg"))
     for path in sorted(inputs):
         digest.update(path.read_bytes() if path.is_file() else b"none")

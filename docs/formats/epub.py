@@ -13,12 +13,24 @@ import zipfile
 from html import escape
 from pathlib import Path
 
-from pages import MATHML, FormatError, Page, classes, has, images, read_book, rebuild, relink, slug
+from pages import MATHML, FormatError, Page, has, images, read_book, rebuild, relink, slug
 
 HERE = Path(__file__).resolve().parent
 XHTML = "http://www.w3.org/1999/xhtml"
 OPS = "http://www.idpf.org/2007/ops"
 TOKENS = {f"{{{MATHML}}}{name}" for name in ("mi", "mn", "mo", "mtext")}
+ACCESS = (
+    ("accessMode", "textual"),
+    ("accessMode", "visual"),
+    ("accessModeSufficient", "textual"),
+    ("accessibilityFeature", "alternativeText"),
+    ("accessibilityFeature", "MathML"),
+    ("accessibilityFeature", "readingOrder"),
+    ("accessibilityFeature", "structuralNavigation"),
+    ("accessibilityFeature", "tableOfContents"),
+    ("accessibilityHazard", "none"),
+    ("accessibilitySummary", "Figures have descriptions; mathematics is MathML with its TeX."),
+)
 START = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
@@ -50,7 +62,8 @@ def in_xhtml(element: ET.Element) -> None:
 
 
 def xhtml(title: str, language: str, body: ET.Element, kind: str = "") -> bytes:
-    html = ET.Element("html", {"xmlns": XHTML, "xmlns:epub": OPS, "lang": language, "xml:lang": language})
+    spoken = {"lang": language, "xml:lang": language}
+    html = ET.Element("html", {"xmlns": XHTML, "xmlns:epub": OPS, **spoken})
     head = ET.SubElement(html, "head")
     ET.SubElement(head, "title").text = title
     ET.SubElement(head, "link", rel="stylesheet", type="text/css", href="book.css")
@@ -74,7 +87,11 @@ def nav(book: list[Page]) -> ET.Element:
     lines: list[str] = []
     depth = 0
     entries = [
-        (page.depth + heading.level, f"{page.slug}.xhtml" + (f"#{heading.identifier}" if n else ""), heading.text)
+        (
+            page.depth + heading.level,
+            f"{page.slug}.xhtml" + (f"#{heading.identifier}" if n else ""),
+            heading.text,
+        )
         for page in book
         for n, heading in enumerate(page.headings)
         if heading.level <= 2
@@ -99,38 +116,36 @@ def nav(book: list[Page]) -> ET.Element:
 
 def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) -> bytes:
     """content.opf; mathematics must be announced for each file that has some."""
-    items = ['<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>']
-    items.append('<item id="css" href="book.css" media-type="text/css"/>')
-    spine = []
-    for name, content in files.items():
+    items: list[str] = []
+    spine: list[str] = []
+
+    def item(name: str, kind: str, properties: str = "") -> str:
         identifier = re.sub(r"[^A-Za-z0-9]", "-", name)
+        told = f' properties="{properties}"' if properties else ""
+        items.append(f'<item id="{identifier}" href="{name}" media-type="{kind}"{told}/>')
+        return f'<itemref idref="{identifier}"/>'
+
+    item("book.css", "text/css")
+    for name, content in files.items():
         if name.endswith(".svg"):
-            items.append(f'<item id="{identifier}" href="{name}" media-type="image/svg+xml"/>')
-        elif name.endswith(".xhtml") and name != "nav.xhtml":
-            math = ' properties="mathml"' if MATHML.encode() in content else ""
-            items.append(f'<item id="{identifier}" href="{name}" media-type="application/xhtml+xml"{math}/>')
-            spine.append(f'<itemref idref="{identifier}"/>')
-            if name == "title.xhtml":
-                spine.append('<itemref idref="nav"/>')
-    meta = {
-        "schema:accessMode": ("textual", "visual"),
-        "schema:accessModeSufficient": ("textual",),
-        "schema:accessibilityFeature": ("alternativeText", "MathML", "readingOrder", "structuralNavigation", "tableOfContents"),
-        "schema:accessibilityHazard": ("none",),
-        "schema:accessibilitySummary": ("Figures have descriptions; mathematics is MathML with its TeX.",),
-    }
-    told = "\n".join(
-        f'<meta property="{name}">{escape(one)}</meta>' for name, all_ in meta.items() for one in all_
-    )
-    return f"""{START}<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="{facts["language"]}">
+            item(name, "image/svg+xml")
+            continue
+        properties = "nav" if name == "nav.xhtml" else ""
+        if MATHML.encode() in content:
+            properties = "mathml"
+        spine.append(item(name, "application/xhtml+xml", properties))
+    meta = "\n".join(f'<meta property="schema:{k}">{escape(v)}</meta>' for k, v in ACCESS)
+    identifier = uuid.uuid5(uuid.NAMESPACE_URL, facts["title"])
+    return f"""{START}<package xmlns="http://www.idpf.org/2007/opf" version="3.0"
+ unique-identifier="id" xml:lang="{facts["language"]}">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, facts["title"])}</dc:identifier>
+<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
 <dc:title>{escape(facts["title"])}</dc:title>
 <dc:creator>{escape(facts["author"])}</dc:creator>
 <dc:language>{facts["language"]}</dc:language>
 <dc:rights>{escape(facts["rights"])}</dc:rights>
 <meta property="dcterms:modified">{facts["modified"]}</meta>
-{told}
+{meta}
 </metadata>
 <manifest>
 {chr(10).join(items)}
@@ -175,10 +190,11 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     book = read_book(html)
     relink(book, lambda name, place: f"{slug(name)}.xhtml{'#' + place if place else ''}")
     files: dict[str, bytes] = {}
-    front = f'<h1 class="title">{escape(facts["title"])}</h1><p class="note">{escape(facts["author"])}</p>'
+    front = f'<h1 class="title">{escape(facts["title"])}</h1>'
+    front += f'<p class="note">{escape(facts["author"])}</p>'
     if cover:
         files["images/cover.svg"] = picture(cover)
-        front += '<p class="cover"><img src="images/cover.svg" alt="Heat maps of attention weights"/></p>'
+        front += '<p class="cover"><img src="images/cover.svg" alt="Heat maps of attention"/></p>'
     front += f'<p class="note">{escape(note)}</p><p class="note">{escape(facts["rights"])}</p>'
     files["title.xhtml"] = xhtml(facts["title"], facts["language"], fragment(front), "titlepage")
     files["nav.xhtml"] = xhtml("Contents", facts["language"], nav(book))
@@ -188,12 +204,13 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
             name = f"images/{path.parent.name}-{path.name}"
             files[name] = picture(path)
             image.set("src", name)
-            image.set("class", " ".join(c for c in classes(image) if c != "only-light") or "figure")
+            image.attrib.pop("class", None)
         files[f"{page.slug}.xhtml"] = xhtml(page.title, facts["language"], page.body)
     package_file = package(book, facts, files)
     style = (HERE / "epub.css").read_bytes() + b"\n" + (HERE / "code.css").read_bytes()
     container = (
-        f'{START}<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        f'{START}<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+        "<rootfiles>"
         '<rootfile full-path="EPUB/content.opf" media-type="application/oebps-package+xml"/>'
         "</rootfiles></container>\n"
     ).encode()

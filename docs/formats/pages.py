@@ -1,8 +1,8 @@
 """The rendered pages as one book, in the order of their contents: what the EPUB and the PDF share.
 
-Both are made from BUILD/html, so they show what the pages show. They leave out the API reference, the
-index and the copies of the source files; links to these lose their address and keep their text. Of
-each figure the light variant stays. Folded boxes and tabs stand open.
+Both are made from BUILD/html, so they show what the pages show. They leave out the API reference,
+the index and the copies of the source files; links to these lose their address and keep their text.
+Of each figure the light variant stays. Folded boxes and tabs stand open.
 """
 
 from __future__ import annotations

