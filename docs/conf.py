@@ -44,14 +44,16 @@ nitpick_ignore_regex = [
 ]
 cpp_id_attributes = ["__global__", "__device__", "__host__", "__shared__", "__restrict__"]
 
-pygments_style = "friendly"
+pygments_style = "abh_book.colours.Light"
 pygments_dark_style = "github-dark"
 highlight_language = "cpp"
 
 html_theme = "furo"
 html_title = "Attention by Hand"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
+html_js_files = [("book.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

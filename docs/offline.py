@@ -3,12 +3,13 @@
     python docs/offline.py build/book/html
 
 Links that a reader may click lead anywhere. What a browser loads by itself, and every link inside
-the book, must lie beside the pages. Exit status 1 names each page and address.
+the book, must lie beside the pages, with the anchor that it names. Exit status 1 names each page and address.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -30,11 +31,13 @@ class Page(HTMLParser):
         super().__init__()
         self.loads: list[str] = []
         self.links: list[str] = []
+        self.anchors: set[str] = set()
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
         if tag in {"a", "area"}:
             self.links += [found["href"]] if "href" in found else []
         elif tag == "link" and not NOT_LOADED & set(found.get("rel", "").split()):
@@ -61,13 +64,25 @@ def complaints(folder: Path) -> tuple[list[str], int]:
             if name and not (path.parent / name).exists():
                 wrong.append(f"{where} {how} {address}, which is not there")
 
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+
+    anchors = {str(path): page.anchors for path, page in pages.items()}
+
+    def look_for_anchor(path: Path, address: str) -> None:
+        name, _, anchor = (unquote(part) for part in address.partition("#"))
+        target = os.path.normpath(path.parent / name.split("?")[0]) if name else str(path)
+        if anchor and anchor != "top" and anchor not in anchors.get(target, {anchor}):
+            wrong.append(f"{path.relative_to(folder).as_posix()} links to {address}, an anchor that is not there")
+
     for path in sorted(folder.rglob("*")):
-        if path.suffix == ".html":
-            page = Page(path.read_text(encoding="utf-8"))
+        if path in pages:
+            page = pages[path]
             for address in page.loads:
                 look(path, address, "loads")
             for address in page.links:
                 look(path, address, "links to")
+                if not re.match(r"[a-z][a-z0-9+.-]*:|//", address, re.IGNORECASE):
+                    look_for_anchor(path, address)
         elif path.suffix in {".css", ".svg"}:
             text = path.read_text(encoding="utf-8")
             for found in IN_STYLE.findall(text):
@@ -86,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="check that the pages need no network")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
     options = parser.parse_args()
-    wrong, count = complaints(options.html)
+    wrong, count = complaints(options.html.resolve())
     for line in wrong:
         print(f"offline: {line}", file=sys.stderr)
     if count == 0:

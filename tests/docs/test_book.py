@@ -239,6 +239,8 @@ class Rendered(Case):
             ("a.html", '<script src="//example.org/a.js"></script>', "loads //example.org/a.js"),
             ("a.html", '<link rel="stylesheet" href="http://example.org/a.css">', "a.html loads http"),
             ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which is not there"),
+            ("a.html", '<a href="index.html#nowhere">x</a>', "links to index.html#nowhere, an anchor"),
+            ("a.html", '<a href="#%E5%A5%BD">x</a><p id="坏">', "links to #%E5%A5%BD, an anchor"),
             ("a.css", "@font-face { src: url('https://example.org/a.woff2') }", "a.css loads https"),
             ("a.js", "fetch('https://example.org/')", "a.js loads by fetch"),
         ):

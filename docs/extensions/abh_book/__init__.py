@@ -10,6 +10,9 @@
 | `api`     | directive `header`, the API reference of one header                            |
 | `lists`   | directive `list-of`: all figures, derivations, mistakes or exercises           |
 | `cite`    | how `{cite:t}`, `{cite:p}` and `{bibliography}` look, and links by key         |
+| `access`  | boxes that scroll can be reached by keyboard, and say what they are            |
+| `search`  | a search that finds Chinese words too                                          |
+| `colours` | the colours of code on a light page                                            |
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import api, boxes, cite, katex, listing, lists, results
+    from . import access, api, boxes, cite, katex, listing, lists, results, search
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (listing, results, boxes, katex, api, lists, cite):
+    for module in (listing, results, boxes, katex, api, lists, cite, access, search):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

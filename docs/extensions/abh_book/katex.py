@@ -24,6 +24,8 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
+from .access import scrolls
+
 logger = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_suffix(".js")
 MODULES = ("/usr/share/nodejs", "/usr/lib/nodejs", "/usr/share/javascript")
@@ -126,7 +128,8 @@ def visit_math(self: HTML5Translator, node: nodes.math) -> None:
 def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     wrapped = node.parent.get("ids") == node["ids"]  # the theme's wrapper has the id already
     self.body.append(self.starttag({} if wrapped else node, "div", "", CLASS="math display"))
-    self.body.append(f'<div class="math-body">{to_html(self, node)}</div>')
+    label = f"Equation {get_node_equation_number(self, node)}" if node["number"] else "Formula"
+    self.body.append(f'<div class="math-body" {scrolls(label)}>{to_html(self, node)}</div>')
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, "Link to this equation")

@@ -40,6 +40,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from . import weave
+from .access import scrolls
 
 logger = logging.getLogger(__name__)
 SOURCE_PAGES = "source"
@@ -171,7 +172,8 @@ def visit_listing(self: HTML5Translator, node: listing) -> None:
         f' data-part="{html.escape(node["part"])}"'
     )
     # The empty span keeps a leading blank line: HTML drops a line end right after <pre>.
-    code = f'<div class="highlight"><pre{place}><span></span>{node["code"]}</pre></div>'
+    reached = scrolls(f"{file}, {lines}")
+    code = f'<div class="highlight"><pre{place} {reached}><span></span>{node["code"]}</pre></div>'
     classes = "listing quotation" if node["quote"] else "listing"
     self.body.append(self.starttag(node, "figure", CLASS=classes))
     if node["fold"]:
@@ -273,7 +275,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         )
         body = (
             f"<h1>{html.escape(name)}</h1>\n<p>Explained in: {links}</p>\n"
-            f'<div class="highlight source-file"><pre><span></span>{code}</pre></div>'
+            f'<div class="highlight source-file"><pre {scrolls(name)}><span></span>{code}</pre></div>'
         )
         yield pagename, {"title": name, "body": body, "parents": []}, "page.html"
     if names:

@@ -46,6 +46,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
+from .access import scrolls
+
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
 BOUNDED = re.compile(r"(.*?)((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
@@ -307,7 +309,7 @@ def visit_console(self: HTML5Translator, node: console) -> None:
     self.body.append(
         f'<figure class="console"><figcaption><code>{html.escape(node["command"])}</code>'
         f"{section if node['section'] else ''}</figcaption>"
-        f'<div class="highlight"><pre><span></span>{text}\n</pre></div></figure>\n'
+        f'<div class="highlight"><pre {scrolls("Output of " + node["command"])}><span></span>{text}\n</pre></div></figure>\n'
     )
     raise nodes.SkipNode
 

@@ -1,0 +1,61 @@
+"""What makes the pages reachable for those who use no mouse, or do not see them.
+
+A box that may scroll sideways, since its code, table or formula may be wider than the window, takes
+the focus, so that the arrow keys scroll it, and says what it is. `_static/book.js` takes the focus away again
+from boxes that fit.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+BLOCKS = {"cpp": "C++ code", "cuda": "CUDA code", "sh": "Commands", "console": "Commands", "python": "Python code"}
+
+
+def scrolls(label: str) -> str:
+    """Attributes of an element that may scroll."""
+    return f'tabindex="0" role="group" aria-label="{html.escape(label)}" data-scrolls'
+
+
+def visit_container(self: HTML5Translator, node: nodes.container) -> None:
+    """The box that the theme puts around each table."""
+    HTML5Translator.visit_container(self, node)
+    if "table-wrapper" in node["classes"]:
+        title = next((one.astext() for one in node.findall(nodes.title)), "")
+        label = f"Table: {title}" if title else "Table"
+        self.body[-1] = self.body[-1].replace("<div ", f"<div {scrolls(label)} ", 1)
+
+
+def depart_container(self: HTML5Translator, node: nodes.container) -> None:
+    HTML5Translator.depart_container(self, node)
+
+
+def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    before = len(self.body)
+    label = BLOCKS.get(node.get("language", ""), "Text as it is typed")
+    try:
+        HTML5Translator.visit_literal_block(self, node)
+    finally:  # it leaves by SkipNode where it has highlighted the code
+        self.body[before] = self.body[before].replace("<pre", f"<pre {scrolls(label)}", 1)
+
+
+def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    HTML5Translator.depart_literal_block(self, node)
+
+
+def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """A caption above a list of chapters is no heading of the page: Sphinx calls it one, of no level."""
+    for name in ("body", "toc", "furo_navigation_tree"):
+        if isinstance(context.get(name), str):
+            context[name] = context[name].replace('<p class="caption" role="heading">', '<p class="caption">')
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(nodes.container, override=True, html=(visit_container, depart_container))
+    app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block))
+    app.connect("html-page-context", name_captions, priority=900)  # after the theme has made its tree
