@@ -1,0 +1,355 @@
+"""Look at every page of the rendered book in Chromium, as its readers will.
+
+    tests/browser/run.py [--html build/book/html] [--out build/browser]
+
+finds Chromium, installs what drives it, and calls this file. Pages written by hand are opened from `file://`
+and from a server on the loopback address; each time they are looked at in light and dark, 1400 and
+390 px wide, and once more with JavaScript off. The API reference and the copies of the sources are
+opened from `file://`. Asked of each page:
+
+- no error on the console, no request to another host, none that fails;
+- no raw TeX, no character without a glyph, no picture that is missing;
+- the page does not scroll sideways; a box within it that scrolls takes the focus and has a label;
+- axe-core finds no violation of WCAG 2.1 A and AA, and the headings go down one level at a time.
+
+The search must find English words in any of their forms, and Chinese ones. Links and anchors are
+checked by docs/offline.py whenever the book is rendered. OUT gets a screenshot of each page written
+by hand in each look. Exit status 1 names each page and complaint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import http.server
+import importlib.resources
+import os
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+HERE = Path(__file__).resolve().parent
+LOOK = (HERE / "look.js").read_text(encoding="utf-8")
+GLYPHS = (HERE / "glyphs.js").read_text(encoding="utf-8")
+WIDTHS = {1400: 1000, 390: 844}  # of the window, and its height
+THEMES = ("light", "dark")
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+    "rules": {"heading-order": {"enabled": True}},
+}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Of the pieces of code, or of formulas, that have the same colours and size in one kind of box, one is judged.
+AXE = """(rules) => {
+  const judged = new Set();
+  for (const piece of document.querySelectorAll("pre span, .katex-html span")) {
+    const box = piece.closest("pre, .katex");
+    const {color, backgroundColor, fontSize, fontWeight, opacity} = getComputedStyle(piece);
+    const papers = [];
+    for (let up = box; up; up = up.parentElement) papers.push(getComputedStyle(up).backgroundColor);
+    const key = [color, backgroundColor, fontSize, fontWeight, opacity, box.localName, ...papers].join();
+    piece.toggleAttribute("data-judged-already", piece.childElementCount === 0 && judged.has(key));
+    if (piece.childElementCount === 0 && piece.textContent.trim()) judged.add(key);
+  }
+  return axe.run({include: [["html"]], exclude: [["[data-judged-already]"]]}, {
+    ...rules, preload: false, elementRef: false, resultTypes: ["violations", "passes"],
+  }).then(({violations, passes}) => ({
+  wrong: violations.flatMap(({id, nodes}) => nodes.map(
+    (node) => [id, node.target.join(" "), (node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ""])),
+  held: Object.fromEntries(passes.map(({id, nodes}) => [id, nodes.length])),
+  }));
+}"""
+FOREIGN = re.compile(r"(?:https?|wss?)://(?!127\.0\.0\.1:)")  # is noted, and not let out
+ENGLISH = ("attention", "multiplied", "gradients")
+CHINESE = ("朋友", "好", "女")
+
+
+@dataclass
+class Seen:
+    """What was looked at, and what was wrong with it."""
+
+    complaints: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Seen) -> None:
+        self.complaints += other.complaints
+        self.counts.update(other.counts)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The folder on a free port of the loopback address."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+class Reader:
+    """A browser, and the glyphs that it is known to have."""
+
+    def __init__(self, html: Path, out: Path | None, http: str, chromium: str) -> None:
+        self.html, self.out, self.http = html, out, http
+        self.file = html.as_uri() + "/"
+        self.playwright = sync_playwright().start()
+        # As root, as in a container, Chromium refuses to start in its sandbox.
+        sandbox = os.name != "posix" or os.getuid() != 0
+        self.browser: Browser = self.playwright.chromium.launch(
+            executable_path=chromium, chromium_sandbox=sandbox, args=["--disable-gpu"]
+        )
+        self.contexts: dict[bool, BrowserContext] = {}
+        self.known: dict[str, set[str]] = {}
+        self.axe = (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+
+    def close(self) -> None:
+        self.browser.close()
+        self.playwright.stop()
+
+    @contextmanager
+    def opened(self, base: str, name: str, seen: Seen, script: bool = True) -> Iterator[Page]:
+        """A page, watched: what its console says and what it asks for."""
+        if script not in self.contexts:
+            self.contexts[script] = self.browser.new_context(java_script_enabled=script)
+            self.contexts[script].route(FOREIGN, lambda route: route.abort())
+        page = self.contexts[script].new_page()
+        page.set_default_timeout(120_000)  # the machine may be busy
+        where = f"{name} ({urlsplit(base).scheme})"
+
+        def complain(text: str) -> None:
+            seen.complaints.append(f"{where}: {text}")
+
+        def asked(request: Any) -> None:
+            seen.counts["requests"] += 1
+            if not request.url.startswith((base, "data:", "blob:")):
+                complain(f"asks for {request.url}")
+
+        def answered(response: Any) -> None:
+            if response.status >= 400:
+                complain(f"{response.url} is answered {response.status}")
+
+        page.on("request", asked)
+        page.on("response", answered)
+        page.on("requestfailed", lambda request: complain(f"gets no answer from {request.url}"))
+        page.on("pageerror", lambda error: complain(f"a script fails: {error}"))
+        page.on("console", lambda said: complain(f"the console says: {said.text}") if said.type == "error" else None)
+        try:
+            page.goto(base + quote(name, safe="/?=&%"), wait_until="load")
+            yield page
+        finally:
+            page.close()
+
+    def look(self, page: Page, where: str, seen: Seen) -> None:
+        """The page in this window."""
+        found = page.evaluate(LOOK)
+        new = {}
+        for font, characters in found["glyphs"].items():
+            known = self.known.setdefault(font, set())
+            if fresh := set(characters) - known:
+                new[font] = "".join(sorted(fresh))
+        if new:
+            missing = page.evaluate(GLYPHS, new)
+            found["complaints"] += [f"no font has a glyph for {c!r} (U+{ord(c):04X})" for c in sorted(set(missing))]
+            for font, characters in new.items():
+                self.known[font] |= set(characters) - set(missing)
+        seen.counts["looks"] += 1
+        seen.counts["boxes"] += found["boxes"]
+        seen.complaints += [f"{where}: {text}" for text in found["complaints"]]
+
+    def judge(self, page: Page, where: str, seen: Seen, rules: dict[str, Any] = RULES) -> None:
+        """What axe-core says of it."""
+        if not page.evaluate("typeof axe === 'object'"):
+            page.evaluate(self.axe)
+        result = page.evaluate(AXE, rules)
+        seen.counts["axe"] += 1
+        seen.counts["contrasts"] += result["held"].get("color-contrast", 0)
+        seen.counts["headings"] += result["held"].get("heading-order", 0)
+        for rule, target, message in result["wrong"]:
+            seen.complaints.append(f"{where}: {rule}: {target}: {message}")
+
+    def whole(self, name: str) -> Seen:
+        """A page written by hand: both places, both widths, both themes, and without JavaScript."""
+        seen = Seen()
+        texts = {}
+        for base in (self.file, self.http):
+            scheme = urlsplit(base).scheme
+            with self.opened(base, name, seen) as page:
+                texts[scheme] = words_of(page)
+                for width, height in WIDTHS.items():
+                    page.set_viewport_size({"width": width, "height": height})
+                    for theme in THEMES:
+                        page.emulate_media(color_scheme=theme)
+                        where = f"{name} ({scheme}, {theme}, {width} px)"
+                        if base == self.file and self.out:
+                            self.picture(page, name, theme, width)
+                        page.evaluate(UNFOLD)
+                        self.look(page, where, seen)
+                        if base == self.file:
+                            every = (width, theme) in {(1400, "light"), (390, "dark")}
+                            self.judge(page, where, seen, RULES if every else COLOURS)
+                        page.evaluate(FOLD)
+        with self.opened(self.file, name, seen, script=False) as page:
+            where = f"{name} (file, without JavaScript, 390 px)"
+            page.set_viewport_size({"width": 390, "height": 844})
+            without = words_of(page)
+            if without != texts["file"]:
+                there = set(without)
+                lost = next((word for word in texts["file"] if word not in there), "")
+                seen.complaints.append(f"{where}: does not show the words that it shows with it, first {lost!r}")
+            page.evaluate(UNFOLD)
+            self.look(page, where, seen)
+        seen.counts["pages by hand"] += 1
+        return seen
+
+    def brief(self, name: str, judged: bool) -> Seen:
+        """A page made from a source: cheaper."""
+        seen = Seen()
+        with self.opened(self.file, name, seen) as page:
+            for width, theme in ((1400, "light"), (390, "dark")):
+                page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+                page.emulate_media(color_scheme=theme)
+                where = f"{name} (file, {theme}, {width} px)"
+                self.look(page, where, seen)
+                if judged:
+                    self.judge(page, where, seen)
+        seen.counts["other pages"] += 1
+        return seen
+
+    def picture(self, page: Page, name: str, theme: str, width: int) -> None:
+        assert self.out is not None
+        path = self.out / "screenshots" / f"{name.removesuffix('.html').replace('/', '.')}.{theme}.{width}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=path, full_page=True, animations="disabled")
+
+    def search(self, query: str) -> Seen:
+        """Both places find pages for it; a Chinese word's pages have all of its characters."""
+        seen = Seen()
+        for base in (self.file, self.http):
+            scheme = urlsplit(base).scheme
+            where = f"search for {query} ({scheme})"
+            with self.opened(base, f"search.html?q={quote(query)}", seen) as page:
+                page.wait_for_function("/finished|did not match/.test(document.body.innerText)")
+                page.wait_for_timeout(300)
+                links = page.eval_on_selector_all("ul.search a", "all => all.map((a) => a.href)")
+                self.look(page, where, seen)
+                self.judge(page, where, seen)
+            seen.counts["searches"] += 1
+            if not links:
+                seen.complaints.append(f"{where}: finds nothing")
+            for link in links if not query.isascii() else []:
+                path = self.html / unquote(link.removeprefix(base).split("#")[0].split("?")[0])
+                text = re.sub(r"<[^>]*>", "", path.read_text(encoding="utf-8"))
+                if not set(query) <= set(text):
+                    seen.complaints.append(f"{where}: finds {path.name}, which has it not")
+        return seen
+
+
+UNFOLD = """() => document.querySelectorAll("details:not([open])").forEach((one) => {
+  one.open = true; one.dataset.unfolded = ""; })"""
+FOLD = """() => document.querySelectorAll("details[data-unfolded]").forEach((one) => {
+  one.open = false; delete one.dataset.unfolded; })"""
+
+
+def words_of(page: Page) -> list[str]:
+    """What the page's text says to who only looks."""
+    return page.evaluate("(document.querySelector('article, main') ?? document.body).innerText").split()
+
+
+# Many pages at once -------------------------------------------------------------------------------
+
+reader: Reader | None = None
+
+
+def start(*arguments: Any) -> None:
+    global reader
+    reader = Reader(*arguments)
+
+
+def visit(task: tuple[str, ...]) -> tuple[Seen, float]:
+    assert reader is not None
+    started = time.monotonic()
+    what, name, *rest = task
+    try:
+        if what == "whole":
+            seen = reader.whole(name)
+        elif what == "search":
+            seen = reader.search(name)
+        else:
+            seen = reader.brief(name, what == "judged")
+    except Exception as error:  # one page's failure is that page's complaint
+        seen = Seen([f"{name}: {type(error).__name__}: {error}"])
+    return seen, time.monotonic() - started
+
+
+def tasks(html: Path) -> list[tuple[str, ...]]:
+    """Long pages first, so that both workers end together."""
+    pages = sorted(html.rglob("*.html"), key=lambda path: -path.stat().st_size)
+    names = [path.relative_to(html).as_posix() for path in pages]
+    made = [name for name in names if name.startswith("source/")]
+    out = [("search", word) for word in (*ENGLISH, *CHINESE)] if "search.html" in names else []
+    for name in names:
+        if name in made:
+            # One in twelve, and the list: they differ in nothing but the code that they show.
+            judged = name == "source/index.html" or made.index(name) % 12 == 3
+            out.append(("judged" if judged else "brief", name))
+        elif name.startswith("api/") or name in {"genindex.html", "search.html"}:
+            out.append(("judged", name))
+        else:
+            out.append(("whole", name))
+    return sorted(out, key=lambda task: task[0] != "whole")
+
+
+def check(html: Path, out: Path | None, chromium: str, jobs: int, only: str = "", timing: bool = False) -> Seen:
+    """All pages whose name holds `only`."""
+    seen = Seen()
+    todo = [task for task in tasks(html) if only in task[1]]
+    with (
+        served(html) as address,
+        ProcessPoolExecutor(jobs, initializer=start, initargs=(html, out, address, chromium)) as pool,
+    ):
+        for task, (one, seconds) in zip(todo, pool.map(visit, todo), strict=True):
+            seen.add(one)
+            if timing:
+                print(f"{seconds:6.1f} s {' '.join(task)}: {dict(one.counts)}", flush=True)
+    return seen
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="look at the rendered book in Chromium")
+    parser.add_argument("--html", type=Path, default=Path("build/book/html"), help="the rendered book")
+    parser.add_argument("--out", type=Path, help="folder for screenshots; without it none is taken")
+    parser.add_argument("--chromium", required=True, help="the browser's program")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="pages at once")
+    parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name holds TEXT")
+    parser.add_argument("--timing", action="store_true", help="say how long each page takes")
+    options = parser.parse_args()
+    started = time.monotonic()
+    seen = check(
+        options.html.resolve(), options.out and options.out.resolve(), options.chromium, options.jobs,
+        options.only, options.timing,
+    )
+    for line in seen.complaints:
+        print(line)
+    counts = ", ".join(f"{number} {what}" for what, number in seen.counts.items())
+    print(f"browser: {counts}; {len(seen.complaints)} complaints; {time.monotonic() - started:.0f} s")
+    return 1 if seen.complaints or not seen.counts["looks"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Look at the rendered book in Chromium: see pages.py, which this file starts.
+
+    python tests/browser/run.py pages --out build/browser    every page of build/book/html
+    python tests/browser/run.py faults                       a page with each fault is refused
+    python tests/browser/run.py why-not                      says why this machine cannot, if so
+
+Standard library only. What drives the browser is installed into a virtual environment of its own,
+build/venv-browser. Exit status 77, which CTest takes for a skipped test, where there is no Chromium, no page
+to look at, or nothing that drives the browser can be had; the line says which. With --must it is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SKIPPED = 77
+
+
+class NotHere(Exception):
+    """This machine cannot look; the message says why."""
+
+
+def chromium() -> str:
+    for name in BROWSERS:
+        found = shutil.which(name)
+        # Ubuntu's package of that name is a script that asks for a snap, which may not be there.
+        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+            return found
+    raise NotHere("there is no Chromium: install the package chromium")
+
+
+def python(venv: Path) -> Path:
+    """The interpreter of `venv`, which has what requirements.txt names."""
+    wanted = hashlib.sha256((HERE / "requirements.txt").read_bytes()).hexdigest()
+    stamp, interpreter = venv / "installed", venv / "bin" / "python"
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return interpreter
+    print(f"browser: installing what drives it into {venv}", flush=True)
+    for command in (
+        [sys.executable, "-m", "venv", venv],
+        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+         "--requirement", HERE / "requirements.txt"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+            raise NotHere(f"what drives it cannot be installed: {' '.join(last)}")
+    stamp.write_text(wanted, encoding="utf-8")
+    return interpreter
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="look at the rendered book in Chromium")
+    parser.add_argument("what", choices=("pages", "faults", "why-not"))
+    parser.add_argument("--html", type=Path, default=ROOT / "build/book/html", help="the rendered book")
+    parser.add_argument("--venv", type=Path, default=ROOT / "build/venv-browser", help="virtual environment")
+    parser.add_argument("--must", action="store_true", help="fail where it would be skipped")
+    options, others = parser.parse_known_args()
+    try:
+        browser = chromium()
+        if options.what != "faults" and not (options.html / "index.html").is_file():
+            raise NotHere(f"there are no pages in {options.html}: ./book check-pages renders them first")
+        if options.what == "why-not":
+            return 0
+        interpreter = python(options.venv)
+    except NotHere as error:
+        print(f"browser: the pages are not looked at, {error}")
+        return 1 if options.must else SKIPPED
+    environment = {**os.environ, "ABH_CHROMIUM": browser, "PYTHONUTF8": "1"}
+    if options.what == "faults":
+        command = [interpreter, "-m", "unittest", "discover", "--start-directory", HERE, *others]
+    else:
+        command = [interpreter, HERE / "pages.py", "--html", options.html, "--chromium", browser, *others]
+    return subprocess.run(command, check=False, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
