@@ -52,7 +52,7 @@ WARN_NO_PARAMDOC = NO
 WARN_FORMAT = "$file:$line: $text"
 """
 
-# Namespaces that Doxygen must have heard of to accept a specialisation in them.
+# Namespaces that Doxygen must have heard of to accept a specialization in them.
 FOREIGN = ("CLI", "fmt", "std")
 
 

@@ -122,7 +122,7 @@ class BasicTensor {
 public:
     /// No elements, shape `[0]`.
     BasicTensor() : shape_{0} {}
-    /// Elements are not initialised.
+    /// Elements are not initialized.
     explicit BasicTensor(const Shape& shape)
         : shape_(shape),
           storage_(make_storage(static_cast<std::size_t>(shape.size()) * sizeof(T))) {}

@@ -154,7 +154,7 @@ TEST_CASE("layer norm does not see a shift or a factor of the row") {
     REQUIRE(max_difference(LayerNorm(16).forward(x), LayerNorm(16).forward(other)) < 1e-4);
 }
 
-TEST_CASE("gamma and beta stretch and shift the normalised row") {
+TEST_CASE("gamma and beta stretch and shift the normalized row") {
     LayerNorm norm(4);
     norm.gamma.value = Tensor({4}, {1, 2, 3, 4});
     norm.beta.value = Tensor({4}, {10, 20, 30, 40});

@@ -49,7 +49,7 @@ Tensor cuda::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
 namespace cuda {
 namespace {
 
-/// A thread an element, neighbours side by side: 9 bytes, in single precision, for two products.
+/// One thread per element, neighbours side by side: 9 bytes, in single precision, for two products.
 __global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real> x,
                                      Global<const std::uint8_t> kept, Real factor) {
     for (Index i = first_element(); i < n; i += all_threads())

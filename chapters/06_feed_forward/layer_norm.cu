@@ -52,7 +52,7 @@ bool takes_rows_of(Index n) {
 namespace cuda {
 namespace {
 
-/// What is added to a row before it is normalised: `x`, of which `kept` is drawn. Null: nothing.
+/// What is added to a row before it is normalized: `x`, of which `kept` is drawn. Null: nothing.
 struct Branch {
     Global<const Real> x;
     Global<std::uint8_t> kept;

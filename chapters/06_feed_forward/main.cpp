@@ -25,7 +25,7 @@ double stddev(const Tensor& t, Index row) {
     return std::sqrt((x - x.mean()).square().mean());
 }
 // [recipes]
-/// A row normalised by one of the recipes in use.
+/// A row normalized by one of the recipes in use.
 Tensor normalize(const Tensor& x, bool unbiased, bool eps_outside) {
     const Real eps = Real(1e-5), n = static_cast<Real>(x.size() - (unbiased ? 1 : 0));
     const Real mean = vector(x).mean(), var = (vector(x).array() - mean).square().sum() / n;

@@ -12,7 +12,7 @@ decltype(linear_relu) linear_relu;
 namespace cuda {
 namespace {
 
-/// A thread an element, neighbours side by side. Bytes: 8 an element in single precision.
+/// One thread per element, neighbours side by side. Bytes: 8 an element in single precision.
 __global__ void relu_kernel(Index n, Global<Real> y, Global<const Real> x) {
     for (Index i = first_element(); i < n; i += all_threads()) {
         const Real v = x[i];

@@ -12,7 +12,7 @@ decltype(linear_backward) linear_backward;
 namespace cuda {
 namespace {
 
-/// A thread an element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
+/// One thread per element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
 /// piece, of `y` as of `bias`; the bias, read again for every row, stays in the cache.
 __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
                                 bool relu) {

@@ -11,7 +11,7 @@ A file holds some cases of one component (components.py). Names are CASE/KIND.NA
     output32, grad32     what PyTorch makes of it in single precision
 
 and `grad` has the gradient of every input and every parameter. steps_SYSTEM.safetensors holds ten
-steps of each optimiser: METHOD/loss [10] and METHOD/NAME, each parameter after the last one.
+steps of each optimizer: METHOD/loss [10] and METHOD/NAME, each parameter after the last one.
 Made on the CPU, with one thread; the numbers are drawn from seeds.
 """
 

@@ -194,7 +194,7 @@ def disagreement(ours: Summary, theirs: Summary) -> str:
     return ""
 
 
-def summarise(out: Path | None) -> None:
+def summarize(out: Path | None) -> None:
     systems = ("book", "pytorch")
     files = {
         name: json.loads((HERE / f"toy_statistics_{name}.json").read_text()) for name in systems
@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="the first seeds of each run only")
     arguments = parser.parse_args()
     if arguments.system == "summary":
-        summarise(arguments.out)
+        summarize(arguments.out)
         return
     if arguments.system == "book" and not arguments.programs:
         parser.error("book needs --programs")
