@@ -338,6 +338,12 @@ class Refused(Case):
         self.refuse(CHAPTER, label, "$$", "no label on the equality dz_i =", CHAPTER)
         self.refuse(CHAPTER, label, "$$ (04-softmax-dy)", 'no twin of 04-softmax-dy; write', CHAPTER)
 
+    def test_a_list_of_something_else(self) -> None:
+        self.refuse(
+            "docs/lists.md", "{list-of} mistakes", "{list-of} mistaeks",
+            "docs/lists.md:11", "list-of mistaeks: expected one of figures, derivations",
+        )
+
     def test_plot_without_alt_text(self) -> None:
         self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")
 
@@ -370,11 +376,18 @@ class Incremental(Case):
         self.assert_succeeds(project.render())
         self.assert_succeeds(project.tangle("--sources", project.root))
 
+        # What is new on one page is listed on another.
+        lists = project.html / "lists.html"
+        project.edit(CHAPTER, "04.1 The gradient of a row", "04.1 A new name")
+        self.assert_succeeds(project.render())
+        self.assertIn("A new name", lists.read_text(encoding="utf-8"))
+
         # A chapter that is gone leaves no page behind, and its sources are asked for no more.
         project.edit(WORKBENCH, "On to [chapter four](../04_small_attention/index.md).", "The end.")
         shutil.rmtree(project.root / "chapters/04_small_attention")
         self.assert_succeeds(project.render())
         self.assertFalse(page.exists())
+        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 4)
 
 
 class Tangle(Case):

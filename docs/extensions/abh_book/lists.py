@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from .results import plot
 
+logger = logging.getLogger(__name__)
 KINDS = ("figures", "derivations", "mistakes", "exercises")
 LIST = "lists"  # kind of the item that marks a page with a list
 SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?](?=\s|$)")
@@ -37,7 +38,13 @@ class ListOf(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        return [list_of(kind=directives.choice(self.arguments[0], KINDS))]
+        kind = self.arguments[0].strip()
+        if kind not in KINDS:
+            logger.warning(
+                "list-of %s: expected one of %s", kind, ", ".join(KINDS), location=self.get_location()
+            )
+            return []
+        return [list_of(kind=kind)]
 
 
 # What the pages hold ------------------------------------------------------------------------------
