@@ -40,9 +40,8 @@ struct AttentionCache {
 /// @param q        queries `[B, H, Lq, d_k]`
 /// @param k        keys `[B, H, Lk, d_k]`, Lk >= 1
 /// @param v        values `[B, H, Lk, d_v]`
-/// @param mask     four axes, each of the size in `[B, H, Lq, Lk]` or 1; 1 = hide; empty: nothing
-/// is
-///                 hidden
+/// @param mask     four axes, each of the size in `[B, H, Lq, Lk]` or 1; 1 = hide; empty hides
+///                 nothing
 /// @param cache    filled for `attention_backward`; leave it out at inference
 /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
 /// @return         `[B, H, Lq, d_v]`: for each query a mean of the values, weighted

@@ -77,6 +77,11 @@ class Layer:
         return found
 
 
+def outer(dy: Array, x: Array) -> Array:
+    """The sum over sentences and positions of dy^T x, row by row."""
+    return sum(np.outer(dy[b, t], x[b, t]) for b, t in np.ndindex(x.shape[:2]))
+
+
 def flat(arrays: Sequence[Array]) -> Array:
     return np.concatenate([x.ravel() for x in arrays])
 
@@ -102,7 +107,7 @@ def dc(draw: Draw) -> Sides:
 def dwo(draw: Draw) -> Sides:
     layer = Layer(draw)
     c = layer.context_of(layer.projected())
-    return layer.slope_of(layer.w, "o"), sum(layer.dy[b].T @ c[b] for b in range(BATCH))
+    return layer.slope_of(layer.w, "o"), outer(layer.dy, c)
 
 
 @twin("05-dbo")
@@ -153,7 +158,7 @@ def dxq(draw: Draw) -> Sides:
 def dwq(draw: Draw) -> Sides:
     layer = Layer(draw)
     d = layer.dprojected()
-    by_hand = [sum(d[name][b].T @ layer.x[name][b] for b in range(BATCH)) for name in NAMES]
+    by_hand = [outer(d[name], layer.x[name]) for name in NAMES]
     return flat([layer.slope_of(layer.w, name) for name in NAMES]), flat(by_hand)
 
 
