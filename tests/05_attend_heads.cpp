@@ -307,6 +307,27 @@ TEST_CASE("the largest score may stand in any block and be of any size") {
         }
 }
 
+TEST_CASE("a softmax in pieces by hand, its third score a block after the others") {
+    constexpr Index n_keys = 193;  // one more than a block of the fast way
+    Tensor k = Tensor::zeros({1, n_keys, 1}), v = Tensor::zeros({1, n_keys, 1});
+    Ids words = Ids::zeros({1, n_keys});  // pads
+    const auto put = [&](Index j, Real score, Real value) {
+        k(0, j, 0) = score;
+        v(0, j, 0) = value;
+        words(0, j) = 1;
+    };
+    put(0, 0, 4);
+    put(1, std::log(Real(2)), 0);
+    put(192, std::log(Real(4)), 8);
+    AttendHeadsCache cache;
+    const Tensor y = attend_heads(Tensor({1, 1, 1}, {1}), k, v, 1, hide_pads(words), {}, &cache);
+    REQUIRE(std::abs(static_cast<double>(y(0, 0, 0)) - 36.0 / 7) < 1e-5);
+    if (const auto* kept = std::get_if<BlockwiseCache>(&cache.kept)) {
+        REQUIRE(std::abs(static_cast<double>(kept->row_max(0, 0, 0)) - std::log(4.0)) < 1e-6);
+        REQUIRE(std::abs(static_cast<double>(kept->row_sum(0, 0, 0)) - 1.75) < 1e-5);
+    }
+}
+
 TEST_CASE("hidden keys have no influence on any head and get no gradient") {
     const Example e(1, 2, 50, 140, 5);
     Mask mask = Mask::zeros({1, 1, 1, 140});
