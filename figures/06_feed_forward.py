@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from style import Axes, Data, Figure, figure, muted
+from style import Axes, Data, Figure, figure, muted, narrow, panels
 
 
 def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str, dash: str) -> None:
@@ -12,27 +12,28 @@ def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str,
     axes.stairs(100 * share / values.size, edges, label=label, linestyle=dash, linewidth=1.4)
 
 
-@figure("distributions", width=7.4, height=2.7)
+@figure("distributions", width=7.4, height=2.7, narrow=(3.7, 6.6))
 def distributions(data: Data, fig: Figure) -> None:
-    before, after, relu = fig.subplots(1, 3)
+    before, after, relu = panels(fig, 3)
     for kind, label, dash in (("plain", "embedding", "-"), ("scaled", "times $\\sqrt{d}$", "--")):
         outline(before, data.array(f"before_{kind}"), -75, 75, label, dash)
         outline(after, data.array(f"after_{kind}"), -4, 4, label, dash)
     outline(relu, data.array("relu_before"), -2, 2, "before", "-")
     outline(relu, data.array("relu_after"), -2, 2, "after", "--")
-    before.set_xlabel("$x$ + sublayer, before the norm")
+    before.set_xlabel("$x + F(x)$, before the norm")
     after.set_xlabel("after the norm")
     relu.set_xlabel("hidden numbers and ReLU")
-    before.set_ylabel("share of the numbers (%)")
+    for axes in (before, after, relu) if narrow() else (before,):
+        axes.set_ylabel("share of the numbers (%)")
     for axes in (before, after, relu):
         axes.set_yscale("log")
         axes.set_ylim(0.01, 300)
         axes.legend(loc="upper left", handlelength=1.6)
 
 
-@figure("depth", width=7.4, height=3.1)
+@figure("depth", width=7.4, height=3.1, narrow=(3.7, 5.6))
 def depth(data: Data, fig: Figure) -> None:
-    rows, gradient = fig.subplots(1, 2)
+    rows, gradient = panels(fig, 2)
     post, pre = data.array("stack_post"), data.array("stack_pre")  # [3, depth + 1]
     layer = np.arange(post.shape[1])
     rows.plot(layer, post[0], label="post")

@@ -36,8 +36,8 @@ struct Block {
                               part(cache, &Cache::add_norm));
     }
     Tensor backward(const Tensor& dy, const Cache& cache) {
-        const auto [dx, ds] = add_norm.after_backward(dy, cache.add_norm);
-        return dx + add_norm.before_backward(ff.backward(ds, cache.ff), cache.add_norm);
+        const auto [dx, df] = add_norm.after_backward(dy, cache.add_norm);
+        return dx + add_norm.before_backward(ff.backward(df, cache.ff), cache.add_norm);
     }
     void collect(Parameters& list, const std::string& name) {
         ff.collect(list, name);
@@ -78,6 +78,23 @@ TEST_CASE("feed-forward is two linear maps with a relu between") {
     ff.second.bias.value = Tensor({2}, {0, 10});
     // first: 1 + 2 + 1 = 4, -1 + 1 = 0, -3; relu: 4, 0, 0; second: 4, 16 + 10
     REQUIRE(same_bits(ff.forward(Tensor({1, 1, 2}, {1, 1})), Tensor({1, 1, 2}, {4, 26})));
+}
+
+TEST_CASE("a row of feed-forward by hand, forward and backward") {
+    Random random(1);
+    FeedForward ff(2, 3, true, random);
+    ff.first.weight.value = Tensor({3, 2}, {1, 0, 1, -1, -1, 1});
+    ff.first.bias.value = Tensor({3}, {0, 1, 0});
+    ff.second.weight.value = Tensor({2, 3}, {1, 1, 2, 1, -1, 1});
+    ff.second.bias.value = Tensor({2}, {0, 1});
+    FeedForward::Cache cache;
+    REQUIRE(same_bits(ff.forward(Tensor({1, 1, 2}, {2, 1}), &cache), Tensor({1, 1, 2}, {4, 1})));
+    REQUIRE(same_bits(cache.hidden, Tensor({1, 1, 3}, {2, 2, 0})));
+    REQUIRE(same_bits(ff.backward(Tensor({1, 1, 2}, {1, 2}), cache), Tensor({1, 1, 2}, {2, 1})));
+    REQUIRE(same_bits(ff.second.weight.grad(), Tensor({2, 3}, {2, 2, 0, 4, 4, 0})));
+    REQUIRE(same_bits(ff.second.bias.grad(), Tensor({2}, {1, 2})));
+    REQUIRE(max_difference(ff.first.weight.grad(), Tensor({3, 2}, {6, 3, -2, -1, 0, 0})) == 0);
+    REQUIRE(max_difference(ff.first.bias.grad(), Tensor({3}, {3, -1, 0})) == 0);
 }
 
 TEST_CASE("feed-forward has as many parameters as its source counts") {
@@ -210,6 +227,21 @@ TEST_CASE("the gradient of a row by hand") {
     // 1.7320 is the most that a row of four can reach: nothing moves it
     const Tensor none = norm.backward(Tensor({4}, {0, 0, 0, 1}), cache);
     REQUIRE(max_difference(none, Tensor::zeros({4})) < 1e-5);
+
+    LayerNorm learned(4);
+    learned.forward(Tensor({4}, {1, 1, 1, 5}), &cache);
+    learned.backward(Tensor({4}, {1, 0, 0, 0}), cache);
+    REQUIRE(max_difference(learned.gamma.grad(), Tensor({4}, {-3 * unit, 0, 0, 0})) < 1e-5);
+    REQUIRE(same_bits(learned.beta.grad(), Tensor({4}, {1, 0, 0, 0})));
+}
+
+TEST_CASE("the backward of layer norm along its own row leaves the share of epsilon") {
+    // mean 2, variance 3, epsilon 1: sigma is 2, x_hat = (-1, -1, -1, 3) / 2, and 1/4 remains
+    LayerNorm norm(4, {.affine = false, .eps = 1});
+    LayerNorm::Cache cache;
+    const Tensor x_hat = norm.forward(Tensor({4}, {1, 1, 1, 5}), &cache);
+    const Tensor dx = norm.backward(x_hat, cache);
+    for (Index i = 0; i < 4; ++i) REQUIRE(std::abs(dx(i) - x_hat(i) / 8) < round_off);
 }
 
 TEST_CASE("a gradient through the norm has no part along ones nor along the row itself") {

@@ -41,9 +41,9 @@ Tensor plain::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& d
     return norm.forward(sum, part(cache, &AddNormCache::norm));
 }
 
-// forward was:  sum = x + dropout(s),  y = norm(sum)
+// forward was:  sum = x + dropout(f),  y = norm(sum)
 // hence:        dsum = norm backward of dy;  a sum gives its gradient to both of its terms:
-//               dx = dsum,  ds = dropout backward of dsum
+//               dx = dsum,  df = dropout backward of dsum
 AddNormGradients plain::add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
                                           const AddNormCache& cache) {
     const Tensor dsum = norm.backward(dy, cache.norm);
@@ -67,7 +67,7 @@ Tensor AddNorm::after(const Tensor& x, const Tensor& sublayer, Cache* cache) con
     return dropout_after_norm_.forward(y, part(cache, &Cache::dropout_after_norm));
 }
 // [backward]
-// forward was:  post: y = norm(x + dropout(s)),  pre: y = x + dropout(s);  then dropout of y
+// forward was:  post: y = norm(x + dropout(f)),  pre: y = x + dropout(f);  then dropout of y
 // hence:        the same from last to first; with pre a sum gives its gradient to both of its terms
 AddNorm::Gradients AddNorm::after_backward(const Tensor& dy, const Cache& cache) {
     const Tensor d = dropout_after_norm_.backward(dy, cache.dropout_after_norm);

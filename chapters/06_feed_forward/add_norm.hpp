@@ -52,8 +52,8 @@ AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, Lay
 ///
 /// and backward, from last to first, `x` collecting from both of its uses:
 ///
-///     auto [dx, ds] = add_norm.after_backward(dy, cache);
-///     dx = dx + add_norm.before_backward(sublayer.backward(ds), cache);
+///     auto [dx, df] = add_norm.after_backward(dy, cache);
+///     dx = dx + add_norm.before_backward(sublayer.backward(df), cache);
 class AddNorm {
 public:
     struct Cache : AddNormCache {

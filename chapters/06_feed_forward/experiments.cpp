@@ -15,10 +15,10 @@ double error_of_paths(int terms, const Tensor& x_row, const Tensor& dy_row) {
     const auto stddev = [](const Row& at) {
         return std::sqrt((at - at.mean()).square().mean() + 1e-5);
     };
-    const Row z = (x - x.mean()) / stddev(x);
+    const Row x_hat = (x - x.mean()) / stddev(x);
     Row dx = dy;
     if (terms >= 2) dx -= dy.mean();
-    if (terms >= 3) dx -= z * (dy * z).mean();
+    if (terms >= 3) dx -= x_hat * (dy * x_hat).mean();
 
     const auto f = [&](const Row& at) { return ((at - at.mean()) * dy).sum() / stddev(at); };
     double worst = 0;
@@ -73,8 +73,8 @@ Tensor by_depth(Index depth, NormPlacement placement, std::uint64_t seed) {
         if (i == 0) return sizes;
         auto& [add_norm, ff, cache, ff_cache] = stack[static_cast<std::size_t>(i - 1)];
         residual = add_norm.after_backward(residual, cache).dx;
-        const auto [dx, ds] = add_norm.after_backward(full, cache);
-        full = dx + add_norm.before_backward(ff.backward(ds, ff_cache), cache);
+        const auto [dx, df] = add_norm.after_backward(full, cache);
+        full = dx + add_norm.before_backward(ff.backward(df, ff_cache), cache);
     }
 }
 

@@ -7,13 +7,13 @@
 
 namespace abh {
 // [feed-forward]
-/// Two linear maps with a ReLU between, each position on its own: `relu(x W_1 + b_1) W_2 + b_2`.
-/// Vaswani et al. 2017, eq. 2.
+/// Two linear maps with a ReLU between, each position on its own: `relu(x W_1^T + b_1) W_2^T +
+/// b_2`. Vaswani et al. 2017, eq. 2.
 class FeedForward {
 public:
     struct Cache {
         Linear::Cache first, second;
-        Tensor hidden;  ///< relu(x W_1 + b_1), [B, L, d_ff]
+        Tensor hidden;  ///< relu(x W_1^T + b_1), [B, L, d_ff]
     };
 
     FeedForward(Index d_model, Index d_ff, bool bias, Random& random);

@@ -56,7 +56,7 @@ Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::C
 }
 // [plain]
 Tensor plain::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
-    Tensor y(x.shape()), z(x.shape()), inverse_stddev({rows(x.shape())});
+    Tensor y(x.shape()), x_hat(x.shape()), inverse_stddev({rows(x.shape())});
     const auto gamma = vector(norm.gamma.value).transpose().array(),
                beta = vector(norm.beta.value).transpose().array();
     for (Index r = 0; r < rows(x.shape()); ++r) {
@@ -64,31 +64,35 @@ Tensor plain::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cach
         const Real mean = row.mean();
         const Real variance = (row - mean).square().mean();
         inverse_stddev(r) = 1 / std::sqrt(variance + norm.options().eps);
-        matrix(z).row(r) = (row - mean) * inverse_stddev(r);
-        matrix(y).row(r) = matrix(z).row(r).array() * gamma + beta;
+        matrix(x_hat).row(r) = (row - mean) * inverse_stddev(r);
+        matrix(y).row(r) = matrix(x_hat).row(r).array() * gamma + beta;
     }
-    if (cache) cache->normalized = z, cache->inverse_stddev = inverse_stddev;
+    if (cache) cache->normalized = x_hat, cache->inverse_stddev = inverse_stddev;
     return y;
 }
 // [plain: backward]
-// forward was:  z = (x - mean) / s,  s = sqrt(var + eps),  y = gamma * z + beta
-// hence:        dgamma = sum of dy * z over rows,  dbeta = sum of dy over rows,  g = gamma * dy,
-//               dx = (g - mean(g) - z * mean(g * z)) / s
-//                     |   |         through var
-//                     |   through mean
+// forward was:  x_hat = (x - mean) / sigma,  sigma = sqrt(var + eps),  y = gamma * x_hat + beta
+// hence:        dgamma = sum of dy * x_hat over rows,  dbeta = sum of dy over rows,
+//               dx_hat = dy * gamma,
+//               dx = (dx_hat - mean(dx_hat) - x_hat * mean(dx_hat * x_hat)) / sigma
+//                     |        |              through var
+//                     |        through mean
 //                     directly
 Tensor plain::layer_norm_backward(const Tensor& dy, LayerNorm& norm,
                                   const LayerNorm::Cache& cache) {
     Tensor dx(dy.shape());
     const auto gamma = vector(norm.gamma.value).transpose().array();
     for (Index r = 0; r < rows(dy.shape()); ++r) {
-        const auto dy_r = matrix(dy).row(r).array(), z = matrix(cache.normalized).row(r).array();
-        const auto g = (gamma * dy_r).eval();
-        const Real mean_g = g.mean(), mean_gz = (g * z).mean();
-        matrix(dx).row(r) = (g - mean_g - z * mean_gz) * cache.inverse_stddev(r);
-        if (!norm.options().affine) continue;
-        vector(norm.gamma.grad()).transpose().array() += dy_r * z;
-        vector(norm.beta.grad()).transpose().array() += dy_r;
+        const auto dy_r = matrix(dy).row(r).array();
+        const auto x_hat = matrix(cache.normalized).row(r).array();
+        if (norm.options().affine) {
+            vector(norm.gamma.grad()).transpose().array() += dy_r * x_hat;
+            vector(norm.beta.grad()).transpose().array() += dy_r;
+        }
+        // [plain: backward: the row]
+        const auto dx_hat = (dy_r * gamma).eval();
+        const Real mean = dx_hat.mean(), mean_along = (dx_hat * x_hat).mean();
+        matrix(dx).row(r) = (dx_hat - mean - x_hat * mean_along) * cache.inverse_stddev(r);
     }
     return dx;
 }

@@ -107,9 +107,9 @@ __global__ void __launch_bounds__(block_size)
     for (int k = 0; k < held; ++k) {
         if (!inside(k)) continue;
         const int j = column(k);
-        const Real z = row[k] * inverse_stddev;
-        if (normalized) normalized[start + j] = z;
-        y[start + j] = z * gamma[j] + beta[j];
+        const Real x_hat = row[k] * inverse_stddev;
+        if (normalized) normalized[start + j] = x_hat;
+        y[start + j] = x_hat * gamma[j] + beta[j];
     }
     if (inverse_stddevs && threadIdx.x == 0) inverse_stddevs[r] = inverse_stddev;
 }
@@ -157,11 +157,11 @@ constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
 /// Rows as in the kernel before, several to a warp or block one after another: so a thread adds up
 /// its columns' share of dgamma and dbeta in registers. The warps of a block then add their shares,
 /// one after the other. All of a row is asked for before anything is done with it. In single
-/// precision an element costs 12 bytes, dy and z read and dx written, and in the residual
+/// precision an element costs 12 bytes, dy and x_hat read and dx written, and in the residual
 /// connection 17: kept (1) is read, dsublayer is written.
 __global__ void __launch_bounds__(block_size, blocks_at_once)
     layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
-                               Global<Real> shares, Global<const Real> dy, Global<const Real> z,
+                               Global<Real> shares, Global<const Real> dy, Global<const Real> x_hat,
                                Global<const Real> inverse_stddevs, Global<const Real> gamma,
                                Global<const std::uint8_t> kept, Real factor) {
     __shared__ Shared<Real, 2, held * warp> total;
@@ -173,27 +173,27 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
          r += static_cast<Index>(gridDim.x) * rows) {
         const Index start = r * n;
         const Real inverse_stddev = inverse_stddevs[r];
-        Real g[held], z_row[held], sum_g = 0, sum_gz = 0;
+        Real dx_hat[held], x_hat_row[held], sum = 0, sum_along = 0;
         unsigned kept_bits = 0;
         for (int k = 0; k < held; ++k) {
             const bool inside = column(k) < n;
-            g[k] = inside ? Real(dy[start + column(k)]) : Real(0);
-            z_row[k] = inside ? Real(z[start + column(k)]) : Real(0);
+            dx_hat[k] = inside ? Real(dy[start + column(k)]) : Real(0);
+            x_hat_row[k] = inside ? Real(x_hat[start + column(k)]) : Real(0);
             if (kept && inside) kept_bits |= static_cast<unsigned>(kept[start + column(k)]) << k;
         }
         for (int k = 0; k < held; ++k) {
-            dgamma[k] += g[k] * z_row[k];
-            dbeta[k] += g[k];
-            if (column(k) < n) g[k] *= gamma[column(k)];
-            sum_g += g[k];
-            sum_gz += g[k] * z_row[k];
+            dgamma[k] += dx_hat[k] * x_hat_row[k];
+            dbeta[k] += dx_hat[k];
+            if (column(k) < n) dx_hat[k] *= gamma[column(k)];
+            sum += dx_hat[k];
+            sum_along += dx_hat[k] * x_hat_row[k];
         }
-        const Real mean_g = row_sum(sum_g) / static_cast<Real>(n);
-        const Real mean_gz = row_sum(sum_gz) / static_cast<Real>(n);
+        const Real mean = row_sum(sum) / static_cast<Real>(n);
+        const Real mean_along = row_sum(sum_along) / static_cast<Real>(n);
         for (int k = 0; k < held; ++k) {
             if (column(k) >= n) continue;
             const Index i = start + column(k);
-            const Real d = (g[k] - mean_g - z_row[k] * mean_gz) * inverse_stddev;
+            const Real d = (dx_hat[k] - mean - x_hat_row[k] * mean_along) * inverse_stddev;
             dx[i] = d;
             if (dsublayer) dsublayer[i] = d * (factor * static_cast<Real>(kept_bits >> k & 1));
         }

@@ -35,6 +35,7 @@ Tensor normalize(const Tensor& x, bool unbiased, bool eps_outside) {
     return z;
 }
 
+// [recipes: both rows]
 void recipes(Results& results) {
     for (const std::string row : {"", "_flat"}) {
         section(row.empty() ? "A row by hand" : "A row that is nearly constant");
@@ -97,7 +98,7 @@ void sentence(Results& results, Random random, Index d_model, Index d_ff, bool s
     const Tensor y_pre = pre.after(x, sublayer.forward(h));
     const std::string kind = scaled ? "_scaled" : "_plain";
     std::vector<Column> columns{{"stddev of", "<9"}};
-    for (const char* of : {"x", "x + s(x)", "y, post", "norm(x)", "y, pre"})
+    for (const char* of : {"x", "x + F(x)", "y, post", "norm(x)", "y, pre"})
         columns.push_back({of, "9.4f"});
     Table table(results, columns);
     const char* words[] = {"我", "有", "一", "个", "好", "朋", "友", "P"};
@@ -132,8 +133,9 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     const auto zeros = (vector(cache.hidden).array() == 0).count();
     fmt::print("parameters: {} without biases, {} with\n", count_elements(parameters_of(ff)),
                count_elements(parameters_of(with_bias)));
-    fmt::print("{:.1f} % of the hidden numbers are zero\n",
-               100 * static_cast<double>(zeros) / static_cast<double>(8 * d_ff));
+    const double percent = 100 * static_cast<double>(zeros) / static_cast<double>(8 * d_ff);
+    fmt::print("{:.1f} % of the hidden numbers are zero\n", percent);
+    results.set("hidden_zeros", percent);
     fmt::print("mean square of the result: {:.4f}, expected 1/18 = {:.4f}\n",
                dot(y, y) / static_cast<double>(y.size()), 1.0 / 18);
 

@@ -40,25 +40,25 @@ void EncoderLayer::collect(Parameters& list, const std::string& name) {
 Tensor EncoderLayer::forward(const Tensor& x, const AttentionMask& mask, Cache* cache,
                              Tensor* weights) const {
     const Tensor h1 = norm1.before(x, part(cache, &Cache::norm1));  // [B, L, d_model]
-    const Tensor s1 = self_attn.forward(h1, h1, h1, mask, part(cache, &Cache::self_attn), weights);
-    const Tensor x1 = norm1.after(x, s1, part(cache, &Cache::norm1));  // [B, L, d_model]
+    const Tensor f1 = self_attn.forward(h1, h1, h1, mask, part(cache, &Cache::self_attn), weights);
+    const Tensor x1 = norm1.after(x, f1, part(cache, &Cache::norm1));  // [B, L, d_model]
 
     const Tensor h2 = norm2.before(x1, part(cache, &Cache::norm2));
-    const Tensor s2 = ff.forward(h2, part(cache, &Cache::ff));
-    return norm2.after(x1, s2, part(cache, &Cache::norm2));  // [B, L, d_model]
+    const Tensor f2 = ff.forward(h2, part(cache, &Cache::ff));
+    return norm2.after(x1, f2, part(cache, &Cache::norm2));  // [B, L, d_model]
 }
 // [layer: backward]
-// forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),  x1 = after(x, s1),
-//               h2 = before(x1),  s2 = ff(h2),                 y  = after(x1, s2)
+// forward was:  h1 = before(x),   f1 = self_attn(h1, h1, h1),  x1 = after(x, f1),
+//               h2 = before(x1),  f2 = ff(h2),                 y  = after(x1, f2)
 // hence:        the same steps from last to first; x, x1 and h1 were used more than once, and the
 //               gradients of all uses add
 Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
-    auto [dx1, ds2] = norm2.after_backward(dy, cache.norm2);  // residual and branch
-    const Tensor dh2 = ff.backward(ds2, cache.ff);
+    auto [dx1, df2] = norm2.after_backward(dy, cache.norm2);  // residual and branch
+    const Tensor dh2 = ff.backward(df2, cache.ff);
     dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
 
-    const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const auto [dq, dk, dv] = self_attn.backward(ds1, cache.self_attn);
+    const auto [dx, df1] = norm1.after_backward(dx1, cache.norm1);
+    const auto [dq, dk, dv] = self_attn.backward(df1, cache.self_attn);
     return dx + norm1.before_backward(dq + dk + dv, cache.norm1);
 }
 // [encoder: construct]

@@ -169,9 +169,11 @@ void show_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask,
     Tensor dx = normal(x.shape(), random.stream());
     const Index n_layers = static_cast<Index>(encoder.layers.size());
     Tensor norms({n_layers + 1});  // from the output down to the input
-    Table table(results, {{"below", "<10"}, {"norm of dx", "10.3f"}, {"norm of all dW", "14.3f"}});
+    Table table(
+        results,
+        {{"below", "<10"}, {"norm of dx", "10.3f", "dx_norm_{}"}, {"norm of all dW", "14.3f"}});
     norms(0) = static_cast<Real>(std::sqrt(dot(dx, dx)));
-    table.row(0, "(output)", norms(0), "");
+    table.row(n_layers, "(output)", norms(0), "");
     if (encoder.norm) dx = encoder.norm->backward(dx, cache.norm);
     for (Index i = n_layers; i-- > 0;) {
         const auto at = static_cast<std::size_t>(i);

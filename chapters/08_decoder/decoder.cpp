@@ -37,20 +37,20 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Attent
     return around(x, self, cross, cache);
 }
 // [layer: backward]
-// forward was:  h1 = before(x),   s1 = self_attn(h1, h1, h1),           x1 = after(x, s1),
-//               h2 = before(x1),  s2 = cross_attn(h2, memory, memory),  x2 = after(x1, s2),
-//               h3 = before(x2),  s3 = ff(h3),                          y  = after(x2, s3)
+// forward was:  h1 = before(x),   f1 = self_attn(h1, h1, h1),           x1 = after(x, f1),
+//               h2 = before(x1),  f2 = cross_attn(h2, memory, memory),  x2 = after(x1, f2),
+//               h3 = before(x2),  f3 = ff(h3),                          y  = after(x2, f3)
 // hence:        the same steps from last to first; memory was key and value, so its gradients add
 DecoderLayer::Gradients DecoderLayer::backward(const Tensor& dy, const Cache& cache) {
-    auto [dx2, ds3] = norm3.after_backward(dy, cache.norm3);
-    dx2 = dx2 + norm3.before_backward(ff.backward(ds3, cache.ff), cache.norm3);
+    auto [dx2, df3] = norm3.after_backward(dy, cache.norm3);
+    dx2 = dx2 + norm3.before_backward(ff.backward(df3, cache.ff), cache.norm3);
 
-    auto [dx1, ds2] = norm2.after_backward(dx2, cache.norm2);
-    const auto [dh2, dkey, dvalue] = cross_attn.backward(ds2, cache.cross_attn);
+    auto [dx1, df2] = norm2.after_backward(dx2, cache.norm2);
+    const auto [dh2, dkey, dvalue] = cross_attn.backward(df2, cache.cross_attn);
     dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
 
-    const auto [dx, ds1] = norm1.after_backward(dx1, cache.norm1);
-    const auto [dq, dk, dv] = self_attn.backward(ds1, cache.self_attn);
+    const auto [dx, df1] = norm1.after_backward(dx1, cache.norm1);
+    const auto [dq, dk, dv] = self_attn.backward(df1, cache.self_attn);
     return {dx + norm1.before_backward(dq + dk + dv, cache.norm1), dkey + dvalue};
 }
 // [decoder: construct]

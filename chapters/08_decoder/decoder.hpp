@@ -70,8 +70,8 @@ Tensor DecoderLayer::around(const Tensor& x, const Self& self, const Cross& cros
     const Tensor x2 = norm2.after(x1, cross(h2), part(cache, &Cache::norm2));  // [B, Lt, d_model]
 
     const Tensor h3 = norm3.before(x2, part(cache, &Cache::norm3));
-    const Tensor s3 = ff.forward(h3, part(cache, &Cache::ff));
-    return norm3.after(x2, s3, part(cache, &Cache::norm3));  // [B, Lt, d_model]
+    const Tensor f3 = ff.forward(h3, part(cache, &Cache::ff));
+    return norm3.after(x2, f3, part(cache, &Cache::norm3));  // [B, Lt, d_model]
 }
 // [decoder]
 /// A stack of decoder layers, all of which look at the same encoder output.

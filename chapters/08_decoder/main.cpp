@@ -112,6 +112,7 @@ void show_influence(const Tensor& table, Results& results) {
         return table(j, t) == 0 ? "=" : fmt::format("{:.3f}", table(j, t));
     });
     results.array("influence", table);
+    results.set("own_least", matrix(table).diagonal().minCoeff());
 }
 // [leaks]
 /// Which rows depend on the word that they must say? `ahead` is how many places after row t that
@@ -148,6 +149,7 @@ void show_source(const Translator& model, const Tensor& memory, Results& results
                   fmt::format("{} / {}", (row.array() != 0).count(), n_target), row.maxCoeff());
     }
     results.array("source_influence", rows);
+    results.set("source_largest", matrix(rows).maxCoeff());
 }
 // [weights]
 void show_weights(const Translator& model, const Tensor& memory, Results& results) {
@@ -181,8 +183,8 @@ void show_backward(Translator& model, const Tensor& memory, Random& random, Resu
     const auto n_layers = static_cast<Index>(model.decoder.layers.size());
     Tensor norms({n_layers, 2});
     Table table(results, {{"from", "<8"},
-                          {"norm of dmemory", "15.3f"},
-                          {"of the sum", "10.3f"},
+                          {"norm of dmemory", "15.3f", "dmemory_{}"},
+                          {"of the sum", "10.3f", "dmemory_sum_{}"},
                           {"row of P", "8.3g"}});
     for (Index i = n_layers; i-- > 0;) {
         const auto at = static_cast<std::size_t>(i);
