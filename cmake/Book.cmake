@@ -88,7 +88,7 @@ function(abh_book_figures folder)
       --results ${CMAKE_BINARY_DIR}/results --out ${CMAKE_BINARY_DIR}/figures
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${ABH_PYTHON_STAMP} ${ABH_ROOT}/figures/draw.py ${ABH_ROOT}/figures/style.py
-      ${ABH_ROOT}/figures/architecture.py ${script} ${ARGN}
+      ${ABH_ROOT}/figures/architecture.py ${ABH_ROOT}/figures/sublayers.py ${script} ${ARGN}
     COMMENT "Drawing the figures of ${folder}"
     VERBATIM)
   string(REGEX REPLACE "^([0-9][0-9])_.*" "\\1" number ${folder})
