@@ -90,6 +90,7 @@ void show_word_by_word(const GreedyTranslator& translator, const Words& source,
     const Tensor& heads = translation.weights.decoder.back().cross;  // last layer, [1, H, t, Ls]
     const Tensor cross = mean_over_heads(heads);
     results.array(name + "_cross", cross);  // [t, Ls]
+    results.array(name + "_heads", heads.reshape({heads.dim(1), heads.dim(2), heads.dim(3)}));
     results.set_varying(name + "_strongest", mean_strongest(cross));
     results.set_varying(name + "_sharpest_head", sharpest_head(heads));
 }

@@ -40,7 +40,7 @@ bool show(const GreedyTranslator& translator, const SentencePair& pair,
 // [reports]
 /// Prints every step: the word chosen, how likely it was, and the runner-up.
 /// @param results  receives `NAME_source`, `NAME_said`, `NAME_answer`, `NAME_strongest`,
-///                 `NAME_sharpest_head`, arrays `NAME_probabilities` and `NAME_cross`
+///                 `NAME_sharpest_head`, arrays `NAME_probabilities`, `NAME_cross` and `NAME_heads`
 void show_word_by_word(const GreedyTranslator& translator, const Words& source,
                        const std::string& name, Results& results);
 /// What the model says about a sentence that training never saw, and where it goes astray.
