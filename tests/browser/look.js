@@ -1,8 +1,6 @@
 // What is wrong with the page that is open, as its reader sees it in this window.
 // Returns {complaints: [text], boxes: number, glyphs: {font: characters}, text}.
-async () => {
-  // What follows the size of a box has done so after the second frame.
-  for (let frame = 0; frame < 2; frame += 1) await new Promise((done) => requestAnimationFrame(done));
+() => {
   const complaints = [];
   const name = (element) => {
     const id = element.id ? `#${element.id}` : "";

@@ -59,7 +59,8 @@ AXE = """(rules) => {
     for (let up = box; up; up = up.parentElement) papers.push(getComputedStyle(up).backgroundColor);
     const key = [color, backgroundColor, fontSize, fontWeight, opacity, box.localName, ...papers].join();
     piece.toggleAttribute("data-judged-already", piece.childElementCount === 0 && judged.has(key));
-    if (piece.childElementCount === 0 && piece.textContent.trim()) judged.add(key);
+    const more = piece.textContent.trim().length > 1;  // axe-core judges no single character
+    if (piece.childElementCount === 0 && more) judged.add(key);
   }
   return axe.run({include: [["html"]], exclude: [["[data-judged-already]"]]}, {
     ...rules, preload: false, elementRef: false, resultTypes: ["violations", "passes"],
@@ -155,8 +156,10 @@ class Reader:
         finally:
             page.close()
 
-    def look(self, page: Page, where: str, seen: Seen) -> None:
+    def look(self, page: Page, where: str, seen: Seen, script: bool = True) -> None:
         """The page in this window."""
+        if script:  # without it no frame calls back
+            page.evaluate(TWO_FRAMES)
         found = page.evaluate(LOOK)
         new = {}
         for font, characters in found["glyphs"].items():
@@ -213,7 +216,7 @@ class Reader:
                 lost = next((word for word in texts["file"] if word not in there), "")
                 seen.complaints.append(f"{where}: does not show the words that it shows with it, first {lost!r}")
             page.evaluate(UNFOLD)
-            self.look(page, where, seen)
+            self.look(page, where, seen, script=False)
         seen.counts["pages by hand"] += 1
         return seen
 
@@ -260,6 +263,8 @@ class Reader:
         return seen
 
 
+# What follows the size of a box has done so after the second frame.
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 UNFOLD = """() => document.querySelectorAll("details:not([open])").forEach((one) => {
   one.open = true; one.dataset.unfolded = ""; })"""
 FOLD = """() => document.querySelectorAll("details[data-unfolded]").forEach((one) => {

@@ -19,7 +19,7 @@ GOOD = """\
 <title>A page</title><link rel="icon" href="data:,">
 <style>
 :root { color-scheme: light dark; }
-@media (prefers-color-scheme: dark) { .dark-grey { color: #555; } }
+@media (prefers-color-scheme: dark) { .dark-grey { background: #222; color: #555; } }
 .box { overflow: auto; max-width: 200px; white-space: pre; }
 </style></head>
 <body><main><h1>A page</h1>
@@ -33,8 +33,8 @@ GOOD = """\
 FAULTS = {
     "low contrast": ('<p style="background: #fff; color: #999">Pale</p>', "color-contrast"),
     "low contrast in the dark": ('<p class="dark-grey">Pale</p>', "dark, 1400 px): color-contrast"),
-    "low contrast in a fold": ('<details><summary>a</summary><p style="color: #777; background: #888">b</p></details>', "color-contrast"),
-    "low contrast in code": ('<pre><span>a</span> <span style="color: #999; background: #fff">b</span></pre>', "color-contrast"),
+    "low contrast in a fold": ('<details><summary>a</summary><p style="color: #777; background: #888">Folded</p></details>', "color-contrast"),
+    "low contrast in code": ('<pre><span>good</span> <span style="color: #999">=</span> <span style="color: #999">bad</span></pre>', "color-contrast"),
     "picture without a text": ('<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "image-alt"),
     "level left out": ("<h3>Too deep</h3>", "heading-order"),
     "TeX": ("<p>The half, $\\frac{1}{2}$, is raw</p>", "raw TeX"),
