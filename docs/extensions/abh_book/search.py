@@ -16,8 +16,7 @@ HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
 class Search(SearchEnglish):
-    lang = "en"
-    language_name = "English, with Chinese words"
+    lang = "en"  # in the place of English; the stemmer is English's
     js_splitter_code = f"""
 var splitQuery = (query) =>
   query
