@@ -27,7 +27,8 @@ class Sheets:
         for i, j in np.argwhere(hidden) if hidden is not None else ():
             x, y = left + float(j), top + float(i)
             for rise in (0.2, 0.8):
-                self.axes.plot((x + 0.2, x + 0.8), (y + rise, y + 1 - rise), color=ink(), linewidth=0.7)
+                ends = (y + rise, y + 1 - rise)
+                self.axes.plot((x + 0.2, x + 0.8), ends, color=ink(), linewidth=0.7)
         self.axes.plot(
             np.array([0, width, width, 0, 0]) + left, np.array([0, 0, height, height, 0]) + top,
             color=muted(), linewidth=0.8,
@@ -37,9 +38,12 @@ class Sheets:
         for i, word in enumerate(words):
             self.text(x, top + i + 0.5, word, ha="right", smaller=1.5)
 
-    def text(self, x: float, y: float, text: str, *, ha: str = "center", smaller: float = 0) -> None:
+    def text(
+        self, x: float, y: float, text: str, *, ha: str = "center", smaller: float = 0
+    ) -> None:
         self.axes.text(
-            x, y, text, ha=ha, va="center", fontsize=self.size - smaller, linespacing=1.3, color=ink()
+            x, y, text, ha=ha, va="center", fontsize=self.size - smaller, linespacing=1.3,
+            color=ink(),
         )
 
     def name(self, x: float, y: float, name: str, shape: str) -> None:
@@ -56,7 +60,8 @@ class Sheets:
 def matrices(data: Data, fig: Figure) -> None:
     words = data.value("words").split()
     q, k, v, s, w, y = (
-        data.array(name)[0, 0] for name in ("queries", "keys", "values", "scores", "weights", "result")
+        data.array(name)[0, 0]
+        for name in ("queries", "keys", "values", "scores", "weights", "result")
     )
     hidden = w == 0
     sheets = Sheets(fig.subplots())
@@ -124,7 +129,8 @@ def spread(data: Data, fig: Figure) -> None:
         line = "none" if name == "spread" else "solid"
         ax.plot(d_k, plain, marker="o", linestyle=line, label="$\\langle q, k \\rangle$")
         ax.plot(
-            d_k, scaled, marker="s", linestyle="--", label="$\\langle q, k \\rangle\\, /\\, \\sqrt{d_k}$"
+            d_k, scaled, marker="s", linestyle="--",
+            label="$\\langle q, k \\rangle\\, /\\, \\sqrt{d_k}$",
         )
         ax.set_xscale("log", base=2)
         ax.set_xlabel("$d_k$")

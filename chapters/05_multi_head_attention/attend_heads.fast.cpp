@@ -122,8 +122,8 @@ struct Head {
     /// This head's columns of row `i` of `x`.
     const Real* row(const Tensor& x, Index i) const { return x.data() + i * x.dim(2) + h * d_k; }
     // [one head: copies]
-    // Each copy prefetches the next head's columns, too: they lie in the same rows, far from one row
-    // to the next, and the processor does not foresee such leaps.
+    // Each copy prefetches the next head's columns, too: they lie in the same rows, far from one
+    // row to the next, and the processor does not foresee such leaps.
 
     /// Copies `factor` times this head's columns of some rows of `x`, with zeros beyond d_k.
     void copy(const Tensor& x, Rows rows, Tensor& y, Real factor = 1) const {

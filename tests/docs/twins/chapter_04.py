@@ -12,7 +12,7 @@ FILL = -1e9
 
 
 class Table:
-    """Random queries, keys and values of one head, some keys hidden, and a gradient of the result."""
+    """Queries, keys and values of one head, some keys hidden, and a gradient of the result."""
 
     def __init__(self, draw: Draw) -> None:
         n_q, n_k, d_k, d_v = 3, 4, 2, 3
@@ -38,7 +38,8 @@ class Table:
     def ds(self) -> Array:
         """The gradient of the scores, by differences."""
         return slope(
-            lambda s: np.sum(softmax(self.masked(s)) @ self.v * self.dy), self.scores(self.q, self.k)
+            lambda s: np.sum(softmax(self.masked(s)) @ self.v * self.dy),
+            self.scores(self.q, self.k),
         )
 
 

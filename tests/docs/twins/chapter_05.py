@@ -33,7 +33,8 @@ class Layer:
         n_q, n_k = 3, 4
         self.w = {name: draw(D_MODEL, D_MODEL) / 2 for name in "qkvo"}
         self.b = {name: draw(D_MODEL) for name in "qkvo"}
-        self.x = {"q": draw(BATCH, n_q, D_MODEL), "k": draw(BATCH, n_k, D_MODEL), "v": draw(BATCH, n_k, D_MODEL)}
+        lengths = {"q": n_q, "k": n_k, "v": n_k}
+        self.x = {name: draw(BATCH, length, D_MODEL) for name, length in lengths.items()}
         self.dy = draw(BATCH, n_q, D_MODEL)
 
     def projected(self) -> dict[str, Array]:
@@ -133,10 +134,11 @@ def split_backward(draw: Draw) -> Sides:
     sides = []
     for name in NAMES:
         heads = {n: split(x) for n, x in layer.projected().items()}
-        dheads = slope(
-            lambda x, name=name, heads=heads: layer.loss_of(join(attend(*{**heads, name: x}.values()))),
-            heads[name],
-        )
+
+        def loss(x: Array, name: str = name, heads: dict[str, Array] = heads) -> float:
+            return layer.loss_of(join(attend(*{**heads, name: x}.values())))
+
+        dheads = slope(loss, heads[name])
         by_index = np.empty_like(layer.projected()[name])
         for b, h, t, a in np.ndindex(dheads.shape):
             by_index[b, t, h * WIDTH + a] = dheads[b, h, t, a]
@@ -194,7 +196,7 @@ def cross_attention(draw: Draw) -> Sides:
     return whole, sum(layer.slope_of(layer.x, name) for name in "kv")
 
 
-# A softmax that arrives in pieces -------------------------------------------------------------------
+# A softmax that arrives in pieces -----------------------------------------------------------------
 
 
 class Pieces:
@@ -224,7 +226,8 @@ def result(draw: Draw) -> Sides:
 def shrink(draw: Draw) -> Sides:
     p = Pieces(draw)
     old = p.s[: p.seen]
-    return np.exp(old - p.m_new), np.exp(old - p.m) * np.exp(p.m - p.m_new), p.rho * np.exp(old - p.m)
+    e = np.exp(old - p.m)
+    return np.exp(old - p.m_new), e * np.exp(p.m - p.m_new), p.rho * e
 
 
 @twin("05-online-sum")
