@@ -62,7 +62,7 @@ class Plan:
 
     def sublayer(self, one: Sublayer, start: float) -> None:
         split, part, plus, norm = (start + x for x in (self.split, self.part, self.plus, self.norm))
-        gap, aside = (0.12, 1.55) if self.upright else (0.2, 0.75)
+        gap, aside = (0.16, 1.55) if self.upright else (0.2, 0.75)
         self.arrow((start, 0), (part - self.half(False), 0))
         self.arrow((part + self.half(False), 0), (plus - gap, 0))
         self.arrow((plus + gap, 0), (norm - self.half(True), 0))

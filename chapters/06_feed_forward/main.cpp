@@ -35,7 +35,6 @@ Tensor normalize(const Tensor& x, bool unbiased, bool eps_outside) {
     return z;
 }
 
-// [recipes: both rows]
 void recipes(Results& results) {
     for (const std::string row : {"", "_flat"}) {
         section(row.empty() ? "A row by hand" : "A row that is nearly constant");
@@ -130,10 +129,9 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     const Tensor x = normal({1, 8, d_model}, random.stream());
     FeedForward::Cache cache;
     const Tensor y = ff.forward(x, &cache);
-    const auto zeros = (vector(cache.hidden).array() == 0).count();
+    const double percent = 100 * (vector(cache.hidden).array() == 0).cast<double>().mean();
     fmt::print("parameters: {} without biases, {} with\n", count_elements(parameters_of(ff)),
                count_elements(parameters_of(with_bias)));
-    const double percent = 100 * static_cast<double>(zeros) / static_cast<double>(8 * d_ff);
     fmt::print("{:.1f} % of the hidden numbers are zero\n", percent);
     results.set("hidden_zeros", percent);
     fmt::print("mean square of the result: {:.4f}, expected 1/18 = {:.4f}\n",

@@ -85,8 +85,8 @@ Tensor Encoder::forward(const Tensor& x, const AttentionMask& mask, Cache* cache
     return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [encoder: backward]
-// forward was:  y_0 = x,  y_i = layer_i(y_{i-1}),  and with pre a norm at the end
-// hence:        dy_{i-1} = backward of layer_i at dy_i, from the last layer to the first
+// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i),  and with pre a norm at the end
+// hence:        dy_i = backward of layer_i at dy_{i+1}, from the last layer to the first
 Tensor Encoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
     for (std::size_t i = layers.size(); i-- > 0;) dx = layers[i].backward(dx, cache.layers[i]);

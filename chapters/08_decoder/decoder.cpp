@@ -79,8 +79,8 @@ Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const AttentionMa
     return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [decoder: backward]
-// forward was:  y_0 = x,  y_i = layer_i(y_{i-1}, memory),  and with pre a norm at the end
-// hence:        dy_{i-1} from dy_i, from the last layer to the first; each layer read memory, so
+// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i, memory),  and with pre a norm at the end
+// hence:        dy_i from dy_{i+1}, from the last layer to the first; each layer read memory, so
 //               dmemory is the sum of what the layers return
 Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;

@@ -51,13 +51,9 @@ void show_shift(Results& results) {
     results.set("input", fmt::format("{}", fmt::join(words_of(input_ids), " ")));
 }
 // [parameters]
-template <class Part>
-Index count(Part& part) {
-    return count_elements(parameters_of(part));
-}
-
 void show_parameters(Results& results) {
     section("Parameters of one layer");
+    const auto count = [](auto& part) { return count_elements(parameters_of(part)); };
     Table table(results, {{"", "<23"},
                           {"self", "8", "{}_attention"},
                           {"cross", "8"},
