@@ -151,7 +151,8 @@ def warmup_peak(draw: Draw) -> Sides:
     d_model, warmup = 64 * (1 + draw.integers(20, 1)[0]), 10 + draw.integers(500, 1)[0]
     t = np.arange(1, 4000, dtype=float)
     rates = d_model**-0.5 * np.minimum(t**-0.5, t * float(warmup) ** -1.5)
-    return np.array([rates.max(), t[rates.argmax()]]), np.array([(d_model * warmup) ** -0.5, warmup])
+    found = np.array([rates.max(), t[rates.argmax()]])
+    return found, np.array([(d_model * warmup) ** -0.5, warmup])
 
 
 @twin("09-warmup-ratio")
@@ -159,7 +160,8 @@ def warmup_ratio(draw: Draw) -> Sides:
     d_model, warmup = 64 * (1 + draw.integers(20, 1)[0]), 10 + draw.integers(500, 1)[0]
     t = np.arange(1, 2000, 37, dtype=float)
     paper = d_model**-0.5 * np.minimum(t**-0.5, t * float(warmup) ** -1.5)
-    return paper, paper.max(initial=(d_model * warmup) ** -0.5) * np.minimum(t / warmup, np.sqrt(warmup / t))
+    peak = (d_model * warmup) ** -0.5
+    return paper, peak * np.minimum(t / warmup, np.sqrt(warmup / t))
 
 
 @twin("09-one-division")
