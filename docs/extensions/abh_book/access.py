@@ -11,6 +11,7 @@ import html
 from typing import Any
 
 from docutils import nodes
+from myst_parser.parsers.docutils_ import depart_container_html, visit_container_html
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
@@ -24,7 +25,7 @@ def scrolls(label: str) -> str:
 
 def visit_container(self: HTML5Translator, node: nodes.container) -> None:
     """The box that the theme puts around each table."""
-    HTML5Translator.visit_container(self, node)
+    visit_container_html(self, node)
     if "table-wrapper" in node["classes"]:
         title = next((one.astext() for one in node.findall(nodes.title)), "")
         label = f"Table: {title}" if title else "Table"
@@ -32,7 +33,7 @@ def visit_container(self: HTML5Translator, node: nodes.container) -> None:
 
 
 def depart_container(self: HTML5Translator, node: nodes.container) -> None:
-    HTML5Translator.depart_container(self, node)
+    depart_container_html(self, node)
 
 
 def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
@@ -56,6 +57,7 @@ def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def setup(app: Sphinx) -> None:
+    app.setup_extension("myst_parser")  # which would else put its own handlers in the place of these
     app.add_node(nodes.container, override=True, html=(visit_container, depart_container))
     app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block))
     app.connect("html-page-context", name_captions, priority=900)  # after the theme has made its tree
