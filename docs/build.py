@@ -283,6 +283,8 @@ def build_book(root: Path, build: Path, jobs: int) -> None:
         raise BuildError("the sources cannot be put together again from the pages")
     if subprocess.run([sys.executable, str(HERE / "offline.py"), str(build / "html")], check=False).returncode != 0:
         raise BuildError("the pages would ask for something that does not lie beside them")
+    if subprocess.run([sys.executable, str(HERE / "length.py"), str(build / "html")], check=False).returncode != 0:
+        raise BuildError("a page is longer than one sitting: move or fold what its idea does not need")
     stamp.write_text(now)
 
 

@@ -344,6 +344,15 @@ class Refused(Case):
             "docs/lists.md:11", "list-of mistaeks: expected one of figures, derivations",
         )
 
+    def test_a_page_that_is_too_long(self) -> None:
+        """What is folded does not count."""
+        project = self.project()
+        words = "word " * 6000
+        project.edit(CHAPTER, "Equation {eq}", f"````{{fold}} Many\n{words}\n````\n\nEquation {{eq}}")
+        self.assert_succeeds(project.render())
+        project.edit(CHAPTER, "Equation {eq}", f"{words}\n\nEquation {{eq}}")
+        self.assert_refused(project.render(), CHAPTER.replace(".md", ".html"), "at most 5500")
+
     def test_plot_without_alt_text(self) -> None:
         self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")
 
