@@ -90,11 +90,11 @@ TEST_CASE("a row of feed-forward by hand, forward and backward") {
     FeedForward::Cache cache;
     REQUIRE(same_bits(ff.forward(Tensor({1, 1, 2}, {2, 1}), &cache), Tensor({1, 1, 2}, {4, 1})));
     REQUIRE(same_bits(cache.hidden, Tensor({1, 1, 3}, {2, 2, 0})));
-    REQUIRE(same_bits(ff.backward(Tensor({1, 1, 2}, {1, 2}), cache), Tensor({1, 1, 2}, {2, 1})));
-    REQUIRE(same_bits(ff.second.weight.grad(), Tensor({2, 3}, {2, 2, 0, 4, 4, 0})));
-    REQUIRE(same_bits(ff.second.bias.grad(), Tensor({2}, {1, 2})));
-    REQUIRE(max_difference(ff.first.weight.grad(), Tensor({3, 2}, {6, 3, -2, -1, 0, 0})) == 0);
-    REQUIRE(max_difference(ff.first.bias.grad(), Tensor({3}, {3, -1, 0})) == 0);
+    REQUIRE(same_bits(ff.backward(Tensor({1, 1, 2}, {3, 1}), cache), Tensor({1, 1, 2}, {6, -2})));
+    REQUIRE(same_bits(ff.second.weight.grad(), Tensor({2, 3}, {6, 6, 0, 2, 2, 0})));
+    REQUIRE(same_bits(ff.second.bias.grad(), Tensor({2}, {3, 1})));
+    REQUIRE(max_difference(ff.first.weight.grad(), Tensor({3, 2}, {8, 4, 4, 2, 0, 0})) == 0);
+    REQUIRE(max_difference(ff.first.bias.grad(), Tensor({3}, {4, 2, 0})) == 0);
 }
 
 TEST_CASE("feed-forward has as many parameters as its source counts") {

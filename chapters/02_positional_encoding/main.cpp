@@ -21,9 +21,9 @@ void show_by_hand(const Results& results) {
     section("Eight positions, four columns");
     const std::vector<std::string> words = {"我", "有", "一", "个", "好", "朋", "友", "P"};
     const Tensor code = sinusoid_table(8, 4);
-    fmt::print("word   t    sin t    cos t  sin t/100  cos t/100\n");
+    fmt::print("word   t    sin t    cos t  sin(t/100)  cos(t/100)\n");
     for (Index t = 0; t < 8; ++t)
-        fmt::print("{:<5} {:2d}  {:7.4f}  {:7.4f}  {:9.4f}  {:9.4f}\n",
+        fmt::print("{:<5} {:2d}  {:7.4f}  {:7.4f}  {:10.4f}  {:10.4f}\n",
                    words[static_cast<std::size_t>(t)], t, code(t, 0), code(t, 1), code(t, 2),
                    code(t, 3));
     results.array("clock", sinusoid_table(309, 4));  // 44 words are 7.003 turns of the fast hand
@@ -67,8 +67,8 @@ void show_wavelengths(Index d_model, Results& results) {
         still, d_model, toy_still);
     results.set("still", static_cast<double>(still));
     results.set("toy_still", static_cast<double>(toy_still));
-    // How far the slowest sine rises in 100 positions, and how far its cosine falls.
-    const double farthest = 100 * sinusoid_frequency(d_model / 2 - 1, d_model);
+    // How far the slowest sine rises at the last position, and how far its cosine falls.
+    const double farthest = 99 * sinusoid_frequency(d_model / 2 - 1, d_model);
     results.set("slowest_sine", std::sin(farthest));
     results.set("slowest_cosine", 1 - std::cos(farthest));
 }
@@ -143,14 +143,15 @@ void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
     section("Words against positions");
     const Tensor code = sinusoid_table(200, d_model);
     const Tensor distance = dots_by_distance(code, 11);
-    fmt::print("entries  same word  two words  word and position  same position  10 apart\n");
+    fmt::print(
+        "entries  same word  two words (rms)  word and position (rms)  same position  10 apart\n");
     for (double deviation : {1 / root, 1.0, root}) {
         const Tensor words = words_of(deviation);
         const Tensor ww = matmul(words, words, {.transpose_b = true});  // [200, 200]
         const Tensor wp = matmul(words, code, {.transpose_b = true});   // [200, 200]
         const auto own = matrix(ww).diagonal().cast<double>().eval();
         const double others = std::sqrt((dot(ww, ww) - own.squaredNorm()) / (200 * 199));
-        fmt::print("{:<7.3f}  {:9.6g}  {:9.3f}  {:17.3f}  {:13.1f}  {:8.1f}\n", deviation,
+        fmt::print("{:<7.3f}  {:9.6g}  {:15.3f}  {:23.3f}  {:13.1f}  {:8.1f}\n", deviation,
                    own.mean(), others, std::sqrt(dot(wp, wp) / (200 * 200)), distance(0, 0),
                    distance(0, 10));
     }

@@ -36,8 +36,8 @@ Tensor cuda::add_positions(const Tensor& x, const Tensor& table, Index first) {
 namespace cuda {
 namespace {
 
-/// One thread per element of the table: it adds that element of all sentences, in their order, as the
-/// processor does. Bytes: 4 for each element of `dx` in single precision, each read once.
+/// One thread per element of the table: it adds that element of all sentences, in their order, as
+/// the processor does. Bytes: 4 for each element of `dx` in single precision, each read once.
 __global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real> dcodes,
                                               Global<const Real> dx) {
     for (Index i = first_element(); i < n; i += all_threads()) {

@@ -70,7 +70,7 @@ void paths(Results& results, Random random) {
     section("The three paths of the gradient");
     const Tensor x = normal({7}, random.stream()), dy = normal({7}, random.stream());
     const Tensor ones = Tensor::full({7}, 1);
-    Table table(results, {{"largest error with dy", "<26"},
+    Table table(results, {{"largest absolute error", "<26"},
                           varying("all ones", "12.1e", "paths_{}_ones"),
                           varying("random", "12.1e", "paths_{}_random")});
     const char* names[] = {"directly", "and through the mean", "and through the variance"};
@@ -119,7 +119,7 @@ void learned(Random random, Index d_model) {
     trained.gamma.value.fill(3);
     trained.beta.value.fill(2);
     const Tensor y = trained.forward(x);
-    fmt::print("gamma 3, beta 2: row 1 has mean {:.3f}, stddev {:.3f}\n", matrix(y).row(0).mean(),
+    fmt::print("gamma 3, beta 2: the first row has mean {:.3f}, stddev {:.3f}\n", matrix(y).row(0).mean(),
                stddev(y, 0));
 }
 // [feed-forward]
@@ -140,7 +140,7 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     Tensor other = x.clone();
     matrix(other).row(4).array() += 1;
     const auto change = (matrix(ff.forward(other)) - matrix(y)).cwiseAbs().eval();
-    fmt::print("word 5 changed; largest change by word:");
+    fmt::print("the fifth word changed; largest change by word:");
     for (Index r = 0; r < 8; ++r) fmt::print(" {:.2f}", change.row(r).maxCoeff());
     fmt::print("\n");
     results.array("relu_before", ff.first.forward(x).reshape({8, d_ff}));
