@@ -119,8 +119,8 @@ void learned(Random random, Index d_model) {
     trained.gamma.value.fill(3);
     trained.beta.value.fill(2);
     const Tensor y = trained.forward(x);
-    fmt::print("gamma 3, beta 2: the first row has mean {:.3f}, stddev {:.3f}\n", matrix(y).row(0).mean(),
-               stddev(y, 0));
+    fmt::print("gamma 3, beta 2: the first row has mean {:.3f}, stddev {:.3f}\n",
+               matrix(y).row(0).mean(), stddev(y, 0));
 }
 // [feed-forward]
 void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
