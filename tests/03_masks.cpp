@@ -173,7 +173,7 @@ TEST_CASE("a mask over heads has one axis more and the same elements") {
     REQUIRE(heads.data() == mask.data());
 }
 
-TEST_CASE("a mask whose missing axis is made up at the front hides words of another sentence") {
+TEST_CASE("a mask whose missing axis is added at the front hides words of another sentence") {
     const Ids src({2, 3}, {1, 2, 3, 4, 0, 0});
     const Mask mask = padding_mask(src, src);
     const Mask right = over_heads(mask), wrong = mask.reshape({1, 2, 3, 3});

@@ -26,8 +26,8 @@ void show_score_table() {
     const Tensor q({1, 1, 2, 1}, {1, 1}), k({1, 1, 2, 1}, {Real(0.19), Real(0.5)});
     const Tensor w = attention_weights(q, k, over_heads(look_ahead_mask(Ids::zeros({1, 2}))));
     const auto percent = (100 * matrix(w)).eval();
-    fmt::print("row 1, robot:  robot {:.0f} % ({:.1f})\n", percent(0, 0), percent(0, 0));
-    fmt::print("row 2, must :  robot {:.0f} % ({:.1f})  must {:.0f} % ({:.1f})\n",
+    fmt::print("robot looks at  robot {:.0f} % ({:.1f})\n", percent(0, 0), percent(0, 0));
+    fmt::print("must  looks at  robot {:.0f} % ({:.1f})  must {:.0f} % ({:.1f})\n",
                std::floor(percent(1, 0)), percent(1, 0), std::floor(percent(1, 1)), percent(1, 1));
 }
 // [by hand]
