@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+
+#include "lib/io/results.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -19,5 +22,9 @@ double rotation_error(const Tensor& table, Index shift);
 /// The largest difference between a sine of the table and the one whose frequency and angle are
 /// computed in single precision.
 double single_precision_error(const Tensor& table);
+
+/// Prints how large random words are beside their codes, for three sizes of their entries, and the
+/// dot products of words and positions.
+void show_mixture(Index d_model, std::uint64_t seed, Results& results);
 
 }  // namespace abh

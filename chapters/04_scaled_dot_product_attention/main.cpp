@@ -165,15 +165,6 @@ Tensor jacobian(const Tensor& weights, Index row) {
     matrix(w).rowwise() = matrix(weights).row(row);
     return softmax_backward(unit, w);
 }
-
-/// The matrices of the figure `matrices`, in the order in which attention makes them.
-void write_matrices(const Results& results, const Tensor& y) {
-    results.array("queries", queries);
-    results.array("keys", keys);
-    results.array("scores", matmul(queries, keys, {.transpose_b = true, .scale = Real(0.5)}));
-    results.array("values", values);
-    results.array("result", y);
-}
 // [speed]
 void show_speed(Random& random, Results& results) {
     section("Making it fast");
@@ -207,7 +198,6 @@ int main(int argc, char** argv) {
         Tensor weights;
         const Tensor y = attention(queries, keys, values, mask, {}, nullptr, &weights);
         const Tensor dy = normal(y.shape(), random.stream());
-
         show_score_table();
         show_row(row - 1, mask, weights);
         print_weights(weights, y);
@@ -217,7 +207,11 @@ int main(int argc, char** argv) {
         show_hidden_row(dy, results);
         show_gradients(mask, dy, results);
         show_speed(random, results);
-        write_matrices(results, y);
+        results.array("queries", queries);
+        results.array("keys", keys);
+        results.array("scores", matmul(queries, keys, {.transpose_b = true, .scale = Real(0.5)}));
+        results.array("values", values);
+        results.array("result", y);
         results.array("weights", weights);
         results.array("causal_weights", attention_weights(queries, keys, over_heads(both)));
         results.array("jacobian", jacobian(weights, row - 1));

@@ -162,7 +162,6 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
     const std::vector<ProfileRow> rows = profile_rows();
     start_profile();  // what `--profile` saves is this last step
     step();
-
     std::map<std::string, LeastTime> least;
     for (const Operation& o : training_operations(work.options, work.sentences, work.src_words,
                                                   work.tgt_words, work.optimizer))

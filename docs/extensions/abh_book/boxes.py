@@ -57,7 +57,7 @@ from .results import chapter_of
 
 logger = logging.getLogger(__name__)
 HARDEST = 3
-TWIN = re.compile(r'^@twin\("([^"]+)"', re.M)
+TWIN = re.compile(r'^@twin\("([^"]+)"', re.MULTILINE)
 TEST = re.compile(
     r"\b(?:TEMPLATE_)?(?:TEST_CASE|SCENARIO|SECTION)(?:_METHOD)?\s*\(\s*(?:\w+\s*,\s*)?"
     r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -145,21 +145,31 @@ def _names(path: str, stamp: int) -> frozenset[str]:
     )
 
 
-class Mistake(SphinxDirective):
+class Titled(SphinxDirective):
+    """A box whose argument is its title."""
+
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
 
-    def run(self) -> list[nodes.Node]:
+    def titled(
+        self, kind: str, label: str
+    ) -> tuple[nodes.container, list[nodes.system_message]]:
         title, messages = self.parse_inline(self.arguments[0].strip())
         heading: list[nodes.Node] = [
-            nodes.inline("", "Common mistake", classes=["box-kind"]),
+            nodes.inline("", label, classes=["box-kind"]),
             nodes.Text(" "),
             nodes.inline("", "", *title, classes=["box-name"]),
         ]
-        node = box("mistake", heading, nodes.make_id(f"mistake-{self.arguments[0]}"))
+        node = box(kind, heading, nodes.make_id(f"{kind}-{self.arguments[0]}"))
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
+        return node, messages
+
+
+class Mistake(Titled):
+    def run(self) -> list[nodes.Node]:
+        node, messages = self.titled("mistake", "Common mistake")
         literals = {" ".join(n.astext().split()) for n in node.findall(nodes.literal)}
         known: set[str] = set()
         for path in sorted((Path(self.env.config.abh_root) / "tests").glob("*.cpp")):
@@ -198,21 +208,9 @@ def equality(tex: str) -> bool:
     return "=" in bare
 
 
-class Derivation(SphinxDirective):
-    required_arguments = 1
-    final_argument_whitespace = True
-    has_content = True
-
+class Derivation(Titled):
     def run(self) -> list[nodes.Node]:
-        title, messages = self.parse_inline(self.arguments[0].strip())
-        heading: list[nodes.Node] = [
-            nodes.inline("", "Derivation", classes=["box-kind"]),
-            nodes.Text(" "),
-            nodes.inline("", "", *title, classes=["box-name"]),
-        ]
-        node = box("derivation", heading, nodes.make_id(f"derivation-{self.arguments[0]}"))
-        node += self.parse_content_to_nodes()
-        self.set_source_info(node)
+        node, messages = self.titled("derivation", "Derivation")
         known = twins(self.env)
         for block in node.findall(nodes.math_block):
             label = block.get("label") or ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from twins import Array, Draw, Sides, slope, twin
 
 EPSILON = 0.3  # large enough that a formula without it is seen to be wrong

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
 from twins import Array, Draw, Sides, slope, softmax, twin
 
 EPSILON = 0.1
