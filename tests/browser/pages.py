@@ -49,21 +49,25 @@ RULES = {
     "rules": {"heading-order": {"enabled": True}},
 }
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Of the pieces of code, or of formulas, that have the same colours and size in one kind of box, one is judged.
+# Of the pieces of code, or of formulas, that have the same colours and size in one kind of box, one is judged; the others
+# are invisible meanwhile, which keeps their places. (To exclude them takes axe-core far longer.)
 AXE = """(rules) => {
-  const judged = new Set();
+  const judged = new Set(), others = [];
   for (const piece of document.querySelectorAll("pre span, .katex-html span")) {
     const box = piece.closest("pre, .katex");
     const {color, backgroundColor, fontSize, fontWeight, opacity} = getComputedStyle(piece);
     const papers = [];
     for (let up = box; up; up = up.parentElement) papers.push(getComputedStyle(up).backgroundColor);
     const key = [color, backgroundColor, fontSize, fontWeight, opacity, box.localName, ...papers].join();
-    piece.toggleAttribute("data-judged-already", piece.childElementCount === 0 && judged.has(key));
+    if (piece.childElementCount === 0 && judged.has(key)) others.push(piece);
     const more = piece.textContent.trim().length > 1;  // axe-core judges no single character
     if (piece.childElementCount === 0 && more) judged.add(key);
   }
-  return axe.run({include: [["html"]], exclude: [["[data-judged-already]"]]}, {
+  for (const piece of others) piece.style.visibility = "hidden";
+  return axe.run(document, {
     ...rules, preload: false, elementRef: false, resultTypes: ["violations", "passes"],
+  }).finally(() => {
+    for (const piece of others) piece.style.visibility = "";
   }).then(({violations, passes}) => ({
   wrong: violations.flatMap(({id, nodes}) => nodes.map(
     (node) => [id, node.target.join(" "), (node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ""])),
