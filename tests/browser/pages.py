@@ -240,9 +240,9 @@ class Reader:
 
     def picture(self, page: Page, name: str, theme: str, width: int) -> None:
         assert self.out is not None
-        path = self.out / "screenshots" / f"{name.removesuffix('.html').replace('/', '.')}.{theme}.{width}.png"
+        path = self.out / "screenshots" / f"{name.removesuffix('.html').replace('/', '.')}.{theme}.{width}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=path, full_page=True, animations="disabled")
+        page.screenshot(path=path, type="jpeg", quality=75, full_page=True, animations="disabled")
 
     def search(self, query: str) -> Seen:
         """Both places find pages for it; a Chinese word's pages have all of its characters."""
@@ -325,7 +325,7 @@ def tasks(html: Path) -> list[tuple[str, ...]]:
 
 
 def check(html: Path, out: Path | None, chromium: str, jobs: int, only: str = "", timing: bool = False) -> Seen:
-    """All pages whose name holds `only`."""
+    """All pages whose name holds `only`; complaints are printed as they come."""
     seen = Seen()
     todo = [task for task in tasks(html) if only in task[1]]
     with (
@@ -334,6 +334,8 @@ def check(html: Path, out: Path | None, chromium: str, jobs: int, only: str = ""
     ):
         for task, (one, seconds) in zip(todo, pool.map(visit, todo), strict=True):
             seen.add(one)
+            for line in one.complaints:
+                print(line, flush=True)
             if timing:
                 print(f"{seconds:6.1f} s {' '.join(task)}: {dict(one.counts)}", flush=True)
     return seen
@@ -353,8 +355,6 @@ def main() -> int:
         options.html.resolve(), options.out and options.out.resolve(), options.chromium, options.jobs,
         options.only, options.timing,
     )
-    for line in seen.complaints:
-        print(line)
     counts = ", ".join(f"{number} {what}" for what, number in seen.counts.items())
     print(f"browser: {counts}; {len(seen.complaints)} complaints; {time.monotonic() - started:.0f} s")
     return 1 if seen.complaints or not seen.counts["looks"] else 0

@@ -76,7 +76,7 @@ class Faults(unittest.TestCase):
         self.assertGreater(seen.counts["headings"], 0)
         self.assertEqual(seen.counts["boxes"], 9)
         pictures = sorted(path.name for path in (self.html / "out/screenshots").glob("good.*"))
-        looks = [f"good.{theme}.{width}.png" for theme in ("dark", "light") for width in (1400, 390)]
+        looks = [f"good.{theme}.{width}.jpg" for theme in ("dark", "light") for width in (1400, 390)]
         self.assertEqual(pictures, looks)
 
     def test_each_fault_is_named(self) -> None:
