@@ -79,7 +79,7 @@
   for (const error of document.querySelectorAll(".katex-error, .problematic, .system-message"))
     complaints.push(`an error is shown: ${name(error)}`);
   for (const image of document.images)
-    if (visible(image) && image.loading !== "lazy" && (!image.complete || image.naturalWidth === 0))
+    if (visible(image) && image.loading !== "lazy" && image.complete && image.naturalWidth === 0)
       complaints.push(`a picture is missing: ${image.getAttribute("src")}`);
   for (const font of Object.keys(glyphs)) glyphs[font] = [...glyphs[font]].join("");
   return { complaints, boxes, glyphs };

@@ -151,7 +151,11 @@ class Reader:
 
         page.on("request", asked)
         page.on("response", answered)
-        page.on("requestfailed", lambda request: complain(f"gets no answer from {request.url}"))
+        def failed(request: Any) -> None:
+            if request.failure != "net::ERR_ABORTED":  # the next look begins before a picture came
+                complain(f"gets no answer from {request.url}")
+
+        page.on("requestfailed", failed)
         page.on("pageerror", lambda error: complain(f"a script fails: {error}"))
         page.on("console", lambda said: complain(f"the console says: {said.text}") if said.type == "error" else None)
         try:
