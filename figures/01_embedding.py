@@ -27,7 +27,7 @@ def name_rows(axes: Axes, labels: Sequence[str], ids: Sequence[int]) -> None:
     axes.set_yticks(range(len(labels)), labels)
     for text, word in zip(axes.get_yticklabels(), ids, strict=True):
         text.set_color(TWICE[word][0] if word in TWICE else ink())
-        text.set_fontweight("bold" if word in TWICE else "normal")
+        text.set(fontfamily="DejaVu Sans", fontweight="bold" if word in TWICE else "normal")
 
 
 @figure("lookup", width=7.4, height=3.9, narrow=(3.7, 7.0))

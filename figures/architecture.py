@@ -80,7 +80,8 @@ class Plan:
                 text = text.replace(old, new)
         self.axes.text(
             x, y, text, ha="center", va="center", fontsize=7.6 if self.upright else 7.0, color=ink(),
-            zorder=4, fontweight="bold" if marked else "normal", linespacing=1.05,
+            zorder=4, fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal",
+            linespacing=1.05,
         )
         if self.labelled:
             corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
@@ -110,7 +111,7 @@ class Plan:
         x, y = self.at(place)
         self.axes.text(
             x, y, text, ha="center", va="center", fontsize=7.6, color=ink(), zorder=4,
-            fontweight="bold" if marked else "normal", linespacing=1.05,
+            fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal", linespacing=1.05,
         )
 
     def line(self, *places: Place, marked: bool = False) -> None:
@@ -137,7 +138,7 @@ class Plan:
         ))
         x, y = (x0 - dx, y1 + dy + 0.1) if self.upright else (x0 - dx, y0 + dy + 0.08)
         self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(),
-                       fontweight="bold" if marked else "normal")
+                       fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal")
         if self.labelled:
             self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
                            fontsize=6.0, color=muted())
