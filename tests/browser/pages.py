@@ -294,10 +294,10 @@ def start(*arguments: Any) -> None:
     reader = Reader(*arguments)
 
 
-def visit(task: tuple[str, ...]) -> tuple[Seen, float]:
+def visit(task: tuple[str, str]) -> tuple[Seen, float]:
     assert reader is not None
     started = time.monotonic()
-    what, name, *rest = task
+    what, name = task
     try:
         if what == "whole":
             seen = reader.whole(name)
@@ -310,7 +310,7 @@ def visit(task: tuple[str, ...]) -> tuple[Seen, float]:
     return seen, time.monotonic() - started
 
 
-def tasks(html: Path) -> list[tuple[str, ...]]:
+def tasks(html: Path) -> list[tuple[str, str]]:
     """Long pages first, so that both workers end together."""
     pages = sorted(html.rglob("*.html"), key=lambda path: -path.stat().st_size)
     names = [path.relative_to(html).as_posix() for path in pages]
