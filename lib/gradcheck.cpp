@@ -26,7 +26,8 @@ double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent,
 
 }  // namespace
 // [check]
-// slope along e_i:  (L(x + delta e_i) - L(x - delta e_i)) / 2 delta,  L = <forward(), cotangent>
+// slope along e_i:  (loss(x + delta e_i) - loss(x - delta e_i)) / 2 delta
+// where loss = <forward(), cotangent>
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
                              const Tensor& cotangent, double step, bool other_steps) {
     require_shape(dx.shape(), x.shape(), "check_gradient", "dx");

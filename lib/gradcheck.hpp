@@ -35,8 +35,8 @@ std::string to_string(const GradientError& error);
 /// @param cotangent  the gradient of the loss with respect to the output; draw it at random
 /// @param step       half the distance of the two evaluations
 /// @param other_steps  where an element is off by more than 1e-7, also try steps ten times smaller
-///                   and larger, and take the nearest: a kink, as that of ReLU, or round-off spoils
-///                   one difference, a wrong gradient is far from all three
+///                   and larger, and take the nearest: a kink, such as that of max(x, 0) at 0, or
+///                   round-off spoils one difference, a wrong gradient is far from all three
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
                              const Tensor& cotangent, double step = 1e-5, bool other_steps = false);
 

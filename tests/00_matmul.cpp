@@ -69,7 +69,7 @@ TEST_CASE("the gradients of a product equal central differences in all four form
         for (const std::vector<Index>& batch : {std::vector<Index>{}, {3}, {2, 1}})
             for (const MatmulOptions& o : all_forms) {
                 auto [a, b] = operands(draw, batch, 3, 5, 7, o);
-                const auto forward = [&, a = a, b = b] { return matmul(a, b, o); };
+                const auto forward = [&, left = a, right = b] { return matmul(left, right, o); };
                 const Tensor dc = draw(forward().shape());
                 const MatmulGradients g = matmul_backward(dc, a, b, o);
                 CAPTURE(to_string(a.shape()), to_string(b.shape()), o.transpose_a, o.transpose_b);
@@ -86,10 +86,10 @@ TEST_CASE("a transposed factor with long rows is multiplied whole", "[fast]") {
         Tensor turned({m, k});
         matrix(turned) = matrix(a).transpose();
         const MatmulOptions o{.transpose_a = true, .scale = 2};
-        for_threads([&, k = k](int) {
+        const double close =
+            2 * (20 + static_cast<double>(k)) * eps;  // as for few rows, and the scale
+        for_threads([&](int) {
             const Tensor expected = matmul(turned, b, {.scale = 2});
-            const double close =
-                2 * (20 + static_cast<double>(k)) * eps;  // as for few rows, and the scale
             REQUIRE(max_difference(matmul(a, b, o), expected) <= close);
             Tensor sum = start.clone();
             add_matmul(sum, a, b, o);
@@ -117,16 +117,16 @@ TEST_CASE("a small product has the same bits for any number of threads", "[fast]
     for (const MatmulOptions& o : all_forms) {
         // Eigen multiplies, on all threads; a cut in two would leave a single row or column, a
         // product of its own kind
-        const auto [a, b] = operands(draw, {3}, 129, 30, 65, o);
-        const auto [wide_a, wide_b] = operands(draw, {}, 5, 40, 1057, o);
-        const auto [few_a, few_b] = operands(draw, {}, 3, 130, 1057, {.transpose_b = true});
+        const Operands square = operands(draw, {3}, 129, 30, 65, o);
+        const Operands wide = operands(draw, {}, 5, 40, 1057, o);
+        const Operands few = operands(draw, {}, 3, 130, 1057, {.transpose_b = true});
         set_threads(1);
-        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
-        const Tensor few = matmul(few_a, few_b, {.transpose_b = true});
+        const Tensor square_product = matmul(square, o), wide_product = matmul(wide, o);
+        const Tensor few_product = matmul(few, {.transpose_b = true});
         for_threads([&](int) {
-            REQUIRE(same_bits(matmul(a, b, o), c));
-            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide));
-            REQUIRE(same_bits(matmul(few_a, few_b, {.transpose_b = true}), few));
+            REQUIRE(same_bits(matmul(square, o), square_product));
+            REQUIRE(same_bits(matmul(wide, o), wide_product));
+            REQUIRE(same_bits(matmul(few, {.transpose_b = true}), few_product));
         });
     }
 }
@@ -135,21 +135,21 @@ TEST_CASE("a large product is the same for any number of threads, and bit by bit
           "[fast]") {
     Draw draw;
     for (const MatmulOptions& o : all_forms) {
-        const auto [a, b] = operands(draw, {2}, 321, 70, 67, o);
-        const auto [wide_a, wide_b] = operands(draw, {}, 5, 130, 1057, o);
-        const auto [tall_a, tall_b] = operands(draw, {}, 1057, 70, 65, o);
+        const Operands square = operands(draw, {2}, 321, 70, 67, o);
+        const Operands wide = operands(draw, {}, 5, 130, 1057, o);
+        const Operands tall = operands(draw, {}, 1057, 70, 65, o);
         set_threads(1);
-        const Tensor c = matmul(a, b, o), wide = matmul(wide_a, wide_b, o);
-        const Tensor tall = matmul(tall_a, tall_b, o);
+        const Tensor square_product = matmul(square, o), wide_product = matmul(wide, o);
+        const Tensor tall_product = matmul(tall, o);
         for_threads([&](int) {
-            const Tensor again = matmul(a, b, o), wide_again = matmul(wide_a, wide_b, o);
-            const Tensor tall_again = matmul(tall_a, tall_b, o);
-            REQUIRE(same_for_threads(c, again, 70));
-            REQUIRE(same_for_threads(wide, wide_again, 130));
-            REQUIRE(same_for_threads(tall, tall_again, 70));
-            REQUIRE(same_bits(matmul(a, b, o), again));
-            REQUIRE(same_bits(matmul(wide_a, wide_b, o), wide_again));
-            REQUIRE(same_bits(matmul(tall_a, tall_b, o), tall_again));
+            const Tensor again = matmul(square, o), wide_again = matmul(wide, o);
+            const Tensor tall_again = matmul(tall, o);
+            REQUIRE(same_for_threads(square_product, again, 70));
+            REQUIRE(same_for_threads(wide_product, wide_again, 130));
+            REQUIRE(same_for_threads(tall_product, tall_again, 70));
+            REQUIRE(same_bits(matmul(square, o), again));
+            REQUIRE(same_bits(matmul(wide, o), wide_again));
+            REQUIRE(same_bits(matmul(tall, o), tall_again));
         });
     }
 }
@@ -177,11 +177,11 @@ TEST_CASE("every way multiplies, adds and derives products as plain does") {
                 const Shape shape = matmul(a, b, o).shape();
                 const Tensor start = draw(shape), dc = draw(shape);
                 CAPTURE(to_string(a.shape()), to_string(b.shape()), o.transpose_a, o.transpose_b);
-                same_in_every_way([&, a = a, b = b] {
+                same_in_every_way([&, left = a, right = b] {
                     Tensor sum = start.clone();
-                    add_matmul(sum, a, b, o);
-                    const MatmulGradients g = matmul_backward(dc, a, b, o);
-                    return std::vector{matmul(a, b, o), sum, g.da, g.db};
+                    add_matmul(sum, left, right, o);
+                    const MatmulGradients g = matmul_backward(dc, left, right, o);
+                    return std::vector{matmul(left, right, o), sum, g.da, g.db};
                 });
             }
 }

@@ -10,9 +10,10 @@ TEST_CASE("a product with few rows is that of many", "[fast]") {
     Draw draw;
     for (bool transpose_b : {false, true})
         for (Index m : {1, 2, 3, 4, 5, 16, 17, 33, 40, 64})
-            for (const auto& [k, n] :
+            for (const auto& size :
                  {std::pair<Index, Index>{128, 128}, {131, 203}, {300, 70}, {7, 4099}, {4099, 7}})
-                for_threads([&, k = k, n = n](int) {
+                for_threads([&](int) {
+                    const auto [k, n] = size;
                     const MatmulOptions o{.transpose_b = transpose_b, .scale = Real(-0.5)};
                     const auto [a, b] = operands(draw, {}, m, k, n, o);
                     const Tensor start = draw({m, n});

@@ -396,8 +396,8 @@ TEST_CASE("every way of an encoder layer gives what plain gives") {
         for (const auto placement : {NormPlacement::post, NormPlacement::pre})
             for (const Real dropout : {Real(0), Real(0.3)}) {
                 CAPTURE(name, placement == NormPlacement::pre, dropout);
-                same_in_every_way(
-                    [&] { return run(mask, small_layer(true, true, placement, dropout)); });
+                const LayerOptions options = small_layer(true, true, placement, dropout);
+                same_in_every_way([&, seen = mask] { return run(seen, options); });
             }
     LayerOptions block = small_layer(false, true);
     block.attention.shared_head_projections = true;

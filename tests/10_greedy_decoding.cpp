@@ -590,8 +590,8 @@ TEST_CASE("an incremental decoder refuses what does not fit, and names the value
     const KeyValues kv{Tensor::zeros({2, 3, 5, 4}), Tensor::zeros({2, 3, 5, 4})};
     const Mask hidden = Mask::zeros({2, 1, 5, 1});
     const auto one = [&](const Shape& q, Index length, std::initializer_list<std::int32_t> which) {
-        const Ids sentences({static_cast<Index>(which.size())}, which);
-        return attend_cached(Tensor::zeros(q), kv, length, hidden, sentences, {});
+        const Ids sentence_ids({static_cast<Index>(which.size())}, which);
+        return attend_cached(Tensor::zeros(q), kv, length, hidden, sentence_ids, {});
     };
     CHECK(one({1, 3, 1, 4}, 5, {1}).shape() == Shape{1, 3, 1, 4});
     CHECK_THROWS_WITH(one({1, 3, 1, 4}, 6, {1}), Contains("6 keys where there is room for 5"));

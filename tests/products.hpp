@@ -3,7 +3,6 @@
 // What the tests of products, linear maps and gradients share.
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "tests/support.hpp"
@@ -38,9 +37,13 @@ inline Tensor naive_matmul(const Tensor& a, const Tensor& b, MatmulOptions o) {
     return c;
 }
 
+struct Operands {
+    Tensor a, b;
+};
+
 /// The operands of a product `[batch..., m, k] [batch..., k, n]` as the options want them.
-inline std::pair<Tensor, Tensor> operands(Draw& draw, std::vector<Index> batch, Index m, Index k,
-                                          Index n, MatmulOptions o) {
+inline Operands operands(Draw& draw, std::vector<Index> batch, Index m, Index k, Index n,
+                         MatmulOptions o) {
     const auto shape = [&](Index rows_, Index columns) {
         std::vector<Index> sizes = batch;
         sizes.insert(sizes.end(), {rows_, columns});
@@ -48,6 +51,10 @@ inline std::pair<Tensor, Tensor> operands(Draw& draw, std::vector<Index> batch, 
     };
     return {draw(o.transpose_a ? shape(k, m) : shape(m, k)),
             draw(o.transpose_b ? shape(n, k) : shape(k, n))};
+}
+
+inline Tensor matmul(const Operands& factors, const MatmulOptions& o) {
+    return matmul(factors.a, factors.b, o);
 }
 
 inline const MatmulOptions all_forms[] = {
