@@ -5,13 +5,15 @@
 reads the pages ROOT/docs/*.md and ROOT/chapters/*/*.md, the sources under ROOT/lib and
 ROOT/chapters, and what the programs and the figures left in BUILD/results and BUILD/figures. It
 writes BUILD/html and prints the path of its index.html last. Every warning is an error. Nothing is
-done when nothing has changed since the last call that succeeded.
+done when nothing has changed since the last call that succeeded. With ABH_NO_SOLUTIONS in the
+environment the exercises are without their solutions.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -24,6 +26,7 @@ sys.path.insert(0, str(HERE / "extensions"))
 
 from abh_book import weave
 
+SOLUTIONS = not os.environ.get("ABH_NO_SOLUTIONS")
 DOXYFILE = """\
 PROJECT_NAME = abh
 INPUT = {inputs} {foreign}
@@ -113,9 +116,10 @@ def fingerprint(root: Path, build: Path) -> str:
     inputs += [p for p in (HERE / "_static").rglob("*") if p.is_file()]
     inputs += [*pages(root).values(), *(root / name for name in weave.source_names(root))]
     inputs += sorted((root / "tests").glob("*.cpp"))
+    inputs += [p for p in root.glob("chapters/*/exercises/*/*") if p.suffix in {".md", ".json", ".cpp", ".txt"}]
     inputs += [p for p in (build / "results").glob("*/*/*") if p.suffix in {".txt", ".json"}]
     inputs += (build / "figures").glob("*/*.svg")
-    digest = hashlib.sha256(f"{sys.version} {root} {build}".encode())
+    digest = hashlib.sha256(f"{sys.version} {root} {build} {SOLUTIONS}".encode())
     for path in sorted(inputs):
         stat = path.stat()
         digest.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
@@ -250,6 +254,7 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
         "abh_results": build / "results",
         "abh_figures": build / "figures",
         "breathe_projects.abh": build / "xml",
+        "abh_solutions": int(SOLUTIONS),
     }
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", str(HERE), "-d", str(doctrees)]
     command += ["-W", "-n", "--keep-going", "-q", "-j", str(jobs), "--no-color"]

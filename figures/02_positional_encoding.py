@@ -113,22 +113,13 @@ def wavelengths(data: Data, fig: Figure) -> None:
 
 @figure("dots", width=6.4, height=3.4, narrow=(3.7, 3.4))
 def dots(data: Data, fig: Figure) -> None:
-    """Dot products of two codes against their distance, with the spread over positions."""
+    """Dot products of two codes against their distance, lowest and highest over the positions."""
     axes = fig.subplots()
-    for name, colour, line, label in (
-        ("dots", "C0", "-", "pairs share a frequency"),
-        ("toy_dots", "C1", "--", "every column its own:\nlowest to highest"),
-    ):
-        low, high = data.array(name)  # [2, 100], by distance
-        distance = np.arange(len(low))
-        both = np.concatenate([-distance[::-1], distance])
-        axes.fill_between(both, np.concatenate([low[::-1], low]), np.concatenate([high[::-1], high]),
-                          color=colour, alpha=0.25, linewidth=0)
-        for edge, text in ((low, None), (high, label)):
-            axes.plot(both, np.concatenate([edge[::-1], edge]), color=colour, linestyle=line,
-                      linewidth=1.2, label=text)
+    for edge in data.array("dots"):  # [2, 100], by distance
+        distance = np.arange(len(edge))
+        axes.plot(np.concatenate([-distance[::-1], distance]), np.concatenate([edge[::-1], edge]),
+                  color="C0", linewidth=1.2)
     axes.set_xlabel("distance $t' - t$")
     axes.set_ylabel("$\\langle PE_t, PE_{t'} \\rangle$")
     axes.set_ylim(0, None)
     axes.grid()
-    axes.legend(loc="lower center")

@@ -28,6 +28,6 @@ def roofline(data: Data, fig: Figure) -> None:
     axes.set_yticks(rows, names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("operations a byte")
+    axes.set_xlabel("operations per byte")
     axes.grid(axis="x")
     axes.legend(loc="upper right")

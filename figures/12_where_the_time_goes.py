@@ -28,7 +28,7 @@ def roofline(data: Data, fig: Figure) -> None:
             text, (x, y), xytext=(6, -4), textcoords="offset points", va="top", fontsize=7.5,
             color=muted(),
         )
-    axes.set_xlabel("operations a byte")
+    axes.set_xlabel("operations per byte")
     axes.set_ylabel("GFLOP/s")
     axes.set_xlim(0.2, 400)
     axes.grid()

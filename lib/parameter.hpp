@@ -11,14 +11,14 @@ namespace abh {
 /// A trained tensor and the gradient of the loss with respect to it.
 struct Parameter {
     Tensor value;
-    Gradient gradient;  ///< which is a tensor for everybody but fast ways
+    Gradient gradient;  ///< a tensor to all except fast ways, which may wait with adding
 
     Parameter() = default;
     explicit Parameter(Tensor initial) : value(std::move(initial)), gradient(value.shape()) {}
 
     /// The gradient, shape of `value`; zeros when first asked for. `backward` functions add to it.
     Tensor& grad() { return gradient.tensor(); }
-    /// Sets the gradient to zero. No memory is touched: whoever adds next overwrites.
+    /// Sets the gradient to zero. No memory is touched: the next addition overwrites.
     void zero_grad() { gradient.zero(); }
 };
 // [list]

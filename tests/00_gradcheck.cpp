@@ -100,19 +100,19 @@ TEST_CASE("a cotangent of ones does not see a reshape where a transpose belongs"
     REQUIRE(weight_error(map, x, wrong(drawn), drawn) > 0.5);
 }
 
-TEST_CASE("a cotangent of ones does not see a softmax gradient without its factor y") {
+TEST_CASE("a cotangent of ones does not see a softmax gradient without its factor w") {
     if constexpr (in_double) {
         Draw draw;
-        const Tensor x = draw({3, 5}), y = softmax_rows(x);
-        const auto error = [&](const Tensor& dy, bool with_factor) {
-            Tensor dx(x.shape());  // dx = y (dy - <dy, y>), row by row
+        const Tensor x = draw({3, 5}), w = softmax_rows(x);
+        const auto error = [&](const Tensor& dw, bool with_factor) {
+            Tensor dx(x.shape());  // dx = w (dw - <dw, w>), row by row
             for (Index r = 0; r < 3; ++r) {
-                const double mean = matrix(dy).row(r).dot(matrix(y).row(r));
+                const double mean = matrix(dw).row(r).dot(matrix(w).row(r));
                 for (Index j = 0; j < 5; ++j)
-                    dx(r, j) = static_cast<Real>(static_cast<double>(with_factor ? y(r, j) : 1) *
-                                                 (static_cast<double>(dy(r, j)) - mean));
+                    dx(r, j) = static_cast<Real>(static_cast<double>(with_factor ? w(r, j) : 1) *
+                                                 (static_cast<double>(dw(r, j)) - mean));
             }
-            return check_gradient([&] { return softmax_rows(x); }, x, dx, dy).relative;
+            return check_gradient([&] { return softmax_rows(x); }, x, dx, dw).relative;
         };
         const Tensor ones = Tensor::full({3, 5}, 1), drawn = draw({3, 5});
         REQUIRE(error(ones, true) < 1e-6);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/way.hpp"
@@ -199,6 +200,7 @@ TEST_CASE("a table of gains runs work under both ways, in turn, and records what
     CHECK(json.at("soft_high").at("value") == c.high);
     CHECK(json.at("soft_gain").contains("disturbed") == c.noise.disturbed());
     CHECK_THAT(printed.text(), Contains("512 columns") && Contains("plain: ms"));
+    CHECK_THAT(printed.text(), Contains(fmt::format("{} thread", threads())));
     CHECK_THAT(printed.text(), Contains(fmt::format("{:.3f}", c.plain_ms)));
 }
 

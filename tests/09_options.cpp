@@ -1,4 +1,4 @@
-// The four source systems as options, and options as JSON.
+// The systems of the four source texts as options, and options as JSON.
 #include <limits>
 #include <map>
 #include <regex>
@@ -62,7 +62,7 @@ TEST_CASE("the shared-head block has 7,620,618 parameters and gives logits [2, 7
     CHECK(model.forward(src, tgt).shape() == Shape{2, 7, 10});
 }
 
-TEST_CASE("the four source systems differ where their sources do") {
+TEST_CASE("the systems of the four source texts differ where the texts do") {
     const auto toy = TransformerOptions::toy(), notebook = TransformerOptions::notebook(),
                article = TransformerOptions::article(), shared = TransformerOptions::shared_heads();
     for (const auto* o : {&toy, &notebook, &article}) {

@@ -137,9 +137,11 @@ void show_scaled(Index d_model, Random& random, Results& results) {
     const Tensor y = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
     const double factor = std::sqrt(static_cast<double>(d_model));
     const Spread table = spread(embedding.table.value), vectors = spread(y);
-    fmt::print("table    {}  deviation {:.3f}\n", embedding.table.value.shape(), table.deviation);
-    fmt::print("vectors  {}  deviation {:.3f}, from {:.2f} to {:.2f}; sqrt({}) is {:.3f}\n",
-               y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
+    fmt::print("table    {}  standard deviation {:.3f}\n", embedding.table.value.shape(),
+               table.deviation);
+    fmt::print(
+        "vectors  {}  standard deviation {:.3f}, from {:.2f} to {:.2f}; sqrt({}) is {:.3f}\n",
+        y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
     results.set("scaled_low", vectors.low);
     results.set("scaled_high", vectors.high);
 }
@@ -147,7 +149,7 @@ void show_scaled(Index d_model, Random& random, Results& results) {
 void show_output_map(Index d_model, Random& random, Results& results) {
     section("The same table as output map");
     const Tensor h = normal({200, d_model}, random.stream());  // rows as a layer norm leaves them
-    fmt::print("entries start  deviation of a logit  loss before training  ln 1000\n");
+    fmt::print("stddev of entries  of logits  loss before training  ln 1000\n");
     for (const auto& [name, start] :
          {std::pair{"narrow", 1 / std::sqrt(static_cast<double>(d_model))},
           std::pair{"wide", 1.0}}) {
@@ -160,7 +162,7 @@ void show_output_map(Index d_model, Random& random, Results& results) {
             const double largest = row.maxCoeff();
             loss += (largest + std::log((row.array() - largest).exp().sum()) - row(r)) / 200;
         }
-        fmt::print("{:13.4f}  {:20.3f}  {:20.2f}  {:7.2f}\n", start, spread(logits).deviation, loss,
+        fmt::print("{:17.4f}  {:9.3f}  {:20.2f}  {:7.2f}\n", start, spread(logits).deviation, loss,
                    std::log(1000.0));
         results.set(fmt::format("loss_{}", name), loss);
     }

@@ -65,7 +65,7 @@ void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
     };
     section("Words beside positions");
     const double code_length = root / std::sqrt(2.0);  // of any position
-    fmt::print("entries  length of a word  length of a code  share of the positions\n");
+    fmt::print("sigma    length of a word  length of a code  share of the positions\n");
     for (const auto& [name, deviation] :
          {std::pair{"narrow", 1 / root}, std::pair{"wide", 1.0}, std::pair{"scaled", root}}) {
         const Tensor words = words_of(deviation);
@@ -81,7 +81,7 @@ void show_mixture(Index d_model, std::uint64_t seed, Results& results) {
     const Tensor code = sinusoid_table(200, d_model);
     const Tensor distance = dots_by_distance(code, 11);
     fmt::print(
-        "entries  same word  two words (rms)  word and position (rms)  same position  10 apart\n");
+        "sigma    same word  two words (rms)  word and position (rms)  same position  10 apart\n");
     for (double deviation : {1 / root, 1.0, root}) {
         const Tensor words = words_of(deviation);
         const Tensor ww = matmul(words, words, {.transpose_b = true});  // [200, 200]

@@ -11,7 +11,7 @@ struct AttentionMask {
     Mask pads = {};       ///< [B, Lk]: keys that are padding, hidden from all queries
     bool causal = false;  ///< query i sees keys 0 to i
     Mask extra = {};      ///< any other: four axes, each of the size in [B, H, Lq, Lk] or 1
-    Packed packed = {};   ///< where queries and keys stand in their tensors; empty: side by side
+    Packed packed = {};   ///< where queries and keys stand; empty: padded, a rectangle
 
     AttentionMask() = default;
     /// Any mask, `[B, Lq, Lk]`, the same for all heads, or of four axes; empty: hides nothing.

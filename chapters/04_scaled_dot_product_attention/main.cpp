@@ -48,7 +48,7 @@ void show_row(Index row, const Mask& mask, const Tensor& weights) {
                    e(j), by_hand(j));
     const Row by_attention = matrix(weights).row(row).transpose().cast<double>();
     const double error = (by_hand - by_attention).abs().maxCoeff();
-    fmt::print("sum of exp {:.3f}; farthest from attention(): {:.0e}\n", e.sum(), error);
+    fmt::print("sum of exp {:.3f}; largest difference from attention(): {:.0e}\n", e.sum(), error);
 }
 // [weights]
 void print_weights(const Tensor& weights, const Tensor& y) {
@@ -136,8 +136,8 @@ void show_hidden_row(const Tensor& dy, Results& results) {
         const Tensor ds = softmax_backward(dw, cache.weights),
                      dq = attention_backward(dy, cache).dq;
         const Real largest = vector(ds).cwiseAbs().maxCoeff();
-        fmt::print("largest ds before it is overwritten {:.3f}, largest dq after {:g}\n", largest,
-                   vector(dq).cwiseAbs().maxCoeff());
+        fmt::print("drawn dy: largest ds' before it is overwritten {:.3f}, largest dq after {:g}\n",
+                   largest, vector(dq).cwiseAbs().maxCoeff());
         results.set("hidden_ds", largest);
     }
 }

@@ -65,7 +65,7 @@ AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCach
 // [plain]
 namespace {
 
-/// All heads of sentences that stand side by side.
+/// All heads of padded sentences.
 Tensor attend_padded(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                      const AttentionMask& mask, const AttentionOptions& options,
                      AttentionCache* cache, Tensor* weights) {

@@ -40,8 +40,8 @@ struct AttendHeadsCache {
 ///                 same bits without it
 /// @return         the shape of `q`
 ///
-/// A query whose every key is hidden gets equal weights for all keys of its sentence: where
-/// sentences are packed, for those that are there.
+/// A query whose every key is hidden gets equal attention weights for all keys of its sentence:
+/// where sentences are packed, for those that are there.
 ///
 /// @throws std::invalid_argument if shapes do not fit, or weights of packed sentences are asked for
 Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,

@@ -109,14 +109,15 @@ double exchanged_difference(const MultiHeadAttention& layer, const Tensor& x) {
 
 void parameters(Program& program, Index length) {
     section("Parameters");
+    fmt::print("{:46}   slices 1 and 2 exchanged:\n", "");
+    fmt::print("{:>46}   head 2's attention weights differ from head 1's by\n", "parameters");
     const auto show = [&](const std::string& name, const MultiHeadOptions& options) {
         Random random(program.seed());
         MultiHeadAttention layer(options, random);
         const Index count = count_elements(parameters_of(layer));
         const Tensor x = normal({1, length, options.d_model}, random.stream());
         const double moved = exchanged_difference(layer, x);
-        fmt::print("{:<36} {:>9}   slices exchanged: weights differ by {:.3f}\n", name, count,
-                   moved);
+        fmt::print("{:<36} {:>9}   {:.3f}\n", name, count, moved);
     };
     show("512 wide, 8 heads, no bias", {.bias_qkv = false, .bias_out = false});
     show("512 wide, 8 heads, all biases", {});

@@ -56,9 +56,9 @@ MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, con
 // [projections]
 /// The shape in which `x` is projected: as it is, or, where all heads share a projection, as
 /// slices.
-Tensor MultiHeadAttention::slices(const Tensor& x) const {
+Tensor MultiHeadAttention::slices(const Tensor& x, std::string_view name) const {
     require(x.rank() == 3 && x.dim(2) == options_.d_model,
-            "multi-head attention: input has shape {}, expected [B, L, {}]", x.shape(),
+            "multi-head attention: {} has shape {}, expected [B, L, {}]", name, x.shape(),
             options_.d_model);
     if (!options_.shared_head_projections) return x;
     const Index h = options_.n_heads;
@@ -67,7 +67,7 @@ Tensor MultiHeadAttention::slices(const Tensor& x) const {
 
 Tensor MultiHeadAttention::project(const Linear& projection, const Tensor& x,
                                    Linear::Cache* cache) const {
-    return projection.forward(slices(x), cache).reshape(x.shape());
+    return projection.forward(slices(x, "input"), cache).reshape(x.shape());
 }
 
 // forward was:  q = x W^T;  shared: each slice of x times W^T
@@ -75,7 +75,7 @@ Tensor MultiHeadAttention::project(const Linear& projection, const Tensor& x,
 //               sum over rows adds up the heads' shares of dW
 Tensor MultiHeadAttention::project_backward(Linear& projection, const Tensor& dy,
                                             const Linear::Cache& cache) const {
-    return projection.backward(slices(dy), cache).reshape(dy.shape());
+    return projection.backward(slices(dy, "dy"), cache).reshape(dy.shape());
 }
 
 }  // namespace abh

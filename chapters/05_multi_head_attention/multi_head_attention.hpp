@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
@@ -59,7 +60,7 @@ public:
     const MultiHeadOptions& options() const { return options_; }
 
 private:
-    Tensor slices(const Tensor& x) const;
+    Tensor slices(const Tensor& x, std::string_view name) const;
     Tensor project_backward(Linear& projection, const Tensor& dy, const Linear::Cache& cache) const;
 
     MultiHeadOptions options_;

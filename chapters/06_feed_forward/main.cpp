@@ -152,8 +152,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
     const Tensor post = by_depth(depth, NormPlacement::post, seed);
     const Tensor pre = by_depth(depth, NormPlacement::pre, seed);
     std::vector<Column> columns{{"layer", "5"}};
-    for (const char* of :
-         {"size, post", "pre", "gradient, post", "pre", "residual path, post", "pre"})
+    for (auto* of : {"size, post", "pre", "gradient, post", "pre", "residual path, post", "pre"})
         columns.push_back({of, "7.3f"});
     Table table(results, columns);
     for (Index i = 0; i <= depth; i += std::max<Index>(depth / 6, 1))
@@ -170,12 +169,12 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
 /// Dropout, sum and norm, and a linear map with ReLU, plain and fast.
 void speed(Results& results, Random random) {
     section("Making it fast");
-    AddNorm add_norm(512, {.dropout = Real(0.1)}, random);
+    AddNorm add_norm(512, {.dropout = Real(0.1)}, random), no_dropout(512, {}, random);
     LayerNorm norm(512);
     const Linear map(512, 2048, true, random);
     const auto rows_of = [&] { return normal({64, 24, 512}, random.stream()); };
     const Tensor x = rows_of(), s = rows_of(), dy = rows_of();
-    std::map<Way, AddNorm::Cache> added;  // backward goes the way of its cache
+    std::map<Way, AddNorm::Cache> added, summed;  // backward goes the way of its cache
     std::map<Way, LayerNorm::Cache> normed;
     double difference = 0;
     GainTable table(results, "64 sentences of 24 words, width 512");
@@ -187,6 +186,7 @@ void speed(Results& results, Random random) {
     compare("dropout, sum, norm", "add_norm", [&] { return add_norm.after(x, s, &added[way()]); });
     compare("  backward", "add_norm_backward",
             [&] { return add_norm.after_backward(dy, added[way()]).dsublayer; });
+    compare("sum, norm", "sum_norm", [&] { return no_dropout.after(x, s, &summed[way()]); });
     compare("norm alone", "layer_norm", [&] { return norm.forward(x, &normed[way()]); });
     compare("  backward", "layer_norm_backward", [&] { return norm.backward(dy, normed[way()]); });
     compare("linear map to 2048 columns, ReLU", "relu", [&] { return linear_relu(x, map); });

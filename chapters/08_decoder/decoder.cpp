@@ -23,6 +23,7 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Attent
                              const AttentionMask& cross_mask, Cache* cache,
                              AttentionWeights* weights) const {
     require(x.rank() == 3, "decoder layer: x has shape {}, expected [B, Lt, d_model]", x.shape());
+    // all axes but the middle one are equal
     require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
             "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
             x.dim(2));

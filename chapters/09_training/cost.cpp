@@ -81,7 +81,8 @@ void show_loss_by_blocks(std::uint64_t seed, Results& results) {
                     "at once", "by blocks");
     table.sides("loss and gradients", "loss", at_once, by_blocks);
     const double mb = static_cast<double>(sizeof(Real)) / 1e6;
-    const double whole = 3 * static_cast<double>(rows * words) * mb;  // logits, p and gradient
+    // logits and p, then p and gradient
+    const double whole = 2 * static_cast<double>(rows * words) * mb;
     const double block = static_cast<double>(most_logits) * mb;
     fmt::print("in memory at once {:.0f} MB, by blocks {:.0f} MB\n", whole, block);
     results.set("loss_mb", whole);

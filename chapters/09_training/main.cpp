@@ -79,7 +79,7 @@ void show_tensors(const Corpus& corpus) {
     fmt::print(" dec_outputs: \n{}\n", tensor_text(batch.target_out));
 }
 // [smallest loss]
-/// The entropy of a smoothed target: no model has a smaller loss a word.
+/// The entropy of a smoothed target: no model has a smaller loss per word.
 double smallest_loss(double smoothing, double n_words) {
     const double off = smoothing / n_words, at = 1 - smoothing + off;
     return smoothing == 0 ? 0 : -at * std::log(at) - (n_words - 1) * off * std::log(off);
@@ -92,7 +92,7 @@ void show_result(const Transformer& model, const Corpus& corpus, Results& result
                          const std::vector<SentencePair>& pairs) {
         if (pairs.empty()) return;
         const Evaluation e = evaluate(model, corpus, pairs);
-        fmt::print("{:<11} {:5} pairs   loss a word {:.6f}   perplexity {:.4f}   exact {:5}\n",
+        fmt::print("{:<11} {:5} pairs   loss per word {:.6f}   perplexity {:.4f}   exact {:5}\n",
                    name, pairs.size(), e.loss, std::exp(e.loss), e.exact);
         results.set(fmt::format("pairs_{}", key), static_cast<double>(pairs.size()));
         results.set(fmt::format("exact_{}", key), static_cast<double>(e.exact));
@@ -151,7 +151,8 @@ int main(int argc, char** argv) {
     app.add_option("--config", config, "another model: file with its options in JSON")
         ->excludes("--preset");
     app.add_flag("--show-config", show_config, "print the model's options in JSON and stop");
-    const auto* systems = app.add_subcommand("systems", "the four source systems")->fallthrough();
+    const auto* systems =
+        app.add_subcommand("systems", "the systems of the four source texts")->fallthrough();
     const auto* cost =
         app.add_subcommand("cost", "what a step of Adam, the loss and pads cost")->fallthrough();
     app.require_subcommand(0, 1);

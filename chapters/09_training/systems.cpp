@@ -9,14 +9,14 @@ namespace abh {
 // [systems]
 namespace {
 
-/// One of the four source systems, and a batch for it.
+/// The system of one of the four source texts, and a batch for it.
 struct System {
     const char* name;
     TransformerOptions options;
     Ids src, tgt;
 };
 
-std::vector<System> source_systems() {
+std::vector<System> systems_of_source_texts() {
     const auto all = [](const Corpus& corpus) { return make_batch(corpus, corpus.train); };
     const Batch toy = all(toy_corpus()), notebook = all(notebook_corpus());
     const Ids article({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221});  // its embedding's example
@@ -31,18 +31,18 @@ std::vector<System> source_systems() {
 }  // namespace
 
 TransformerOptions preset(const std::string& name) {
-    for (const System& system : source_systems())
+    for (const System& system : systems_of_source_texts())
         if (name == system.name) return system.options;
     throw std::invalid_argument(
         fmt::format("unknown preset {}, expected toy, notebook, article or shared_heads", name));
 }
 // [print]
 void show_systems(const std::string& device, std::uint64_t seed, Results& results) {
-    section("Four source systems");
+    section("The systems of the four source texts");
     fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", "", "d_model", "d_ff", "parameters",
                "source", "target", "logits");
     Shape last;
-    for (const System& s : source_systems()) {
+    for (const System& s : systems_of_source_texts()) {
         Transformer model(s.options, Random(seed));
         const Index parameters = count_elements(parameters_of(model));
         last = model.forward(s.src, s.tgt).shape();  // [B, Lt, tgt_words]

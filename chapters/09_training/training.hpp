@@ -98,7 +98,7 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options);
 /// How a model does on pairs, with dropout off.
 struct Evaluation {
     Index words = 0;  ///< target words that count, the ends of the sentences included
-    double loss = 0;  ///< mean cross entropy a word, without smoothing
+    double loss = 0;  ///< mean cross entropy per word, without smoothing
     Index exact = 0;  ///< pairs that greedy decoding translates exactly
 };
 

@@ -114,7 +114,7 @@ void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Resul
     const Tensor p = probabilities(translator, pair.source, translation);
     const Real p_missed = missed ? p(0, at - said.begin(), *wanted) : 0;
 
-    fmt::print("as expected: {}; a sentence of training: {}\n", right ? "yes" : "no",
+    fmt::print("right: {}; one of the training sentences: {}\n", right ? "yes" : "no",
                by_heart ? "yes" : "no");
     if (missed)
         fmt::print("the first word missed, {}, had probability {:.6f}\n", target.word(*wanted),

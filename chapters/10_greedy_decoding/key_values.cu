@@ -85,7 +85,7 @@ __device__ void to_weights(Index length, Index d, Real scale, Real fill, Global<
 }
 
 /// A block a head of a sentence: every key and every value is read once, in whole rows. Bytes are
-/// the limit, four operations for each number of a key or value; with few sentences and short ones
+/// the limit, two operations for each number of a key or value; with few sentences and short ones
 /// it is the time of a launch.
 __global__ void attend_cached_kernel(Index heads, Index length, Index room, Index d, Real scale,
                                      Real fill, Global<Real> y, Global<Real> weights,

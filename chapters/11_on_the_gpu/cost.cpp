@@ -41,8 +41,8 @@ void show_variants(const std::string& title, const std::vector<Variant>& variant
                    Results& results) {
     section(title);
     if (cuda::emulated)
-        fmt::print("{:28}{:>10}{:>10}{:>12}{:>11}{:>10}{:>10}\n", "", "bytes", "requests",
-                   "sectors per", "shared", "turns per", "barriers");
+        fmt::print("{:28}{:>10}{:>10}{:>13}{:>11}{:>11}{:>10}\n", "", "bytes", "requests",
+                   "sectors/req", "shared", "turns/req", "barriers");
     const Tensor expected = variants.front().run();
     for (const Variant& way : variants) {
         const double far = max_difference(way.run(), expected);
@@ -57,7 +57,7 @@ void show_variants(const std::string& title, const std::vector<Variant>& variant
         }
         const double sectors = ratio(c.sectors, c.requests),
                      turns = ratio(c.shared_turns, c.shared_requests);
-        fmt::print("{:28}{:>10}{:>10}{:>12.2f}{:>11}{:>10.2f}{:>10}\n", way.name, c.bytes,
+        fmt::print("{:28}{:>10}{:>10}{:>13.2f}{:>11}{:>11.2f}{:>10}\n", way.name, c.bytes,
                    c.requests, sectors, c.shared_requests, turns, c.barriers);
         results.set(way.key + "_bytes", static_cast<double>(c.bytes));
         results.set(way.key + "_traffic", 32 * static_cast<double>(c.sectors));

@@ -79,19 +79,19 @@ void show_online(Results& results) {
 }
 // [roofline]
 void show_roofline(Results& results) {
-    section("Operations a byte");
+    section("Operations per byte");
     const std::vector<Part> parts = parts_of_a_step();
     Tensor intensity({static_cast<Index>(parts.size())});
     std::string names;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Part& part = parts[i];
-        fmt::print("{:28}{:>10.2f} GFLOP{:>10.1f} MB{:>12.2f} FLOP a byte\n", part.name,
+        fmt::print("{:28}{:>10.2f} GFLOP{:>10.1f} MB{:>12.2f} FLOP per byte\n", part.name,
                    part.flops / 1e9, 4 * part.numbers / 1e6, part.intensity());
         intensity(i) = static_cast<Real>(part.intensity());
         names += (i ? "|" : "") + part.name;
     }
     constexpr double h200_flops = 67e12, h200_bytes = 4.8e12;  // a second, from its data sheet
-    fmt::print("{:28}{:>42.2f} FLOP a byte\n", "(an H200 in balance)", h200_flops / h200_bytes);
+    fmt::print("{:28}{:>42.2f} FLOP per byte\n", "(an H200 in balance)", h200_flops / h200_bytes);
     results.set("balance", h200_flops / h200_bytes);
     results.array("intensity", intensity);
     results.set("intensity_names", names);
@@ -103,12 +103,12 @@ void show_roofline(Results& results) {
 /// What one attention of 8 heads with 64 columns keeps for the way back, plain and fused.
 void show_memory(Results& results) {
     section("What attention keeps");
-    fmt::print("{:>8}{:>18}{:>22}\n", "length", "all weights", "two numbers a query");
+    fmt::print("{:>8}{:>18}{:>23}\n", "length", "all weights", "two numbers per query");
     const double heads = 8, bytes = 4;
     for (const double length : {64.0, 512.0, 4096.0, 16384.0}) {
         const double plain = heads * length * length * bytes / (1 << 20),
                      fused = 2 * heads * length * bytes / (1 << 20);
-        fmt::print("{:8.0f}{:14.3f} MiB{:18.3f} MiB\n", length, plain, fused);
+        fmt::print("{:8.0f}{:14.3f} MiB{:19.3f} MiB\n", length, plain, fused);
         results.set(fmt::format("weights_{:.0f}_mib", length), plain);
         results.set(fmt::format("statistics_{:.0f}_mib", length), fused);
     }
@@ -127,10 +127,10 @@ void show_training(std::uint64_t seed, Results& results) {
     section("The kernels of a training step");
     double launches = 0;
     if (!counts.empty()) {
-        fmt::print("{:30}{:>9}{:>10}{:>12}{:>20}\n", "kernel", "launches", "threads", "bytes",
-                   "sectors a request");
+        fmt::print("{:30}{:>9}{:>10}{:>12}{:>21}\n", "kernel", "launches", "threads", "bytes",
+                   "sectors per request");
         for (const cuda::KernelCount& c : counts) {
-            fmt::print("{:30}{:>9}{:>10}{:>12}{:>20.2f}\n", c.name, c.launches, c.threads, c.bytes,
+            fmt::print("{:30}{:>9}{:>10}{:>12}{:>21.2f}\n", c.name, c.launches, c.threads, c.bytes,
                        ratio(c.sectors, c.requests));
             launches += static_cast<double>(c.launches);
         }
@@ -146,7 +146,7 @@ void show_training(std::uint64_t seed, Results& results) {
             fmt::print("{:5}{:14.6f}{:14.6f}\n", i + 1, host.loss[i], device.loss[i]);
     }
     fmt::print("largest relative difference in {} steps: {:.1e}\n", steps, worst);
-    fmt::print("a warm step sends {} times, {} bytes, and fetches {} times, {} bytes\n",
+    fmt::print("transfers of a warm step: {} to the device, {} bytes; {} back, {} bytes\n",
                device.moved.to_device, device.moved.bytes_to_device, device.moved.to_host,
                device.moved.bytes_to_host);
     results.set_varying("loss_difference", worst);

@@ -27,13 +27,14 @@ Limits show_limits(Results& results) {
     fmt::print("{} threads, products by {}; others used {} of the processors\n", threads(),
                products_by_library() ? "oneDNN" : "Eigen", share);
     results.set("others", share);
-    results.set_varying("threads", threads());
     Table table(results, {{"", "<36"}, varying("", "10.1f", "{}"), {"", "<8"}});
     table.row("product_flops", "matrix product, 1024 x 1024", limits.product_flops / 1e9,
               "GFLOP/s");
     table.row("read", "memory that is read", limits.read / 1e9, "GB/s");
     table.row("copy", "memory that is copied, both ways", limits.copy / 1e9, "GB/s");
     table.row("update", "memory changed in place, both ways", limits.update / 1e9, "GB/s");
+    if (const Index cache = largest_cache(); cache > 0)
+        table.row("cache", "largest cache", static_cast<double>(cache) / (1 << 20), "MiB");
     return limits;
 }
 // [floor]
@@ -134,7 +135,7 @@ void show_attention_memory(Results& results) {
 // [traps]
 void show_traps(Results& results) {
     section("Traps");
-    GainTable table(results, "", "in it", "around");
+    GainTable table(results, "", "in it", "around", stdout, 4);
     std::string keys;
     for (const Trap& trap : traps()) {
         const auto [in_it, around] = trap.make();
@@ -186,11 +187,10 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
         names += (names.empty() ? "" : "|") + name;
     }
     const double floor_ms = least_time(work.floor(), limits).one_after_other();
-    fmt::print(
-        "a step takes {:.1f} ms (quartiles {:.1f} to {:.1f}), {:.1f} times the floor of "
-        "{:.1f} ms{}\n",
-        time.ms, time.low, time.high, time.ms / floor_ms, floor_ms,
-        time.noise.disturbed() ? "; disturbed" : "");
+    fmt::print("a step takes {:.1f} ms (quartiles {:.1f} to {:.1f}), ", time.ms, time.low,
+               time.high);
+    fmt::print("{:.1f} times the summed floor of {:.1f} ms{}\n", time.ms / floor_ms, floor_ms,
+               time.noise.disturbed() ? "; disturbed" : "");
     results.array(work.key + "_bars", bars);
     results.set(work.key + "_names", names);
     results.set_varying(work.key + "_ms", time.ms, "ms", time.noise.disturbed());

@@ -243,21 +243,20 @@ MeasuredOperation momentum() {
             }};
 }
 
-/// The gradient of a map that sees 16 rows, and its update by momentum.
+/// Both gradients of a map that sees 16 rows, and its update by momentum.
 MeasuredOperation waiting_gradient() {
-    const double weights = 4096.0 * 2048;
-    return {
-        "waiting", "gradient of 16 rows, SGD", {"", {16 * weights, 0, real * 4 * weights}, 0}, [] {
-            Random random(1);
-            const auto map = std::make_shared<Linear>(2048, 4096, false, random);
-            const auto sgd = std::make_shared<Sgd>(parameters_of(*map), Real(0.99));
-            const Tensor x = numbers({16, 2048}, 1), dy = numbers({16, 4096}, 2);
-            return Work([=] {
-                map->weight.zero_grad();
-                linear_backward(dy, *map, {way(), x});
-                sgd->step(Real(1e-6));
-            });
-        }};
+    const double weights = 4096.0 * 2048, both = 2 * 16 * weights;  // products, dW and dx
+    return {"waiting", "gradients of 16 rows, SGD", {"", {both, 0, real * 4 * weights}, 0}, [] {
+                Random random(1);
+                const auto map = std::make_shared<Linear>(2048, 4096, false, random);
+                const auto sgd = std::make_shared<Sgd>(parameters_of(*map), Real(0.99));
+                const Tensor x = numbers({16, 2048}, 1), dy = numbers({16, 4096}, 2);
+                return Work([=] {
+                    map->weight.zero_grad();
+                    linear_backward(dy, *map, {way(), x});
+                    sgd->step(Real(1e-6));
+                });
+            }};
 }
 
 /// All of it together: the toy's step, forward, backward and update.

@@ -15,11 +15,11 @@ decltype(normal) normal;
 namespace {
 
 /// Philox for several counters at a time, lane by lane: the compiler makes vectors of them.
-template <std::size_t lanes>
-void philox_lanes(std::array<std::array<std::uint32_t, lanes>, 4>& c,
+template <std::size_t counters>
+void philox_lanes(std::array<std::array<std::uint32_t, counters>, 4>& c,
                   std::array<std::uint32_t, 2> key) {
     for (int round = 0; round < 10; ++round) {
-        for (std::size_t l = 0; l < lanes; ++l) {
+        for (std::size_t l = 0; l < counters; ++l) {
             const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0][l];
             const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2][l];
             c[0][l] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1][l] ^ key[0];
@@ -35,11 +35,11 @@ void philox_lanes(std::array<std::array<std::uint32_t, lanes>, 4>& c,
 }  // namespace
 // [uniform]
 void fast::uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers) {
-    constexpr std::size_t lanes = 64;
-    std::array<std::array<std::uint32_t, lanes>, 4> words;
-    std::array<Real, 4 * lanes> u;
-    for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += lanes) {
-        for (std::size_t l = 0; l < lanes; ++l) {
+    constexpr std::size_t counters = 64;
+    std::array<std::array<std::uint32_t, counters>, 4> words;
+    std::array<Real, 4 * counters> u;
+    for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += counters) {
+        for (std::size_t l = 0; l < counters; ++l) {
             words[0][l] = static_cast<std::uint32_t>(block + l);
             words[1][l] = static_cast<std::uint32_t>((block + l) >> 32);
         }
@@ -47,7 +47,7 @@ void fast::uniform_numbers(const Stream& stream, std::uint64_t block, std::span<
         words[3].fill(static_cast<std::uint32_t>(stream.step()));
         philox_lanes(words, {static_cast<std::uint32_t>(stream.seed()),
                              static_cast<std::uint32_t>(stream.seed() >> 32)});
-        for (std::size_t l = 0; l < lanes; ++l)
+        for (std::size_t l = 0; l < counters; ++l)
             for (std::size_t w = 0; w < 4; ++w)
                 u[4 * l + w] = static_cast<Real>(words[w][l] >> 8) * static_cast<Real>(0x1p-24);
         const std::span rest = numbers.subspan(at);

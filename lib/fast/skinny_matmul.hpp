@@ -18,7 +18,7 @@ struct SkinnyProduct {
 
 /// Whether such a product is best done by `skinny_matmul`.
 bool is_skinny(Index m, Index k, Index n);
-/// Reads `b` once. The same bits for any number of threads.
+/// Reads `b` from memory once. The same bits for any number of threads.
 void skinny_matmul(const SkinnyProduct& product);
 
 }  // namespace abh

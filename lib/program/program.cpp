@@ -79,6 +79,7 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         set_tf32(tf32_);
         results_ = Results(out_);
         results_.require_writable();
+        results_.set_varying("threads", threads());
         if (!trace_.empty()) start_profile();
         body();
         if (!trace_.empty()) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "lib/fast/parallel.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
@@ -109,16 +110,27 @@ Comparison take_turns(const Side& plain, const Side& fast, int rounds, double ro
     return compared(plain_ms, fast_ms, others.share());
 }
 // [gain table]
+namespace {
+
+/// Prints the number of threads, and below it the headings of a table of gains.
+Table begin_gains(Results& results, const std::string& title, const std::string& first,
+                  const std::string& second, std::FILE* out, int digits) {
+    fmt::print(out, "{} thread{}\n", threads(), threads() == 1 ? "" : "s");
+    return {results,
+            {{title, "<38"},
+             varying(first + ": ms", fmt::format("9.{}f", digits), "{}_plain", "ms"),
+             varying(second + ": ms", fmt::format("8.{}f", digits), "{}_fast", "ms"),
+             varying("ratio", "6.2f", "{}_gain"),
+             varying("quartiles:", "5.2f", "{}_low"),
+             varying("", "5.2f", "{}_high")},
+            out};
+}
+
+}  // namespace
+
 GainTable::GainTable(Results& results, const std::string& title, const std::string& first,
-                     const std::string& second, std::FILE* out)
-    : table_(results,
-             {{title, "<38"},
-              varying(first + ": ms", "9.3f", "{}_plain", "ms"),
-              varying(second + ": ms", "8.3f", "{}_fast", "ms"),
-              varying("ratio", "6.2f", "{}_gain"),
-              varying("quartiles:", "5.2f", "{}_low"),
-              varying("", "5.2f", "{}_high")},
-             out) {}
+                     const std::string& second, std::FILE* out, int digits)
+    : table_(begin_gains(results, title, first, second, out, digits)) {}
 
 Comparison GainTable::ways(const std::string& what, const std::string& key, const Work& work,
                            int rounds) {

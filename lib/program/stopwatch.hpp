@@ -77,9 +77,11 @@ Comparison take_turns(const Side& plain, const Side& fast, int rounds = 7, doubl
 ///     table.ways("softmax", "softmax", [&] { softmax(x); });
 class GainTable {
 public:
-    /// Prints the heading. @param first, second  what the columns of times are called
+    /// Prints the number of threads and the heading.
+    /// @param first, second  what the columns of times are called
+    /// @param digits         of a time, behind the point
     GainTable(Results& results, const std::string& title, const std::string& first = "plain",
-              const std::string& second = "fast", std::FILE* out = stdout);
+              const std::string& second = "fast", std::FILE* out = stdout, int digits = 3);
 
     /// Compares `work` under `Way::plain` with the same work under `Way::fast`. Sets `KEY_plain`,
     /// `KEY_fast`, `KEY_gain`, and the gain's quartiles `KEY_low` and `KEY_high`.

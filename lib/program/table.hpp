@@ -18,7 +18,7 @@ struct Column {
     /// How cells are printed: `[<][width][.digits type]`, such as "<24", "8" or "8.2f". Cells stand
     /// to the right, with `<` to the left. A column is at least as wide as its heading.
     std::string format;
-    /// The name in the results, in which `{}` stands for the row's key: "{}_ms" or "spread_{}".
+    /// The name in the results, in which `{}` stands for the row's key: `{}_ms` or `spread_{}`.
     /// Empty: the column is printed only.
     std::string record = "";
     bool varies = false;  ///< between machines

@@ -55,7 +55,7 @@ class Options:
         return Options(**json.loads(text))
 
 
-# The four source systems at their own size.
+# The systems of the four source texts at their own size.
 TOY = Options(
     src_words=11,
     tgt_words=12,

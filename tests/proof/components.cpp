@@ -225,7 +225,7 @@ auto attention_of(bool masked, bool shared_heads) {
     };
 }
 
-/// One of the source systems' layers in another size.
+/// A layer of one of the source texts' systems, in another size.
 LayerOptions sized(LayerOptions o, const Sizes& s) {
     o.attention.d_model = s.d_model;
     o.attention.n_heads = s.n_heads;

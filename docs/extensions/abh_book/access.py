@@ -49,6 +49,16 @@ def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> No
     HTML5Translator.depart_literal_block(self, node)
 
 
+def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """An entry of the bibliography is an item of a list: the role that docutils gives it, doc-biblioentry, is deprecated."""
+    HTML5Translator.visit_citation(self, node)
+    self.body[-1] = self.body[-1].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    HTML5Translator.depart_citation(self, node)
+
+
 def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """A caption above a list of chapters is no heading of the page: Sphinx calls it one, of no level."""
     for name in ("body", "toc", "furo_navigation_tree"):
@@ -60,4 +70,5 @@ def setup(app: Sphinx) -> None:
     app.setup_extension("myst_parser")  # which would else put its own handlers in the place of these
     app.add_node(nodes.container, override=True, html=(visit_container, depart_container))
     app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.connect("html-page-context", name_captions, priority=900)  # after the theme has made its tree

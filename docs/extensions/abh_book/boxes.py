@@ -108,25 +108,32 @@ class Exercise(SphinxDirective):
         own = chapter_of(self.env.docname)
         if own is not None and not own.startswith(chapter):
             logger.warning("exercise %s stands in chapter %s", number, own, location=where)
-        exercises(self.env).setdefault(self.env.docname, []).append((number, self.lineno))
-        heading: list[nodes.Node] = [
-            nodes.inline("", f"Exercise {number}", classes=["box-kind"]),
-            nodes.Text(" "),
-            nodes.inline("", title, classes=["box-name"]),
-        ]
-        node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
-        node["facts"] = {
-            "number": number, "difficulty": difficulty, "points": points, "kind": self.options["kind"],
-        }
-        facts = nodes.paragraph(classes=["box-facts"])
-        dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
-        facts += nodes.inline("", dots, classes=["difficulty"])
-        worth = f"{points} {'point' if points == 1 else 'points'}"
-        facts += nodes.Text(f" difficulty {difficulty} of {HARDEST} · {worth} · {self.options['kind']}")
-        node += facts
+        node = exercise_box(self, number, title, difficulty, points, self.options["kind"])
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
         return [node]
+
+
+def exercise_box(
+    directive: SphinxDirective, number: str, title: str, difficulty: int, points: int, kind: str
+) -> nodes.container:
+    """The box of an exercise, without its statement; notes that the page has it."""
+    env = directive.env
+    exercises(env).setdefault(env.docname, []).append((number, directive.lineno))
+    heading: list[nodes.Node] = [
+        nodes.inline("", f"Exercise {number}", classes=["box-kind"]),
+        nodes.Text(" "),
+        nodes.inline("", title, classes=["box-name"]),
+    ]
+    node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
+    node["facts"] = {"number": number, "difficulty": difficulty, "points": points, "kind": kind}
+    facts = nodes.paragraph(classes=["box-facts"])
+    dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
+    facts += nodes.inline("", dots, classes=["difficulty"])
+    worth = f"{points} {'point' if points == 1 else 'points'}"
+    facts += nodes.Text(f" difficulty {difficulty} of {HARDEST} · {worth} · {kind}")
+    node += facts
+    return node
 
 
 def exercises(env: BuildEnvironment) -> dict[str, list[tuple[str, int]]]:

@@ -21,15 +21,15 @@ def tensors(draw: Draw) -> tuple[Array, Array, Array, Array]:
 @twin("11-tiles")
 def tiles(draw: Draw) -> Sides:
     q, k, v, _ = tensors(draw)
-    m, l, o = np.full(3, -np.inf), np.zeros(3), np.zeros((3, 4))
+    m, l, a = np.full(3, -np.inf), np.zeros(3), np.zeros((3, 4))
     for some in (slice(0, 2), slice(2, 4), slice(4, 5)):
         s = SCALE * q @ k[some].T
         now = np.maximum(m, s.max(axis=1))
         shrink, e = np.exp(m - now), np.exp(s - now[:, None])
         l = shrink * l + e.sum(axis=1)
-        o = shrink[:, None] * o + e @ v[some]
+        a = shrink[:, None] * a + e @ v[some]
         m = now
-    return attend(q, k, v), o / l[:, None]
+    return attend(q, k, v), a / l[:, None]
 
 
 @twin("11-row-dot")

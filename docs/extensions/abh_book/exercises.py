@@ -1,0 +1,80 @@
+"""Directive `exercises`: all exercises that the judge knows of a page's chapter.
+
+    ```{exercises}
+    ```
+
+Each folder chapters/NN_NAME/exercises/M_TITLE becomes a box: its statement, what it is worth, how to have an
+answer judged, its hints, and the solution, both folded. With `abh_solutions = False` there are none.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from .boxes import exercise_box
+from .results import chapter_of
+
+logger = logging.getLogger(__name__)
+KINDS = {
+    "forward": "write a forward",
+    "backward": "derive and write a backward",
+    "bug": "find the bug, and write the test that catches it",
+    "predict": "predict numbers",
+    "speed": "reach a speed",
+    "kernel": "write a kernel",
+    "ablation": "measure what a part is worth",
+}
+
+
+class Exercises(SphinxDirective):
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.config.abh_root)
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        from judge.exercise import Mistaken, load_all
+
+        own = (chapter_of(self.env.docname) or "")[:2]
+        try:
+            found = [e for e in load_all(root) if e.chapter == own]
+        except Mistaken as mistaken:
+            logger.warning("%s", mistaken, location=self.get_location())
+            return []
+        result: list[nodes.Node] = []
+        for e in found:
+            for file in ("exercise.json", "statement.md", "solution.md", e.source.name):
+                self.env.note_dependency(str(e.folder / file))
+            node = exercise_box(self, e.number, e.title, e.difficulty, e.points, KINDS[e.kind])
+            node += self.parse_text_to_nodes(self.text(e))
+            self.set_source_info(node)
+            result.append(node)
+        return result
+
+    def text(self, e: Any) -> str:
+        """Statement, commands, hints and solution, in the pages' language."""
+        parts = [(e.folder / "statement.md").read_text()]
+        worth = "; ".join(f"{c.name}, {c.points}" for c in e.criteria)
+        parts.append(f"Judged for: {worth}. Begin, and check: `./book check {e.number}`.")
+        if e.mine:
+            parts[-1] += f" Train with it: `./book run 09 --mine {e.number}`."
+        for i, hint in enumerate(e.hints, 1):
+            parts.append(f"`````{{fold}} Hint {i}\n{hint}\n`````")
+        if self.env.config.abh_solutions:
+            derivation = e.folder / "solution.md"
+            said = derivation.read_text() + "\n" if derivation.is_file() else ""
+            language = "cpp" if e.source.suffix == ".cpp" else "text"
+            parts.append(f"`````{{fold}} Solution\n{said}\n```{language}\n{e.solution()}```\n`````")
+        return "\n\n".join(parts)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_config_value("abh_solutions", True, "env", bool)  # whether exercises show them
+    app.add_directive("exercises", Exercises)

@@ -1,0 +1,1 @@
+"""Judges the exercises: compiles a reader's C++, meets it with drawn inputs, and says what is wrong."""

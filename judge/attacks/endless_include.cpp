@@ -1,0 +1,10 @@
+// Includes itself for ever.
+#include __FILE__
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+
+Tensor softmax_backward(const Tensor&, const Tensor& w) {
+    return w;
+}
+}  // namespace abh::mine

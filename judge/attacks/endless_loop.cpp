@@ -1,0 +1,12 @@
+// Never returns.
+#include <atomic>
+
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+
+Tensor softmax_backward(const Tensor&, const Tensor& w) {
+    for (std::atomic<int> i{0};; ++i) {
+    }
+}
+}  // namespace abh::mine

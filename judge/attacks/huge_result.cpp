@@ -1,0 +1,10 @@
+// Returns a shape that nobody can hold.
+
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+
+Tensor softmax_backward(const Tensor&, const Tensor& w) {
+    return Tensor({100000, 10000});
+}
+}  // namespace abh::mine

@@ -1,0 +1,11 @@
+// Includes the solution.
+#include "chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward/answer.cpp"
+#include "chapters/04_scaled_dot_product_attention/softmax.cpp"
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+
+Tensor softmax_backward(const Tensor&, const Tensor& w) {
+    return w;
+}
+}  // namespace abh::mine

@@ -1,0 +1,11 @@
+// Throws the text of a success.
+#include <stdexcept>
+
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+
+Tensor softmax_backward(const Tensor&, const Tensor& w) {
+    throw std::runtime_error("");
+}
+}  // namespace abh::mine

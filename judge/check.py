@@ -1,0 +1,221 @@
+"""./book check: judges the reader's own answers, on the reader's own machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from . import cases as draws
+from .compile import Failed, compile_answer, prepare
+from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, load_all
+from .predict import given, judge_numbers, seed_of
+from .report import paint, section, to_dict, to_json, to_text
+from .verdict import Fault, Verdict, judge, refused
+
+ANSWERS = ROOT / "answers"
+PROGRESS = ANSWERS / "progress.json"
+
+
+def start(exercise: Exercise, answers: Path) -> Path:
+    """The reader's file; the stub, where there is none."""
+    answers.mkdir(exist_ok=True)
+    file = answers / exercise.file_name
+    if not file.exists():
+        stub = exercise.stub()
+        if exercise.kind not in COMPUTED:
+            prepare([exercise])
+            stub = stub.replace("{given}", given(draws.draw(exercise, seed_of(student_of(answers)))))
+        file.write_text(stub)
+        print(f"{exercise.number} {exercise.title}: write your answer into {shown(file)}", file=sys.stderr)
+    return file
+
+
+def student_of(answers: Path) -> str:
+    """Whose numbers are drawn: the name in student.txt, where there is one."""
+    file = answers / "student.txt"
+    return file.read_text(errors="replace").strip()[:200] if file.is_file() else "reader"
+
+
+def shown(path: Path) -> str:
+    """The path as the reader would type it."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def judge_answer(exercise: Exercise, answer: Path, *, tight: bool, seed: int | None = None, student: str = "") -> Verdict:
+    """Compiles an answer, draws its cases and judges it."""
+    if exercise.kind not in COMPUTED:
+        return judge_numbers(exercise, answer, student)
+    with tempfile.TemporaryDirectory(prefix="judge_") as folder:
+        program = Path(folder) / "answer"
+        Path(folder).chmod(0o755)
+        outcome = compile_answer(exercise, answer, program, tight=tight)
+        if outcome.reason != "ok":
+            return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed)))
+        plain = Path(folder) / "plain" if exercise.faster else None
+        if plain and compile_answer(exercise, exercise.folder / "plain.cpp", plain, tight=tight).reason != "ok":
+            raise Failed(f"{exercise.number}: plain.cpp does not compile")
+        cases = draws.draw(exercise, secrets.randbits(63) if seed is None else seed)
+        return judge(exercise, program, cases, tight=tight, plain=plain)
+
+
+def why_not_compiled(reason: str, printed: str) -> str:
+    """What the compiler said, without what does not help."""
+    if reason == "timeout":
+        return "the compiler did not end in time: templates without end?"
+    if reason in ("memory", "output"):
+        return "the compiler took too much memory, or printed without end"
+    lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
+    text = "\n".join("    " + line for line in lines)
+    if "undefined reference to `abh::mine::" in printed:
+        return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
+    if re.search(r"undefined reference to `.*abh::", printed):
+        return f"  it calls a function of the book that it is to write itself, or one of a later chapter:\n{text}"
+    return f"  it does not compile:\n{text}"
+
+
+def remember(verdict: Verdict, progress: Path) -> None:
+    """Keeps the best result of each exercise."""
+    kept = json.loads(progress.read_text()) if progress.is_file() else {}
+    best = kept.get(verdict.exercise.number, {}).get("points", -1)
+    if verdict.points > best:
+        kept[verdict.exercise.number] = to_dict(verdict)
+        progress.write_text(json.dumps(kept, indent=2) + "\n")
+
+
+def choose(numbers: list[str], exercises: list[Exercise]) -> list[Exercise]:
+    """Those that the command line names: 04.2, 4.2, or 04 for a whole chapter."""
+    chosen = []
+    for number in numbers:
+        chapter, _, count = number.partition(".")
+        wanted = f"{int(chapter):02d}.{count}" if chapter.isdigit() else number
+        found = [e for e in exercises if e.number == wanted or (not count and e.chapter == wanted[:2])]
+        if not found:
+            raise Mistaken(f"there is no exercise {number}; {CHECK} --progress lists all of them")
+        chosen += found
+    return chosen
+
+
+def hint(exercise: Exercise, stage: int) -> str:
+    """The hints up to this stage."""
+    if not exercise.hints:
+        return f"{exercise.number} has no hints; read {section(exercise)}."
+    lines = [f"{i + 1}. {text}" for i, text in enumerate(exercise.hints[:stage])]
+    left = len(exercise.hints) - stage
+    if left > 0:
+        lines.append(paint(f"   (next: {CHECK} {exercise.number} --hint {stage + 1})", "faint"))
+    return "\n".join(lines)
+
+
+def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdict]:
+    """Judges these and prints each as it comes."""
+    verdicts = []
+    files = {e.number: start(e, answers) for e in chosen}
+    prepare(chosen)
+    for e in chosen:
+        verdict = judge_answer(e, files[e.number], tight=False, student=student_of(answers))
+        remember(verdict, answers / "progress.json")
+        verdicts.append(verdict)
+        if not as_json:
+            print(to_text(verdict), flush=True)
+    if as_json:
+        print(to_json(verdicts))
+    return verdicts
+
+
+def watch(chosen: list[Exercise], answers: Path) -> None:
+    """Judges an answer whenever its file is saved, until Ctrl-C."""
+    seen: dict[Path, float] = {}
+    while True:
+        for e in chosen:
+            file = start(e, answers)
+            changed = file.stat().st_mtime
+            if seen.get(file) != changed:
+                seen[file] = changed
+                print(paint(time.strftime("%H:%M:%S"), "faint"))
+                check([e], as_json=False, answers=answers)
+                print(paint(f"  waiting for {shown(file)} to be saved (stop with Ctrl-C)", "faint"), flush=True)
+        time.sleep(0.3)
+
+
+def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
+    """What is done, chapter by chapter."""
+    file = answers / "progress.json"
+    kept = json.loads(file.read_text()) if file.is_file() else {}
+    if as_json:
+        print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
+        return
+    total = most = 0
+    for e in exercises:
+        points = kept.get(e.number, {}).get("points", 0)
+        total, most = total + points, most + e.points
+        mark = paint("done ", "green") if points == e.points else paint("begun", "yellow") if e.number in kept else "     "
+        print(f"{mark} {e.number:6} {e.title:46} {e.kind:9} {'*' * e.difficulty:4} {points:3} of {e.points:3}")
+    print(f"{total} of {most} points")
+
+
+def parser_for(verb: str, description: str) -> argparse.ArgumentParser:
+    """What both verbs take."""
+    parser = argparse.ArgumentParser(
+        prog="./check" if IN_HANDOUT else f"./book {verb}",
+        description=description,
+        epilog="exit status: 0 all points, 1 something is missing or wrong, 2 wrong usage",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--answers", type=Path, default=ANSWERS, help="the folder of your answers (answers)")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """The verb check."""
+    parser = parser_for(
+        "check",
+        "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME.",
+    )
+    parser.add_argument("number", nargs="*", help="04.2, or 04 for all of a chapter; none: those that have been begun")
+    parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
+    parser.add_argument("--hint", nargs="?", type=int, const=1, metavar="N", help="show the first N hints instead")
+    parser.add_argument("--progress", action="store_true", help="list what is done instead")
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        exercises = load_all()
+        if options.progress:
+            progress(exercises, as_json=options.json, answers=options.answers)
+            return 0
+        chosen = choose(options.number, exercises)
+        if not chosen:
+            chosen = [e for e in exercises if (options.answers / e.file_name).is_file()]
+        if not chosen:
+            print(f"No exercise has been begun. Begin one: {CHECK} 04.2; {CHECK} --progress lists all.", file=sys.stderr)
+            return 2
+        if options.hint is not None:
+            print("\n".join(hint(e, options.hint) for e in chosen))
+            return 0
+        if options.watch:
+            watch(chosen, options.answers)
+        verdicts = check(chosen, as_json=options.json, answers=options.answers)
+    except Mistaken as mistaken:
+        print(f"book: {mistaken}", file=sys.stderr)
+        return 2
+    except Failed as failed:
+        print(f"book: the judge could not be built:\n{failed}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 0
+    return 0 if all(v.points == v.exercise.points for v in verdicts) else 1
+
+
+def main_progress(arguments: list[str]) -> int:
+    """The verb progress."""
+    options = parser_for("progress", "Lists the exercises and the best points that ./book check has given.").parse_args(arguments)
+    try:
+        progress(load_all(), as_json=options.json, answers=options.answers)
+    except Mistaken as mistaken:
+        print(f"book: {mistaken}", file=sys.stderr)
+        return 2
+    return 0

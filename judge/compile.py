@@ -1,0 +1,243 @@
+"""Builds the judge's libraries and drivers, and compiles readers' answers."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise
+from .sandbox import MEBIBYTE, Limits, Outcome, run, writable_folder
+
+PRESET = os.environ.get("ABH_JUDGE_PRESET", "judge")  # the tests judge with what they have built
+BUILD = ROOT / "build" / PRESET
+INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # headers alone: no solution to include
+LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
+
+
+class Failed(RuntimeError):
+    """What a compiler printed."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How answers are compiled: build/judge/build.json."""
+
+    compiler: str
+    flags: list[str]  # without includes
+    includes: list[str]  # systems' folders
+    links: list[str]
+    serve: str  # what reads requests
+    libraries: dict[str, str]
+
+
+def compiler(path: str) -> str:
+    """The compiler itself: in the sandbox there is no /etc/alternatives."""
+    for _ in range(2):
+        if not path.startswith("/etc/") and not (os.path.islink(path) and os.readlink(path).startswith("/etc/")):
+            break
+        path = os.readlink(path)
+    return path
+
+
+def setting() -> Setting:
+    """What CMake found out.
+
+    :raises Failed: if the judge is not built
+    """
+    if IN_HANDOUT:
+        return setting_of_handout()
+    try:
+        found = json.loads((BUILD / "build.json").read_text())
+    except OSError as error:
+        raise Failed(f"{error}; build the judge first: ./book check") from error
+    options = [o for o in found["options"].split(";") if o and o != "-Werror"]
+    definitions = dict.fromkeys(d for d in found["definitions"].split(";") if d)
+    flags = [*options, "-O1", *(f"-D{d}" for d in definitions)]
+    includes = dict.fromkeys(i for i in found["includes"].split(";") if i)
+    systems = [i for i in includes if Path(i) not in (ROOT, Path("/usr/include"))]
+    links = [link for link in found["links"].split(";") if link]
+    return Setting(compiler(found["compiler"]), flags, systems, links, found["serve"], found["libraries"])
+
+
+def setting_of_handout() -> Setting:
+    """The libraries that came with the hand-out, and this machine's compiler."""
+    found = json.loads((ROOT / "handout.json").read_text())
+    places = [f"{prefix}/include/eigen3" for prefix in ("/usr", "/usr/local", "/opt/homebrew")]
+    libraries = {name: str(ROOT / file) for name, file in found["libraries"].items()}
+    return Setting(
+        os.environ.get("CXX", "g++"), found["flags"], [p for p in places if Path(p).is_dir()],
+        found["links"], str(ROOT / found["serve"]), libraries,
+    )  # fmt: skip
+
+
+def cmake(*targets: str) -> None:
+    """Builds these targets.
+
+    :raises Failed: with what was printed
+    """
+    for command in (["cmake", "--preset", PRESET], ["cmake", "--build", "--preset", PRESET, "--target", *targets]):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(done.stdout + done.stderr)
+
+
+_staged: dict[str, Path] = {}
+
+
+def reachable(path: Path) -> bool:
+    """Whether every user may read it."""
+    return all(os.stat(p).st_mode & 0o005 == 0o005 for p in (path if path.is_dir() else path.parent, *path.parents))
+
+
+def stage(exercises: list[Exercise], found: Setting) -> None:
+    """In the sandbox a user without rights compiles: copies what lies in a private folder, until this process ends."""
+    if os.geteuid() != 0 or reachable(INCLUDE):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="judge_"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    computed = [e for e in exercises if e.kind in COMPUTED]
+    files = [found.serve, *(a for e in computed for a in libraries(e, found)), *(str(call_object(e, found)) for e in computed)]
+    for number, file in enumerate(dict.fromkeys(files)):
+        _staged[file] = folder / f"{number}{Path(file).suffix}"
+        shutil.copyfile(file, _staged[file])
+    _staged[str(INCLUDE)] = shutil.copytree(INCLUDE, folder / "include")
+
+
+def reach(path: Path | str) -> Path:
+    """The file, or its copy that every user may read."""
+    return _staged.get(str(path), Path(path))
+
+
+def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
+    """Builds what the judge needs for these exercises: libraries, cases and drivers.
+
+    :param tight: answers will be compiled in the sandbox
+    :raises Failed: with what was printed
+    """
+    if not IN_HANDOUT:
+        if not (BUILD / "build.ninja").is_file():
+            print("book: building the judge, which takes some minutes the first time", file=sys.stderr)
+        cmake("judge_libraries", *(f"cases_{e.number.replace('.', '_')}" for e in exercises))
+        copy_headers()
+    found = setting()
+    for e in exercises:
+        if e.kind in COMPUTED:
+            call_object(e, found)
+    if tight:
+        stage(exercises, found)
+
+
+def copy_headers() -> None:
+    """Brings the headers that an answer may include up to date."""
+    wanted = set()
+    for folder in ("lib", "chapters", "judge"):
+        for header in (ROOT / folder).rglob("*"):
+            if header.suffix in (".hpp", ".cuh") and "exercises" not in header.parts:
+                copy = INCLUDE / header.relative_to(ROOT)
+                wanted.add(copy)
+                if not copy.exists() or copy.stat().st_mtime < header.stat().st_mtime:
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(header, copy)
+    for copy in INCLUDE.rglob("*.*"):
+        if copy.is_file() and copy not in wanted:
+            copy.unlink()
+
+
+def include_flags(found: Setting, include: str) -> list[str]:
+    """`include` is where the book's headers are."""
+    return [f"-I{include}", *(f"-isystem{i}" for i in found.includes)]
+
+
+def call_object(exercise: Exercise, found: Setting) -> Path:
+    """call.cpp, compiled once for all answers.
+
+    :raises Failed: with what the compiler printed
+    """
+    source = exercise.folder / "call.cpp"
+    digest = hashlib.sha256(source.read_bytes() + repr(found).encode()).hexdigest()[:16]
+    result = BUILD / "call" / f"{exercise.name}_{digest}.o"
+    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.hpp"))
+    if not result.exists() or result.stat().st_mtime < newest:
+        result.parent.mkdir(parents=True, exist_ok=True)
+        command = [found.compiler, *found.flags, *include_flags(found, str(INCLUDE))]
+        done = subprocess.run(
+            [*command, "-c", str(source), "-o", str(result)], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise Failed(done.stderr)
+    return result
+
+
+def libraries(exercise: Exercise, found: Setting) -> list[str]:
+    """The archives that an answer is linked with, the highest chapter first. Where a chapter's own
+    library is among them, it lacks the objects that would give the answer away."""
+    last = exercise.links or f"{int(exercise.chapter) - 1:02d}"
+    archives = []
+    for name, file in reversed(found.libraries.items()):
+        chapter = re.match(r"abh_(\d\d)_", name)
+        if chapter and chapter[1] > last:
+            continue
+        if chapter and chapter[1] == last and exercise.without:
+            file = lighter(Path(file), exercise)
+        archives.append(file)
+    return archives
+
+
+def lighter(archive: Path, exercise: Exercise) -> str:
+    """A copy of the archive without some of its objects."""
+    copy = BUILD / "without" / f"{archive.stem}_{exercise.name}.a"
+    if not copy.exists() or copy.stat().st_mtime < archive.stat().st_mtime:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(archive, copy)
+        members = subprocess.run(["ar", "t", copy], capture_output=True, text=True, check=True).stdout.split()
+        absent = [m for m in members if m.split(".")[0] in exercise.without]
+        if {m.split(".")[0] for m in absent} != set(exercise.without):
+            raise Failed(f"{exercise.number}: not all of {exercise.without} are in {archive.name}")
+        subprocess.run(["ar", "d", copy, *absent], check=True)
+    return str(copy)
+
+
+def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bool) -> Outcome:
+    """Compiles an answer and links it with what calls it. The outcome is `ok` if `program` is there."""
+    found = setting()
+    call = call_object(exercise, found)
+    archives = libraries(exercise, found)
+    if tight:
+        inside = {str(call): "/judge/call.o", found.serve: "/judge/serve.a"} | {a: f"/judge/{i}.a" for i, a in enumerate(archives)}
+        mounts = {"/book": reach(INCLUDE), f"/answer/{exercise.file_name}": answer}
+        mounts |= {name: reach(file) for file, name in inside.items()}
+        mounts |= {i: Path(i) for i in [*found.includes, *found.links] if not i.startswith("/usr/")}
+    else:
+        inside, mounts = {}, {}
+    with writable_folder(tight) as (folder, user):
+        place = "/out" if tight else str(folder)
+        source = f"/answer/{exercise.file_name}" if tight else str(answer)
+        language = ["-x", "c++"]
+        command = [
+            found.compiler, *found.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
+            *include_flags(found, "/book" if tight else str(INCLUDE)),
+            *language, source, "-x", "none", inside.get(str(call), str(call)),
+            "-o", f"{place}/answer", "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
+            "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",
+            *found.links, "-lpthread",
+        ]  # fmt: skip
+        outcome = run(command, mounts, LIMITS, tight=tight, writable={"/out": folder}, user=user)
+        made = folder / "answer"
+        if outcome.reason == "ok" and made.is_file() and not made.is_symlink():
+            program.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(made, program)
+            os.chmod(program, 0o755)
+            return outcome
+    if outcome.reason == "ok":
+        return Outcome("crash", 1, outcome.printed)
+    return outcome

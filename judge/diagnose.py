@@ -1,0 +1,259 @@
+"""Guesses why a result is wrong, from the numbers alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+from .cases import Case
+from .values import Value
+
+CLOSE = 1e-6  # relative: a cause explains the numbers to this
+
+
+def size(elements: list[float]) -> float:
+    """The largest magnitude; 0 of nothing."""
+    return max(map(abs, elements), default=0.0)
+
+
+def same(a: list[float], b: list[float], tolerance: float = CLOSE) -> bool:
+    """Whether the numbers agree, relative to the largest of them."""
+    bound = tolerance * max(size(a), size(b), 1e-300)
+    return len(a) == len(b) and all(abs(x - y) <= bound for x, y in zip(a, b, strict=True))
+
+
+def causes(case: Case, number: int, got: Value) -> Iterator[str]:
+    """Likely causes, the likeliest first; none if nothing explains what came."""
+    expected = case.results[number]
+    known = False
+    for mistake in case.mistakes:
+        wrong = mistake.results[number]
+        if wrong.shape == got.shape and same(floats(got), floats(wrong)) and not same(floats(wrong), floats(expected)):
+            known = True
+            yield mistake.says
+    if known:
+        return
+    guesses: list[Callable[[Case, Value, Value], str]]
+    if got.shape != expected.shape:
+        guesses = [summed, permuted, squeezed]
+    else:
+        guesses = [
+            zero, not_finite, given_back, factor, permuted, reversed_axis, shifted, offset, added_to, signs, precision, part,
+        ]  # fmt: skip
+    for guess in guesses:
+        if said := guess(case, expected, got):
+            yield said
+
+
+def floats(value: Value) -> list[float]:
+    """Its elements."""
+    return list(value.elements or ())
+
+
+def zero(case: Case, expected: Value, got: Value) -> str:
+    """Nothing was computed."""
+    if size(floats(got)) == 0 < size(floats(expected)):
+        return "every number is 0: is anything written to the result?"
+    return ""
+
+
+def not_finite(case: Case, expected: Value, got: Value) -> str:
+    """NaN and infinity."""
+    bad = [i for i, x in enumerate(floats(got)) if not math.isfinite(x)]
+    if not bad:
+        return ""
+    many = "every number" if len(bad) == len(got.elements) else f"{len(bad)} of {len(got.elements)} numbers"
+    return (
+        f"{many} {'is' if len(bad) == 1 or many.startswith('every') else 'are'} NaN or infinite: a division by 0, "
+        "an exponential of a large number, or an element that was never written"
+    )
+
+
+def given_back(case: Case, expected: Value, got: Value) -> str:
+    """An argument came back."""
+    for i, argument in enumerate(case.arguments):
+        if argument.kind == "T" and argument.shape == got.shape and same(floats(argument), floats(got)):
+            name = case.names[i] if i < len(case.names) else f"argument {i + 1}"
+            return f"this is {name} unchanged"
+    return ""
+
+
+def ratio(expected: list[float], got: list[float]) -> float:
+    """The factor between two lists; 0 if there is none."""
+    at = max(range(len(expected)), key=lambda i: abs(expected[i]), default=-1)
+    if at < 0 or expected[at] == 0 or not math.isfinite(got[at]) or got[at] == 0:
+        return 0.0
+    c = got[at] / expected[at]
+    return c if same(got, [c * x for x in expected]) else 0.0
+
+
+def constants(case: Case, expected: Value) -> dict[str, float]:
+    """Names of factors: those of the case, and the sizes of what is around."""
+    found = dict(case.constants)
+    around = [*zip(case.names, case.arguments, strict=False), (case.names[-1] if case.names else "the result", expected)]
+    for name, value in around:
+        for axis, n in enumerate(value.shape):
+            if n > 2:
+                found.setdefault(f"size {n} of {name}'s axis {axis}", n)
+                if axis == len(value.shape) - 1:
+                    found.setdefault(f"the square root of size {n} of {name}'s last axis", math.sqrt(n))
+    return found
+
+
+def factor(case: Case, expected: Value, got: Value) -> str:
+    """All numbers are off by one factor."""
+    c = ratio(floats(expected), floats(got))
+    if c == 0 or abs(c - 1) < CLOSE:
+        return ""
+    if abs(c + 1) < CLOSE:
+        return "every number has the wrong sign"
+    sign = "" if c > 0 else ", and has the wrong sign"
+    c = abs(c)
+    large = c > 1
+    said = f"every number is off by a factor {c:.4g}{sign}"
+    if c < 1:
+        said = f"every number is off by a factor {c:.4g} = 1/{1 / c:.4g}{sign}"
+    for name, value in constants(case, expected).items():
+        for power, text in ((1, name), (2, f"({name})^2")):
+            if abs((c if large else 1 / c) / value**power - 1) < CLOSE:
+                what = "division by it" if large else "factor"
+                return f"{said}, and {max(c, 1 / c):.4g} = {text}: is a {what} missing, or there once too often?"
+    if abs(c - 2) < CLOSE:
+        return f"{said}: is something added twice?"
+    return said
+
+
+def permuted(case: Case, expected: Value, got: Value) -> str:
+    """The axes are in another order."""
+    rank = len(expected.shape)
+    if rank != len(got.shape) or rank < 2 or rank > 4 or sorted(expected.shape) != sorted(got.shape):
+        return ""
+    for order in itertools.permutations(range(rank)):
+        if order == tuple(range(rank)) or tuple(expected.shape[a] for a in order) != got.shape:
+            continue
+        if same(turned(expected, order), floats(got)):
+            return "the numbers are right, but transposed" if rank == 2 else (
+                f"the numbers are right, but the axes are in another order: {list(order)} of what is expected"
+            )
+    for order in itertools.permutations(range(rank)):
+        shape = tuple(expected.shape[a] for a in order)
+        if order != tuple(range(rank)) and math.prod(shape) == len(got.elements) and same(turned(expected, order), floats(got)):
+            return "the right numbers in the wrong places: are they read along another axis?"
+    return ""
+
+
+def turned(value: Value, order: tuple[int, ...]) -> list[float]:
+    """The elements with the axes in this order."""
+    strides = [math.prod(value.shape[a + 1 :]) for a in range(len(value.shape))]
+    ranges = [range(value.shape[a]) for a in order]
+    return [value.elements[sum(i * strides[a] for i, a in zip(index, order, strict=True))] for index in itertools.product(*ranges)]
+
+
+def summed(case: Case, expected: Value, got: Value) -> str:
+    """A sum over leading axes is missing, or one too many was taken."""
+    large, small = (got, expected) if len(got.elements) > len(expected.elements) else (expected, got)
+    n = len(small.elements)
+    if n == 0 or len(large.elements) % n != 0 or large.shape[len(large.shape) - len(small.shape) :] != small.shape:
+        return ""
+    parts = len(large.elements) // n
+    sums = [math.fsum(large.elements[p * n + i] for p in range(parts)) for i in range(n)]
+    axes = "axis 0" if len(large.shape) == len(small.shape) + 1 else "the leading axes"
+    if not same(sums, floats(small)):
+        return ""
+    if large is got:
+        return f"the sum over {axes} is missing: every row of the batch has its own result"
+    return f"this is summed over {axes}, and should not be"
+
+
+def squeezed(case: Case, expected: Value, got: Value) -> str:
+    """The right numbers under another shape."""
+    if same(floats(expected), floats(got)):
+        return "the numbers are right, the shape is not"
+    return ""
+
+
+def reversed_axis(case: Case, expected: Value, got: Value) -> str:
+    """An axis runs backward."""
+    for axis, n in enumerate(expected.shape):
+        if n > 1 and same(moved(expected, axis, lambda i, n: n - 1 - i), floats(got)):
+            return f"the numbers are right, but axis {axis} runs backward"
+    return ""
+
+
+def shifted(case: Case, expected: Value, got: Value) -> str:
+    """An axis is off by one."""
+    for axis, n in enumerate(expected.shape):
+        for step in (1, -1):
+            if n > 2 and same(moved(expected, axis, lambda i, n, s=step: (i + s) % n), floats(got)):
+                return f"the numbers are right, but shifted by one along axis {axis}"
+    return ""
+
+
+def moved(value: Value, axis: int, to: Callable[[int, int], int]) -> list[float]:
+    """The elements, with positions along one axis taken from elsewhere."""
+    n, inner = value.shape[axis], math.prod(value.shape[axis + 1 :])
+    result = []
+    for position in range(len(value.elements)):
+        i = position // inner % n
+        result.append(value.elements[position + (to(i, n) - i) * inner])
+    return result
+
+
+def offset(case: Case, expected: Value, got: Value) -> str:
+    """One number is added to all."""
+    if len(got.elements) < 3:
+        return ""
+    d = got.elements[0] - expected.elements[0]
+    if abs(d) > 1e-9 and same([x + d for x in floats(expected)], floats(got)):
+        return f"every number is too {'large' if d > 0 else 'small'} by {abs(d):.4g}"
+    return ""
+
+
+def added_to(case: Case, expected: Value, got: Value) -> str:
+    """What was there before is kept, or lost."""
+    for i, argument in enumerate(case.arguments):
+        if argument.kind != "T" or argument.shape != got.shape:
+            continue
+        name = case.names[i] if i < len(case.names) else f"argument {i + 1}"
+        if same([x + y for x, y in zip(expected.elements, argument.elements, strict=True)], floats(got)):
+            return f"{name} is added, and should not be"
+        if same([x - y for x, y in zip(expected.elements, argument.elements, strict=True)], floats(got)):
+            return f"{name} is missing in the sum"
+    return ""
+
+
+def signs(case: Case, expected: Value, got: Value) -> str:
+    """Only signs differ."""
+    if same([abs(x) for x in floats(expected)], [abs(x) for x in floats(got)]):
+        return "the magnitudes are right, some signs are not"
+    return ""
+
+
+def precision(case: Case, expected: Value, got: Value) -> str:
+    """Nearly right."""
+    if same(floats(expected), floats(got), 1e-5):
+        return "right to some six digits only: is something computed in float, or by differences? Use Real throughout"
+    return ""
+
+
+def part(case: Case, expected: Value, got: Value) -> str:
+    """Some rows, columns or matrices are right."""
+    bound = max(case.tolerance, CLOSE) * max(size(floats(expected)), 1e-300)
+    wrong = {i for i, (x, y) in enumerate(zip(expected.elements, got.elements, strict=True)) if not abs(x - y) <= bound}
+    names = {1: "element", 2: "row", 3: "matrix"}
+    for axis, n in enumerate(expected.shape):
+        inner = math.prod(expected.shape[axis + 1 :])
+        bad = sorted({p // inner % n for p in wrong})
+        if n < 2 or not bad or len(bad) == n:
+            continue
+        last = axis == len(expected.shape) - 1
+        name = ("column" if len(expected.shape) > 1 else "element") if last else names.get(len(expected.shape) - axis, "part")
+        if bad == [0]:
+            return f"only the first {name} is wrong (axis {axis})"
+        if bad == [n - 1]:
+            return f"only the last {name} is wrong (axis {axis}): does a loop end too early?"
+        if bad == list(range(1, n)):
+            return f"only the first {name} is right (axis {axis})"
+        return f"of {n} along axis {axis} ({name}s), these are wrong: {', '.join(map(str, bad[:8]))}{', ...' if len(bad) > 8 else ''}"
+    return ""

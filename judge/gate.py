@@ -1,0 +1,137 @@
+"""./book gate: shows that the judge bites. Stubs score nothing, solutions everything, each mutant loses the
+criteria that it aims at, and attacks gain nothing and harm nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import cases as draws
+from . import sandbox
+from .check import choose, judge_answer
+from .compile import Failed, compile_answer, prepare
+from .exercise import COMPUTED, Exercise, Mistaken, load_all
+from .report import to_text
+from .verdict import Verdict, judge
+
+ATTACKS = Path(__file__).parent / "attacks"
+TARGET = "04.2"  # what the attacks pretend to answer
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer that the judge must see through."""
+
+    exercise: Exercise
+    what: str  # stub, solution, mutant NAME, attack NAME
+    answer: str
+    seeds: int = 1
+    loses: tuple[str, ...] | None = None  # None: all
+    says: str = ""
+
+
+def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[Trial]:
+    """What is tried: without `everything` only solutions and stubs."""
+    found = []
+    for e in exercises:
+        every = tuple(c.name for c in e.criteria)
+        found.append(Trial(e, "solution", e.solution(), seeds=seeds if everything else 1, loses=()))
+        found.append(Trial(e, "stub", e.stub(), loses=every))
+        if everything:
+            found += [Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says) for m in e.mutants]
+    return found
+
+
+def attacks(exercises: list[Exercise]) -> list[Trial]:
+    """Submissions that want points, or harm, otherwise than by an answer."""
+    target = next((e for e in exercises if e.number == TARGET), None)
+    if target is None:
+        raise Mistaken(f"the attacks are on {TARGET}, which is not here")
+    return [Trial(target, f"attack {path.stem}", path.read_text()) for path in sorted(ATTACKS.glob("*.cpp"))]
+
+
+def attempt(trial: Trial, tight: bool) -> str:
+    """What is wrong; empty if the judge does what it should. Runs in a process of its own."""
+    sandbox.adopt_orphans()
+    e = trial.exercise
+    with tempfile.TemporaryDirectory(prefix="gate_") as folder:
+        Path(folder).chmod(0o755)
+        answer = Path(folder) / e.file_name
+        answer.write_text(trial.answer)
+        for seed in range(1, trial.seeds + 1):
+            if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
+                verdict = again(e, answer, Path(folder) / "program", seed, tight)
+            else:
+                verdict = judge_answer(e, answer, tight=tight, seed=seed, student="gate")
+            if complaint := complain(trial, verdict):
+                return f"seed {seed}: {complaint}\n{to_text(verdict)}"
+    return ""
+
+
+def again(e: Exercise, answer: Path, program: Path, seed: int, tight: bool) -> Verdict:
+    """Judges with another seed what may be compiled already."""
+    if not program.exists():
+        outcome = compile_answer(e, answer, program, tight=tight)
+        if outcome.reason != "ok":
+            return judge_answer(e, answer, tight=tight, seed=seed)
+    return judge(e, program, draws.draw(e, seed), tight=tight)
+
+
+def complain(trial: Trial, verdict: Verdict) -> str:
+    """How the verdict differs from what it should be."""
+    lost = {c.name for c in verdict.criteria if c.fault}
+    expected = {c.name for c in trial.exercise.criteria} if trial.loses is None else set(trial.loses)
+    if lost != expected:
+        return f"loses {sorted(lost) or 'nothing'} instead of {sorted(expected) or 'nothing'}"
+    if trial.what == "stub" and verdict.problem:
+        return "does not compile"
+    if trial.what.startswith("mutant") and verdict.problem:
+        return "does not compile, and so shows nothing"
+    if trial.says and trial.says not in re.sub(r"\s+", " ", to_text(verdict)):
+        return f"the judge does not say: {trial.says}"
+    return ""
+
+
+def main(arguments: list[str]) -> int:
+    """The verb gate. Exit codes: 0 all as it should be, 1 not, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="./book gate",
+        description="Shows that the judge bites: stubs score 0, solutions score full; with --all on ten seeds, each mutant "
+        "loses the criteria that it aims at, and attacks score 0.",
+    )
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
+    parser.add_argument("--all", action="store_true", help="mutants, ten seeds and attacks, too")
+    parser.add_argument("--attacks", action="store_true", help="the attacks alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_intermixed_args(arguments)
+    reason = sandbox.why_unavailable()
+    try:
+        every = load_all()
+        chosen = choose(options.exercises, every) if options.exercises else every
+        tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
+        if options.attacks or (options.all and not options.exercises):
+            if reason:
+                print(f"book: no attacks: {reason}", file=sys.stderr)
+            else:
+                tried += attacks(every)
+        prepare(list({t.exercise.number: t.exercise for t in tried}.values()), tight=not reason)
+    except (Mistaken, Failed) as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 2
+    bad, started = 0, time.monotonic()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for trial, complaint in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
+            bad += bool(complaint)
+            print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}", flush=True)
+            if complaint:
+                print("      " + complaint.replace("\n", "\n      "))
+    counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
+    print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
+    return 1 if bad else 0

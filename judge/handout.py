@@ -1,0 +1,260 @@
+"""./book handout: what students get. It builds and checks by itself, and holds no solution."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from . import cases as draws
+from .check import choose
+from .compile import BUILD as JUDGE
+from .compile import INCLUDE, Failed, copy_headers, libraries, prepare, setting
+from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
+from .report import section
+
+BUILD = ROOT / "build" / "handout"
+MODULES = (
+    "__init__ cases check compile diagnose exercise predict report sandbox session values verdict"
+).split()
+FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DABH_CHECK_MEMORY -DFMT_HEADER_ONLY".split()
+LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may stand anywhere
+
+README = """# Exercises of *Attention by Hand*: {numbers}
+
+Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on Debian or Ubuntu,
+
+    sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev
+
+Write your answers into the files in `answers/`; each says what is to do. Then
+
+    ./check {first}            judges one exercise and says what is wrong
+    ./check                 judges all of them
+    ./check {first} --watch    judges again whenever you save
+    ./check {first} --hint     gives a hint
+    ./check --progress      lists what is done
+
+Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
+
+{list}
+"""
+
+CHECK = """#!/bin/sh
+# Judges your answers: ./check --help
+cd "$(dirname "$0")" || exit 2
+exec python3 -c 'import sys; from judge.check import main; sys.exit(main(sys.argv[1:]))' "$@"
+"""
+
+WORKFLOW = """name: check
+on: [push, workflow_dispatch]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-24.04
+    timeout-minutes: 20
+    steps:
+      - uses: actions/checkout@v4
+      - run: sudo apt-get update && sudo apt-get install --yes --no-install-recommends g++ libeigen3-dev libfmt-dev libboost-context-dev
+      - run: ./check {numbers}
+"""
+
+SETUP = """#!/usr/bin/env bash
+# Gradescope calls this once, when the autograder is built.
+set -euo pipefail
+apt-get update
+apt-get install --yes --no-install-recommends bubblewrap git python3 g++ cmake ninja-build libeigen3-dev \\
+    libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev
+mkdir -p /autograder/book
+tar -xf /autograder/source/book.tar -C /autograder/book
+cd /autograder/book
+chmod 700 /autograder/book
+python3 -m judge prepare {numbers}
+"""
+
+RUN = """#!/usr/bin/env bash
+# Gradescope calls this for each submission.
+set -uo pipefail
+cd /autograder/book
+mkdir -p /autograder/one
+rm -rf /autograder/one/* /autograder/out
+cp -r --no-dereference /autograder/submission /autograder/one/student
+python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1
+status=$?
+if [ $status -eq 4 ]; then  # the container is Gradescope's own sandbox; answers run as a user who owns nothing
+    python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1 --unsafe-no-sandbox
+    status=$?
+fi
+if [ $status -eq 0 ]; then
+    cp /autograder/out/student/results.json /autograder/results/results.json
+else
+    echo '{{"score": 0, "output": "The grader failed; your instructor has been told."}}' >/autograder/results/results.json
+fi
+"""
+
+
+def build() -> None:
+    """The libraries for any machine of this kind: no instruction of one processor alone, fmt from headers.
+
+    :raises Failed: with what was printed
+    """
+    for command in (
+        ["cmake", "--preset", "handout"],
+        ["cmake", "--build", "--preset", "handout"],
+    ):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(done.stdout + done.stderr)
+
+
+def pages(exercise: Exercise) -> str:
+    """The statement."""
+    return (exercise.folder / "statement.md").read_text()
+
+
+def manifest(exercise: Exercise) -> dict:
+    """exercise.json without what only the judge needs."""
+    full = json.loads((exercise.folder / "exercise.json").read_text())
+    full.pop("mutants", None)
+    full["section"] = section(exercise).partition(" (")[0]
+    return full
+
+
+def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
+    """Writes the pack into an empty folder: what is named here, and nothing else."""
+    if out.exists() and any(out.iterdir()):
+        raise Mistaken(f"{out} is not empty")
+    computed = [e for e in exercises if e.kind in COMPUTED]
+    for module in MODULES:
+        target = out / "judge" / f"{module}.py"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / "judge" / f"{module}.py", target)
+    shutil.copytree(INCLUDE, out / "include")
+    found = setting()
+    shipped = {}
+    (out / "libraries").mkdir()
+    for e in computed:
+        for file in libraries(e, found):
+            shipped[Path(file).name] = Path(file)
+    listed = {n: f"libraries/{Path(f).name}" for n, f in found.libraries.items() if Path(f).name in shipped}
+    for name, file in shipped.items():
+        shutil.copyfile(BUILD / file.relative_to(JUDGE), out / "libraries" / name)
+    shutil.copyfile(BUILD / Path(found.serve).relative_to(JUDGE), out / "libraries" / "serve.a")
+    for e in exercises:
+        folder = out / e.folder.relative_to(ROOT)
+        folder.mkdir(parents=True)
+        (folder / "exercise.json").write_text(json.dumps(manifest(e), indent=2))
+        (folder / "statement.md").write_text(pages(e))
+        (folder / f"stub{e.source.suffix}").write_text(e.stub())
+        (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
+        if e in computed:
+            shutil.copyfile(e.folder / "call.cpp", folder / "call.cpp")
+        (out / "answers").mkdir(exist_ok=True)
+        (out / "answers" / e.file_name).write_text(e.stub())
+    (out / "handout.json").write_text(
+        json.dumps({"flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
+                    "serve": "libraries/serve.a", "libraries": listed}, indent=2)
+    )  # fmt: skip
+    listing = "\n".join(
+        f"## {e.number} {e.title}\n\n{e.kind}, difficulty {e.difficulty} of 3, {e.points} points, "
+        f"`answers/{e.file_name}`\n\n{pages(e)}"
+        for e in exercises
+    )
+    machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
+    numbers = " ".join(e.number for e in exercises)
+    (out / "README.md").write_text(
+        README.format(numbers=numbers, first=exercises[0].number, machine=machine, list=listing)
+    )
+    check = out / "check"
+    check.write_text(CHECK)
+    check.chmod(0o755)
+
+
+def scan(exercises: list[Exercise], out: Path) -> list[str]:
+    """Lines of solutions that stand in the pack all the same."""
+    secret = {}
+    for e in exercises:
+        shown = set(map(str.strip, e.stub().splitlines()))
+        for line in e.solution_lines():
+            text = " ".join(line.split())
+            if len(text) >= LONGEST_SHARED and text not in shown:
+                secret[text] = e.number
+    found = []
+    for path in sorted(p for p in out.rglob("*") if p.is_file()):
+        for i, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            text = " ".join(line.split())
+            if text in secret:
+                found.append(f"{path.relative_to(out)}:{i} has a line of {secret[text]}'s solution: {text}")
+    return found
+
+
+def judge_pack(out: Path) -> int:
+    """What the pack's own stubs score, judged by the pack itself."""
+    done = subprocess.run([out / "check", "--json"], cwd=out, capture_output=True, text=True, check=False)
+    try:
+        verdicts = json.loads(done.stdout)
+    except json.JSONDecodeError as error:
+        raise Failed(done.stdout + done.stderr) from error
+    (out / "answers" / "progress.json").unlink(missing_ok=True)
+    shutil.rmtree(out / "build", ignore_errors=True)
+    for cache in out.rglob("__pycache__"):
+        shutil.rmtree(cache)
+    if any(v["problem"] for v in verdicts):
+        raise Failed(f"a stub of the pack does not compile:\n{[v['problem'] for v in verdicts if v['problem']]}")
+    return sum(v["points"] for v in verdicts)
+
+
+def gradescope(exercises: list[Exercise], file: Path) -> None:
+    """The autograder: the book itself, and the two scripts that Gradescope calls."""
+    numbers = " ".join(e.number for e in exercises)
+    book = subprocess.run(["git", "archive", "--format=tar", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (("setup.sh", SETUP), ("run_autograder", RUN)):
+            about = zipfile.ZipInfo(name)
+            about.external_attr = 0o755 << 16
+            archive.writestr(about, content.format(numbers=numbers))
+        archive.writestr("book.tar", book)
+
+
+def main(arguments: list[str]) -> int:
+    """The verb handout. Exit codes: 0 made, 1 something in the pack is not as it should be, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="./book handout",
+        description="Makes what students get: stubs, checks and statements, without solutions; it is scanned for them, and "
+        "judged itself: it scores 0.",
+    )
+    parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="04.2, or 04 for all of a chapter")
+    parser.add_argument("--out", type=Path, required=True, help="an empty folder, or one that is made")
+    parser.add_argument("--seed", type=int, default=1, help="of the inputs that come with the pack (1)")
+    parser.add_argument("--gradescope", action="store_true", help="also OUT.autograder.zip, Gradescope's autograder")
+    parser.add_argument("--github", action="store_true", help="with a workflow: a repository for GitHub Classroom")
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        chosen = choose(options.exercises, load_all())
+        prepare(chosen)
+        copy_headers()
+        build()
+        make(chosen, options.out, seed=options.seed)
+        if options.github:
+            workflow = options.out / ".github" / "workflows" / "check.yml"
+            workflow.parent.mkdir(parents=True)
+            workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen)))
+            (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
+        if leaks := scan(chosen, options.out):
+            print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
+            return 1
+        if points := judge_pack(options.out):
+            print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
+            return 1
+        if options.gradescope:
+            gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"))
+    except (Mistaken, Failed) as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 2
+    files = [p for p in options.out.rglob("*") if p.is_file()]
+    print(f"{options.out}: {len(chosen)} exercises, {sum(e.points for e in chosen)} points, {len(files)} files, no solution line")
+    return 0

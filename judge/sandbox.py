@@ -1,0 +1,352 @@
+"""Runs what is not ours: under bubblewrap, with limits, seeing nothing but what it needs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+MEBIBYTE = 1 << 20
+CGROUPS = Path("/sys/fs/cgroup")
+# What a program that computes does not need, and what has opened ways out of namespaces before.
+FORBIDDEN = (
+    "ptrace process_vm_readv process_vm_writev bpf perf_event_open keyctl add_key request_key userfaultfd "
+    "io_uring_setup io_uring_enter io_uring_register mount umount2 pivot_root chroot unshare setns kexec_load "
+    "init_module finit_module delete_module socket socketpair memfd_create personality syslog "
+    "open_by_handle_at fsopen fsmount move_mount mount_setattr"
+).split()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a program may use."""
+
+    seconds: float
+    memory: int = 1024 * MEBIBYTE
+    processes: int = 32
+    file_size: int = 8 * MEBIBYTE
+    printed: int = 64 * 1024  # kept; sixteen times as much ends the program
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program ended: `ok`, or `timeout`, `memory`, `output`, `crash`."""
+
+    reason: str
+    status: int
+    printed: str
+
+
+@cache
+def system_calls() -> bytes:
+    """The filter of system calls, as bubblewrap reads it; empty without libseccomp."""
+    try:
+        library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
+    except OSError:
+        return b""
+    library.seccomp_init.restype = ctypes.c_void_p
+    library.seccomp_init.argtypes = [ctypes.c_uint32]
+    library.seccomp_syscall_resolve_name.argtypes = [ctypes.c_char_p]
+    library.seccomp_rule_add_array.argtypes = [
+        ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p,
+    ]  # fmt: skip
+    library.seccomp_export_bpf.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    library.seccomp_release.argtypes = [ctypes.c_void_p]
+    context = library.seccomp_init(0x7FFF0000)  # allow
+    for name in FORBIDDEN:
+        number = library.seccomp_syscall_resolve_name(name.encode())
+        if number >= 0:
+            library.seccomp_rule_add_array(context, 0x00050001, number, 0, None)  # EPERM
+    with tempfile.TemporaryFile() as file:
+        library.seccomp_export_bpf(context, file.fileno())
+        library.seccomp_release(context)
+        file.seek(0)
+        return file.read()
+
+
+@cache
+def why_unavailable() -> str:
+    """Why there is no sandbox here; empty where there is one."""
+    if not shutil.which("bwrap"):
+        return "bubblewrap is not installed (apt-get install bubblewrap)"
+    try:
+        outcome = run(["/bin/true"], {}, Limits(10), tight=True)
+    except OSError as error:
+        return str(error)
+    if outcome.reason != "ok":
+        return f"bubblewrap cannot make its namespaces here: {outcome.printed.strip()}"
+    return ""
+
+
+class Group:
+    """A control group: limits the memory and the number of processes of all that a program starts,
+    and kills what is left. Does nothing where the machine has none that we may make."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, limits: Limits) -> None:
+        name = f"attention_by_hand_{os.getpid()}_{next(self._numbers)}"
+        version_2 = (CGROUPS / "cgroup.controllers").exists()
+        parents = [CGROUPS] if version_2 else [CGROUPS / "memory", CGROUPS / "pids"]
+        wanted = {
+            "memory.max": limits.memory,
+            "memory.swap.max": 0,
+            "memory.limit_in_bytes": limits.memory,
+            "memory.memsw.limit_in_bytes": limits.memory,
+            "pids.max": limits.processes + 8,  # bubblewrap's own
+        }
+        self.folders: list[Path] = []
+        for parent in parents:
+            folder = parent / name
+            with contextlib.suppress(OSError):
+                folder.mkdir()
+                self.folders.append(folder)
+            for file, value in wanted.items():
+                if (folder / file).exists():
+                    with contextlib.suppress(OSError):
+                        (folder / file).write_text(str(value))
+
+    def enter(self) -> None:
+        """Puts this process in; called between fork and exec."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                (folder / "cgroup.procs").write_text("0")
+
+    def out_of_memory(self) -> bool:
+        """Whether the limit of memory killed something."""
+        for folder in self.folders:
+            for file in ("memory.events", "memory.oom_control"):
+                with contextlib.suppress(OSError):
+                    for line in (folder / file).read_text().splitlines():
+                        if line.startswith("oom_kill ") and int(line.split()[1]) > 0:
+                            return True
+        return False
+
+    def close(self) -> None:
+        """Kills what is left, and goes."""
+        for folder in self.folders:
+            for _ in range(100):
+                with contextlib.suppress(OSError):
+                    for pid in (folder / "cgroup.procs").read_text().split():
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(int(pid), signal.SIGKILL)
+                try:
+                    folder.rmdir()
+                    break
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    reap()
+                    time.sleep(0.02)
+
+
+_known: set[int] = set()
+
+
+def fresh_user() -> int:
+    """A user that owns nothing: one for each program, so that none meets another's processes."""
+    return random.SystemRandom().randrange(200_000, 2_000_000)
+
+
+def reap() -> None:
+    """Takes leave of the orphans of programs that ended: they would count as processes."""
+    while True:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if found is None or found.si_pid in _known:
+            return
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(found.si_pid, 0)
+
+
+def adopt_orphans() -> None:
+    """Orphans of what runs in the sandbox become children of this process, so that it can `reap`."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def bubblewrap(mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None) -> list[str]:
+    """The command that runs another in a world of its own: /usr, `mounts`, and an empty /tmp."""
+    command = "bwrap --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
+    if seccomp is not None:
+        command += ["--seccomp", str(seccomp)]
+    command += "--setenv PATH /usr/bin --setenv LANG C.UTF-8 --setenv OMP_NUM_THREADS 2 --hostname judge".split()
+    command += "--cap-drop ALL --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/bin /bin".split()
+    if Path("/lib64").exists():
+        command += ["--symlink", "usr/lib64", "/lib64"]
+    command += "--proc /proc --dev /dev --remount-ro /dev --size 16777216 --tmpfs /dev/shm".split()
+    command += "--size 134217728 --tmpfs /tmp".split()
+    for inside, outside in mounts.items():
+        command += ["--ro-bind", str(outside), inside]
+    for inside, outside in writable.items():
+        command += ["--bind", str(outside), inside]
+    return [*command, "--chdir", "/tmp", "--remount-ro", "/", "--"]
+
+
+class Running:
+    """A program that runs: requests go to its standard input, answers come from its descriptor 3,
+    what it prints is kept up to a limit."""
+
+    def __init__(
+        self,
+        command: list[str],
+        mounts: dict[str, Path],
+        limits: Limits,
+        *,
+        tight: bool,
+        writable: dict[str, Path] | None = None,
+        user: int | None = None,
+    ) -> None:
+        self.limits = limits
+        self.printed = bytearray()
+        self.flooded = False
+        self.timed_out = False
+        self._ends = time.monotonic() + limits.seconds
+        self.group = Group(limits) if tight else None
+        answers, answers_inside = os.pipe()
+        self.answers = answers
+        inherited = [answers_inside]
+        filter_file = None
+        if tight:
+            if system_calls():
+                filter_file = tempfile.TemporaryFile()  # a file of its own: bubblewrap reads it to its end
+                filter_file.write(system_calls())
+                filter_file.seek(0)
+                inherited.append(filter_file.fileno())
+            seccomp = filter_file.fileno() if filter_file else None
+            command = bubblewrap(mounts, writable or {}, seccomp) + command
+        command = ["/bin/bash", "-c", f'exec "$@" 3>&{answers_inside}', "bash", *command]
+        if user is None and tight and os.geteuid() == 0:
+            user = fresh_user()
+        identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+
+        def limit() -> None:
+            if self.group:
+                self.group.enter()
+            bounds = {
+                resource.RLIMIT_CPU: int(limits.seconds * 2) + 1,
+                resource.RLIMIT_FSIZE: limits.file_size,
+                resource.RLIMIT_CORE: 0,
+            }
+            if tight:
+                bounds[resource.RLIMIT_AS] = limits.memory + 512 * MEBIBYTE
+                bounds[resource.RLIMIT_NPROC] = limits.processes + 8
+                bounds[resource.RLIMIT_NOFILE] = 64
+            for kind, bound in bounds.items():
+                resource.setrlimit(kind, (bound, bound))
+
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
+                cwd="/" if tight else None,
+                pass_fds=inherited,
+                preexec_fn=limit,
+                start_new_session=True,
+                **identity,
+            )
+        except BaseException:
+            os.close(answers)
+            if self.group:
+                self.group.close()
+            raise
+        finally:
+            os.close(answers_inside)
+            if filter_file:
+                filter_file.close()
+        _known.add(self.process.pid)
+        self._reader = threading.Thread(target=self._read_printed, daemon=True)
+        self._reader.start()
+
+    def _read_printed(self) -> None:
+        total = 0
+        while chunk := self.process.stdout.read1(65536):
+            total += len(chunk)
+            self.printed += chunk[: max(0, self.limits.printed - len(self.printed))]
+            if total > 16 * self.limits.printed:
+                self.flooded = True
+                self.kill()
+                return
+
+    def left(self) -> float:
+        """Seconds until its time is over."""
+        return self._ends - time.monotonic()
+
+    def kill(self) -> None:
+        """Ends it and all that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    def finish(self) -> Outcome:
+        """Waits until it has ended, and says how."""
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        try:
+            status = self.process.wait(timeout=max(0.0, self.left()))
+        except subprocess.TimeoutExpired:
+            self.timed_out = True
+            self.kill()
+            status = self.process.wait()
+        self._reader.join(timeout=1)
+        _known.discard(self.process.pid)
+        memory = False
+        if self.group:
+            memory = self.group.out_of_memory()
+            self.group.close()
+        if not self._reader.is_alive():
+            self.process.stdout.close()
+        os.close(self.answers)
+        reap()
+        status = 128 - status if status < 0 else status
+        reason = (
+            "output" if self.flooded
+            else "timeout" if self.timed_out or status == 128 + signal.SIGXCPU
+            else "memory" if memory
+            else "ok" if status == 0
+            else "crash"
+        )  # fmt: skip
+        return Outcome(reason, status, self.printed.decode(errors="replace"))
+
+
+def run(
+    command: list[str],
+    mounts: dict[str, Path],
+    limits: Limits,
+    *,
+    tight: bool,
+    writable: dict[str, Path] | None = None,
+    user: int | None = None,
+) -> Outcome:
+    """Runs a program to its end."""
+    running = Running(command, mounts, limits, tight=tight, writable=writable, user=user)
+    return running.finish()
+
+
+@contextlib.contextmanager
+def writable_folder(tight: bool) -> Iterator[tuple[Path, int | None]]:
+    """A fresh folder that a program in the sandbox may write to, and the user that it belongs to."""
+    with tempfile.TemporaryDirectory(prefix="judge_") as name:
+        folder, user = Path(name), None
+        if tight and os.geteuid() == 0:
+            user = fresh_user()
+            os.chown(folder, user, user)
+        yield folder, user

@@ -1,0 +1,89 @@
+"""Calls an answer's functions, one request at a time, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+import threading
+from pathlib import Path
+
+from .sandbox import Limits, Outcome, Running
+from .values import Malformed, Value, decode, encode, text
+
+
+class Ended(RuntimeError):
+    """The program did not answer: it ended, or its time was over."""
+
+
+class Threw(RuntimeError):
+    """The function threw, with this text."""
+
+
+class Session:
+    """A compiled answer that waits for requests."""
+
+    def __init__(self, program: Path, limits: Limits, *, tight: bool) -> None:
+        command = ["/sub/answer"] if tight else [str(program)]
+        self._running = Running(command, {"/sub/answer": program}, limits, tight=tight)
+        os.set_blocking(self._running.process.stdin.fileno(), True)
+        self.outcome: Outcome | None = None
+
+    def call(self, function: str, arguments: list[Value], *, most: int) -> list[Value]:
+        """What the function returns.
+
+        :param most: bytes that an answer may have
+        :raises Threw: if it threw
+        :raises Ended: if no answer came
+        :raises Malformed: if what came is none
+        """
+        self.send(self.prepare(function, arguments))
+        return self.receive(most)
+
+    @staticmethod
+    def prepare(function: str, arguments: list[Value]) -> bytes:
+        """The request for a call."""
+        message = encode([text(function), *arguments])
+        return struct.pack("<Q", len(message)) + message
+
+    def send(self, request: bytes) -> None:
+        """Sends it, without waiting for the answer."""
+        threading.Thread(target=self._write, args=(request,), daemon=True).start()
+
+    def receive(self, most: int) -> list[Value]:
+        """What was answered: see `call`."""
+        (size,) = struct.unpack("<Q", self._read(8))
+        if size > most:
+            raise Malformed(f"the answer has {size} bytes where {most} are enough")
+        status, *results = decode(self._read(size)) or [text("no answer")]
+        if status.text:
+            raise Threw(status.text)
+        return results
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._running.process.stdin.write(data)
+            self._running.process.stdin.flush()
+        except (OSError, ValueError):
+            pass  # it ended: reading says so
+
+    def _read(self, size: int) -> bytes:
+        parts, left = [], size
+        while left > 0:
+            ready, _, _ = select.select([self._running.answers], [], [], max(0.0, self._running.left()))
+            if not ready:
+                self._running.timed_out = True
+                self._running.kill()
+                raise Ended("timeout")
+            part = os.read(self._running.answers, min(left, 1 << 20))
+            if not part:
+                raise Ended("end")
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> Outcome:
+        """Ends the program, and says how it ended."""
+        if self.outcome is None:
+            self.outcome = self._running.finish()
+        return self.outcome

@@ -1,0 +1,214 @@
+"""Holds an answer against an exercise's cases."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from array import array
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import diagnose
+from .cases import Case
+from .exercise import Exercise
+from .sandbox import Limits
+from .session import Ended, Session, Threw
+from .values import Malformed, Value
+
+ROUNDS = 7
+NOT_WRITTEN = "not written yet"  # what a stub throws
+ENDS = {
+    "timeout": "it took longer than {seconds:g} s: does a loop not end?",
+    "memory": "it took more memory than {memory} MiB",
+    "output": "it printed without end",
+    "crash": "it crashed ({signal}): an index out of range, a null pointer, or a recursion without end",
+    "ok": "it ended before it answered",
+}
+SIGNALS = {132: "illegal instruction", 134: "abort", 136: "arithmetic", 137: "killed", 139: "segmentation fault"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What was wrong in one case."""
+
+    reason: str  # wrong, missing, timeout, memory, output, crash
+    text: str
+    causes: tuple[str, ...] = ()
+    about: str = ""
+
+
+@dataclass
+class Judged:
+    """One criterion: all of its cases right, or no points."""
+
+    name: str
+    most: int
+    cases: int
+    fault: Fault | None = None
+    ratio: float = 0.0  # measured, where a speed is asked for
+
+    @property
+    def points(self) -> int:
+        """What it is worth."""
+        return 0 if self.fault else self.most
+
+
+@dataclass
+class Verdict:
+    """What an answer is worth, and why."""
+
+    exercise: Exercise
+    criteria: list[Judged] = field(default_factory=list)
+    printed: str = ""
+    problem: Fault | None = None  # with the whole answer: it does not compile, ...
+
+    @property
+    def points(self) -> int:
+        """Of `exercise.points`."""
+        return 0 if self.problem else sum(c.points for c in self.criteria)
+
+    @property
+    def reason(self) -> str:
+        """One word: ok, or that of the first fault."""
+        faults = [self.problem, *(c.fault for c in self.criteria)]
+        return next((f.reason for f in faults if f), "ok")
+
+
+def refused(exercise: Exercise, fault: Fault) -> Verdict:
+    """No points at all."""
+    return Verdict(exercise, [Judged(c.name, c.points, 0, fault) for c in exercise.criteria], problem=fault)
+
+
+def judge(
+    exercise: Exercise, program: Path, cases: list[Case], *, tight: bool, plain: Path | None = None
+) -> Verdict:
+    """Calls a compiled answer with these cases; a process of its own for each criterion.
+
+    :param plain: what a speed is compared with
+    """
+    verdict = Verdict(exercise)
+    by_name: dict[str, list[Case]] = {c.name: [] for c in exercise.criteria}
+    for case in cases:
+        by_name[case.criterion].append(case)
+    limits = Limits(exercise.seconds)
+    for criterion in exercise.criteria:
+        judged = Judged(criterion.name, criterion.points, len(by_name[criterion.name]))
+        session = Session(program, limits, tight=tight)
+        try:
+            for case in by_name[criterion.name]:
+                judged.fault = judge_case(session, case, limits)
+                if judged.fault:
+                    break
+            if not judged.fault and plain and criterion.name in exercise.faster:
+                wanted = exercise.faster[criterion.name]
+                judged.ratio, judged.fault = race(session, plain, by_name[criterion.name], limits, wanted, tight=tight)
+        finally:
+            verdict.printed = verdict.printed or session.close().printed
+        verdict.criteria.append(judged)
+    return verdict
+
+
+def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
+    """One call: None if the result is right."""
+    most = 4096 + 2 * sum(64 + 8 * len(r.elements or ()) for r in case.results)
+    try:
+        results = session.call(case.call, case.arguments, most=most)
+    except Threw as threw:
+        if NOT_WRITTEN in str(threw):
+            return Fault("missing", NOT_WRITTEN)
+        return Fault("wrong", f"it threw: {threw}", about=case.about)
+    except Malformed as malformed:
+        return Fault("wrong", f"no result: {malformed}", about=case.about)
+    except Ended:
+        outcome = session.close()
+        reason = "timeout" if outcome.reason == "timeout" else "crash" if outcome.reason == "ok" else outcome.reason
+        said = ENDS[outcome.reason].format(
+            seconds=limits.seconds,
+            memory=limits.memory >> 20,
+            signal=SIGNALS.get(outcome.status, f"status {outcome.status}"),
+        )
+        return Fault(reason, said, about=case.about)
+    if len(results) != len(case.results):
+        return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.about)
+    for number, (got, expected) in enumerate(zip(results, case.results, strict=True)):
+        if fault := compare(case, number, got, expected):
+            return fault
+    return None
+
+
+def race(
+    session: Session, plain: Path, cases: list[Case], limits: Limits, wanted: float, *, tight: bool
+) -> tuple[float, Fault | None]:
+    """Answer and plain function in turn, on fresh numbers each time: the median of the ratios must be `wanted` at least.
+    What a message takes on its way is measured, too, and left out."""
+    other = Session(plain, limits, tight=tight)
+    ratios = []
+    try:
+        for turn in range(ROUNDS + 1):
+            times = []
+            for one in (session, other):
+                sign = -1 if turn % 2 else 1
+                total = 0.0
+                for case in cases:
+                    arguments = [with_sign(a, sign) for a in case.arguments]
+                    total += timed(one, case.call, arguments) - timed(one, "nothing", arguments)
+                times.append(max(total, 1e-9))
+            if turn > 0:  # the first is to warm up
+                ratios.append(times[1] / times[0])
+    except (Ended, Threw, Malformed) as error:
+        return 0.0, Fault("wrong", f"it failed while its time was measured: {error}")
+    finally:
+        other.close()
+    ratio = statistics.median(ratios)
+    if ratio >= wanted:
+        return ratio, None
+    return ratio, Fault("slow", f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (median of {ROUNDS} rounds)")
+
+
+def with_sign(value: Value, sign: int) -> Value:
+    """The same numbers, or their negatives: an answer cannot keep a result for the next call."""
+    if value.kind != "T" or sign > 0:
+        return value
+    return Value("T", value.shape, array("d", (-x for x in value.elements)))
+
+
+def timed(session: Session, function: str, arguments: list[Value]) -> float:
+    """Seconds from request to answer."""
+    message = session.prepare(function, arguments)
+    begun = time.perf_counter()
+    session.send(message)
+    session.receive(1 << 30)
+    return time.perf_counter() - begun
+
+
+def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | None:
+    """None if they agree: shape, and each element to the case's tolerance."""
+    name = case.name_of(number)
+    if got.kind != expected.kind or got.shape != expected.shape:
+        causes = ()
+        if got.kind == expected.kind and got.kind != "S":
+            causes = tuple(diagnose.causes(case, number, got))
+        return Fault("wrong", f"{name} is a {got.describe()}, expected a {expected.describe()}", causes, case.about)
+    if expected.kind == "S":
+        if got.text == expected.text:
+            return None
+        return Fault("wrong", f"{name} is {got.text!r}, expected {expected.text!r}", about=case.about)
+    a, b = diagnose.floats(got), diagnose.floats(expected)
+    bound = case.tolerance * diagnose.size([x for x in b if math.isfinite(x)])
+
+    def distance(i: int) -> float:
+        if a[i] == b[i] or (math.isnan(a[i]) and math.isnan(b[i])):
+            return 0.0
+        return abs(a[i] - b[i]) if math.isfinite(a[i]) and math.isfinite(b[i]) else math.inf
+
+    worst = max(range(len(a)), key=distance, default=0)
+    if not a or distance(worst) <= bound:
+        return None
+    place = f"[{', '.join(map(str, got.index(worst)))}]" if got.shape else ""
+    digits = ".6g" if got.kind in "TR" else ".0f"
+    text = f"{name}{place} is {a[worst]:{digits}}, expected {b[worst]:{digits}}"
+    wrong = sum(distance(i) > bound for i in range(len(a)))
+    if len(a) > 1:
+        text += f" ({wrong} of {len(a)} numbers are wrong, this one by most)"
+    return Fault("wrong", text, tuple(diagnose.causes(case, number, got)), case.about)

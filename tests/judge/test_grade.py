@@ -1,0 +1,207 @@
+"""What is handed in is read as data: nothing of it is followed, unpacked or believed."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from judge import grade, sandbox
+from judge.exercise import load_all
+
+NAME = "04_2_softmax_backward.cpp"
+TARGET = next(e for e in load_all() if e.file_name == NAME)
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+class Collecting(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "submissions"
+        self.folder.mkdir()
+
+    def only(self):
+        (submission,) = grade.collect(self.folder, [NAME])
+        return submission
+
+    def test_a_folder_and_a_zip(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / NAME).write_text("a")
+        zipped(self.folder / "bert.zip", {f"answers/{NAME}": "b", "holiday.jpg": "c"})
+        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}}, found)
+
+    def test_no_zip(self):
+        (self.folder / "anna.zip").write_text("I am no zip")
+        self.assertIn("not a zip that can be read", self.only().notes[0])
+
+    def test_a_zip_that_breaks_off(self):
+        zipped(self.folder / "anna.zip", {NAME: "a" * 1000})
+        raw = (self.folder / "anna.zip").read_bytes()
+        (self.folder / "anna.zip").write_bytes(raw[: len(raw) // 2])
+        self.assertIn("not a zip that can be read", self.only().notes[0])
+
+    def test_a_path_that_leaves_its_folder(self):
+        zipped(self.folder / "anna.zip", {f"../../{NAME}": "a", f"/{NAME}": "b"})
+        submission = self.only()
+        self.assertEqual({}, submission.answers)
+        self.assertIn("leaves its folder", submission.notes[0])
+
+    def test_a_link_in_a_folder(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / NAME).symlink_to(TARGET.source)
+        submission = self.only()
+        self.assertEqual({}, submission.answers)
+        self.assertIn("link", submission.refused[NAME])
+
+    def test_a_linked_folder_of_answers(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / "answers").symlink_to(TARGET.folder)
+        self.assertEqual({}, self.only().answers)
+
+    def test_a_link_in_a_zip(self):
+        about = zipfile.ZipInfo(NAME)
+        about.external_attr = 0o120777 << 16
+        with zipfile.ZipFile(self.folder / "anna.zip", "w") as archive:
+            archive.writestr(about, str(TARGET.source))
+        submission = self.only()
+        self.assertEqual({}, submission.answers)
+        self.assertIn("link", submission.refused[NAME])
+
+    def test_a_submission_that_is_a_link(self):
+        (self.folder / "anna").symlink_to(TARGET.folder)
+        self.assertIn("link", self.only().notes[0])
+
+    def test_a_pipe_does_not_stop_the_grader(self):
+        (self.folder / "anna").mkdir()
+        os.mkfifo(self.folder / "anna" / NAME)
+        self.assertIn("is not a file", self.only().refused[NAME])
+
+    def test_a_hundred_thousand_files(self):
+        with zipfile.ZipFile(self.folder / "anna.zip", "w") as archive:
+            for i in range(100_000):
+                archive.writestr(f"f{i}", "")
+        started = time.monotonic()
+        self.assertIn("100000 files", self.only().notes[0])
+        self.assertLess(time.monotonic() - started, 20)
+
+    def test_ten_sparse_gigabytes(self):
+        (self.folder / "anna").mkdir()
+        for path in (self.folder / "anna" / NAME, self.folder / "bert.zip"):
+            with path.open("wb") as file:
+                file.truncate(10 << 30)
+        anna, bert = grade.collect(self.folder, [NAME])
+        self.assertIn("10737418240 bytes", anna.refused[NAME])
+        self.assertIn("10737418240 bytes", bert.notes[0])
+
+    def test_a_zip_that_swells(self):
+        with zipfile.ZipFile(self.folder / "anna.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(NAME, bytes(50 << 20))
+        self.assertIn("an answer has", self.only().refused[NAME])
+
+    def test_a_name_that_is_not_utf8(self):
+        folder = os.fsencode(self.folder) + b"/an\xffna"
+        os.mkdir(folder)
+        with open(folder + b"/" + NAME.encode(), "wb") as file:
+            file.write(b"a")
+        submission = self.only()
+        self.assertEqual({NAME: b"a"}, submission.answers)
+        submission.student.encode()  # can be written
+        self.assertNotIn("/", grade.folder_of(submission.student))
+
+    def test_a_name_that_would_leave_the_results(self):
+        for name in ("..", "a/b", "", ".hidden", "x" * 500, "=cmd()"):
+            self.assertRegex(grade.folder_of(name), r"^[\w\- ][\w\-. ]{0,100}$")
+
+    def test_two_submissions_of_one_student(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / NAME).write_text("old")
+        os.utime(self.folder / "anna", (1, 1))
+        zipped(self.folder / "anna.zip", {NAME: "new"})
+        submission = self.only()
+        self.assertEqual({NAME: b"new"}, submission.answers)
+        self.assertIn("2 submissions", submission.notes[0])
+
+    def test_a_formula_is_text(self):
+        self.assertEqual("'=HYPERLINK(1)", grade.safe("=HYPERLINK(1)"))
+
+
+@unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
+class Class(unittest.TestCase):
+    def test_a_class_is_graded_resumed_and_left_alone_by_one_bad_submission(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder, out = Path(name) / "submissions", Path(name) / "out"
+            folder.mkdir()
+            answers = {
+                "anna": TARGET.solution(),
+                "bert": TARGET.stub(),
+                "cleo": TARGET.mutated(TARGET.mutants[0]),
+                "dora": "this is not C++",
+                "eve": (ROOT / "judge" / "attacks" / "fork_bomb.cpp").read_text(),
+            }
+            for student, answer in answers.items():
+                (folder / student).mkdir()
+                (folder / student / NAME).write_text(answer)
+            (folder / "finn").mkdir()
+            (folder / "gina.zip").write_text("no zip")
+            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", folder, "--out", out]
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(0, run.returncode, run.stderr)
+            with (out / "class.csv").open() as file:
+                rows = {r["student"]: r for r in csv.DictReader(file)}
+            points = {s: int(r["points"]) for s, r in rows.items()}
+            self.assertEqual({"anna": 10, "bert": 0, "cleo": 0, "dora": 0, "eve": 0, "finn": 0, "gina": 0}, points)
+            reasons = {s: r["reason"] for s, r in rows.items() if s != "eve"}
+            self.assertEqual(
+                {"anna": "ok", "bert": "missing", "cleo": "wrong", "dora": "compile", "finn": "missing", "gina": "missing"}, reasons
+            )
+            self.assertIn("not a zip", rows["gina"]["note"])
+            results = json.loads((out / "anna" / "results.json").read_text())
+            self.assertEqual(10, results["score"])
+            self.assertEqual({"passed"}, {t["status"] for t in results["tests"]})
+            self.assertIn('failures="1"', (out / "junit.xml").read_text())
+            again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertIn("7 of 7 submissions have been graded before", again.stderr)
+
+    def test_nothing_is_left_of_what_ran(self):
+        before = {p.name for p in Path("/tmp").iterdir()}
+        limits = sandbox.Limits(3, memory=256 << 20)
+        script = "for i in 1 2 3; do (setsid sleep 1000 &) ; done; echo x > /tmp/left; echo y > /dev/shm/left; exit 0"
+        outcome = sandbox.run(["/bin/sh", "-c", script], {}, limits, tight=True)
+        self.assertEqual("ok", outcome.reason)
+        time.sleep(0.2)
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("sleep 1000", running)
+        self.assertFalse(Path("/dev/shm/left").exists())
+        new = {p.name for p in Path("/tmp").iterdir()} - before
+        self.assertNotIn("left", new)
+
+    def test_the_sandbox_shows_nothing(self):
+        limits = sandbox.Limits(5)
+        script = "ls / /home /root /etc /work 2>&1; env; cat /proc/1/environ 2>&1 | tr '\\0' '\\n'; id -u; cat /proc/net/dev"
+        os.environ["SECRET"] = "of the grader"
+        self.addCleanup(os.environ.pop, "SECRET")
+        printed = sandbox.run(["/bin/sh", "-c", script], {}, limits, tight=True).printed
+        self.assertNotIn("of the grader", printed)
+        self.assertNotIn("shadow", printed)
+        self.assertNotIn("eth", printed)
+        listing = printed.split("ls: ")[0].split()
+        self.assertLessEqual(set(listing) - {"/:", "/etc:", "/home:", "/root:", "/work:"}, {"bin", "dev", "lib", "lib64", "proc", "tmp", "usr"})
+
+
+if __name__ == "__main__":
+    unittest.main()
