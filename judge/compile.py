@@ -121,7 +121,7 @@ def reach(path: Path | str) -> Path:
 def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
     """Builds what the judge needs for these exercises: libraries, cases and drivers.
 
-    :param tight: answers will be compiled in the sandbox
+    :param tight: answers will be compiled by a user without rights
     :raises Failed: with what was printed
     """
     if not IN_HANDOUT:
@@ -218,14 +218,14 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
         mounts |= {name: reach(file) for file, name in inside.items()}
         mounts |= {i: Path(i) for i in [*found.includes, *found.links] if not i.startswith("/usr/")}
     else:
-        inside, mounts = {}, {}
+        inside, mounts = {file: str(reach(file)) for file in (str(call), found.serve, *archives)}, {}
     with writable_folder(tight) as (folder, user):
         place = "/out" if tight else str(folder)
         source = f"/answer/{exercise.file_name}" if tight else str(answer)
         language = ["-x", "c++"]
         command = [
             found.compiler, *found.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
-            *include_flags(found, "/book" if tight else str(INCLUDE)),
+            *include_flags(found, "/book" if tight else str(reach(INCLUDE))),
             *language, source, "-x", "none", inside.get(str(call), str(call)),
             "-o", f"{place}/answer", "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
             "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",

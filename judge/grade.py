@@ -270,7 +270,7 @@ def table(results: dict[str, dict], path: Path) -> None:
 
 def safe(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
-    return "'" + cell if cell[:1] in "=+-@\t" else cell
+    return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t")) else cell
 
 
 def grade_one(
@@ -355,7 +355,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, help="where results go")
     parser.add_argument("--seed", type=int, help="draw the same cases again (settings.json in OUT has the seed)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="submissions at a time (as many as processors)")
-    parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions as this user, without protection")
+    parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as root, by a user without rights; else as you")
     options = parser.parse_intermixed_args(arguments)
     if not options.submissions.is_dir():
         parser.error(f"there is no folder {options.submissions}")
@@ -366,10 +366,11 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 4
+    sandbox.without_rights = not tight
     try:
         exercises = load_all()
         exercises = choose(options.exercises, exercises) if options.exercises else exercises
-        prepare(exercises, tight=tight)
+        prepare(exercises, tight=True)
         results = grade(
             options.submissions, options.out, exercises, tight=tight, seed=options.seed, jobs=options.jobs
         )

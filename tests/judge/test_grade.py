@@ -138,6 +138,7 @@ class Collecting(unittest.TestCase):
 
     def test_a_formula_is_text(self):
         self.assertEqual("'=HYPERLINK(1)", grade.safe("=HYPERLINK(1)"))
+        self.assertEqual(["", "ok"], [grade.safe(""), grade.safe("ok")])
 
 
 @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
