@@ -65,6 +65,7 @@ class Exercise:
     seconds: float = 10.0  # for all cases of a criterion
     faster: dict[str, float] = field(default_factory=dict, hash=False)  # criterion: times the speed of plain.cpp
     section: str = ""  # in a hand-out: the section's title
+    device: bool = False  # runs on the emulated device
     mine: tuple[str, ...] = ()  # operations that ./book run --mine can replace
 
     @property

@@ -17,7 +17,7 @@ from . import cases as draws
 from . import sandbox
 from .check import choose, judge_answer
 from .compile import Failed, compile_answer, prepare
-from .exercise import COMPUTED, Exercise, Mistaken, load_all
+from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
 from .report import to_text
 from .verdict import Verdict, judge
 
@@ -57,8 +57,33 @@ def attacks(exercises: list[Exercise]) -> list[Trial]:
     return [Trial(target, f"attack {path.stem}", path.read_text()) for path in sorted(ATTACKS.glob("*.cpp"))]
 
 
-def attempt(trial: Trial, tight: bool) -> str:
-    """What is wrong; empty if the judge does what it should. Runs in a process of its own."""
+def machine() -> dict[str, set]:
+    """What an attack may not change: files of the book and of everybody, processes of users who own nothing."""
+    files = {
+        (str(p), p.lstat().st_mtime_ns)
+        for folder in ("judge", "chapters", "lib", "tests")
+        for p in (ROOT / folder).rglob("*")
+        if "__pycache__" not in p.parts
+    }
+    shared = {p.name for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
+    running = {
+        p.name
+        for p in Path("/proc").iterdir()
+        if p.name.isdigit() and owner(p) >= sandbox.FIRST_USER
+    }
+    return {"files of the book": files, "shared files": shared, "processes": running}
+
+
+def owner(path: Path) -> int:
+    """Its user; -1 where it has gone."""
+    try:
+        return path.stat().st_uid
+    except OSError:
+        return -1
+
+
+def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
+    """What is wrong (nothing, if the judge does what it should) and how it ended. Runs in a process of its own."""
     sandbox.adopt_orphans()
     e = trial.exercise
     with tempfile.TemporaryDirectory(prefix="gate_") as folder:
@@ -71,8 +96,8 @@ def attempt(trial: Trial, tight: bool) -> str:
             else:
                 verdict = judge_answer(e, answer, tight=tight, seed=seed, student="gate")
             if complaint := complain(trial, verdict):
-                return f"seed {seed}: {complaint}\n{to_text(verdict)}"
-    return ""
+                return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
+    return "", verdict.reason
 
 
 def again(e: Exercise, answer: Path, program: Path, seed: int, tight: bool) -> Verdict:
@@ -90,6 +115,8 @@ def complain(trial: Trial, verdict: Verdict) -> str:
     expected = {c.name for c in trial.exercise.criteria} if trial.loses is None else set(trial.loses)
     if lost != expected:
         return f"loses {sorted(lost) or 'nothing'} instead of {sorted(expected) or 'nothing'}"
+    if "FOUND" in verdict.printed:
+        return "found what it must not see"
     if trial.what == "stub" and verdict.problem:
         return "does not compile"
     if trial.what.startswith("mutant") and verdict.problem:
@@ -126,12 +153,18 @@ def main(arguments: list[str]) -> int:
         print(f"book: {error}", file=sys.stderr)
         return 2
     bad, started = 0, time.monotonic()
+    before = machine()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for trial, complaint in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
+        for trial, (complaint, ended) in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
             bad += bool(complaint)
-            print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}", flush=True)
+            how = f" ({ended})" if trial.what.startswith("attack") else ""
+            print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}{how}", flush=True)
             if complaint:
                 print("      " + complaint.replace("\n", "\n      "))
+    for what, found in machine().items():
+        if options.attacks and found != before[what]:
+            bad += 1
+            print(f"WRONG the machine has changed: {what}: {sorted(found ^ before[what])[:5]}")
     counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
     print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
     return 1 if bad else 0

@@ -38,6 +38,7 @@ class Limits:
     memory: int = 1024 * MEBIBYTE
     processes: int = 32
     file_size: int = 8 * MEBIBYTE
+    reserves: bool = False  # more addresses than memory, as the emulated device does
     printed: int = 64 * 1024  # kept; sixteen times as much ends the program
 
 
@@ -109,6 +110,7 @@ class Group:
             "pids.max": limits.processes + 8,  # bubblewrap's own
         }
         self.folders: list[Path] = []
+        self.limits_memory = False
         for parent in parents:
             folder = parent / name
             with contextlib.suppress(OSError):
@@ -118,6 +120,7 @@ class Group:
                 if (folder / file).exists():
                     with contextlib.suppress(OSError):
                         (folder / file).write_text(str(value))
+                        self.limits_memory |= file.startswith("memory.")
 
     def enter(self) -> None:
         """Puts this process in; called between fork and exec."""
@@ -153,6 +156,7 @@ class Group:
                     time.sleep(0.02)
 
 
+FIRST_USER = 200_000  # from here on users own nothing
 _known: set[int] = set()
 without_rights = False  # grading without bubblewrap, as root: programs run as a user who owns nothing
 
@@ -164,7 +168,7 @@ def drops(tight: bool) -> bool:
 
 def fresh_user() -> int:
     """A user that owns nothing: one for each program, so that none meets another's processes."""
-    return random.SystemRandom().randrange(200_000, 2_000_000)
+    return random.SystemRandom().randrange(FIRST_USER, 10 * FIRST_USER)
 
 
 def reap() -> None:
@@ -249,7 +253,9 @@ class Running:
                 resource.RLIMIT_CORE: 0,
             }
             if tight or without_rights:
-                bounds[resource.RLIMIT_AS] = limits.memory + 512 * MEBIBYTE
+                bounds[resource.RLIMIT_DATA] = limits.memory + 512 * MEBIBYTE
+                if not (limits.reserves or (self.group and self.group.limits_memory)):
+                    bounds[resource.RLIMIT_AS] = limits.memory + 512 * MEBIBYTE
                 bounds[resource.RLIMIT_NPROC] = limits.processes + 8
                 bounds[resource.RLIMIT_NOFILE] = 64
             for kind, bound in bounds.items():

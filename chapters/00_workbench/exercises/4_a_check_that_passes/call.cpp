@@ -1,0 +1,102 @@
+#include <cmath>
+#include <limits>
+
+#include "judge/serve.hpp"
+#include "lib/matmul.hpp"
+#include "lib/random.hpp"
+
+namespace abh::mine {
+bool passes(const std::function<Tensor(const Tensor& x)>& forward,
+            const std::function<Tensor(const Tensor& dy, const Tensor& x)>& backward,
+            const Tensor& at, Random& random);
+}
+
+namespace {
+
+using namespace abh;
+using Forward = std::function<Tensor(const Tensor&)>;
+using Backward = std::function<Tensor(const Tensor&, const Tensor&)>;
+
+Tensor each(const Tensor& x, const std::function<Real(Real)>& f) {
+    Tensor y(x.shape());
+    std::transform(x.values().begin(), x.values().end(), y.values().begin(), f);
+    return y;
+}
+
+/// Each element less the mean of its row.
+Tensor centre(const Tensor& x) {
+    Tensor y = x.clone();
+    for (Index r = 0; r < x.dim(0); ++r) {
+        Real mean = 0;
+        for (Index j = 0; j < x.dim(1); ++j) mean += x(r, j) / static_cast<Real>(x.dim(1));
+        for (Index j = 0; j < x.dim(1); ++j) y(r, j) -= mean;
+    }
+    return y;
+}
+
+/// A backward with one element made wrong.
+Backward spoilt(const Backward& backward, Index at, const std::function<Real(Real)>& f) {
+    return [=](const Tensor& dy, const Tensor& x) {
+        Tensor dx = backward(dy, x).clone();
+        Real largest = 0;
+        for (const Real element : dx.values()) largest = std::max(largest, std::abs(element));
+        dx.data()[at % dx.size()] += f(largest);
+        return dx;
+    };
+}
+
+/// The reader's verdict on one pair of forward and backward; `drawn` is a factor, [n, x.dim(1)].
+bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Index at, Index seed) {
+    Random random(static_cast<std::uint64_t>(seed));
+    const Forward product = [&](const Tensor& weight) {
+        return matmul(drawn, weight, {.transpose_b = true});
+    };
+    const Backward of_product = [&](const Tensor& dy, const Tensor&) {
+        return matmul(dy, drawn, {.transpose_a = true});
+    };
+    const Forward exponential = [](const Tensor& a) {
+        return each(a, [](Real v) { return std::exp(v); });
+    };
+    const auto of_exponential = [](Real factor) {
+        return [factor](const Tensor& dy, const Tensor& a) {
+            Tensor dx(a.shape());
+            for (Index i = 0; i < a.size(); ++i)
+                dx.data()[i] = factor * dy.data()[i] * std::exp(a.data()[i]);
+            return dx;
+        };
+    };
+    const auto of_centre = [](Real factor) {
+        return [factor](const Tensor& dy, const Tensor&) {
+            return each(centre(dy), [factor](Real v) { return factor * v; });
+        };
+    };
+    if (which == "product") return mine::passes(product, of_product, x, random);
+    if (which == "reshape")
+        return mine::passes(
+            product,
+            [&](const Tensor& dy, const Tensor&) {
+                return matmul(dy.reshape({dy.dim(1), dy.dim(0)}), drawn);
+            },
+            x, random);
+    if (which == "centre") return mine::passes(centre, of_centre(1), x, random);
+    if (which == "twice centre") return mine::passes(centre, of_centre(2), x, random);
+    if (which == "one element")
+        return mine::passes(
+            product, spoilt(of_product, at, [](Real largest) { return Real(1e-4) * largest; }), x,
+            random);
+    if (which == "not a number")
+        return mine::passes(
+            product,
+            spoilt(of_product, at, [](Real) { return std::numeric_limits<Real>::quiet_NaN(); }), x,
+            random);
+    if (which == "exponential") return mine::passes(exponential, of_exponential(1), x, random);
+    if (which == "nearly exponential")
+        return mine::passes(exponential, of_exponential(Real(1.0001)), x, random);
+    throw std::invalid_argument("no such function");
+}
+
+}  // namespace
+
+int main() {
+    return abh::judge::serve({{"passes", abh::judge::function(passes)}});
+}

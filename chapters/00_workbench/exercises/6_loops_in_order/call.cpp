@@ -1,0 +1,10 @@
+#include "judge/serve.hpp"
+
+namespace abh::mine {
+Tensor product(const Tensor& a, const Tensor& b);
+}
+
+int main() {
+    using namespace abh::judge;
+    return serve({{"product", function(abh::mine::product)}});
+}

@@ -1,0 +1,78 @@
+#include "judge/serve.hpp"
+#include "lib/eigen.hpp"
+
+namespace abh::mine {
+void add_rows(Tensor& dtable, const Ids& ids, const Tensor& dy);
+bool accepts(const std::function<void(Tensor& dtable, const Ids& ids, const Tensor& dy)>& f);
+}  // namespace abh::mine
+
+namespace {
+
+using namespace abh;
+
+Tensor add_rows(const Tensor& before, const Ids& ids, const Tensor& dy) {
+    Tensor dtable = before.clone();
+    mine::add_rows(dtable, ids, dy);
+    return dtable;
+}
+
+/// All rows are read before any is written.
+void read_first(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    const Tensor before = dtable.clone();
+    for (Index r = 0; r < ids.size(); ++r)
+        matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
+}
+
+void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
+    for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) += matrix(dy).row(r);
+}
+
+/// Equal ids are found only where they are neighbours.
+void neighbours(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    const Tensor before = dtable.clone();
+    for (Index r = 0; r < ids.size(); ++r)
+        if (r > 0 && ids(r) == ids(r - 1))
+            matrix(dtable).row(ids(r)) += matrix(dy).row(r);
+        else
+            matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
+}
+
+/// The first and the last place of a word count, and none between them.
+void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    const auto all = ids.values();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        const auto here = all.begin() + static_cast<std::ptrdiff_t>(r);
+        const bool first = std::find(all.begin(), here, all[r]) == here;
+        const bool last = std::find(here + 1, all.end(), all[r]) == all.end();
+        if (first || last) matrix(dtable).row(all[r]) += matrix(dy).row(static_cast<Index>(r));
+    }
+}
+
+/// Columns go in pairs; the one that is left over in an odd width is overwritten.
+void column_left_over(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    const Tensor before = dtable.clone();
+    const Index odd = dy.dim(1) % 2, even = dy.dim(1) - odd;
+    for (Index r = 0; r < ids.size(); ++r) {
+        matrix(dtable).row(ids(r)).head(even) += matrix(dy).row(r).head(even);
+        matrix(dtable).row(ids(r)).tail(odd) =
+            matrix(before).row(ids(r)).tail(odd) + matrix(dy).row(r).tail(odd);
+    }
+}
+
+bool accepts(const std::string& which) {
+    if (which == "yours") return mine::accepts(mine::add_rows);
+    if (which == "read first") return mine::accepts(read_first);
+    if (which == "from zero") return mine::accepts(from_zero);
+    if (which == "neighbours") return mine::accepts(neighbours);
+    if (which == "first and last") return mine::accepts(first_and_last);
+    if (which == "column left over") return mine::accepts(column_left_over);
+    throw std::invalid_argument("no such function");
+}
+
+}  // namespace
+
+int main() {
+    using namespace abh::judge;
+    return serve({{"add_rows", function(add_rows)}, {"accepts", function(accepts)}});
+}

@@ -1,0 +1,55 @@
+#include "judge/cases.hpp"
+
+#include "chapters/02_positional_encoding/other_tables.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+void add(Cases& cases, Index d_model, Index L, Index first, Index delta) {
+    const Tensor table = sinusoid_table(first + L + 60, d_model);
+    const Tensor codes = table.rows(first, first + L);
+    const auto shift = [&](Index by) { return table.rows(first + by, first + by + L); };
+    cases.add({.criterion = "a shift",
+               .call = "shifted",
+               .arguments = values(codes, delta),
+               .results = values(shift(delta)),
+               .about = fmt::format("positions {} to {} of a code of width {}, shifted by {}",
+                                    first, first + L - 1, d_model, delta),
+               .names = {"codes", "delta", "the shifted codes"},
+               .mistakes = {{"each hand turns the wrong way", values(shift(-delta))}}});
+}
+
+void add(Cases& cases, const char* criterion, const char* which, bool right, const char* about) {
+    cases.add({.criterion = criterion,
+               .call = "accepts",
+               .arguments = values(which),
+               .results = values(Index{right}),
+               .tolerance = 0,
+               .about = about,
+               .names = {"which", "what your test returns (1: accepted)"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    add(cases, 4, 8, 60, 1);
+    add(cases, 2 * cases.between(3, 12), cases.between(2, 9), 60, cases.between(2, 50));
+    add(cases, 2 * cases.between(3, 12), 1, 75, -cases.between(2, 50));
+    add(cases, 2, 5, 60, 7);
+    const char* own = "your own function, which your test should accept";
+    const char* here = "your test finds the faults";
+    const char* others = "your test finds others";
+    add(cases, here, "yours", true, own);
+    add(cases, here, "both", false, "the function as it was at the beginning");
+    add(cases, here, "halves", false,
+        "one that takes the halves of a row for sines and cosines, with the right frequencies");
+    add(cases, here, "columns", false,
+        "one whose exponent counts columns, with the right columns for sine and cosine");
+    add(cases, others, "yours", true, own);
+    add(cases, others, "backward", false, "one that turns each hand the wrong way");
+    add(cases, others, "one step", false, "one that shifts by 1 whatever delta is, except 0");
+}
