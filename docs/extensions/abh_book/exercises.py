@@ -61,10 +61,10 @@ class Exercises(SphinxDirective):
     def text(self, e: Any) -> str:
         """Statement, commands, hints and solution, in the pages' language."""
         parts = [(e.folder / "statement.md").read_text()]
-        worth = "; ".join(f"{c.name}, {c.points}" for c in e.criteria)
-        parts.append(f"Judged for: {worth}. Begin, and check: `./book check {e.number}`.")
+        worth = ", ".join(f"{c.name} {c.points}" for c in e.criteria)
+        parts.append(f"Points: {worth}. To begin, and to be judged: `./book check {e.number}`.")
         if e.mine:
-            parts[-1] += f" Train with it: `./book run 09 --mine {e.number}`."
+            parts[-1] += f" To train with it: `./book run 09 --mine {e.number}`."
         for i, hint in enumerate(e.hints, 1):
             parts.append(f"`````{{fold}} Hint {i}\n{hint}\n`````")
         if self.env.config.abh_solutions:
