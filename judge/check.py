@@ -47,8 +47,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def judge_answer(exercise: Exercise, answer: Path, *, tight: bool, seed: int | None = None, student: str = "") -> Verdict:
-    """Compiles an answer, draws its cases and judges it."""
+def judge_answer(
+    exercise: Exercise, answer: Path, *, tight: bool, seed: int | None = None, student: str = "", timed: bool = True
+) -> Verdict:
+    """Compiles an answer, draws its cases and judges it.
+
+    :param timed: speeds count, too
+    """
     if exercise.kind not in COMPUTED:
         return judge_numbers(exercise, answer, student)
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
@@ -57,7 +62,7 @@ def judge_answer(exercise: Exercise, answer: Path, *, tight: bool, seed: int | N
         outcome = compile_answer(exercise, answer, program, tight=tight)
         if outcome.reason != "ok":
             return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed)))
-        plain = Path(folder) / "plain" if exercise.faster else None
+        plain = Path(folder) / "plain" if exercise.faster and timed else None
         if plain and compile_answer(exercise, exercise.folder / "plain.cpp", plain, tight=tight).reason != "ok":
             raise Failed(f"{exercise.number}: plain.cpp does not compile")
         cases = draws.draw(exercise, secrets.randbits(63) if seed is None else seed)

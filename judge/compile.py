@@ -166,7 +166,7 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
     source = exercise.folder / "call.cpp"
     digest = hashlib.sha256(source.read_bytes() + repr(found).encode()).hexdigest()[:16]
     result = BUILD / "call" / f"{exercise.name}_{digest}.o"
-    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.hpp"))
+    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
     if not result.exists() or result.stat().st_mtime < newest:
         result.parent.mkdir(parents=True, exist_ok=True)
         command = [found.compiler, *found.flags, *include_flags(found, str(INCLUDE))]

@@ -67,6 +67,9 @@ Value value(const BasicTensor<T>& x) {
 inline Value value(const std::string& text) {
     return {.kind = 'S', .text = text};
 }
+inline Value value(const Value& v) {
+    return v;
+}
 inline Value value(const char* text) {
     return value(std::string(text));
 }

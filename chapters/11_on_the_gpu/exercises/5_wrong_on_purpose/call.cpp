@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <functional>
+
+#include "judge/serve.hpp"
+#include "lib/cuda/kernel.cuh"
+#include "lib/tensor.hpp"
+
+namespace abh::mine {
+Tensor normalize(const Tensor& x);
+bool accepts(const std::function<Tensor(const Tensor&)>& f);
+}  // namespace abh::mine
+
+namespace {
+
+using namespace abh;
+using namespace abh::cuda;
+
+enum class Fault { race, leaves, one_each, first_row };
+
+/// Sums of warps are joined without a barrier before, as in the stub.
+__device__ Real total_with_race(Real v) {
+    __shared__ Shared<Real, warp> of_warp;
+    v = warp_sum(v);
+    if (lane() == 0) of_warp[threadIdx.x / warp] = v;
+    __syncthreads();
+    return warp_sum(lane() < static_cast<int>(blockDim.x) / warp ? Real(of_warp[lane()]) : Real(0));
+}
+
+__global__ void wrong_kernel(Index n, Global<Real> y, Global<const Real> x, Fault fault) {
+    if (fault == Fault::leaves && threadIdx.x >= n) return;
+    const auto total = [=](Real v) {
+        return fault == Fault::race ? total_with_race(v) : block_sum(v);
+    };
+    const Index row = blockIdx.x, last = fault == Fault::one_each ? std::min<Index>(n, 256) : n;
+    const Index from = fault == Fault::first_row ? 0 : row;
+    Real sum = 0, squares = 0;
+    for (Index j = threadIdx.x; j < last; j += blockDim.x) sum += x[from * n + j];
+    const Real mean = total(sum) / static_cast<Real>(n);
+    for (Index j = threadIdx.x; j < n; j += blockDim.x)
+        squares += (x[row * n + j] - mean) * (x[row * n + j] - mean);
+    const Real variance = total(squares) / static_cast<Real>(n);
+    const Real deviation = sqrt(variance + Real(1e-5));
+    for (Index j = threadIdx.x; j < n; j += blockDim.x)
+        y[row * n + j] = (x[row * n + j] - mean) / deviation;
+}
+
+/// What the reader's test says of a kernel with this fault.
+bool accepts_wrong(Fault fault) {
+    return mine::accepts([fault](const Tensor& x) {
+        Tensor y(x.shape());
+        launch("wrong", wrong_kernel, blocks_of(x.dim(0)), x.dim(1), y.on_device(), x.on_device(),
+               fault);
+        return y;
+    });
+}
+
+/// What the reader's test says, as a word.
+judge::Values said(bool accepted) {
+    return judge::values(accepted ? "accepted" : "rejected");
+}
+
+judge::Function says_of(Fault fault) {
+    return [fault](const judge::Values&) { return said(accepts_wrong(fault)); };
+}
+
+}  // namespace
+
+int main() {
+    using namespace abh::judge;
+    return serve({{"normalize", function(mine::normalize)},
+                  {"own", [](const Values&) { return said(mine::accepts(mine::normalize)); }},
+                  {"race", says_of(Fault::race)},
+                  {"leaves", says_of(Fault::leaves)},
+                  {"one_each", says_of(Fault::one_each)},
+                  {"first_row", says_of(Fault::first_row)}});
+}

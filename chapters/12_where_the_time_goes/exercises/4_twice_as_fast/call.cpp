@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "judge/serve.hpp"
+
+namespace abh::mine {
+using Run = std::function<void()>;
+using Clock = std::function<double()>;
+double gain(const Run& ours, const Run& hers, const Clock& now, int rounds);
+bool accepts(const std::function<double(const Run&, const Run&, const Clock&, int)>& f);
+}  // namespace abh::mine
+
+namespace {
+
+using namespace abh;
+using mine::Clock;
+using mine::Run;
+
+/// A machine whose clock moves by what its calls are said to take.
+class Machine {
+public:
+    Machine(double cold, double slower, int slow_from, int held, int held_again)
+        : cold_(cold),
+          slower_(slower),
+          slow_from_(slow_from),
+          held_(held),
+          held_again_(held_again) {}
+
+    Run way(double seconds) {
+        return [this, seconds, first = true]() mutable {
+            if (calls_ >= slow_from_) seconds_of_now_ = slower_;
+            time_ += seconds * seconds_of_now_ + (first ? cold_ : 0);
+            if (calls_ == held_ || calls_ == held_again_) time_ += 50 * seconds;
+            first = false;
+            ++calls_;
+        };
+    }
+    Clock clock() {
+        return [this] { return time_; };
+    }
+
+private:
+    double cold_, slower_, seconds_of_now_ = 1, time_ = 0;
+    int slow_from_, held_, held_again_, calls_ = 0;
+};
+
+double on_machine(double ours, double hers, double cold, double slower, int slow_from, int held,
+                  int held_again, int rounds) {
+    Machine machine(cold, slower, slow_from, held, held_again);
+    return mine::gain(machine.way(ours), machine.way(hers), machine.clock(), rounds);
+}
+
+/// Ways to measure that the reader's test must tell apart.
+enum class Fault { once, cold, one_after_the_other, mean, upside_down };
+
+double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+}
+
+double wrong_gain(Fault fault, const Run& ours, const Run& hers, const Clock& now, int rounds) {
+    const auto seconds = [&](const Run& run) {
+        const double before = now();
+        run();
+        return now() - before;
+    };
+    if (fault != Fault::cold && fault != Fault::once) ours(), hers();
+    std::vector<double> of_ours, of_hers, ratios;
+    const int calls = fault == Fault::once ? 1 : rounds;
+    if (fault == Fault::once || fault == Fault::one_after_the_other) {
+        for (int i = 0; i < calls; ++i) of_ours.push_back(seconds(ours));
+        for (int i = 0; i < rounds; ++i) of_hers.push_back(seconds(hers));
+        if (fault == Fault::one_after_the_other) return median(of_ours) / median(of_hers);
+        return of_ours[0] * rounds / std::accumulate(of_hers.begin(), of_hers.end(), 0.0);
+    }
+    for (int i = 0; i < rounds; ++i) {
+        const double a = seconds(ours), b = seconds(hers);
+        ratios.push_back(fault == Fault::upside_down ? b / a : a / b);
+    }
+    if (fault == Fault::mean) return std::accumulate(ratios.begin(), ratios.end(), 0.0) / rounds;
+    return median(ratios);
+}
+
+/// What the reader's test says, as a word.
+judge::Values said(bool accepted) {
+    return judge::values(accepted ? "accepted" : "rejected");
+}
+
+judge::Function says_of(Fault fault) {
+    return [fault](const judge::Values&) {
+        return said(
+            mine::accepts([fault](const Run& ours, const Run& hers, const Clock& now, int rounds) {
+                return wrong_gain(fault, ours, hers, now, rounds);
+            }));
+    };
+}
+
+}  // namespace
+
+int main() {
+    using namespace abh::judge;
+    return serve({{"gain", function(on_machine)},
+                  {"own", [](const Values&) { return said(mine::accepts(mine::gain)); }},
+                  {"once", says_of(Fault::once)},
+                  {"cold", says_of(Fault::cold)},
+                  {"one_after_the_other", says_of(Fault::one_after_the_other)},
+                  {"mean", says_of(Fault::mean)},
+                  {"upside_down", says_of(Fault::upside_down)}});
+}

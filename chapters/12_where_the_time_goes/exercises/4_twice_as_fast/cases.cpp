@@ -1,0 +1,73 @@
+#include "judge/cases.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+constexpr Index never = 1 << 20;
+
+struct World {
+    double cold = 0;    ///< seconds that the first call of each way takes longer
+    double slower = 1;  ///< from call number `slow_from` on, calls take so many times as long
+    Index slow_from = never;
+    Index held = never, held_again = never;  ///< numbers of calls that take 50 times as long
+};
+
+void add(Cases& cases, const char* criterion, const World& w, Index rounds, const char* about) {
+    const double ours = static_cast<double>(cases.between(20, 60)) / 8,
+                 hers = static_cast<double>(cases.between(5, 19)) / 8;
+    const auto result = [](double x) { return values(static_cast<Real>(x)); };
+    cases.add({.criterion = criterion,
+               .call = "gain",
+               .arguments =
+                   values(ours, hers, w.cold, w.slower, w.slow_from, w.held, w.held_again, rounds),
+               .results = result(ours / hers),
+               .about = about,
+               .names = {"ours", "hers", "cold", "slower", "slow_from", "held", "held_again",
+                         "rounds", "gain"},
+               .mistakes = {{"the time of hers is divided by that of ours", result(hers / ours)},
+                            {"the first calls, which are cold, are measured",
+                             result((ours + w.cold) / (hers + w.cold))},
+                            {"the machine was slower when hers was measured: take turns, and take "
+                             "the ratio within a round",
+                             result(ours / hers / w.slower)}}});
+}
+
+/// What the reader's test must say of a function.
+void add_test(Cases& cases, const char* criterion, const char* call, bool right,
+              const char* about) {
+    cases.add({.criterion = criterion,
+               .call = call,
+               .arguments = {},
+               .results = values(right ? "accepted" : "rejected"),
+               .about = about,
+               .names = {"f"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    add(cases, "cold calls", {.cold = 4}, 1, "first calls take 4 s longer; one round");
+    add(cases, "cold calls", {.cold = 7}, 2, "first calls take 7 s longer; two rounds");
+    // the middle one of 7 or 9 rounds is torn apart, after two calls that warm up
+    add(cases, "a machine that slows down", {.cold = 1, .slower = 2, .slow_from = 2 + 2 * 3 + 1}, 7,
+        "from the 10th call on, all calls take twice as long; 7 rounds");
+    add(cases, "a machine that slows down", {.cold = 1, .slower = 3, .slow_from = 2 + 2 * 4 + 1}, 9,
+        "from the 12th call on, all calls take three times as long; 9 rounds");
+    add(cases, "calls held up", {.cold = 1, .held = cases.between(4, 7), .held_again = 11}, 7,
+        "two calls take 50 times as long; 7 rounds");
+    add(cases, "calls held up", {.cold = 1, .held = 5, .held_again = 13}, 9,
+        "two calls take 50 times as long; 9 rounds");
+    const char* const own = "f is your own gain";
+    for (const char* const test : {"test: warm up", "test: turns and medians"})
+        add_test(cases, test, "own", true, own);
+    add_test(cases, "test: warm up", "once", false,
+             "f measures ours once, cold, and then the mean of hers");
+    add_test(cases, "test: warm up", "cold", false, "f does not warm up");
+    add_test(cases, "test: turns and medians", "one_after_the_other", false,
+             "f measures ours in all rounds, and then hers");
+    add_test(cases, "test: turns and medians", "mean", false, "f returns the mean of the ratios");
+    add_test(cases, "test: turns and medians", "upside_down", false, "f divides hers by ours");
+}
