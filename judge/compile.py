@@ -133,6 +133,7 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
     for e in exercises:
         if e.kind in COMPUTED:
             call_object(e, found)
+            libraries(e, found)
     if tight:
         stage(exercises, found)
 

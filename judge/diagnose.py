@@ -29,7 +29,9 @@ def causes(case: Case, number: int, got: Value) -> Iterator[str]:
     known = False
     for mistake in case.mistakes:
         wrong = mistake.results[number]
-        if wrong.shape == got.shape and same(floats(got), floats(wrong)) and not same(floats(wrong), floats(expected)):
+        if wrong.shape == got.shape and same(floats(got), floats(wrong)) and (
+            wrong.shape != expected.shape or not same(floats(wrong), floats(expected))
+        ):
             known = True
             yield mistake.says
     if known:
@@ -53,7 +55,7 @@ def floats(value: Value) -> list[float]:
 
 def zero(case: Case, expected: Value, got: Value) -> str:
     """Nothing was computed."""
-    if size(floats(got)) == 0 < size(floats(expected)):
+    if got.shape and size(floats(got)) == 0 < size(floats(expected)):
         return "every number is 0: is anything written to the result?"
     return ""
 

@@ -66,7 +66,7 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
             if c.fault:
                 about = f" Case: {c.fault.about}." if c.fault.about else ""
                 lines.append(wrap(f"{c.fault.text}.{about}", "        "))
-                lines += [wrap(f"Likely: {cause}.", "        ") for cause in c.fault.causes[:2]]
+                lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c.fault.causes[:2]]
     if verdict.printed.strip():
         lines += [paint("  It printed:", "faint"), textwrap.indent(verdict.printed.strip()[:2000], "    ")]
     if not done and more:

@@ -1,0 +1,60 @@
+#include "judge/cases.hpp"
+
+#include "chapters/03_masks/masks.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+void add_mask(Cases& cases, const Mask& keep) {
+    Ids ids(keep.shape());
+    for (Index i = 0; i < ids.size(); ++i) ids.data()[i] = keep.data()[i];
+    const Mask pads = padding_mask(ids, ids), future = look_ahead_mask(ids);
+    const Mask mask = mask_or(pads, future);
+    cases.add({.criterion = "the repair",
+               .call = "decoder_mask",
+               .arguments = values(keep),
+               .results = values(mask),
+               .about = "keep " + to_string(keep.shape()),
+               .names = {"keep", "mask"},
+               .mistakes = {{"this is what the code as it was gives: its mistake is still there",
+                             values(invert(mask_or(invert(pads), invert(future))))},
+                            {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
+                            {"the future is seen", values(pads)},
+                            {"pads are seen", values(future)}}});
+}
+
+void add_test(Cases& cases, const char* criterion, const char* which, const char* about) {
+    const bool right = std::string(which) == "own";
+    cases.add({.criterion = criterion,
+               .call = "accepts",
+               .arguments = values(which),
+               .results = values(right),
+               .about = std::string("your test is called with ") + about,
+               .names = {"function", "accepts(function)"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    add_mask(cases, Mask({1, 3}, {1, 1, 0}));
+    add_mask(cases, Mask::full({2, 4}, 1));
+    add_mask(cases, Mask({2, 4}, {0, 1, 1, 0, 1, 0, 0, 1}));
+    Mask keep({3, 6});
+    const Ids drawn = cases.ids(keep.shape(), 2);
+    for (Index i = 0; i < keep.size(); ++i) keep.data()[i] = drawn.data()[i] != 0;
+    add_mask(cases, keep);
+    const char* own = "your own decoder_mask";
+    for (const char* criterion : {"your test: the code as it was", "your test: other mistakes"})
+        add_test(cases, criterion, "own", own);
+    add_test(cases, "your test: the code as it was", "as it was", "decoder_mask as it was");
+    const char* other = "your test: other mistakes";
+    add_test(cases, other, "1 keeps", "one whose 1 keeps");
+    add_test(cases, other, "pads are seen", "one that hides the future alone");
+    add_test(cases, other, "the future is seen", "one that hides pads alone");
+    add_test(cases, other, "queries", "one that hides pads as queries");
+    add_test(cases, other, "both", "one that hides pads as keys and as queries");
+    add_test(cases, other, "a leak", "one that shows each row the next word");
+}

@@ -1,0 +1,72 @@
+#include "judge/cases.hpp"
+
+#include "chapters/03_masks/masks.hpp"
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+void add_mask(Cases& cases, const Shape& shape) {
+    Mask any(shape);
+    const Ids drawn = cases.ids(shape, 2);
+    for (Index i = 0; i < any.size(); ++i) any.data()[i] = drawn.data()[i] != 0;
+    cases.add({.criterion = "the repair",
+               .call = "with_heads",
+               .arguments = values(any),
+               .results = values(over_heads(any)),
+               .about = fmt::format("any {}", shape),
+               .names = {"any", "mask"}});
+}
+
+/// What attention does where two sentences, if there are two, have different masks.
+std::string outcome(Cases& cases, Index batch, Index heads) {
+    const Tensor q = cases.normal({batch, heads, 2, 3}), k = cases.normal({batch, heads, 2, 3});
+    Mask any({batch, 2, 2});
+    for (Index i = 0; i < any.size(); ++i) any.data()[i] = i % 2 == (i / 4) % 2;
+    try {
+        const Tensor w = attention_weights(q, k, any.reshape({1, batch, 2, 2}));
+        const bool right = max_difference(w, attention_weights(q, k, over_heads(any))) == 0;
+        return right ? "right" : "wrong";
+    } catch (const std::invalid_argument&) {
+        return "throws";
+    }
+}
+
+void add_outcome(Cases& cases, Index batch, Index heads) {
+    cases.add({.criterion = "what the mistake does",
+               .call = "outcome",
+               .arguments = values(batch, heads),
+               .results = values(outcome(cases, batch, heads)),
+               .about = fmt::format("B = {}, H = {}", batch, heads),
+               .names = {"B", "H", "outcome"}});
+}
+
+void add_test(Cases& cases, const char* which, const char* about) {
+    const bool right = std::string(which) == "own";
+    cases.add({.criterion = "your test",
+               .call = "accepts",
+               .arguments = values(which),
+               .results = values(right),
+               .about = std::string("your test is called with ") + about,
+               .names = {"function", "accepts(function)"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    add_mask(cases, {2, 3, 4});
+    add_mask(cases, {3, 1, 5});
+    add_mask(cases, {1, 2, 2});
+    for (const Index heads : {1, 2, 8}) add_outcome(cases, 1, heads);
+    for (const Index n : {Index(2), cases.between(3, 9)}) add_outcome(cases, n, n);
+    add_outcome(cases, 2, 1);
+    add_outcome(cases, 2, 8);
+    add_outcome(cases, 4, 2);
+    add_test(cases, "own", "your own with_heads");
+    add_test(cases, "as it was", "with_heads as it was");
+    add_test(cases, "first for all", "one that gives all sentences the mask of the first");
+    add_test(cases, "inverted", "one whose 1 keeps");
+}
