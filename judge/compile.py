@@ -36,7 +36,7 @@ class Setting:
     includes: list[str]  # systems' folders
     links: list[str]
     serve: str  # what reads requests
-    libraries: dict[str, str]
+    libraries: dict[str, str] | dict[str, list[str]]  # by name; in a hand-out those of each exercise
 
 
 def compiler(path: str) -> str:
@@ -72,7 +72,7 @@ def setting_of_handout() -> Setting:
     """The libraries that came with the hand-out, and this machine's compiler."""
     found = json.loads((ROOT / "handout.json").read_text())
     places = [f"{prefix}/include/eigen3" for prefix in ("/usr", "/usr/local", "/opt/homebrew")]
-    libraries = {name: str(ROOT / file) for name, file in found["libraries"].items()}
+    libraries = {number: [str(ROOT / file) for file in files] for number, files in found["libraries"].items()}
     return Setting(
         os.environ.get("CXX", "g++"), found["flags"], [p for p in places if Path(p).is_dir()],
         found["links"], str(ROOT / found["serve"]), libraries,
@@ -182,6 +182,8 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
 def libraries(exercise: Exercise, found: Setting) -> list[str]:
     """The archives that an answer is linked with, the highest chapter first. Where a chapter's own
     library is among them, it lacks the objects that would give the answer away."""
+    if IN_HANDOUT:
+        return found.libraries[exercise.number]
     last = exercise.links or f"{int(exercise.chapter) - 1:02d}"
     archives = []
     for name, file in reversed(found.libraries.items()):
@@ -194,9 +196,9 @@ def libraries(exercise: Exercise, found: Setting) -> list[str]:
     return archives
 
 
-def lighter(archive: Path, exercise: Exercise) -> str:
+def lighter(archive: Path, exercise: Exercise, copy: Path | None = None) -> str:
     """A copy of the archive without some of its objects."""
-    copy = BUILD / "without" / f"{archive.stem}_{exercise.name}.a"
+    copy = copy or BUILD / "without" / f"{archive.stem}_{exercise.name}.a"
     if not copy.exists() or copy.stat().st_mtime < archive.stat().st_mtime:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(archive, copy)

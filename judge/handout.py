@@ -13,7 +13,7 @@ from pathlib import Path
 from . import cases as draws
 from .check import choose
 from .compile import BUILD as JUDGE
-from .compile import INCLUDE, Failed, copy_headers, libraries, prepare, setting
+from .compile import INCLUDE, Failed, copy_headers, libraries, lighter, prepare, setting
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
 from .report import section
 
@@ -135,14 +135,17 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         shutil.copyfile(ROOT / "judge" / f"{module}.py", target)
     shutil.copytree(INCLUDE, out / "include")
     found = setting()
-    shipped = {}
+    listed: dict[str, list[str]] = {}
     (out / "libraries").mkdir()
     for e in computed:
-        for file in libraries(e, found):
-            shipped[Path(file).name] = Path(file)
-    listed = {n: f"libraries/{Path(f).name}" for n, f in found.libraries.items() if Path(f).name in shipped}
-    for name, file in shipped.items():
-        shutil.copyfile(BUILD / file.relative_to(JUDGE), out / "libraries" / name)
+        listed[e.number] = [f"libraries/{Path(file).name}" for file in libraries(e, found)]
+        for file in map(Path, libraries(e, found)):
+            target = out / "libraries" / file.name
+            if file.parent.name == "without":
+                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem))
+                lighter(BUILD / whole.relative_to(JUDGE), e, target)
+            elif not target.exists():
+                shutil.copyfile(BUILD / file.relative_to(JUDGE), target)
     shutil.copyfile(BUILD / Path(found.serve).relative_to(JUDGE), out / "libraries" / "serve.a")
     for e in exercises:
         folder = out / e.folder.relative_to(ROOT)

@@ -1,0 +1,102 @@
+#include <functional>
+
+#include "chapters/07_encoder/encoder.hpp"
+#include "judge/serve.hpp"
+
+namespace abh::mine {
+using Copy = std::function<Encoder(Encoder& original, const LayerOptions& options)>;
+Encoder copy_of(Encoder& original, const LayerOptions& options);
+bool accepts(const Copy& copy);
+}  // namespace abh::mine
+
+using namespace abh;
+
+namespace {
+
+LayerOptions options_of(Index d_model, bool pre) {
+    LayerOptions options;
+    options.attention.d_model = d_model;
+    options.attention.n_heads = 2;
+    options.attention.bias_qkv = false;
+    options.d_ff = 5;
+    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
+    return options;
+}
+
+Encoder encoder_of(const LayerOptions& options, Index n_layers, Index seed) {
+    Random random(static_cast<std::uint64_t>(seed));
+    Encoder encoder(options, n_layers, random);
+    for (const NamedParameter& p : parameters_of(encoder))
+        p.parameter->value = normal(p.parameter->value.shape(), random.stream());
+    return encoder;
+}
+
+/// What both give, and what the original gives after one weight of the copy is 42.
+std::vector<Tensor> copied(const Tensor& x, Index n_layers, bool pre, Index weight, Index seed) {
+    const LayerOptions options = options_of(x.dim(2), pre);
+    Encoder original = encoder_of(options, n_layers, seed);
+    Encoder copy = mine::copy_of(original, options);
+    const Tensor before = original.forward(x, {}), of_copy = copy.forward(x, {});
+    const Parameters list = parameters_of(copy);
+    list[static_cast<std::size_t>(weight) % list.size()].parameter->value.fill(42);
+    return {before, of_copy, original.forward(x, {})};
+}
+
+void backward_of(Encoder& encoder, const Tensor& x, const Tensor& dy) {
+    Encoder::Cache cache;
+    encoder.forward(x, {}, &cache);
+    encoder.backward(dy, cache);
+}
+
+/// One gradient of the original, which it had before, and one of the copy.
+std::vector<Tensor> gradients(const Tensor& x, const Tensor& dy, const Tensor& dy_of_copy,
+                              Index n_layers, bool pre, Index weight, Index seed) {
+    const LayerOptions options = options_of(x.dim(2), pre);
+    Encoder original = encoder_of(options, n_layers, seed);
+    backward_of(original, x, dy);
+    Encoder copy = mine::copy_of(original, options);
+    backward_of(copy, x, dy_of_copy);
+    const Parameters a = parameters_of(original), b = parameters_of(copy);
+    const std::size_t i = static_cast<std::size_t>(weight) % a.size();
+    return {a[i].parameter->grad(), b[i].parameter->grad()};
+}
+
+/// Copies that are wrong in one way each.
+Encoder wrong_copy(const std::string& what, Encoder& original, const LayerOptions& options) {
+    if (what == "the same handles") return original;
+    Random random(0);
+    Encoder copy(options, static_cast<Index>(original.layers.size()), random);
+    const Parameters from = parameters_of(original), to = parameters_of(copy);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        Parameter &a = *from[i].parameter, &b = *to[i].parameter;
+        const bool first = from[i].name.starts_with("layers.0");
+        if (what == "parameters assigned") b = a;
+        if (what == "values shared") b.value = a.value;
+        if (what == "the first layer alone copied") b.value = first ? a.value.clone() : a.value;
+        if (what == "gradients shared") {
+            b = a;
+            b.value = a.value.clone();
+        }
+        if (what == "gradients copied") {
+            b.value = a.value.clone();
+            b.grad() += a.grad();
+        }
+    }
+    return copy;  // "fresh weights"
+}
+
+std::string test(const std::string& what) {
+    const mine::Copy copy = [&](Encoder& original, const LayerOptions& options) {
+        return what == "your own" ? mine::copy_of(original, options)
+                                  : wrong_copy(what, original, options);
+    };
+    return mine::accepts(copy) ? "accepted" : "refused";
+}
+
+}  // namespace
+
+int main() {
+    return judge::serve({{"copied", judge::function(copied)},
+                         {"gradients", judge::function(gradients)},
+                         {"test", judge::function(test)}});
+}

@@ -1,0 +1,49 @@
+// Exercise 08.1: a decoder without an encoder.
+#include <functional>
+#include <stdexcept>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "chapters/07_encoder/encoder.hpp"
+
+namespace abh::mine {
+
+/// @param words   ids `[B, L]`, 0 is the pad
+/// @param output  d_model to n_words
+/// @return        logits `[B, L, n_words]`: row t scores the word after words 0 to t
+Tensor language_model(const Ids& words, const Embedding& words_of,
+                      const PositionalEncoding& positions, const Encoder& stack,
+                      const Linear& output) {
+    // solution
+    const Tensor x = positions.forward(words_of.forward(words));  // [B, L, d_model]
+    return output.forward(stack.forward(x, hide_pads(words) | hide_future()));
+    // stub
+    // throw std::logic_error("not written yet");
+    // end
+}
+
+/// Which rows of the logits move if one word is changed, `id` to `(id + 1) % n_words`.
+/// @param words   ids of one sentence, `[1, L]`
+/// @param logits  from words of the same shape, `[1, L, n_words]`
+/// @return        `[L, L]`: entry (j, t) is 1 if row t moves with word j, else 0
+Tensor influence(const Ids& words, Index n_words,
+                 const std::function<Tensor(const Ids& words)>& logits) {
+    // solution
+    const Index length = words.dim(1);
+    const Tensor before = logits(words);
+    Tensor moved = Tensor::zeros({length, length});
+    for (Index j = 0; j < length; ++j) {
+        Ids changed = words.clone();
+        changed(0, j) = static_cast<std::int32_t>((words(0, j) + 1) % n_words);
+        const Tensor after = logits(changed);
+        for (Index t = 0; t < length; ++t)
+            for (Index n = 0; n < n_words; ++n)
+                if (after(0, t, n) != before(0, t, n)) moved(j, t) = 1;
+    }
+    return moved;
+    // stub
+    // throw std::logic_error("not written yet");
+    // end
+}
+
+}  // namespace abh::mine

@@ -1,0 +1,83 @@
+#include "judge/cases.hpp"
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "chapters/07_encoder/encoder.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+void add_logits(Cases& cases, const char* criterion, const Ids& words, Index n_words,
+                Index n_layers, bool pre) {
+    const Index seed = cases.between(1, 1'000'000);
+    LayerOptions options;
+    options.attention.d_model = 6;
+    options.attention.n_heads = 3;
+    options.d_ff = 7;
+    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
+    Random random(static_cast<std::uint64_t>(seed));
+    const Embedding words_of(n_words, 6, {}, random);
+    const PositionalEncoding positions(6, {.max_len = 20}, random);
+    const Encoder stack(options, n_layers, random);
+    const Linear output(6, n_words, true, random);
+    const Tensor vectors = words_of.forward(words), x = positions.forward(vectors);
+    const AttentionMask pads = hide_pads(words), future = hide_future();
+    const auto logits = [&](const Tensor& in, const AttentionMask& mask) {
+        return values(output.forward(stack.forward(in, mask)));
+    };
+    cases.add({.criterion = criterion,
+               .call = "language_model",
+               .arguments = values(words, n_words, n_layers, pre, seed),
+               .results = logits(x, pads | future),
+               .about = fmt::format("words {}, {} layers, {}", words.shape(), n_layers,
+                                    pre ? "pre" : "post"),
+               .names = {"words", "n_words", "n_layers", "pre", "seed", "the logits"},
+               .mistakes = {{"later words are seen: hide the future, too", logits(x, pads)},
+                            {"pads are seen", logits(x, future)},
+                            {"pads and later words are seen", logits(x, {})},
+                            {"the words have no positions", logits(vectors, pads | future)},
+                            {"this is the stack's result: logits come from the output map",
+                             values(stack.forward(x, pads | future))}}});
+}
+
+void add_influence(Cases& cases, const Ids& words, Index n_words, Index first, Index ahead) {
+    const Index length = words.dim(1);
+    Tensor moved = Tensor::zeros({length, length}), whole = moved.clone();
+    for (Index j = 0; j < length; ++j)
+        for (Index t = 0; t < length; ++t) {
+            moved(j, t) = j >= first && j <= t + ahead;
+            whole(j, t) = j >= first;
+        }
+    cases.add({.criterion = "influence",
+               .call = "influence",
+               .arguments = values(words, n_words, first, ahead),
+               .results = values(moved),
+               .about = fmt::format("a model whose row t reads words {} to t{:+}", first, ahead),
+               .names = {"words", "n_words", "first", "ahead", "the influence"},
+               .mistakes = {{"the rows are compared as a whole: each has an entry of its own",
+                             values(whole)}}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    const auto words_without_pads = [&](const Shape& shape, Index n_words) {
+        Ids words = cases.ids(shape, n_words - 1);
+        for (std::int32_t& word : words.values()) ++word;
+        return words;
+    };
+    add_logits(cases, "logits", words_without_pads({1, 1}, 5), 5, 1, false);
+    for (const bool pre : {false, true})
+        add_logits(cases, "logits", words_without_pads({2, 5}, 9), 9, 2, pre);
+    for (const bool pre : {false, true})  // a pad among the words: the triangle does not hide it
+        add_logits(cases, "pads", Ids({2, 5}, {1, 0, 3, 2, 4, 0, 5, 2, 0, 0}), 6, 2, pre);
+    // row t reads what the case says: only a comparison gives the right answer
+    add_influence(cases, cases.ids({1, 4}, 6), 6, 0, 0);
+    add_influence(cases, cases.ids({1, 7}, 5), 5, 0, 1);
+    add_influence(cases, cases.ids({1, 6}, 4), 4, 2, 0);
+    add_influence(cases, cases.ids({1, 5}, 9), 9, 0, -1);
+    add_influence(cases, cases.ids({1, 1}, 3), 3, 0, 0);
+}

@@ -1,0 +1,67 @@
+// Exercise 09.1: cross entropy with label smoothing, and ignored targets.
+#include <cmath>
+#include <stdexcept>
+
+#include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "lib/eigen.hpp"
+
+namespace abh::mine {
+
+// solution
+namespace {
+
+Index count(const Ids& targets, std::int32_t ignore) {
+    Index counted = 0;
+    for (const std::int32_t target : targets.values())
+        if (target != ignore) ++counted;
+    return counted;
+}
+
+}  // namespace
+// stub
+// end
+
+/// Mean over the targets that count of `- sum_j pi_j ln softmax(logits)_j`.
+/// @param logits     `[R, n_words]`
+/// @param targets    `[R]`, at least one of them not `ignore`
+/// @param smoothing  0 or more, less than 1
+double cross_entropy(const Tensor& logits, const Ids& targets, Real smoothing,
+                     std::int32_t ignore) {
+    // solution
+    Real sum = 0;
+    for (Index r = 0; r < logits.dim(0); ++r) {
+        const std::int32_t target = targets(r);
+        if (target == ignore) continue;
+        const auto row = matrix(logits).row(r);
+        const Real largest = row.maxCoeff();
+        const Real l = largest + std::log((row.array() - largest).exp().sum());
+        sum += (1 - smoothing) * (l - row(target)) + smoothing * (l - row.mean());
+    }
+    return sum / static_cast<Real>(count(targets, ignore));
+    // stub
+    // throw std::logic_error("not written yet");
+    // end
+}
+
+/// @return  the gradient of `cross_entropy` with respect to the logits, `[R, n_words]`
+Tensor cross_entropy_backward(const Tensor& logits, const Ids& targets, Real smoothing,
+                              std::int32_t ignore) {
+    // solution
+    const Tensor p = softmax(logits);
+    const Index n = logits.dim(1);
+    const Real even = smoothing / static_cast<Real>(n);
+    const Real m = static_cast<Real>(count(targets, ignore));
+    Tensor dz = Tensor::zeros(logits.shape());
+    for (Index r = 0; r < logits.dim(0); ++r) {
+        const std::int32_t target = targets(r);
+        if (target == ignore) continue;
+        for (Index j = 0; j < n; ++j) dz(r, j) = (p(r, j) - even) / m;
+        dz(r, target) -= (1 - smoothing) / m;
+    }
+    return dz;
+    // stub
+    // throw std::logic_error("not written yet");
+    // end
+}
+
+}  // namespace abh::mine

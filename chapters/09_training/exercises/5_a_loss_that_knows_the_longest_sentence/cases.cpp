@@ -1,0 +1,55 @@
+#include "judge/cases.hpp"
+
+#include "chapters/09_training/loss.hpp"
+
+using namespace abh;
+using namespace abh::judge;
+
+namespace {
+
+void add(Cases& cases, const Tensor& logits, const Ids& targets) {
+    CrossEntropyCache cache;
+    const double mean = cross_entropy(logits, targets, {}, &cache),
+                 all = static_cast<double>(targets.size()),
+                 counted = static_cast<double>(cache.counted);
+    cases.add({.criterion = "the loss",
+               .call = "mean_loss",
+               .arguments = values(logits, targets),
+               .results = values(mean),
+               .about = fmt::format("logits {}, {} of {} targets count", logits.shape(),
+                                    cache.counted, targets.size()),
+               .names = {"logits", "targets", "the loss"},
+               .constants = {{"the number of targets that count", counted},
+                             {"the number of all targets", all}},
+               .mistakes = {{"the sum is divided by the number of all places, pads included",
+                             values(mean * counted / all)},
+                            {"pads count like words",
+                             values(cross_entropy(logits, targets, {.ignore = -1}))},
+                            {"the sum is not divided", values(mean * counted)}}});
+}
+
+void add_test(Cases& cases, const char* criterion, const char* what, bool right = false) {
+    cases.add({.criterion = criterion,
+               .call = "test",
+               .arguments = values(what),
+               .results = values(right ? "accepted" : "refused"),
+               .about = fmt::format("the function: {}", what),
+               .names = {"what", "the function that your test was given"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Cases cases(argc, argv);
+    add(cases, Tensor({1, 3, 4}, {0, 2, 1, 0, 0, 1, 3, 0, 5, 5, 5, 5}), Ids({1, 3}, {1, 2, 0}));
+    add(cases, cases.normal({2, 3, 5}), Ids({2, 3}, {1, 2, 3, 4, 0, 0}));
+    add(cases, cases.uniform({3, 2, 4}, -900, 900), Ids({3, 2}, {1, 3, 0, 0, 2, 0}));
+    const char *const pads = "your test notices pads", *const means =
+                                                           "your test notices other means";
+    for (const char* criterion : {pads, means}) add_test(cases, criterion, "your own", true);
+    for (const char* what : {"divided by all places", "pads count like words"})
+        add_test(cases, pads, what);
+    for (const char* what : {"the mean of the sentences' means", "the sum, not divided",
+                             "the sum divided by the sentences", "the smallest loss of all"})
+        add_test(cases, means, what);
+}
