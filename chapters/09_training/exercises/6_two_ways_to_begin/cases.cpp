@@ -1,29 +1,7 @@
-#include "judge/cases.hpp"
-
-#include <cmath>
-
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/exercises/small_model.hpp"
 
 using namespace abh;
 using namespace abh::judge;
-
-namespace {
-
-/// The losses of all steps of one run of chapter 9's program.
-std::vector<double> losses(TrainingOptions options, Index seed) {
-    Task task = toy_task();
-    task.model.n_encoder_layers = task.model.n_decoder_layers = 1;
-    task.model.layer.attention.d_model = 64;
-    task.model.layer.attention.n_heads = 4;
-    task.model.layer.d_ff = 128;
-    options.epochs = 10;
-    Transformer model(task.model, Random(static_cast<std::uint64_t>(seed)));
-    std::vector<double> list;
-    train(model, task.corpus, options, [&](const StepReport& r) { list.push_back(r.loss); });
-    return list;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
@@ -33,23 +11,17 @@ int main(int argc, char** argv) {
     adam.optimizer = "adam";
     adam.learning_rate = sgd.learning_rate = rate;
     sgd.momentum = Real(0.9);
-    TrainingOptions warm = adam;
+    TrainingOptions warm = adam, toy = sgd;
     warm.warmup = warmup;
-    const std::vector<double> a = losses(adam, seed), w = losses(warm, seed), s = losses(sgd, seed);
-    TrainingOptions toy = sgd;
     toy.momentum = Real(0.99);
-    const std::vector<double> first_seed = losses(adam, 1), toy_momentum = losses(toy, seed);
+    const TransformerOptions small = small_model();
+    const std::vector<double> a = losses(small, adam, seed), w = losses(small, warm, seed),
+                              s = losses(small, sgd, seed), first_seed = losses(small, adam, 1),
+                              toy_momentum = losses(small, toy, seed);
     const auto add = [&](const char* criterion, const char* line, double right,
                          const std::vector<std::pair<const char*, double>>& wrong) {
-        Case c{.criterion = criterion,
-               .call = line,
-               .arguments = values(seed, rate, warmup),
-               .results = values(right),
-               .tolerance = 2e-3,  // for four digits, and for what a float rounds in twenty steps
-               .names = {"SEED", "RATE", "WARMUP"}};
-        for (const auto& [says, loss] : wrong)
-            c.mistakes.push_back({says, values(std::round(loss * 1e6) / 1e6)});  // as printed
-        cases.add(c);
+        cases.add(reported(criterion, line, right, values(seed, rate, warmup),
+                           {"SEED", "RATE", "WARMUP"}, wrong));
     };
     const char *const seed_1 = "this is the loss for the seed 1",
                       *const one_before = "this is the last step but one";
