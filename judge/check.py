@@ -79,8 +79,9 @@ def why_not_compiled(reason: str, printed: str) -> str:
     text = "\n".join("    " + line for line in lines)
     if "undefined reference to `abh::mine::" in printed:
         return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
-    if re.search(r"undefined reference to `.*abh::", printed):
-        return f"  it calls a function of the book that it is to write itself, or one of a later chapter:\n{text}"
+    absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
+    if absent:
+        return f"  not available in this exercise: {', '.join(absent)}\n{text}"
     return f"  it does not compile:\n{text}"
 
 

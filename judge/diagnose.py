@@ -41,11 +41,12 @@ def causes(case: Case, number: int, got: Value) -> Iterator[str]:
         guesses = [summed, permuted, squeezed]
     else:
         guesses = [
-            zero, not_finite, given_back, factor, permuted, reversed_axis, shifted, offset, added_to, signs, precision, part,
+            zero, not_finite, precision, given_back, factor, permuted, reversed_axis, shifted, offset, added_to, signs, part,
         ]  # fmt: skip
     for guess in guesses:
         if said := guess(case, expected, got):
             yield said
+            return
 
 
 def floats(value: Value) -> list[float]:
@@ -121,6 +122,8 @@ def factor(case: Case, expected: Value, got: Value) -> str:
             if abs((c if large else 1 / c) / value**power - 1) < CLOSE:
                 what = "division by it" if large else "factor"
                 return f"{said}, and {max(c, 1 / c):.4g} = {text}: is a {what} missing, or there once too often?"
+    if len(got.elements) == 1:
+        return ""  # one number is always off by a factor
     if abs(c - 2) < CLOSE:
         return f"{said}: is something added twice?"
     return said
@@ -207,7 +210,7 @@ def offset(case: Case, expected: Value, got: Value) -> str:
     if len(got.elements) < 3:
         return ""
     d = got.elements[0] - expected.elements[0]
-    if abs(d) > 1e-9 and same([x + d for x in floats(expected)], floats(got)):
+    if abs(d) > 1e-4 * size(floats(expected)) and same([x + d for x in floats(expected)], floats(got)):
         return f"every number is too {'large' if d > 0 else 'small'} by {abs(d):.4g}"
     return ""
 
@@ -250,11 +253,12 @@ def part(case: Case, expected: Value, got: Value) -> str:
         if n < 2 or not bad or len(bad) == n:
             continue
         last = axis == len(expected.shape) - 1
-        name = ("column" if len(expected.shape) > 1 else "element") if last else names.get(len(expected.shape) - axis, "part")
+        name = ("column" if len(expected.shape) > 1 else "element") if last else names.get(len(expected.shape) - axis, "sentence")
         if bad == [0]:
             return f"only the first {name} is wrong (axis {axis})"
         if bad == [n - 1]:
-            return f"only the last {name} is wrong (axis {axis}): does a loop end too early?"
+            unwritten = not any(got.elements[p] for p in wrong)
+            return f"only the last {name} is wrong (axis {axis})" + (": does a loop end too early?" if unwritten else "")
         if bad == list(range(1, n)):
             return f"only the first {name} is right (axis {axis})"
         return f"of {n} along axis {axis} ({name}s), these are wrong: {', '.join(map(str, bad[:8]))}{', ...' if len(bad) > 8 else ''}"

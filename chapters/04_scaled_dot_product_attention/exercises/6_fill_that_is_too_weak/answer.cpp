@@ -48,7 +48,11 @@ bool accepts(const Weights& f) {
     if (!near(w(0, 0, 0, 2), Real(1) / 9)) return false;
     // Large scores: all weight for the larger one.
     const Tensor large = f(Tensor({1, 1, 1, 1}, {Real(4000)}), k, hidden, 1, Real(-1e9));
-    return near(large(0, 0, 0, 1), 1) && near(large(0, 0, 0, 2), 0);
+    if (!near(large(0, 0, 0, 1), 1) || !near(large(0, 0, 0, 2), 0)) return false;
+    // Two sentences that hide different keys.
+    const Tensor two = f(Tensor({2, 1, 1, 1}, {8, 8}), Tensor({2, 1, 2, 1}, {1, 1, 1, 1}),
+                         Mask({2, 2}, {0, 1, 1, 0}), Real(1) / 8, Real(-1e9));
+    return near(two(0, 0, 0, 1), 0) && near(two(1, 0, 0, 0), 0);
     // stub
     // (void)f;
     // return true;

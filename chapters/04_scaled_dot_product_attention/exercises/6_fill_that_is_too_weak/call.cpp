@@ -23,6 +23,7 @@ struct Way {
     bool maximum = true;          ///< the maximum is subtracted
     bool zeroed = false;          ///< hidden weights become 0 after the softmax
     bool hides_the_rest = false;  ///< a 1 keeps
+    bool one_mask = false;        ///< the first sentence's mask for all
 };
 
 /// Masked weights by loops.
@@ -34,7 +35,7 @@ mine::Weights weights(Way way) {
             for (Index h = 0; h < w.dim(1); ++h)
                 for (Index i = 0; i < w.dim(2); ++i) {
                     const auto hides = [&](Index j) {
-                        return (hidden(b, j) != 0) != way.hides_the_rest;
+                        return (hidden(way.one_mask ? 0 : b, j) != 0) != way.hides_the_rest;
                     };
                     Real* const row = &w(b, h, i, 0);
                     for (Index j = 0; j < w.dim(3); ++j) {
@@ -62,7 +63,8 @@ bool accepts(const std::string& which) {
         {"no scale", weights({.scaled = false})},
         {"no maximum", weights({.maximum = false})},
         {"zeroed", weights({.zeroed = true})},
-        {"1 keeps", weights({.hides_the_rest = true})}};
+        {"1 keeps", weights({.hides_the_rest = true})},
+        {"one mask", weights({.one_mask = true})}};
     return mine::accepts(functions.at(which));
 }
 

@@ -60,4 +60,5 @@ int main(int argc, char** argv) {
     add_test(cases, other, "no maximum", "one whose softmax overflows at large scores");
     add_test(cases, other, "zeroed", "one that sets hidden weights to 0 after the softmax");
     add_test(cases, other, "1 keeps", "one that hides what should be seen");
+    add_test(cases, other, "one mask", "one that takes the first sentence's mask for all");
 }
