@@ -66,6 +66,16 @@ void Cases::add(const Case& c) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
 }
 
+void Cases::add_test(const std::string& criterion, const std::string& function,
+                     const std::string& about) {
+    add({.criterion = criterion,
+         .call = "accepts",
+         .arguments = values(function),
+         .results = values(function == "own"),
+         .about = "your test is called with " + about,
+         .names = {"function", "accepts(function)"}});
+}
+
 Tensor differences(const std::function<Tensor()>& forward, Tensor x, const Tensor& dy) {
     Tensor dx(x.shape());
     for (Index i = 0; i < x.size(); ++i) {

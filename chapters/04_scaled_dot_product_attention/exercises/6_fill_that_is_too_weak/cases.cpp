@@ -30,16 +30,6 @@ void add_weights(Cases& cases, const Tensor& q, const Tensor& k, const Mask& hid
              {"the scores are not scaled", with({.scale = 1, .fill = fill})}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* which, const char* about) {
-    const bool right = std::string(which) == "own";
-    cases.add({.criterion = criterion,
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(right),
-               .about = std::string("your test is called with ") + about,
-               .names = {"function", "accepts(function)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,11 +44,11 @@ int main(int argc, char** argv) {
     const char* original = "your test: the code as it was";
     const char* other = "your test: other mistakes";
     for (const char* criterion : {original, other})
-        add_test(cases, criterion, "own", "your own masked_weights");
-    add_test(cases, original, "as it was", "masked_weights as it was");
-    add_test(cases, other, "no scale", "one that forgets the scale");
-    add_test(cases, other, "no maximum", "one whose softmax overflows at large scores");
-    add_test(cases, other, "zeroed", "one that sets hidden weights to 0 after the softmax");
-    add_test(cases, other, "1 keeps", "one that hides what should be seen");
-    add_test(cases, other, "one mask", "one that takes the first sentence's mask for all");
+        cases.add_test(criterion, "own", "your own masked_weights");
+    cases.add_test(original, "as it was", "masked_weights as it was");
+    cases.add_test(other, "no scale", "one that forgets the scale");
+    cases.add_test(other, "no maximum", "one whose softmax overflows at large scores");
+    cases.add_test(other, "zeroed", "one that sets hidden weights to 0 after the softmax");
+    cases.add_test(other, "1 keeps", "one that hides what should be seen");
+    cases.add_test(other, "one mask", "one that takes the first sentence's mask for all");
 }

@@ -43,16 +43,6 @@ void add_outcome(Cases& cases, Index batch, Index heads) {
                .names = {"B", "H", "outcome"}});
 }
 
-void add_test(Cases& cases, const char* which, const char* about) {
-    const bool right = std::string(which) == "own";
-    cases.add({.criterion = "your test",
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(right),
-               .about = std::string("your test is called with ") + about,
-               .names = {"function", "accepts(function)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -65,8 +55,9 @@ int main(int argc, char** argv) {
     add_outcome(cases, 2, 1);
     add_outcome(cases, 2, 8);
     add_outcome(cases, 4, 2);
-    add_test(cases, "own", "your own with_heads");
-    add_test(cases, "as it was", "with_heads as it was");
-    add_test(cases, "first for all", "one that gives all sentences the mask of the first");
-    add_test(cases, "inverted", "one whose 1 keeps");
+    cases.add_test("your test", "own", "your own with_heads");
+    cases.add_test("your test", "as it was", "with_heads as it was");
+    cases.add_test("your test", "first for all",
+                   "one that gives all sentences the mask of the first");
+    cases.add_test("your test", "inverted", "one whose 1 keeps");
 }

@@ -42,16 +42,6 @@ void add_block(Cases& cases, const Shape& shape, Index d_ff, bool pre) {
              {"the norm before the sublayer is left out", values(residual + dh)}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* which, const char* about) {
-    const bool right = std::string(which) == "own";
-    cases.add({.criterion = criterion,
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(right),
-               .about = std::string("your test is called with ") + about,
-               .names = {"function", "accepts(function)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,9 +53,9 @@ int main(int argc, char** argv) {
     const char* original = "your test: the code as it was";
     const char* other = "your test: the other half";
     for (const char* criterion : {original, other})
-        add_test(cases, criterion, "own", "your own block_backward");
-    add_test(cases, original, "as it was", "block_backward as it was");
-    add_test(cases, other, "residual alone", "one that loses what comes through the sublayer");
-    add_test(cases, other, "twice", "one that adds what comes through the sublayer twice");
-    add_test(cases, other, "subtracted", "one that subtracts what comes through the sublayer");
+        cases.add_test(criterion, "own", "your own block_backward");
+    cases.add_test(original, "as it was", "block_backward as it was");
+    cases.add_test(other, "residual alone", "one that loses what comes through the sublayer");
+    cases.add_test(other, "twice", "one that adds what comes through the sublayer twice");
+    cases.add_test(other, "subtracted", "one that subtracts what comes through the sublayer");
 }
