@@ -165,7 +165,8 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
     :raises Failed: with what the compiler printed
     """
     source = exercise.folder / "call.cpp"
-    digest = hashlib.sha256(source.read_bytes() + repr(found).encode()).hexdigest()[:16]
+    content = b"".join(f.read_bytes() for f in [source, *sorted(exercise.folder.glob("*.hpp"))])
+    digest = hashlib.sha256(content + repr(found).encode()).hexdigest()[:16]
     result = BUILD / "call" / f"{exercise.name}_{digest}.o"
     newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
     if not result.exists() or result.stat().st_mtime < newest:

@@ -5,6 +5,7 @@ statement.md   what is asked; the chapter's page includes it
 answer.cpp     the solution; the stub that a reader starts from is cut from it
 call.cpp       what calls the reader's functions
 cases.cpp      draws inputs and knows what is right; never shown
+model.hpp      where there is one: what call.cpp and cases.cpp make alike
 plain.cpp      for a speed: the function whose time is the measure, with the answer's name
 
 A hand-out has stub.cpp and drawn cases, cases.bin, in place of answer.cpp and cases.cpp.

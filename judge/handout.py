@@ -155,7 +155,8 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
         (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
         if e in computed:
-            shutil.copyfile(e.folder / "call.cpp", folder / "call.cpp")
+            for file in (e.folder / "call.cpp", *e.folder.glob("*.hpp")):
+                shutil.copyfile(file, folder / file.name)
         (out / "answers").mkdir(exist_ok=True)
         (out / "answers" / e.file_name).write_text(e.stub())
     (out / "handout.json").write_text(

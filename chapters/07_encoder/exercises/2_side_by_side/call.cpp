@@ -1,5 +1,5 @@
-#include "chapters/07_encoder/encoder.hpp"
 #include "judge/serve.hpp"
+#include "model.hpp"
 
 namespace abh::mine {
 Tensor parallel_forward(const EncoderLayer& layer, const Tensor& x, const AttentionMask& mask,
@@ -8,24 +8,9 @@ Tensor parallel_backward(EncoderLayer& layer, const Tensor& dy, const EncoderLay
 }  // namespace abh::mine
 
 using namespace abh;
+using namespace abh::judge;
 
 namespace {
-
-/// Weights are drawn, those of the norm too; `size` is their deviation.
-EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, double size, Index seed) {
-    LayerOptions options;
-    options.attention.d_model = d_model;
-    options.attention.n_heads = n_heads;
-    options.attention.bias_qkv = false;  // the gradient of a bias of the keys is 0
-    options.d_ff = d_ff;
-    Random random(static_cast<std::uint64_t>(seed));
-    EncoderLayer layer(options, random);
-    for (const NamedParameter& p : parameters_of(layer)) {
-        p.parameter->value = normal(p.parameter->value.shape(), random.stream());
-        p.parameter->value *= static_cast<Real>(size);
-    }
-    return layer;
-}
 
 Tensor forward(const Tensor& x, const Ids& words, Index n_heads, Index d_ff, double size,
                Index seed) {

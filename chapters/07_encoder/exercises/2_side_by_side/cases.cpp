@@ -1,27 +1,11 @@
 #include "judge/cases.hpp"
 
-#include "chapters/07_encoder/encoder.hpp"
+#include "model.hpp"
 
 using namespace abh;
 using namespace abh::judge;
 
 namespace {
-
-/// As in call.cpp.
-EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, double size, Index seed) {
-    LayerOptions options;
-    options.attention.d_model = d_model;
-    options.attention.n_heads = n_heads;
-    options.attention.bias_qkv = false;  // the gradient of a bias of the keys is 0
-    options.d_ff = d_ff;
-    Random random(static_cast<std::uint64_t>(seed));
-    EncoderLayer layer(options, random);
-    for (const NamedParameter& p : parameters_of(layer)) {
-        p.parameter->value = normal(p.parameter->value.shape(), random.stream());
-        p.parameter->value *= static_cast<Real>(size);
-    }
-    return layer;
-}
 
 void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Index n_heads,
          Index d_ff, double size = 0.7) {

@@ -1,7 +1,7 @@
 #include <functional>
 
-#include "chapters/07_encoder/encoder.hpp"
 #include "judge/serve.hpp"
+#include "model.hpp"
 
 namespace abh::mine {
 using Copy = std::function<Encoder(Encoder& original, const LayerOptions& options)>;
@@ -10,26 +10,9 @@ bool accepts(const Copy& copy);
 }  // namespace abh::mine
 
 using namespace abh;
+using namespace abh::judge;
 
 namespace {
-
-LayerOptions options_of(Index d_model, bool pre) {
-    LayerOptions options;
-    options.attention.d_model = d_model;
-    options.attention.n_heads = 2;
-    options.attention.bias_qkv = false;
-    options.d_ff = 5;
-    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
-    return options;
-}
-
-Encoder encoder_of(const LayerOptions& options, Index n_layers, Index seed) {
-    Random random(static_cast<std::uint64_t>(seed));
-    Encoder encoder(options, n_layers, random);
-    for (const NamedParameter& p : parameters_of(encoder))
-        p.parameter->value = normal(p.parameter->value.shape(), random.stream());
-    return encoder;
-}
 
 /// What both give, and what the original gives after one weight of the copy is 42.
 std::vector<Tensor> copied(const Tensor& x, Index n_layers, bool pre, Index weight, Index seed) {

@@ -1,30 +1,11 @@
 #include "judge/cases.hpp"
 
-#include "chapters/07_encoder/encoder.hpp"
+#include "model.hpp"
 
 using namespace abh;
 using namespace abh::judge;
 
 namespace {
-
-/// As in call.cpp.
-LayerOptions options_of(Index d_model, bool pre) {
-    LayerOptions options;
-    options.attention.d_model = d_model;
-    options.attention.n_heads = 2;
-    options.attention.bias_qkv = false;
-    options.d_ff = 5;
-    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
-    return options;
-}
-
-Encoder encoder_of(const LayerOptions& options, Index n_layers, Index seed) {
-    Random random(static_cast<std::uint64_t>(seed));
-    Encoder encoder(options, n_layers, random);
-    for (const NamedParameter& p : parameters_of(encoder))
-        p.parameter->value = normal(p.parameter->value.shape(), random.stream());
-    return encoder;
-}
 
 Tensor forward_backward(Encoder& encoder, const Tensor& x, const Tensor& dy) {
     Encoder::Cache cache;
