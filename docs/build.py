@@ -271,6 +271,22 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
     unfinished.unlink()
 
 
+def check_pages(root: Path, html: Path) -> None:
+    """What has to hold of the rendered pages, looked at all at once."""
+    checks = {
+        ("tangle.py", "--sources", str(root)): "the sources cannot be put together again from the pages",
+        ("offline.py",): "the pages would ask for something that does not lie beside them",
+        ("length.py",): "a page is longer than one sitting: move or fold what its idea does not need",
+    }
+    running = [
+        (subprocess.Popen([sys.executable, str(HERE / script), str(html), *options]), complaint)
+        for (script, *options), complaint in checks.items()
+    ]
+    wrong = [complaint for check, complaint in running if check.wait() != 0]
+    if wrong:
+        raise BuildError("; ".join(wrong))
+
+
 def build_book(root: Path, build: Path, jobs: int) -> None:
     build.mkdir(parents=True, exist_ok=True)
     stamp, index = build / "book.stamp", build / "html" / "index.html"
@@ -283,13 +299,7 @@ def build_book(root: Path, build: Path, jobs: int) -> None:
     src = stage(root, build)
     remove_stale(root, src, build / "html")
     run_sphinx(root, build, src, "html", jobs)
-    tangle = [sys.executable, str(HERE / "tangle.py"), str(build / "html"), "--sources", str(root)]
-    if subprocess.run(tangle, check=False).returncode != 0:
-        raise BuildError("the sources cannot be put together again from the pages")
-    if subprocess.run([sys.executable, str(HERE / "offline.py"), str(build / "html")], check=False).returncode != 0:
-        raise BuildError("the pages would ask for something that does not lie beside them")
-    if subprocess.run([sys.executable, str(HERE / "length.py"), str(build / "html")], check=False).returncode != 0:
-        raise BuildError("a page is longer than one sitting: move or fold what its idea does not need")
+    check_pages(root, build / "html")
     stamp.write_text(now)
 
 

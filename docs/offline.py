@@ -12,6 +12,7 @@ import argparse
 import os
 import re
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -48,6 +49,17 @@ class Page(HTMLParser):
         self.loads += re.findall(r"url\([\"']?([^)\"']+)", found.get("style", ""))
 
 
+@cache
+def there(folder: Path, name: str) -> bool:
+    """The pages of a folder ask for the same few hundred addresses."""
+    return (folder / name).exists()
+
+
+@cache
+def target_of(folder: Path, name: str) -> str:
+    return os.path.normpath(folder / name)
+
+
 def complaints(folder: Path) -> tuple[list[str], int]:
     """What is wrong, and how many addresses were looked at."""
     wrong: list[str] = []
@@ -61,7 +73,7 @@ def complaints(folder: Path) -> tuple[list[str], int]:
             wrong.append(f"{where} loads {address}")
         elif not re.match(r"#|$|[a-z][a-z0-9+.-]*:|//", address, re.IGNORECASE):
             name = unquote(re.split(r"[?#]", address)[0])
-            if name and not (path.parent / name).exists():
+            if name and not there(path.parent, name):
                 wrong.append(f"{where} {how} {address}, which is not there")
 
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
@@ -70,7 +82,7 @@ def complaints(folder: Path) -> tuple[list[str], int]:
 
     def look_for_anchor(path: Path, address: str) -> None:
         name, _, anchor = (unquote(part) for part in address.partition("#"))
-        target = os.path.normpath(path.parent / name.split("?")[0]) if name else str(path)
+        target = target_of(path.parent, name.split("?")[0]) if name else str(path)
         if anchor and anchor != "top" and anchor not in anchors.get(target, {anchor}):
             wrong.append(f"{path.relative_to(folder).as_posix()} links to {address}, an anchor that is not there")
 

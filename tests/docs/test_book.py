@@ -399,6 +399,34 @@ class Incremental(Case):
         self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 4)
 
 
+    def test_what_a_change_does_not_touch_is_left_alone(self) -> None:
+        project = self.project()
+        self.assert_succeeds(project.render())
+        page = (project.html / CHAPTER).with_suffix(".html")
+        source, other = (project.html / f"source/lib/tensor.{end}.html" for end in ("cpp", "hpp"))
+
+        def times() -> list[int]:
+            return [path.stat().st_mtime_ns for path in (page, source, other)]
+
+        before = times()
+        project.edit(WORKBENCH, "On to [chapter four]", "Now on to [chapter four]")
+        self.assert_succeeds(project.render())
+        self.assertEqual(times(), before, "the change of a sentence wrote other pages again")
+
+        project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")
+        self.assert_succeeds(project.render())
+        after = times()
+        self.assertIn("One line more.", source.read_text(encoding="utf-8"))
+        self.assertEqual(after[2], before[2], "the page of a source that has not changed was written again")
+
+        # A shape for phones was not there when the page was read.
+        figures = project.build / "figures/04_small_attention"
+        for look in ("light", "dark"):
+            shutil.copy(figures / f"weights.{look}.svg", figures / f"weights.narrow.{look}.svg")
+        self.assert_succeeds(project.render())
+        self.assertIn("weights.narrow.light.svg", page.read_text(encoding="utf-8"))
+
+
 class Tangle(Case):
     def test_notices_one_changed_byte(self) -> None:
         project = self.project()

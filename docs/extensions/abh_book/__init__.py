@@ -3,6 +3,7 @@
 | module    | gives                                                                          |
 |-----------|--------------------------------------------------------------------------------|
 | `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
+| `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directive `listing`, the check that every line is shown once, source pages     |
 | `results` | role `value`, directives `console` and `plot`                                  |
 | `boxes`   | directives `exercise`, `mistake`, `derivation`, `gradients`, `fold`             |
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import access, api, boxes, cite, exercises, katex, listing, lists, results, search
+    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, results, search
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (listing, results, boxes, exercises, katex, api, lists, cite, access, search):
+    for module in (folders, listing, results, boxes, exercises, katex, api, lists, cite, access, search):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -53,6 +53,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from .folders import look_into
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
@@ -179,7 +180,9 @@ class Mistake(Titled):
         node, messages = self.titled("mistake", "Common mistake")
         literals = {" ".join(n.astext().split()) for n in node.findall(nodes.literal)}
         known: set[str] = set()
-        for path in sorted((Path(self.env.config.abh_root) / "tests").glob("*.cpp")):
+        tests = Path(self.env.config.abh_root) / "tests"
+        look_into(self.env, tests)
+        for path in sorted(tests.glob("*.cpp")):
             self.env.note_dependency(str(path))
             known |= _names(str(path), path.stat().st_mtime_ns)
         node["facts"] = {"tests": sorted(literals & known)}
@@ -203,7 +206,9 @@ def _twins(path: str, stamp: int) -> frozenset[str]:
 def twins(env: BuildEnvironment) -> set[str]:
     """Names of all twins; the page that asks depends on their files."""
     known: set[str] = set()
-    for path in sorted((Path(env.config.abh_root) / "tests" / "docs" / "twins").glob("*.py")):
+    folder = Path(env.config.abh_root) / "tests" / "docs" / "twins"
+    look_into(env, folder)
+    for path in sorted(folder.glob("*.py")):
         env.note_dependency(str(path))
         known |= _twins(str(path), path.stat().st_mtime_ns)
     return known

@@ -19,6 +19,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .boxes import exercise_box
+from .folders import look_into
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
@@ -50,8 +51,11 @@ class Exercises(SphinxDirective):
             return []
         result: list[nodes.Node] = []
         for e in found:
-            for file in ("exercise.json", "statement.md", "solution.md", e.source.name):
-                self.env.note_dependency(str(e.folder / file))
+            look_into(self.env, e.folder.parent)
+            look_into(self.env, e.folder)
+            for path in e.folder.iterdir():
+                if path.suffix in {".json", ".md"} or path == e.source:
+                    self.env.note_dependency(str(path))
             node = exercise_box(self, e.number, e.title, e.difficulty, e.points, KINDS[e.kind])
             node += self.parse_text_to_nodes(self.text(e))
             self.set_source_info(node)

@@ -20,7 +20,9 @@ quotation is marked as one and does not count as a second showing:
 
 from __future__ import annotations
 
+import hashlib
 import html
+import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +43,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from . import weave
 from .access import scrolls
+from .lists import page_order
 
 logger = logging.getLogger(__name__)
 SOURCE_PAGES = "source"
@@ -247,6 +250,39 @@ def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildE
 # Source pages -------------------------------------------------------------------------------------
 
 
+def frame(app: Sphinx) -> str:
+    """A digest of what stands around the text of every source page: the list of pages, the theme, its files."""
+    digest = hashlib.sha256()
+    for page in page_order(app.env):
+        title = app.env.titles[page].astext() if page in app.env.titles else ""
+        digest.update(f"{page} {title}\n".encode())
+    for path in sorted(Path(app.confdir).rglob("*")):
+        if path.suffix in {".py", ".css", ".js", ".txt"}:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Written:
+    """Which source pages stand in the output as they would be written now: these are not written again."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._app = app
+        self._file = Path(app.doctreedir) / "source_pages.json"
+        self._frame = frame(app)
+        old = json.loads(self._file.read_text()) if self._file.is_file() else {}
+        self._old: dict[str, str] = old if isinstance(old, dict) else {}
+        self._new: dict[str, str] = {}
+
+    def still(self, pagename: str, body: str) -> bool:
+        now = hashlib.sha256(f"{self._frame}{body}".encode()).hexdigest()
+        self._new[pagename] = now
+        there = Path(self._app.builder.get_output_path(pagename))
+        return self._old.get(pagename) == now and there.is_file()
+
+    def remember(self) -> None:
+        self._file.write_text(json.dumps(self._new))
+
+
 def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """A page for each source file, with an anchor at each line, and links to where it is explained."""
     if app.builder.format != "html":
@@ -256,6 +292,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         (one.file, one.part): page for page, listings in shown(env).items() for one in listings
     }
     names = weave.source_names(root)
+    written = Written(app)
     for name in names:
         pagename = f"{SOURCE_PAGES}/{name}"
         try:
@@ -268,6 +305,8 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             f"{html.escape(env.titles[page].astext())}</a>"
             for page in pages
         )
+        if written.still(pagename, "".join(source.lines) + links):
+            continue
         code = "".join(
             f'<span id="L{n}"><a class="line-number" href="#L{n}" data-line="{n}" '
             f'aria-label="line {n}"></a>{line}</span>'
@@ -287,6 +326,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         )
         body = f"<h1>Source files</h1>\n<ul>\n{items}\n</ul>"
         yield pagename, {"title": "Source files", "body": body, "parents": []}, "page.html"
+    written.remember()
 
 
 def setup(app: Sphinx) -> None:

@@ -47,6 +47,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
+from .folders import look_into
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
@@ -281,8 +282,9 @@ class Console(SphinxDirective):
                 lines = [*lines[:before], None, *lines[len(lines) - after :]]
         command = f"./book run {path.parent.parent.name[:2]}"
         recorded = path.with_name("command.txt")
-        self.env.note_dependency(str(recorded))
+        look_into(self.env, recorded.parent)
         if recorded.is_file():
+            self.env.note_dependency(str(recorded))
             command = recorded.read_text(encoding="utf-8").strip()
         elif run != "main":
             command += f" (run {run})"
@@ -364,7 +366,7 @@ class Plot(SphinxDirective):
                     )
             width, height = svg_size(folder / f"{name}.light.svg")
             narrow = (folder / f"{name}.narrow.light.svg").is_file()
-            self.env.note_dependency(str(folder))  # its time changes when a narrow shape is added
+            look_into(self.env, folder)  # a narrow shape may be added
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
             return []

@@ -1,0 +1,61 @@
+"""Folders that a page was made from: it is read again when a file comes or goes there.
+
+Sphinx compares the times of files, `env.note_dependency`. It takes a folder, and a file that is not
+there, for one that is missing: such a page would be read in every build.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+Names = tuple[str, ...]
+
+
+def folders(env: BuildEnvironment) -> dict[str, dict[str, Names]]:
+    """For each page the folders that it looked into, and what was there."""
+    if not hasattr(env, "abh_folders"):
+        env.abh_folders = {}  # type: ignore[attr-defined]
+    return env.abh_folders  # type: ignore[attr-defined]
+
+
+def names(folder: Path) -> Names:
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(path.name for path in folder.iterdir() if path.name != "__pycache__"))
+
+
+def look_into(env: BuildEnvironment, folder: Path) -> None:
+    """The page that is being read depends on which files are in this folder."""
+    folders(env).setdefault(env.docname, {})[str(folder)] = names(folder)
+
+
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    now: dict[str, Names] = {}
+    found = []
+    for page, seen in folders(env).items():
+        for folder, there in seen.items():
+            if folder not in now:
+                now[folder] = names(Path(folder))
+            if now[folder] != there:
+                found.append(page)
+                break
+    return [page for page in found if page in env.found_docs]
+
+
+def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    folders(env).pop(docname, None)
+
+
+def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
+    folders(env).update({d: folders(other)[d] for d in docnames if d in folders(other)})
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("env-get-outdated", outdated)
+    app.connect("env-purge-doc", purge)
+    app.connect("env-merge-info", merge)
