@@ -19,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 XHTML = "http://www.w3.org/1999/xhtml"
 OPS = "http://www.idpf.org/2007/ops"
 TOKENS = {f"{{{MATHML}}}{name}" for name in ("mi", "mn", "mo", "mtext")}
+PAIRS = {f"{{{MATHML}}}{name}" for name in ("msup", "msub", "munder", "mover", "mfrac")}
+APPLIED = "\u2061"  # the invisible operator behind the name of a function
 ACCESS = (
     ("accessMode", "textual"),
     ("accessMode", "visual"),
@@ -42,6 +44,8 @@ def as_mathml(element: ET.Element) -> list[ET.Element] | None:
         element.tag = f"{{{MATHML}}}mrow"  # KaTeX puts \\underset into an operator
         for name in ("lspace", "rspace"):
             element.attrib.pop(name, None)
+    if element.tag in PAIRS and len(element) == 3 and element[2].text == APPLIED:
+        del element[2]  # KaTeX hands it to the exponent in e^{\max} as a child too many
     if element.tag == f"{{{MATHML}}}math":
         tex = next(element.iter(f"{{{MATHML}}}annotation"), None)
         if tex is not None:

@@ -138,8 +138,10 @@ def cleaned(element: ET.Element) -> list[ET.Element] | None:
     tag = element.tag
     if tag in {"script", "noscript", "button", "input"} or has(element, "headerlink"):
         return []
-    if has(element, "only-dark") or has(element, "toctree-wrapper"):
+    if has(element, "only-dark") or has(element, "toctree-wrapper") or tag == "source":
         return []
+    if tag == "picture":  # its other shapes are for narrow screens
+        return list(element)
     if tag == "details":
         element.tag = "div"
         element.set("class", " ".join([*classes(element), "fold"]))

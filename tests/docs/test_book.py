@@ -59,6 +59,12 @@ class Project:
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
+    def add_narrow_figure(self) -> None:
+        """A second shape of the figure, for phones."""
+        figures = self.build / "figures/04_small_attention"
+        for look in ("light", "dark"):
+            shutil.copy(figures / f"weights.{look}.svg", figures / f"weights.narrow.{look}.svg")
+
     def render(self) -> subprocess.CompletedProcess[str]:
         return run(BUILD, "--root", self.root, "--build", self.build, "--jobs", 1)
 
@@ -420,9 +426,7 @@ class Incremental(Case):
         self.assertEqual(after[2], before[2], "the page of a source that has not changed was written again")
 
         # A shape for phones was not there when the page was read.
-        figures = project.build / "figures/04_small_attention"
-        for look in ("light", "dark"):
-            shutil.copy(figures / f"weights.{look}.svg", figures / f"weights.narrow.{look}.svg")
+        project.add_narrow_figure()
         self.assert_succeeds(project.render())
         self.assertIn("weights.narrow.light.svg", page.read_text(encoding="utf-8"))
 
