@@ -18,6 +18,7 @@ from pages import FormatError, Page, classes, has, images, read_book, rebuild, r
 
 HERE = Path(__file__).resolve().parent
 COLUMNS = 102  # of code that fit on a line at its usual size: see `pre` in print.css
+IN_BOX = 6  # fewer in a box: see `.box`
 SMALLEST = 0.82  # of the usual size
 SHORT = 14  # lines of code that stay together
 TOLERANCE = 1.5  # in CSS pixels
@@ -90,21 +91,28 @@ def broken(pre: ET.Element, limit: int) -> None:
 
 def fit_code(page: Page) -> None:
     """Short code stays together; wide code is set smaller, very wide code is broken."""
-    for figure in page.body.iter():
-        for block in figure:
+
+    def fit(pre: ET.Element, room: int) -> int:
+        """Returns the number of lines."""
+        lines = "".join(pre.itertext()).rstrip("\n").split("\n")
+        widest = max(columns(line) for line in lines)
+        if widest > room:
+            pre.set("style", f"font-size: {max(room / widest, SMALLEST):.3f}em")
+            if widest > room / SMALLEST:
+                broken(pre, int(room / SMALLEST) - 2)
+        return len(lines)
+
+    def walk(element: ET.Element, room: int) -> None:
+        for block in element:
+            inside = room - IN_BOX if has(block, "box") else room
             pre = block.find("pre") if block.tag == "div" else None
             if pre is None:
-                continue
-            lines = "".join(pre.itertext()).rstrip("\n").split("\n")
-            if len(lines) <= SHORT:
-                whole = figure if figure.tag == "figure" else block
+                walk(block, inside)
+            elif fit(pre, inside) <= SHORT:
+                whole = element if element.tag == "figure" else block
                 whole.set("class", " ".join([*classes(whole), "short"]))
-            widest = max(columns(line) for line in lines)
-            if widest > COLUMNS:
-                scale = max(COLUMNS / widest, SMALLEST)
-                pre.set("style", f"font-size: {scale:.3f}em")
-                if widest > COLUMNS / SMALLEST:
-                    broken(pre, int(COLUMNS / SMALLEST) - 2)
+
+    walk(page.body, COLUMNS)
 
 
 def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None) -> str:
@@ -202,7 +210,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     if wrong:
         raise FormatError("the PDF would be cut:\n" + "\n".join(wrong))
     part = out.with_suffix(".part")
-    document.write_pdf(part)
+    document.write_pdf(part, pdf_tags=True)
     logger.removeHandler(complaints)
     if complaints.said:
         raise FormatError("WeasyPrint:\n" + "\n".join(sorted(set(complaints.said))))

@@ -190,6 +190,28 @@ class Pdf(Case):
         titles = [title for _, title, _ in self.bookmarks()]
         self.assertIn(titles[-1], self.reader.pages[-1].extract_text())
 
+    def test_its_structure_is_tagged_and_figures_say_what_to_see(self) -> None:
+        catalog = self.reader.trailer["/Root"]
+        self.assertTrue(catalog["/MarkInfo"]["/Marked"])
+        self.assertEqual(catalog["/Lang"], "en")
+        kinds: set[str] = set()
+        said: list[str] = []
+
+        def walk(element: Any) -> None:
+            element = element.get_object()
+            if isinstance(element, list):
+                for child in element:
+                    walk(child)
+            elif hasattr(element, "get"):
+                kinds.add(str(element.get("/S", "")))
+                said.append(str(element.get("/Alt", "")))
+                if "/K" in element:
+                    walk(element["/K"])
+
+        walk(catalog["/StructTreeRoot"])
+        self.assertLessEqual({"/H1", "/P", "/Table", "/TH", "/L", "/Link", "/Figure"}, kinds)
+        self.assertTrue(any(text.startswith("Heat map of 8 x 8 weights") for text in said))
+
     def test_contents_name_the_page(self) -> None:
         lines = self.reader.pages[1].extract_text().splitlines()
         for _, title, page in self.bookmarks()[1:]:
@@ -273,6 +295,14 @@ class Refused(Case):
         self.assert_succeeds(project.render())
         done = make(project, "--pdf")
         self.assert_refused(done, "px too wide")
+
+    def test_a_box_has_room_for_less_code(self) -> None:
+        project = self.project()
+        line = "weights = softmax(scores) * mask;"
+        page = "chapters/04_small_attention/index.md"
+        project.edit(page, line, f"{line}\n// {'0123456789' * 10}")  # 103 columns would fit outside
+        self.assert_succeeds(project.render())
+        self.assert_succeeds(make(project, "--pdf"))
 
     def test_a_wide_line_of_code_is_set_smaller_or_broken_with_a_mark(self) -> None:
         from pypdf import PdfReader
