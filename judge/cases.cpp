@@ -67,13 +67,19 @@ void Cases::add(const Case& c) {
 }
 
 void Cases::add_test(const std::string& criterion, const std::string& function,
-                     const std::string& about) {
-    add({.criterion = criterion,
-         .call = "accepts",
-         .arguments = values(function),
-         .results = values(function == "own"),
-         .about = "your test is called with " + about,
-         .names = {"function", "accepts(function)"}});
+                     const std::string& about, const Values& more) {
+    Case c{.criterion = criterion,
+           .call = "accepts",
+           .arguments = values(function),
+           .results = values(function == "own"),
+           .about = "your test is called with " + about,
+           .names = {"function"}};
+    for (const Value& argument : more) {
+        c.arguments.push_back(argument);
+        c.names.push_back("drawn");
+    }
+    c.names.push_back("accepts(function)");
+    add(c);
 }
 
 Tensor differences(const std::function<Tensor()>& forward, Tensor x, const Tensor& dy) {

@@ -48,8 +48,9 @@ public:
     void add(const Case& c);
     /// Calls the reader's test, `accepts` in call.cpp, with the function that call.cpp knows by
     /// this name: "own" is the reader's repaired one, which must pass; all others must not.
+    /// `accepts` may take `more` arguments.
     void add_test(const std::string& criterion, const std::string& function,
-                  const std::string& about);
+                  const std::string& about, const Values& more = {});
 
 private:
     Random random_;
