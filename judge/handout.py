@@ -11,10 +11,9 @@ import zipfile
 from pathlib import Path
 
 from . import cases as draws
-from .check import choose
 from .compile import BUILD as JUDGE
 from .compile import INCLUDE, Failed, copy_headers, libraries, lighter, prepare, setting
-from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
+from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
 from .report import section
 
 BUILD = ROOT / "build" / "handout"
@@ -120,6 +119,7 @@ def manifest(exercise: Exercise) -> dict:
     """exercise.json without what only the judge needs."""
     full = json.loads((exercise.folder / "exercise.json").read_text())
     full.pop("mutants", None)
+    full.pop("given", None)
     full["section"] = section(exercise).partition(" (")[0]
     return full
 
@@ -142,7 +142,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         for file in map(Path, libraries(e, found)):
             target = out / "libraries" / file.name
             if file.parent.name == "without":
-                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem))
+                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem + "_without_"))
                 lighter(BUILD / whole.relative_to(JUDGE), e, target)
             elif not target.exists():
                 shutil.copyfile(BUILD / file.relative_to(JUDGE), target)
@@ -155,8 +155,8 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
         (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
         if e in computed:
-            for file in (e.folder / "call.cpp", *e.folder.glob("*.hpp")):
-                shutil.copyfile(file, folder / file.name)
+            for file in (e.folder / "call.cpp", *e.headers()):
+                shutil.copyfile(file, out / file.relative_to(ROOT))
         (out / "answers").mkdir(exist_ok=True)
         (out / "answers" / e.file_name).write_text(e.stub())
     (out / "handout.json").write_text(
@@ -182,7 +182,7 @@ def scan(exercises: list[Exercise], out: Path) -> list[str]:
     """Lines of solutions that stand in the pack all the same."""
     secret = {}
     for e in exercises:
-        shown = set(map(str.strip, e.stub().splitlines()))
+        shown = {" ".join(line.split()) for line in (e.stub() + pages(e)).splitlines()}
         for line in e.solution_lines():
             text = " ".join(line.split())
             if len(text) >= LONGEST_SHARED and text not in shown:
@@ -238,7 +238,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--github", action="store_true", help="with a workflow: a repository for GitHub Classroom")
     options = parser.parse_intermixed_args(arguments)
     try:
-        chosen = choose(options.exercises, load_all())
+        found = shelf()
+        found.warn()
+        chosen = found.choose(options.exercises)
         prepare(chosen)
         copy_headers()
         build()
