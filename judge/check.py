@@ -14,7 +14,7 @@ from pathlib import Path
 from . import cases as draws
 from .compile import Failed, compile_answer, prepare
 from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
-from .predict import given, judge_numbers, seed_of
+from .predict import given, judge_numbers
 from .report import paint, section, to_dict, to_json, to_text
 from .verdict import Fault, Verdict, judge, refused
 
@@ -29,8 +29,10 @@ def start(exercise: Exercise, answers: Path) -> Path:
     if not file.exists():
         stub = exercise.stub()
         if exercise.kind not in COMPUTED:
+            if IN_HANDOUT and not (answers / "student.txt").is_file():
+                raise Mistaken(f"your numbers are drawn from your name: write the one that your instructor knows into {shown(answers / 'student.txt')}")
             prepare([exercise])
-            stub = stub.replace("{given}", given(draws.draw(exercise, seed_of(student_of(answers)))))
+            stub = stub.replace("{given}", given(exercise, student_of(answers)))
         file.write_text(stub)
         print(f"{exercise.number} {exercise.title}: write your answer into {shown(file)}", file=sys.stderr)
     return file
@@ -39,7 +41,7 @@ def start(exercise: Exercise, answers: Path) -> Path:
 def student_of(answers: Path) -> str:
     """Whose numbers are drawn: the name in student.txt, where there is one."""
     file = answers / "student.txt"
-    return student_in(file.read_bytes()) if file.is_file() else "reader"
+    return (student_in(file.read_bytes()) if file.is_file() else "") or "reader"
 
 
 def student_in(content: bytes) -> str:

@@ -9,7 +9,8 @@ model.hpp      where there is one: what call.cpp and cases.cpp make alike; besid
 solution.md    where there is one: the derivation, shown with the solution
 plain.cpp      for a speed: the function whose time is the measure, with the answer's name
 
-A hand-out has stub.cpp and drawn cases, cases.bin, in place of answer.cpp and cases.cpp.
+A hand-out has stub.cpp in place of answer.cpp, and drawn cases, cases.bin, in place of cases.cpp; where numbers are asked for,
+numbers.json: what is drawn for any student.
 """
 
 from __future__ import annotations
@@ -204,7 +205,8 @@ def check(exercise: Exercise) -> None:
     names = {c.name for c in exercise.criteria}
     needed = ["statement.md", exercise.source.name, "cases.cpp"]
     if IN_HANDOUT:
-        needed = ["statement.md", f"stub{exercise.source.suffix}", "cases.bin"]
+        cases = "cases.bin" if exercise.kind in COMPUTED else "numbers.json"
+        needed = ["statement.md", f"stub{exercise.source.suffix}", cases]
     if exercise.kind in COMPUTED:
         needed.append("call.cpp")
     if exercise.faster:

@@ -19,7 +19,7 @@ from . import sandbox
 from .check import judge_answer
 from .compile import Failed, compile_answer, prepare
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
-from .predict import given, seed_of
+from .predict import GATE, given
 from .report import to_text
 from .verdict import Verdict, judge
 
@@ -65,7 +65,7 @@ def faults(exercise: Exercise) -> list[str]:
         except Mistaken as mistaken:
             found.append(str(mistaken).removeprefix(f"{exercise.number}: "))
     if exercise.kind not in COMPUTED:
-        drawn = given(draws.draw(exercise, seed_of("gate")))
+        drawn = given(exercise, GATE)
         if exercise.given != drawn:
             found.append(f'exercise.json says "given": "{exercise.given}", but for answer.txt is drawn: {drawn}')
     return found
@@ -116,7 +116,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
             if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
                 verdict = again(e, answer, Path(folder) / "program", seed, tight)
             else:
-                verdict = judge_answer(e, answer, tight=tight, seed=seed, student="gate", timed=trial.timed)
+                verdict = judge_answer(e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
     return "", verdict.reason

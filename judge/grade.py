@@ -187,7 +187,7 @@ def judge_submission(
 ) -> list[Verdict]:
     """All exercises of one student."""
     verdicts = []
-    student = student_in(submission.answers.get("student.txt", submission.student.encode()))
+    student = student_in(submission.answers.get("student.txt", b"")) or submission.student
     if student != submission.student:
         submission.notes.append(f"student.txt says {readable(student)!r}: their numbers were drawn")
     with tempfile.TemporaryDirectory(prefix="judge_") as name:

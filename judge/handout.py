@@ -14,6 +14,7 @@ from . import cases as draws
 from .compile import BUILD as JUDGE
 from .compile import INCLUDE, Failed, copy_headers, libraries, lighter, prepare, setting
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .predict import variants
 from .report import section
 
 BUILD = ROOT / "build" / "handout"
@@ -29,7 +30,7 @@ Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on D
 
     sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev
 
-Write your answers into the files in `answers/`; each says what is to do. Then
+{named}Write your answers into the files in `answers/`; each says what is to do. Then
 
     ./check {first}            judges one exercise and says what is wrong
     ./check                 judges all of them
@@ -40,6 +41,11 @@ Write your answers into the files in `answers/`; each says what is to do. Then
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
 {list}
+"""
+
+NAMED = """Write the name that your instructor knows you by into `answers/student.txt`: your numbers in {drawn} are drawn from it. `./check` writes
+the files of these into `answers/`, with your numbers, when you name them for the first time.
+
 """
 
 CHECK = """#!/bin/sh
@@ -153,12 +159,14 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (folder / "exercise.json").write_text(json.dumps(manifest(e), indent=2))
         (folder / "statement.md").write_text(pages(e))
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
-        (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
-        if e in computed:
+        (out / "answers").mkdir(exist_ok=True)
+        if e not in computed:  # begun by ./check, with the numbers of the student
+            (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
+        else:
+            (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
+            (out / "answers" / e.file_name).write_text(e.stub())
             for file in (e.folder / "call.cpp", *e.headers()):
                 shutil.copyfile(file, out / file.relative_to(ROOT))
-        (out / "answers").mkdir(exist_ok=True)
-        (out / "answers" / e.file_name).write_text(e.stub())
     (out / "handout.json").write_text(
         json.dumps({"flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
@@ -170,8 +178,10 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     )
     machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
     numbers = " ".join(e.number for e in exercises)
+    drawn = ", ".join(e.number for e in exercises if e not in computed)
+    named = NAMED.format(drawn=drawn) if drawn else ""
     (out / "README.md").write_text(
-        README.format(numbers=numbers, first=exercises[0].number, machine=machine, list=listing)
+        README.format(numbers=numbers, named=named, first=exercises[0].number, machine=machine, list=listing)
     )
     check = out / "check"
     check.write_text(CHECK)
@@ -196,9 +206,15 @@ def scan(exercises: list[Exercise], out: Path) -> list[str]:
     return found
 
 
-def judge_pack(out: Path) -> int:
+def judge_pack(exercises: list[Exercise], out: Path) -> int:
     """What the pack's own stubs score, judged by the pack itself."""
-    done = subprocess.run([out / "check", "--json"], cwd=out, capture_output=True, text=True, check=False)
+    student = out / "answers" / "student.txt"
+    student.write_text("nobody")
+    numbers = [e.number for e in exercises]
+    done = subprocess.run([out / "check", "--json", *numbers], cwd=out, capture_output=True, text=True, check=False)
+    student.unlink()
+    for begun in (out / "answers").glob("*.txt"):
+        begun.unlink()
     try:
         verdicts = json.loads(done.stdout)
     except json.JSONDecodeError as error:
@@ -253,7 +269,7 @@ def main(arguments: list[str]) -> int:
         if leaks := scan(chosen, options.out):
             print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
             return 1
-        if points := judge_pack(options.out):
+        if points := judge_pack(chosen, options.out):
             print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
             return 1
         if options.gradescope:

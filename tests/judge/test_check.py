@@ -1,7 +1,9 @@
 """The command that readers call again and again."""
 
 import contextlib
+import dataclasses
 import io
+import json
 import os
 import sys
 import tempfile
@@ -12,8 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check
-from judge.exercise import load_all
+from judge import check, exercise, predict
+from judge.exercise import Mistaken, load_all
+from judge.report import to_text
 
 
 class Watch(unittest.TestCase):
@@ -75,6 +78,63 @@ class Watch(unittest.TestCase):
         self.file.write_text("a")
         self.watch(self.file.unlink, lambda: self.assertFalse(self.file.exists()), self.replace("b"))
         self.assertEqual(["a", "b"], self.judged)
+
+
+class HandedOut(unittest.TestCase):
+    """Numbers that are predicted: a pack has the student's, and not what is right."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.answers = Path(folder.name) / "exercise", Path(folder.name) / "answers"
+        self.folder.mkdir()
+        self.answers.mkdir()
+        whole = next(e for e in load_all() if e.number == "03.4")
+        (self.folder / "stub.txt").write_text(whole.stub())
+        drawn = {"lines": {c.name: c.name for c in whole.criteria}, "given": [f"L = {i}, H = 1" for i in range(predict.VARIANTS)]}
+        (self.folder / "numbers.json").write_text(json.dumps(drawn))
+        self.exercise = dataclasses.replace(whole, folder=self.folder)
+        for module in (exercise, check, predict):
+            patch = unittest.mock.patch.object(module, "IN_HANDOUT", True)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = unittest.mock.patch.object(check, "prepare", lambda _: None)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def begin(self, name="anna"):
+        (self.answers / "student.txt").write_text(name)
+        with contextlib.redirect_stderr(io.StringIO()):
+            return check.start(self.exercise, self.answers)
+
+    def said(self, file, name="anna"):
+        verdict = predict.judge_numbers(self.exercise, file, name)
+        self.assertEqual(0, verdict.points)
+        return to_text(verdict, more=False)
+
+    def test_a_name_is_asked_for(self):
+        with self.assertRaisesRegex(Mistaken, r"student\.txt"):
+            check.start(self.exercise, self.answers)
+        self.assertEqual([], list(self.answers.iterdir()))
+
+    def test_the_file_has_the_numbers_of_the_name(self):
+        text = self.begin().read_text()
+        self.assertIn(f"Your numbers: L = {predict.seed_of('anna')}, H = 1\n", text)
+        self.assertNotEqual(predict.seed_of("anna"), predict.seed_of("bert"))
+
+    def test_a_line_that_is_missing_or_no_number(self):
+        file = self.begin()
+        self.assertIn("there is no line 'padding = NUMBER'", self.said(file))
+        file.write_text(file.read_text().replace("padding =", "padding = 1..2"))
+        self.assertIn("padding is no number", self.said(file))
+
+    def test_all_lines(self):
+        file = self.begin()
+        file.write_text("".join(f"{line} 7\n" if line.endswith("=") else f"{line}\n" for line in file.read_text().splitlines()))
+        self.assertIn("every line is there; your numbers are judged when you have handed them in", self.said(file))
+
+    def test_the_numbers_of_another_name(self):
+        self.assertIn("these are not the numbers of bert", self.said(self.begin("anna"), "bert"))
 
 
 if __name__ == "__main__":
