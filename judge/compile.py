@@ -94,24 +94,32 @@ _staged: dict[str, Path] = {}
 
 
 def reachable(path: Path) -> bool:
-    """Whether every user may read it."""
-    return all(os.stat(p).st_mode & 0o005 == 0o005 for p in (path if path.is_dir() else path.parent, *path.parents))
+    """Whether every user may read it, and all that is in it."""
+    inside = [path, *path.rglob("*")] if path.is_dir() else [path]
+    return all(allows(p) for p in (*inside, *path.parents))
+
+
+def allows(path: Path) -> bool:
+    """Whether every user may read this file, or enter this folder."""
+    needed = 0o005 if path.is_dir() else 0o004
+    return path.stat().st_mode & needed == needed
 
 
 def stage(exercises: list[Exercise], found: Setting) -> None:
     """In the sandbox a user without rights compiles: copies what lies in a private folder, until this process ends."""
-    if os.geteuid() != 0 or reachable(INCLUDE):
-        return
-    folder = Path(tempfile.mkdtemp(prefix="judge_"))
-    folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     computed = [e for e in exercises if e.kind in COMPUTED]
     files = [found.serve, *(a for e in computed for a in libraries(e, found)), *(str(call_object(e, found)) for e in computed)]
     files += [str(e.folder / "plain.cpp") for e in computed if e.faster]
+    if os.geteuid() != 0 or all(reachable(Path(p)) for p in (INCLUDE, *files)):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="judge_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for number, file in enumerate(dict.fromkeys(files)):
         _staged[file] = folder / f"{number}{Path(file).suffix}"
         shutil.copyfile(file, _staged[file])
     _staged[str(INCLUDE)] = shutil.copytree(INCLUDE, folder / "include")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def reach(path: Path | str) -> Path:

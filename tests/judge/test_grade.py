@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import grade, sandbox
+from judge import compile, grade, sandbox
 from judge.exercise import load_all
 
 NAME = "04_2_softmax_backward.cpp"
@@ -236,6 +236,28 @@ class Class(unittest.TestCase):
             self.assertIn('failures="1"', (out / "junit.xml").read_text())
             again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertIn("7 of 7 submissions have been graded before", again.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
+    def test_a_private_clone_and_a_umask_of_077(self):
+        mode = compile.INCLUDE.stat().st_mode
+        compile.INCLUDE.chmod(0o700)
+        self.addCleanup(compile.INCLUDE.chmod, mode & 0o777)
+        with tempfile.TemporaryDirectory() as name:
+            folder, out = Path(name) / "submissions", Path(name) / "out"
+            (folder / "anna").mkdir(parents=True)
+            (folder / "anna" / NAME).write_text(TARGET.solution())
+            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", folder, "--out", out]
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, umask=0o077)
+            self.assertIn("anna: 10 of 10", run.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
+    def test_a_private_folder_for_temporary_files(self):
+        with tempfile.TemporaryDirectory() as name:
+            environment = {**os.environ, "TMPDIR": name}
+            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", name, "--out", name]
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+            self.assertEqual(4, run.returncode)
+            self.assertIn("is closed to other users", run.stderr)
 
     def test_nothing_is_left_of_what_ran(self):
         before = {p.name for p in Path("/tmp").iterdir()}
