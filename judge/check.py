@@ -24,7 +24,7 @@ PROGRESS = ANSWERS / "progress.json"
 
 def start(exercise: Exercise, answers: Path) -> Path:
     """The reader's file; the stub, where there is none."""
-    answers.mkdir(exist_ok=True)
+    answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
         stub = exercise.stub()
@@ -92,9 +92,17 @@ def why_not_compiled(reason: str, printed: str) -> str:
     return f"  it does not compile:\n{text}"
 
 
+def best_so_far(progress: Path) -> dict:
+    """What `remember` has kept; nothing, where the file is broken off."""
+    try:
+        return json.loads(progress.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
 def remember(verdict: Verdict, progress: Path) -> None:
     """Keeps the best result of each exercise."""
-    kept = json.loads(progress.read_text()) if progress.is_file() else {}
+    kept = best_so_far(progress)
     best = kept.get(verdict.exercise.number, {}).get("points", -1)
     if verdict.points > best:
         kept[verdict.exercise.number] = to_dict(verdict)
@@ -148,8 +156,7 @@ def watch(chosen: list[Exercise], answers: Path) -> None:
 
 def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
     """What is done, chapter by chapter."""
-    file = answers / "progress.json"
-    kept = json.loads(file.read_text()) if file.is_file() else {}
+    kept = best_so_far(answers / "progress.json")
     if as_json:
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
         return

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from judge import check, exercise, predict
 from judge.exercise import Mistaken, load_all
 from judge.report import to_text
+from judge.verdict import Fault, Judged, Verdict
 
 
 class Watch(unittest.TestCase):
@@ -78,6 +79,21 @@ class Watch(unittest.TestCase):
         self.file.write_text("a")
         self.watch(self.file.unlink, lambda: self.assertFalse(self.file.exists()), self.replace("b"))
         self.assertEqual(["a", "b"], self.judged)
+
+
+class Progress(unittest.TestCase):
+    def test_the_best_is_kept_and_a_file_that_breaks_off_is_begun_anew(self):
+        number = next(e for e in load_all() if e.number == "04.2")
+        whole, nothing = (Verdict(number, [Judged(c.name, c.points, 1, fault) for c in number.criteria]) for fault in (None, Fault("wrong", "")))
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "progress.json"
+            for verdict, points in ((nothing, 0), (whole, 10), (nothing, 10)):
+                check.remember(verdict, file)
+                self.assertEqual(points, check.best_so_far(file)["04.2"]["points"])
+            file.write_text(file.read_text()[:40])
+            self.assertEqual({}, check.best_so_far(file))
+            check.remember(whole, file)
+            self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
 
 
 class HandedOut(unittest.TestCase):
