@@ -33,7 +33,7 @@ struct Case {
 /// Draws an exercise's cases and writes them to standard output, for the judge to read.
 class Cases {
 public:
-    /// Reads `--seed N` from the command line.
+    /// Reads `--seed N` from the command line, and `--given`: see `given`.
     Cases(int argc, char** argv);
 
     /// A tensor of standard normal numbers.
@@ -46,13 +46,18 @@ public:
     Ids ids(const Shape& shape, Index n);
 
     void add(const Case& c);
+    /// With `--given` the program ends here, and has said what is drawn. `add` calls it; an
+    /// exercise that computes for long calls it before.
+    void given(const Values& arguments, const std::vector<std::string>& names) const;
     /// Calls the reader's test, `accepts` in call.cpp, with the function that call.cpp knows by
     /// this name: "own" is the reader's repaired one, which must pass; all others must not.
+    /// `accepts` may take `more` arguments.
     void add_test(const std::string& criterion, const std::string& function,
-                  const std::string& about);
+                  const std::string& about, const Values& more = {});
 
 private:
     Random random_;
+    bool given_alone_;
 };
 
 /// The gradient of `<forward(), dy>` with respect to `x`, by central differences: `forward` reads

@@ -49,15 +49,30 @@ def draw(exercise: Exercise, seed: int) -> list[Case]:
     return parse(exercise, draw_raw(exercise, seed))
 
 
+def given(exercise: Exercise, seed: int) -> str:
+    """What is drawn, without what is right: `B = 3, L = 17`."""
+    values = decode(run(exercise, "--seed", str(seed), "--given")[8:])
+    half = len(values) // 2
+    return ", ".join(f"{n.text} = {v.number:g}" for v, n in zip(values[:half], values[half:], strict=True))
+
+
 def draw_raw(exercise: Exercise, seed: int) -> bytes:
     """What cases.cpp prints.
 
     :raises Failed: if the exercise's own answer is wrong
     """
+    return run(exercise, "--seed", str(seed))
+
+
+def run(exercise: Exercise, *options: str) -> bytes:
+    """What the program prints that draws cases.
+
+    :raises Failed: if it fails
+    """
     program = BUILD / "judge" / f"cases_{exercise.number.replace('.', '_')}"
     if not program.is_file():
         raise Failed(f"{exercise.number}: cases are not built")
-    done = subprocess.run([program, "--seed", str(seed)], capture_output=True, check=False)
+    done = subprocess.run([program, *options], capture_output=True, check=False)
     if done.returncode != 0:
         raise Failed(f"{exercise.number}: {done.stderr.decode(errors='replace')}")
     return done.stdout

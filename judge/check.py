@@ -13,8 +13,8 @@ from pathlib import Path
 
 from . import cases as draws
 from .compile import Failed, compile_answer, prepare
-from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, load_all
-from .predict import given, judge_numbers, seed_of
+from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
+from .predict import given, judge_numbers
 from .report import paint, section, to_dict, to_json, to_text
 from .verdict import Fault, Verdict, judge, refused
 
@@ -24,13 +24,15 @@ PROGRESS = ANSWERS / "progress.json"
 
 def start(exercise: Exercise, answers: Path) -> Path:
     """The reader's file; the stub, where there is none."""
-    answers.mkdir(exist_ok=True)
+    answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
         stub = exercise.stub()
         if exercise.kind not in COMPUTED:
+            if IN_HANDOUT and not (answers / "student.txt").is_file():
+                raise Mistaken(f"your numbers are drawn from your name: write the one that your instructor knows into {shown(answers / 'student.txt')}")
             prepare([exercise])
-            stub = stub.replace("{given}", given(draws.draw(exercise, seed_of(student_of(answers)))))
+            stub = stub.replace("{given}", given(exercise, student_of(answers)))
         file.write_text(stub)
         print(f"{exercise.number} {exercise.title}: write your answer into {shown(file)}", file=sys.stderr)
     return file
@@ -39,7 +41,12 @@ def start(exercise: Exercise, answers: Path) -> Path:
 def student_of(answers: Path) -> str:
     """Whose numbers are drawn: the name in student.txt, where there is one."""
     file = answers / "student.txt"
-    return file.read_text(errors="replace").strip()[:200] if file.is_file() else "reader"
+    return (student_in(file.read_bytes()) if file.is_file() else "") or "reader"
+
+
+def student_in(content: bytes) -> str:
+    """The name in student.txt, whatever editor has written it."""
+    return content.decode("utf-8-sig", errors="replace").strip()[:200]
 
 
 def shown(path: Path) -> str:
@@ -85,26 +92,21 @@ def why_not_compiled(reason: str, printed: str) -> str:
     return f"  it does not compile:\n{text}"
 
 
+def best_so_far(progress: Path) -> dict:
+    """What `remember` has kept; nothing, where the file is broken off."""
+    try:
+        return json.loads(progress.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
 def remember(verdict: Verdict, progress: Path) -> None:
     """Keeps the best result of each exercise."""
-    kept = json.loads(progress.read_text()) if progress.is_file() else {}
+    kept = best_so_far(progress)
     best = kept.get(verdict.exercise.number, {}).get("points", -1)
     if verdict.points > best:
         kept[verdict.exercise.number] = to_dict(verdict)
         progress.write_text(json.dumps(kept, indent=2) + "\n")
-
-
-def choose(numbers: list[str], exercises: list[Exercise]) -> list[Exercise]:
-    """Those that the command line names: 04.2, 4.2, or 04 for a whole chapter."""
-    chosen = []
-    for number in numbers:
-        chapter, _, count = number.partition(".")
-        wanted = f"{int(chapter):02d}.{count}" if chapter.isdigit() else number
-        found = [e for e in exercises if e.number == wanted or (not count and e.chapter == wanted[:2])]
-        if not found:
-            raise Mistaken(f"there is no exercise {number}; {CHECK} --progress lists all of them")
-        chosen += found
-    return chosen
 
 
 def hint(exercise: Exercise, stage: int) -> str:
@@ -136,11 +138,14 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
 
 def watch(chosen: list[Exercise], answers: Path) -> None:
     """Judges an answer whenever its file is saved, until Ctrl-C."""
-    seen: dict[Path, float] = {}
+    files, seen = {e.number: start(e, answers) for e in chosen}, {}
     while True:
         for e in chosen:
-            file = start(e, answers)
-            changed = file.stat().st_mtime
+            file = files[e.number]
+            try:
+                changed = file.stat().st_mtime_ns
+            except FileNotFoundError:  # an editor is about to put another in its place
+                continue
             if seen.get(file) != changed:
                 seen[file] = changed
                 print(paint(time.strftime("%H:%M:%S"), "faint"))
@@ -151,8 +156,7 @@ def watch(chosen: list[Exercise], answers: Path) -> None:
 
 def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
     """What is done, chapter by chapter."""
-    file = answers / "progress.json"
-    kept = json.loads(file.read_text()) if file.is_file() else {}
+    kept = best_so_far(answers / "progress.json")
     if as_json:
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
         return
@@ -189,13 +193,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--progress", action="store_true", help="list what is done instead")
     options = parser.parse_intermixed_args(arguments)
     try:
-        exercises = load_all()
+        found = shelf()
+        found.warn()
         if options.progress:
-            progress(exercises, as_json=options.json, answers=options.answers)
+            progress(found.exercises, as_json=options.json, answers=options.answers)
             return 0
-        chosen = choose(options.number, exercises)
+        chosen = found.choose(options.number)
         if not chosen:
-            chosen = [e for e in exercises if (options.answers / e.file_name).is_file()]
+            chosen = [e for e in found.exercises if (options.answers / e.file_name).is_file()]
         if not chosen:
             print(f"No exercise has been begun. Begin one: {CHECK} 04.2; {CHECK} --progress lists all.", file=sys.stderr)
             return 2
@@ -219,9 +224,7 @@ def main(arguments: list[str]) -> int:
 def main_progress(arguments: list[str]) -> int:
     """The verb progress."""
     options = parser_for("progress", "Lists the exercises and the best points that ./book check has given.").parse_args(arguments)
-    try:
-        progress(load_all(), as_json=options.json, answers=options.answers)
-    except Mistaken as mistaken:
-        print(f"book: {mistaken}", file=sys.stderr)
-        return 2
+    found = shelf()
+    found.warn()
+    progress(found.exercises, as_json=options.json, answers=options.answers)
     return 0

@@ -94,23 +94,32 @@ _staged: dict[str, Path] = {}
 
 
 def reachable(path: Path) -> bool:
-    """Whether every user may read it."""
-    return all(os.stat(p).st_mode & 0o005 == 0o005 for p in (path if path.is_dir() else path.parent, *path.parents))
+    """Whether every user may read it, and all that is in it."""
+    inside = [path, *path.rglob("*")] if path.is_dir() else [path]
+    return all(allows(p) for p in (*inside, *path.parents))
+
+
+def allows(path: Path) -> bool:
+    """Whether every user may read this file, or enter this folder."""
+    needed = 0o005 if path.is_dir() else 0o004
+    return path.stat().st_mode & needed == needed
 
 
 def stage(exercises: list[Exercise], found: Setting) -> None:
     """In the sandbox a user without rights compiles: copies what lies in a private folder, until this process ends."""
-    if os.geteuid() != 0 or reachable(INCLUDE):
-        return
-    folder = Path(tempfile.mkdtemp(prefix="judge_"))
-    folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     computed = [e for e in exercises if e.kind in COMPUTED]
     files = [found.serve, *(a for e in computed for a in libraries(e, found)), *(str(call_object(e, found)) for e in computed)]
+    files += [str(e.folder / "plain.cpp") for e in computed if e.faster]
+    if os.geteuid() != 0 or all(reachable(Path(p)) for p in (INCLUDE, *files)):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="judge_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for number, file in enumerate(dict.fromkeys(files)):
         _staged[file] = folder / f"{number}{Path(file).suffix}"
         shutil.copyfile(file, _staged[file])
     _staged[str(INCLUDE)] = shutil.copytree(INCLUDE, folder / "include")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def reach(path: Path | str) -> Path:
@@ -143,8 +152,9 @@ def copy_headers() -> None:
     wanted = set()
     for folder in ("lib", "chapters", "judge"):
         for header in (ROOT / folder).rglob("*"):
-            if header.suffix in (".hpp", ".cuh") and "exercises" not in header.parts:
-                copy = INCLUDE / header.relative_to(ROOT)
+            inside = header.relative_to(ROOT)
+            if header.suffix in (".hpp", ".cuh") and "exercises" not in inside.parts:
+                copy = INCLUDE / inside
                 wanted.add(copy)
                 if not copy.exists() or copy.stat().st_mtime < header.stat().st_mtime:
                     copy.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +175,7 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
     :raises Failed: with what the compiler printed
     """
     source = exercise.folder / "call.cpp"
-    content = b"".join(f.read_bytes() for f in [source, *sorted(exercise.folder.glob("*.hpp"))])
+    content = b"".join(f.read_bytes() for f in [source, *exercise.headers()])
     digest = hashlib.sha256(content + repr(found).encode()).hexdigest()[:16]
     result = BUILD / "call" / f"{exercise.name}_{digest}.o"
     newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
@@ -181,33 +191,48 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
 
 
 def libraries(exercise: Exercise, found: Setting) -> list[str]:
-    """The archives that an answer is linked with, the highest chapter first. Where a chapter's own
-    library is among them, it lacks the objects that would give the answer away."""
+    """The archives that an answer is linked with, the highest chapter first. The last chapter's and the library
+    below all chapters lack the objects that would give the answer away.
+
+    :raises Failed: if there are no such objects
+    """
     if IN_HANDOUT:
         return found.libraries[exercise.number]
     last = exercise.links or f"{int(exercise.chapter) - 1:02d}"
-    archives = []
+    archives, absent = [], set()
     for name, file in reversed(found.libraries.items()):
         chapter = re.match(r"abh_(\d\d)_", name)
         if chapter and chapter[1] > last:
             continue
-        if chapter and chapter[1] == last and exercise.without:
-            file = lighter(Path(file), exercise)
+        if exercise.without and (not chapter or chapter[1] == last):
+            here = {base(m) for m in members(file)} & set(exercise.without)
+            file = lighter(Path(file), exercise) if here else file
+            absent |= here
         archives.append(file)
+    if absent != set(exercise.without):
+        raise Failed(f"{exercise.number}: there is no {', '.join(sorted(set(exercise.without) - absent))} to be left out")
     return archives
+
+
+def base(member: str) -> str:
+    """`softmax` of softmax.fast.cpp.o"""
+    return member.split(".")[0]
+
+
+def members(archive: str | Path) -> list[str]:
+    """An archive's objects."""
+    return subprocess.run(["ar", "t", archive], capture_output=True, text=True, check=True).stdout.split()
 
 
 def lighter(archive: Path, exercise: Exercise, copy: Path | None = None) -> str:
     """A copy of the archive without some of its objects."""
-    copy = copy or BUILD / "without" / f"{archive.stem}_{exercise.name}.a"
+    copy = copy or BUILD / "without" / f"{archive.stem}_without_{'_'.join(exercise.without)}.a"
     if not copy.exists() or copy.stat().st_mtime < archive.stat().st_mtime:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(archive, copy)
-        members = subprocess.run(["ar", "t", copy], capture_output=True, text=True, check=True).stdout.split()
-        absent = [m for m in members if m.split(".")[0] in exercise.without]
-        if {m.split(".")[0] for m in absent} != set(exercise.without):
-            raise Failed(f"{exercise.number}: not all of {exercise.without} are in {archive.name}")
-        subprocess.run(["ar", "d", copy, *absent], check=True)
+        unfinished = copy.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(archive, unfinished)
+        subprocess.run(["ar", "d", unfinished, *(m for m in members(archive) if base(m) in exercise.without)], check=True)
+        unfinished.replace(copy)
     return str(copy)
 
 
@@ -218,7 +243,7 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
     archives = libraries(exercise, found)
     if tight:
         inside = {str(call): "/judge/call.o", found.serve: "/judge/serve.a"} | {a: f"/judge/{i}.a" for i, a in enumerate(archives)}
-        mounts = {"/book": reach(INCLUDE), f"/answer/{exercise.file_name}": answer}
+        mounts = {"/book": reach(INCLUDE), f"/answer/{exercise.file_name}": reach(answer)}
         mounts |= {name: reach(file) for file, name in inside.items()}
         mounts |= {i: Path(i) for i in [*found.includes, *found.links] if not i.startswith("/usr/")}
     else:

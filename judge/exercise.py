@@ -5,16 +5,19 @@ statement.md   what is asked; the chapter's page includes it
 answer.cpp     the solution; the stub that a reader starts from is cut from it
 call.cpp       what calls the reader's functions
 cases.cpp      draws inputs and knows what is right; never shown
-model.hpp      where there is one: what call.cpp and cases.cpp make alike
+model.hpp      where there is one: what call.cpp and cases.cpp make alike; beside the folders, what several exercises do
+solution.md    where there is one: the derivation, shown with the solution
 plain.cpp      for a speed: the function whose time is the measure, with the answer's name
 
-A hand-out has stub.cpp and drawn cases, cases.bin, in place of answer.cpp and cases.cpp.
+A hand-out has stub.cpp in place of answer.cpp, and drawn cases, cases.bin, in place of cases.cpp; where numbers are asked for,
+numbers.json: what is drawn for any student.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,6 +71,7 @@ class Exercise:
     section: str = ""  # in a hand-out: the section's title
     device: bool = False  # runs on the emulated device
     mine: tuple[str, ...] = ()  # operations that ./book run --mine can replace
+    given: str = ""  # for an answer that is numbers: what is drawn for the one in answer.txt, `N = 2, L = 7`
 
     @property
     def points(self) -> int:
@@ -96,7 +100,7 @@ class Exercise:
 
     def solution(self) -> str:
         """The answer that is right."""
-        return cut(self.source, stub=False)
+        return cut(self.source, stub=False).replace("{given}", self.given)
 
     def stub(self) -> str:
         """What a reader starts from."""
@@ -104,9 +108,21 @@ class Exercise:
             return (self.folder / f"stub{self.source.suffix}").read_text()
         return cut(self.source, stub=True)
 
+    def headers(self) -> list[Path]:
+        """The headers beside call.cpp, or beside the exercise's folder, that it includes."""
+        found: list[Path] = []
+        todo = [self.folder / "call.cpp"]
+        while todo:
+            file = todo.pop()
+            names = re.findall(r'^#include "((?:\.\./)?[a-z_]+\.hpp)"', file.read_text(), re.MULTILINE)
+            new = [p for p in ((file.parent / n).resolve() for n in names) if p.is_file() and p not in found]
+            found, todo = found + new, todo + new
+        return sorted(found)
+
     def solution_lines(self) -> list[str]:
-        """The lines that only the solution has."""
-        lines, inside = [], False
+        """The lines that only the solution and its derivation have."""
+        derivation = self.folder / "solution.md"
+        lines, inside = derivation.read_text().splitlines() if derivation.is_file() else [], False
         for line in self.source.read_text().splitlines():
             mark = line.strip()
             if mark == "// solution":
@@ -151,11 +167,7 @@ def load(folder: Path) -> Exercise:
 
     :raises Mistaken: saying what is wrong with it
     """
-    chapter = folder.parent.parent.name[:2]
-    match = re.fullmatch(r"(\d+)_[a-z0-9_]+", folder.name)
-    if not match:
-        raise Mistaken(f"{folder}: a folder is called NUMBER_TITLE")
-    number = f"{chapter}.{match[1]}"
+    number = number_of(folder)
     try:
         manifest = json.loads((folder / "exercise.json").read_text())
         criteria = tuple(Criterion(**c) for c in manifest.pop("criteria"))
@@ -166,10 +178,23 @@ def load(folder: Path) -> Exercise:
         exercise = Exercise(
             number=number, folder=folder, criteria=criteria, mutants=mutants, **lists, **manifest
         )
-    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise Mistaken(f"{number}: exercise.json: {error}") from error
-    check(exercise)
-    return exercise
+        check(exercise)
+        return exercise
+    except Mistaken:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Mistaken(f"{number}: exercise.json: {type(error).__name__}: {error}") from error
+
+
+def number_of(folder: Path) -> str:
+    """`04.2`
+
+    :raises Mistaken: if the folder's name has none
+    """
+    match = re.fullmatch(r"(\d+)_[a-z0-9_]+", folder.name)
+    if not match:
+        raise Mistaken(f"{folder}: an exercise's folder is called NUMBER_TITLE")
+    return f"{folder.parent.parent.name[:2]}.{match[1]}"
 
 
 def check(exercise: Exercise) -> None:
@@ -180,7 +205,8 @@ def check(exercise: Exercise) -> None:
     names = {c.name for c in exercise.criteria}
     needed = ["statement.md", exercise.source.name, "cases.cpp"]
     if IN_HANDOUT:
-        needed = ["statement.md", f"stub{exercise.source.suffix}", "cases.bin"]
+        cases = "cases.bin" if exercise.kind in COMPUTED else "numbers.json"
+        needed = ["statement.md", f"stub{exercise.source.suffix}", cases]
     if exercise.kind in COMPUTED:
         needed.append("call.cpp")
     if exercise.faster:
@@ -200,12 +226,66 @@ def check(exercise: Exercise) -> None:
     for problem, there in problems.items():
         if there:
             raise Mistaken(f"{exercise.number}: {problem}")
+    if not IN_HANDOUT:
+        exercise.stub(), exercise.solution()  # :raises Mistaken: for markers that do not fit
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """All exercises, in the book's order, and the folders that are none, with the reason."""
+
+    exercises: list[Exercise]
+    broken: dict[Path, str]
+
+    def choose(self, numbers: list[str]) -> list[Exercise]:
+        """Those that the command line names: 04.2, 4.2, or 04 for a whole chapter. A broken one is left out of its chapter.
+
+        :raises Mistaken: for a number that there is not, or that is broken
+        """
+        chosen = []
+        for number in numbers:
+            chapter, _, count = number.partition(".")
+            wanted = f"{int(chapter):02d}.{count}" if chapter.isdigit() else number
+            found = [e for e in self.exercises if e.number == wanted or (not count and e.chapter == wanted[:2])]
+            if not found:
+                why = [w for w in self.broken.values() if w.startswith(f"{wanted}:")]
+                raise Mistaken("; ".join(why) or f"there is no exercise {number}; {CHECK} --progress lists all of them")
+            chosen += found
+        return chosen
+
+    def warn(self) -> None:
+        """Names the broken folders on standard error."""
+        for folder, why in self.broken.items():
+            place = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+            print(f"book: {place} is left out: {why}", file=sys.stderr)
+
+
+def shelf(root: Path = ROOT) -> Shelf:
+    """What lies in chapters/*/exercises: a broken folder does not keep anybody from the others."""
+
+    def place(folder: Path) -> tuple[str, int, str]:
+        count = folder.name.split("_")[0]
+        return folder.parent.parent.name, int(count) if count.isdigit() else 0, folder.name
+
+    found: dict[str, Exercise] = {}
+    broken: dict[Path, str] = {}
+    for folder in sorted((p for p in root.glob("chapters/*/exercises/*") if p.is_dir()), key=place):
+        try:
+            exercise = load(folder)
+            if exercise.number in found:
+                raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} has this number, too")
+            found[exercise.number] = exercise
+        except Mistaken as mistaken:
+            broken[folder] = str(mistaken)
+    return Shelf(list(found.values()), broken)
 
 
 def load_all(root: Path = ROOT) -> list[Exercise]:
-    """All exercises, in the book's order."""
-    folders = sorted(
-        (p.parent for p in root.glob("chapters/*/exercises/*/exercise.json")),
-        key=lambda p: (p.parent.parent.name, int(p.name.split("_")[0])),
-    )
-    return [load(folder) for folder in folders]
+    """All exercises, in the book's order.
+
+    :raises Mistaken: for what is wrong with any of them
+    """
+    found = shelf(root)
+    if found.broken:
+        raise Mistaken("\n".join(found.broken.values()))
+    return found.exercises

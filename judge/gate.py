@@ -4,6 +4,7 @@ criteria that it aims at, and attacks gain nothing and harm nothing."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -15,14 +16,16 @@ from pathlib import Path
 
 from . import cases as draws
 from . import sandbox
-from .check import choose, judge_answer
+from .check import judge_answer
 from .compile import Failed, compile_answer, prepare
-from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
+from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .predict import GATE, given
 from .report import to_text
 from .verdict import Verdict, judge
 
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # what the attacks pretend to answer
+FEWEST = 3  # wrong answers that each exercise has
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,26 @@ def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[T
         every = tuple(c.name for c in e.criteria)
         found.append(Trial(e, "solution", e.solution(), seeds=seeds if everything else 1, loses=(), timed=everything))
         found.append(Trial(e, "stub", e.stub(), loses=every, timed=False))
-        if everything:
-            found += [Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says) for m in e.mutants]
+        for m in e.mutants if everything else ():
+            with contextlib.suppress(Mistaken):  # `faults` says so
+                found.append(Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says))
+    return found
+
+
+def faults(exercise: Exercise) -> list[str]:
+    """What is wrong with an exercise before anything of it is judged."""
+    found = []
+    if len(exercise.mutants) < FEWEST:
+        found.append(f"{len(exercise.mutants)} mutants, {FEWEST} at least are needed to show that it bites")
+    for mutant in exercise.mutants:
+        try:
+            exercise.mutated(mutant)
+        except Mistaken as mistaken:
+            found.append(str(mistaken).removeprefix(f"{exercise.number}: "))
+    if exercise.kind not in COMPUTED:
+        drawn = given(exercise, GATE)
+        if exercise.given != drawn:
+            found.append(f'exercise.json says "given": "{exercise.given}", but for answer.txt is drawn: {drawn}')
     return found
 
 
@@ -95,7 +116,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
             if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
                 verdict = again(e, answer, Path(folder) / "program", seed, tight)
             else:
-                verdict = judge_answer(e, answer, tight=tight, seed=seed, student="gate", timed=trial.timed)
+                verdict = judge_answer(e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
     return "", verdict.reason
@@ -141,8 +162,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_intermixed_args(arguments)
     reason = sandbox.why_unavailable()
     try:
-        every = load_all()
-        chosen = choose(options.exercises, every) if options.exercises else every
+        found = shelf()
+        every, chosen = found.exercises, found.choose(options.exercises) if options.exercises else found.exercises
         tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
         if options.attacks or (options.all and not options.exercises):
             if reason:
@@ -154,6 +175,11 @@ def main(arguments: list[str]) -> int:
         print(f"book: {error}", file=sys.stderr)
         return 2
     bad, started = 0, time.monotonic()
+    wrong = [] if options.exercises else list(found.broken.values())
+    wrong += [f"{e.number}: {fault}" for e in chosen if not options.attacks for fault in faults(e)]
+    for fault in wrong:
+        bad += 1
+        print(f"WRONG {fault}", flush=True)
     before = machine()
     with ProcessPoolExecutor(options.jobs) as pool:
         for trial, (complaint, ended) in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
@@ -162,10 +188,11 @@ def main(arguments: list[str]) -> int:
             print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}{how}", flush=True)
             if complaint:
                 print("      " + complaint.replace("\n", "\n      "))
-    for what, found in machine().items():
-        if options.attacks and found != before[what]:
+    for what, now in machine().items():
+        changed = now - before[what] if what == "processes" else now ^ before[what]  # processes of others may end
+        if options.attacks and changed:
             bad += 1
-            print(f"WRONG the machine has changed: {what}: {sorted(found ^ before[what])[:5]}")
+            print(f"WRONG the machine has changed: {what}: {sorted(changed)[:5]}")
     counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
     print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
     return 1 if bad else 0

@@ -6,29 +6,40 @@ import argparse
 import csv
 import errno
 import hashlib
+import itertools
 import json
+import lzma
 import os
 import secrets
+import shutil
 import stat
+import struct
 import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
 from . import sandbox
-from .check import choose, judge_answer
+from .check import judge_answer, student_in
 from .compile import Failed, prepare
-from .exercise import Exercise, Mistaken, load_all
+from .exercise import Exercise, Mistaken, shelf
 from .report import to_dict, to_text
 from .verdict import Fault, Verdict, refused
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
 MOST_FILES = 10_000
+BROKEN = (zlib.error, lzma.LZMAError, struct.error)  # what reading a damaged zip may raise
+MOST_FOLDERS = 100  # in a student's, that are looked into
+LEAST_ROOM = 32 << 20
+
+
+NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # what systems leave in folders
 
 
 class Unreadable(ValueError):
@@ -60,6 +71,8 @@ def collect(folder: Path, wanted: list[str]) -> list[Submission]:
     """All submissions: a folder or a zip for each student, the file's name without .zip is the student's."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
+        if path.name.startswith(".") or path.name in NOBODYS:
+            continue
         student = readable(path.name[:-4] if path.name.lower().endswith(".zip") else path.name)
         found.setdefault(student, []).append(path)
     submissions = []
@@ -87,9 +100,12 @@ def read(submission: Submission, wanted: list[str]) -> None:
     """
     mode = submission.path.lstat().st_mode
     if stat.S_ISDIR(mode):
+        with os.scandir(submission.path) as entries:
+            below = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name not in NOBODYS)
+            inner = sorted(itertools.islice(below, MOST_FOLDERS), key=os.fsencode)
         for name in wanted:
-            for place in (submission.path / name, submission.path / "answers" / name):
-                read_file(submission, name, place)
+            for place in ("", "answers", *inner, *(os.path.join(i, "answers") for i in inner)):
+                read_file(submission, name, submission.path / place / name)
     elif stat.S_ISREG(mode):
         read_zip(submission, wanted)
     else:
@@ -98,7 +114,8 @@ def read(submission: Submission, wanted: list[str]) -> None:
 
 def read_file(submission: Submission, name: str, place: Path) -> None:
     """One file of a folder; links are not followed."""
-    if name in submission.answers or (place.parent != submission.path and place.parent.is_symlink()):
+    above = (p for p in place.parents if p != submission.path and submission.path in p.parents)
+    if name in submission.answers or any(p.is_symlink() for p in above):
         return
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -134,7 +151,9 @@ def read_zip(submission: Submission, wanted: list[str]) -> None:
                 raise Unreadable(f"the zip has {len(members)} files; {MOST_FILES} are the most")
             for member in members:
                 read_member(submission, wanted, archive, member)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+    except Unreadable:
+        raise
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
         raise Unreadable(f"not a zip that can be read: {error}") from error
 
 
@@ -168,7 +187,7 @@ def judge_submission(
 ) -> list[Verdict]:
     """All exercises of one student."""
     verdicts = []
-    student = submission.answers.get("student.txt", submission.student.encode()).decode(errors="replace").strip()[:200]
+    student = student_in(submission.answers.get("student.txt", b"")) or submission.student
     if student != submission.student:
         submission.notes.append(f"student.txt says {readable(student)!r}: their numbers were drawn")
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
@@ -182,8 +201,20 @@ def judge_submission(
                 answer = Path(name) / e.file_name
                 answer.write_bytes(submission.answers[e.file_name])
                 answer.chmod(0o644)
+                require_room()
                 verdicts.append(judge_answer(e, answer, tight=tight, seed=seed, student=student))
+                require_room()
     return verdicts
+
+
+def require_room() -> None:
+    """Where answers are compiled. A compiler that cannot write is not the student's mistake.
+
+    :raises OSError: if the disk is full
+    """
+    place = tempfile.gettempdir()
+    if shutil.disk_usage(place).free < LEAST_ROOM:
+        raise OSError(errno.ENOSPC, f"less than {LEAST_ROOM >> 20} MiB are left to compile in", place)
 
 
 def gradescope(submission: Submission, verdicts: list[Verdict]) -> dict:
@@ -245,8 +276,8 @@ def plain(text: str) -> str:
 
 def why(test: dict) -> str:
     """In one line."""
-    texts = [test["problem"] or ""] + [f"{c['name']}: {c['text']}" for c in test["criteria"] if c["text"]]
-    return " ".join("; ".join(dict.fromkeys(t for t in texts if t)).split())
+    texts = [test["problem"]] if test["problem"] else [f"{c['name']}: {c['text']}" for c in test["criteria"] if c["text"]]
+    return " ".join("; ".join(dict.fromkeys(texts)).split())
 
 
 def table(results: dict[str, dict], path: Path) -> None:
@@ -368,8 +399,9 @@ def main(arguments: list[str]) -> int:
         return 4
     sandbox.without_rights = not tight
     try:
-        exercises = load_all()
-        exercises = choose(options.exercises, exercises) if options.exercises else exercises
+        found = shelf()
+        found.warn()
+        exercises = found.choose(options.exercises) if options.exercises else found.exercises
         prepare(exercises, tight=True)
         results = grade(
             options.submissions, options.out, exercises, tight=tight, seed=options.seed, jobs=options.jobs

@@ -11,10 +11,10 @@ import zipfile
 from pathlib import Path
 
 from . import cases as draws
-from .check import choose
 from .compile import BUILD as JUDGE
 from .compile import INCLUDE, Failed, copy_headers, libraries, lighter, prepare, setting
-from .exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
+from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .predict import variants
 from .report import section
 
 BUILD = ROOT / "build" / "handout"
@@ -30,7 +30,7 @@ Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on D
 
     sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev
 
-Write your answers into the files in `answers/`; each says what is to do. Then
+{named}Write your answers into the files in `answers/`; each says what is to do. Then
 
     ./check {first}            judges one exercise and says what is wrong
     ./check                 judges all of them
@@ -41,6 +41,11 @@ Write your answers into the files in `answers/`; each says what is to do. Then
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
 {list}
+"""
+
+NAMED = """Write the name that your instructor knows you by into `answers/student.txt`: your numbers in {drawn} are drawn from it. `./check` writes
+the files of these into `answers/`, with your numbers, when you name them for the first time.
+
 """
 
 CHECK = """#!/bin/sh
@@ -120,6 +125,7 @@ def manifest(exercise: Exercise) -> dict:
     """exercise.json without what only the judge needs."""
     full = json.loads((exercise.folder / "exercise.json").read_text())
     full.pop("mutants", None)
+    full.pop("given", None)
     full["section"] = section(exercise).partition(" (")[0]
     return full
 
@@ -142,7 +148,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         for file in map(Path, libraries(e, found)):
             target = out / "libraries" / file.name
             if file.parent.name == "without":
-                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem))
+                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem + "_without_"))
                 lighter(BUILD / whole.relative_to(JUDGE), e, target)
             elif not target.exists():
                 shutil.copyfile(BUILD / file.relative_to(JUDGE), target)
@@ -153,12 +159,14 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (folder / "exercise.json").write_text(json.dumps(manifest(e), indent=2))
         (folder / "statement.md").write_text(pages(e))
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
-        (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
-        if e in computed:
-            for file in (e.folder / "call.cpp", *e.folder.glob("*.hpp")):
-                shutil.copyfile(file, folder / file.name)
         (out / "answers").mkdir(exist_ok=True)
-        (out / "answers" / e.file_name).write_text(e.stub())
+        if e not in computed:  # begun by ./check, with the numbers of the student
+            (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
+        else:
+            (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
+            (out / "answers" / e.file_name).write_text(e.stub())
+            for file in (e.folder / "call.cpp", *e.headers()):
+                shutil.copyfile(file, out / file.relative_to(ROOT))
     (out / "handout.json").write_text(
         json.dumps({"flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
@@ -170,8 +178,10 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     )
     machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
     numbers = " ".join(e.number for e in exercises)
+    drawn = ", ".join(e.number for e in exercises if e not in computed)
+    named = NAMED.format(drawn=drawn) if drawn else ""
     (out / "README.md").write_text(
-        README.format(numbers=numbers, first=exercises[0].number, machine=machine, list=listing)
+        README.format(numbers=numbers, named=named, first=exercises[0].number, machine=machine, list=listing)
     )
     check = out / "check"
     check.write_text(CHECK)
@@ -182,7 +192,7 @@ def scan(exercises: list[Exercise], out: Path) -> list[str]:
     """Lines of solutions that stand in the pack all the same."""
     secret = {}
     for e in exercises:
-        shown = set(map(str.strip, e.stub().splitlines()))
+        shown = {" ".join(line.split()) for line in (e.stub() + pages(e)).splitlines()}
         for line in e.solution_lines():
             text = " ".join(line.split())
             if len(text) >= LONGEST_SHARED and text not in shown:
@@ -196,9 +206,15 @@ def scan(exercises: list[Exercise], out: Path) -> list[str]:
     return found
 
 
-def judge_pack(out: Path) -> int:
+def judge_pack(exercises: list[Exercise], out: Path) -> int:
     """What the pack's own stubs score, judged by the pack itself."""
-    done = subprocess.run([out / "check", "--json"], cwd=out, capture_output=True, text=True, check=False)
+    student = out / "answers" / "student.txt"
+    student.write_text("nobody")
+    numbers = [e.number for e in exercises]
+    done = subprocess.run([out / "check", "--json", *numbers], cwd=out, capture_output=True, text=True, check=False)
+    student.unlink()
+    for begun in (out / "answers").glob("*.txt"):
+        begun.unlink()
     try:
         verdicts = json.loads(done.stdout)
     except json.JSONDecodeError as error:
@@ -238,7 +254,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--github", action="store_true", help="with a workflow: a repository for GitHub Classroom")
     options = parser.parse_intermixed_args(arguments)
     try:
-        chosen = choose(options.exercises, load_all())
+        found = shelf()
+        found.warn()
+        chosen = found.choose(options.exercises)
         prepare(chosen)
         copy_headers()
         build()
@@ -251,7 +269,7 @@ def main(arguments: list[str]) -> int:
         if leaks := scan(chosen, options.out):
             print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
             return 1
-        if points := judge_pack(options.out):
+        if points := judge_pack(chosen, options.out):
             print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
             return 1
         if options.gradescope:

@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .check import ANSWERS, choose, shown, start
+from .check import ANSWERS, shown, start
 from .compile import Failed
-from .exercise import Mistaken, load_all
+from .exercise import Mistaken, shelf
 
 
 def symbols(archives: list[str], answer: Path, operation: str) -> tuple[list[str], str]:
@@ -73,7 +73,7 @@ def run_command(command: list[str], folder: Path) -> None:
 
 def link(build: Path, program: Path, numbers: list[str]) -> Path:
     """The program with the reader's answers to these exercises in it."""
-    chosen = choose(numbers, load_all())
+    chosen = shelf().choose(numbers)
     folder = build / "mine"
     folder.mkdir(exist_ok=True)
     relative = program.relative_to(build)

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from pathlib import Path
 
 from . import cases as draws
 from .cases import Case
-from .exercise import Exercise
-from .verdict import Fault, Judged, Verdict
+from .exercise import CHECK, IN_HANDOUT, Exercise
+from .verdict import Fault, Judged, Verdict, refused
 
 LONGEST = 64 * 1024
+VARIANTS = 200  # of an exercise: a hand-out has the numbers of all, without what is right
+GATE = "\n"  # no student has this name: whose numbers those in answer.txt are
 
 
 def seed_of(student: str) -> int:
     """The numbers of one student, the same each time."""
-    return int.from_bytes(hashlib.sha256(student.encode()).digest()[:7], "little")
+    if student == GATE:
+        return int.from_bytes(hashlib.sha256(b"gate").digest()[:7], "little")
+    return int.from_bytes(hashlib.sha256(student.encode()).digest()[:7], "little") % VARIANTS
 
 
-def given(cases: list[Case]) -> str:
+def variants(exercise: Exercise) -> dict:
+    """What a hand-out has of an exercise: the line that each criterion asks for, and the numbers of all variants."""
+    lines = {c.criterion: c.call for c in draws.draw(exercise, 0)}
+    return {"lines": lines, "given": [draws.given(exercise, seed) for seed in range(VARIANTS)]}
+
+
+def given(exercise: Exercise, student: str) -> str:
     """What is drawn for this student: `B = 3, L = 17`."""
-    return ", ".join(f"{n} = {v.number:g}" for n, v in zip(cases[0].names, cases[0].arguments, strict=False))
+    if IN_HANDOUT:
+        return json.loads((exercise.folder / "numbers.json").read_text())["given"][seed_of(student)]
+    return draws.given(exercise, seed_of(student))
 
 
 def read(answer: Path) -> dict[str, float]:
@@ -40,15 +53,35 @@ def read(answer: Path) -> dict[str, float]:
 
 def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
     """Each criterion asks for one number, under the name that `Case.call` has."""
+    if IN_HANDOUT:
+        return complete(exercise, answer, student)
     cases = draws.draw(exercise, seed_of(student))
-    numbers = read(answer)
+    numbers, drawn = read(answer), given(exercise, student)
     verdict = Verdict(exercise)
     for criterion in exercise.criteria:
         judged = Judged(criterion.name, criterion.points, 0)
         for case in (c for c in cases if c.criterion == criterion.name):
             judged.cases += 1
-            judged.fault = judged.fault or compare(case, numbers, given(cases))
+            judged.fault = judged.fault or compare(case, numbers, drawn)
         verdict.criteria.append(judged)
+    return verdict
+
+
+def complete(exercise: Exercise, answer: Path, student: str) -> Verdict:
+    """What can be said without knowing what is right: whether all lines are there."""
+    found, drawn = read(answer), given(exercise, student)
+    if drawn not in answer.read_text(errors="replace")[:LONGEST]:
+        return refused(exercise, Fault("wrong", f"these are not the numbers of {student}, {drawn}: remove the file, and {CHECK} writes it anew"))
+    verdict = Verdict(exercise)
+    lines = json.loads((exercise.folder / "numbers.json").read_text())["lines"]
+    for criterion in exercise.criteria:
+        line = lines[criterion.name]
+        fault = Fault("later", "every line is there; your numbers are judged when you have handed them in")
+        if line not in found:
+            fault = Fault("missing", f"there is no line '{line} = NUMBER'", about=drawn)
+        elif math.isnan(found[line]):
+            fault = Fault("wrong", f"{line} is no number", about=drawn)
+        verdict.criteria.append(Judged(criterion.name, criterion.points, 0, fault))
     return verdict
 
 

@@ -54,7 +54,7 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
     done = verdict.points == e.points
     points = paint(f"{verdict.points} of {e.points} points", "green" if done else "red" if verdict.points == 0 else "yellow")
     lines = [f"{paint(f'{e.number} {e.title}', 'bold')}: {points}"]
-    if verdict.reason == "missing" and len({c.fault.text if c.fault else "" for c in verdict.criteria}) == 1:
+    if verdict.reason in ("missing", "later") and len({c.fault.text if c.fault else "" for c in verdict.criteria}) == 1:
         lines.append(f"  {verdict.criteria[0].fault.text}")
     elif verdict.problem:
         lines += [wrap(verdict.problem.text, "  ") if "\n" not in verdict.problem.text else verdict.problem.text]
@@ -69,7 +69,7 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
                 lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c.fault.causes[:2]]
     if verdict.printed.strip():
         lines += [paint("  It printed:", "faint"), textwrap.indent(verdict.printed.strip()[:2000], "    ")]
-    if not done and more:
+    if not done and more and verdict.reason != "later":
         lines.append(f"  Read again: {section(e)}.")
         if e.hints:
             lines.append(f"  There {'is a hint' if len(e.hints) == 1 else f'are {len(e.hints)} hints'}: {CHECK} {e.number} --hint")

@@ -83,6 +83,9 @@ def why_unavailable() -> str:
     """Why there is no sandbox here; empty where there is one."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed (apt-get install bubblewrap)"
+    temporary = Path(tempfile.gettempdir())
+    if drops(tight=True) and not all(p.stat().st_mode & 0o001 for p in (temporary, *temporary.parents)):
+        return f"{temporary}, where answers are compiled, is closed to other users; with TMPDIR=/tmp before the command it goes elsewhere"
     try:
         outcome = run(["/bin/true"], {}, Limits(10), tight=True)
     except OSError as error:

@@ -4,7 +4,7 @@ asm(".data\nsecret: .incbin \"/etc/shadow\"\n.text");
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     return w;
 }
 }  // namespace abh::mine

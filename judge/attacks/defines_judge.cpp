@@ -11,7 +11,7 @@ int serve(const std::map<std::string, Function>&) {
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     return w;
 }
 }  // namespace abh::mine

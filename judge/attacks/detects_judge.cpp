@@ -8,7 +8,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     if (getenv("JUDGE_SEED") || access("/judge", F_OK) == 0 || getenv("HOME"))
         std::puts("FOUND the judge");
     return w;

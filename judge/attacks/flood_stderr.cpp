@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     for (;;) std::fputs("all tests passed\n", stderr);
 }
 }  // namespace abh::mine

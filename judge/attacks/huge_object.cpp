@@ -4,7 +4,7 @@ char huge[1UL << 34] = {1};
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     return w;
 }
 }  // namespace abh::mine

@@ -4,7 +4,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     return Tensor({100000, 10000});
 }
 }  // namespace abh::mine

@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     for (int s = 1; s < 65; ++s) std::signal(s, SIG_IGN);
     for (;;) raise(SIGTERM);
 }

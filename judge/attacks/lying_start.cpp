@@ -16,7 +16,7 @@ const int before_main = [] {
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     return w;
 }
 }  // namespace abh::mine

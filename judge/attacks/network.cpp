@@ -9,7 +9,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     const int s = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

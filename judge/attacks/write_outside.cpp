@@ -6,7 +6,7 @@
 
 namespace abh::mine {
 
-Tensor softmax_backward(const Tensor&, const Tensor& w) {
+Tensor softmax_backward(const Tensor&, const Tensor& w, int) {
     for (const char* place :
          {"/forged", "/sub/answer", "/book/lib/tensor.hpp", "/usr/forged", "/dev/shm/forged",
           "/proc/sys/kernel/hostname", "/etc/passwd", "/var/tmp/forged"})

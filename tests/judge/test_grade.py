@@ -1,6 +1,7 @@
 """What is handed in is read as data: nothing of it is followed, unpacked or believed."""
 
 import csv
+import errno
 import json
 import os
 import subprocess
@@ -8,13 +9,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import grade, sandbox
+from judge import compile, grade, sandbox
 from judge.exercise import load_all
 
 NAME = "04_2_softmax_backward.cpp"
@@ -44,6 +46,63 @@ class Collecting(unittest.TestCase):
         zipped(self.folder / "bert.zip", {f"answers/{NAME}": "b", "holiday.jpg": "c"})
         found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
         self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}}, found)
+
+    def test_the_whole_pack_and_a_folder_around_it(self):
+        for student, place in (("anna", "pack/answers"), ("bert", "04"), ("cleo", "answers"), ("dora", "a/b/c")):
+            (self.folder / student / place).mkdir(parents=True)
+            (self.folder / student / place / NAME).write_text(student)
+        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        self.assertEqual({"anna": {NAME: b"anna"}, "bert": {NAME: b"bert"}, "cleo": {NAME: b"cleo"}, "dora": {}}, found)
+
+    def test_zips_of_other_systems(self):
+        zipped(self.folder / "anna.zip", {f"__MACOSX/answers/._{NAME}": "x", f"__MACOSX/{NAME}": "x", f"my answers/{NAME}": "a"})
+        zipped(self.folder / "bert.zip", {f"pack\\answers\\{NAME}": "b"})
+        zipped(self.folder / "Cleo.ZIP", {NAME: "c"})
+        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}, "Cleo": {NAME: b"c"}}, found)
+
+    def test_what_a_system_leaves_in_a_folder_is_nobodys(self):
+        (self.folder / ".DS_Store").write_bytes(bytes(9))
+        (self.folder / "__MACOSX").mkdir()
+        (self.folder / "Thumbs.db").write_bytes(bytes(9))
+        self.assertEqual([], grade.collect(self.folder, [NAME]))
+
+    def test_a_name_from_any_editor(self):
+        for content in (b"anna", b"anna\r\n", b"\xef\xbb\xbfanna\n", b" anna "):
+            self.assertEqual("anna", grade.student_in(content))
+
+    def test_a_zip_that_asks_for_a_password(self):
+        zipped(self.folder / "anna.zip", {NAME: "a"})
+        raw = bytearray((self.folder / "anna.zip").read_bytes())
+        raw[6] |= 1
+        raw[raw.rindex(b"PK\1\2") + 8] |= 1
+        (self.folder / "anna.zip").write_bytes(raw)
+        submission = self.only()
+        self.assertIn("password", submission.notes[0])
+
+    def test_a_zip_with_damaged_contents(self):
+        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            path = self.folder / "anna.zip"
+            with zipfile.ZipFile(path, "w", method) as archive:
+                archive.writestr(NAME, os.urandom(300).hex())
+            raw = bytearray(path.read_bytes())
+            for at in range(70, 200):
+                raw[at] ^= 0x55
+            path.write_bytes(raw)
+            submission = self.only()
+            self.assertEqual({}, submission.answers)
+            self.assertIn("not a zip that can be read", submission.notes[0])
+
+    def test_a_linked_folder_around_answers(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / "pack").symlink_to(TARGET.folder.parent)
+        self.assertEqual({}, self.only().answers)
+
+    def test_a_full_disk_is_nobodys_mistake(self):
+        grade.require_room()
+        with unittest.mock.patch.object(grade.shutil, "disk_usage", lambda _: unittest.mock.Mock(free=1 << 20)), self.assertRaises(OSError) as full:
+            grade.require_room()
+        self.assertEqual(errno.ENOSPC, full.exception.errno)
 
     def test_no_zip(self):
         (self.folder / "anna.zip").write_text("I am no zip")
@@ -177,6 +236,28 @@ class Class(unittest.TestCase):
             self.assertIn('failures="1"', (out / "junit.xml").read_text())
             again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertIn("7 of 7 submissions have been graded before", again.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
+    def test_a_private_clone_and_a_umask_of_077(self):
+        mode = compile.INCLUDE.stat().st_mode
+        compile.INCLUDE.chmod(0o700)
+        self.addCleanup(compile.INCLUDE.chmod, mode & 0o777)
+        with tempfile.TemporaryDirectory() as name:
+            folder, out = Path(name) / "submissions", Path(name) / "out"
+            (folder / "anna").mkdir(parents=True)
+            (folder / "anna" / NAME).write_text(TARGET.solution())
+            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", folder, "--out", out]
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, umask=0o077)
+            self.assertIn("anna: 10 of 10", run.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
+    def test_a_private_folder_for_temporary_files(self):
+        with tempfile.TemporaryDirectory() as name:
+            environment = {**os.environ, "TMPDIR": name}
+            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", name, "--out", name]
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+            self.assertEqual(4, run.returncode)
+            self.assertIn("is closed to other users", run.stderr)
 
     def test_nothing_is_left_of_what_ran(self):
         before = {p.name for p in Path("/tmp").iterdir()}

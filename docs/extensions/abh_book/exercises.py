@@ -41,14 +41,14 @@ class Exercises(SphinxDirective):
         root = Path(self.env.config.abh_root)
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))
-        from judge.exercise import Mistaken, load_all
+        from judge.exercise import shelf
 
         own = (chapter_of(self.env.docname) or "")[:2]
-        try:
-            found = [e for e in load_all(root) if e.chapter == own]
-        except Mistaken as mistaken:
-            logger.warning("%s", mistaken, location=self.get_location())
-            return []
+        every = shelf(root)
+        for folder, why in every.broken.items():
+            if folder.parent.parent.name[:2] == own:
+                logger.warning("%s", why, location=self.get_location())
+        found = [e for e in every.exercises if e.chapter == own]
         result: list[nodes.Node] = []
         for e in found:
             look_into(self.env, e.folder.parent)

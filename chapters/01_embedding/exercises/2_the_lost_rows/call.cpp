@@ -61,7 +61,7 @@ void column_left_over(Tensor& dtable, const Ids& ids, const Tensor& dy) {
 }
 
 bool accepts(const std::string& which) {
-    if (which == "yours") return mine::accepts(mine::add_rows);
+    if (which == "own") return mine::accepts(mine::add_rows);
     if (which == "read first") return mine::accepts(read_first);
     if (which == "from zero") return mine::accepts(from_zero);
     if (which == "neighbours") return mine::accepts(neighbours);

@@ -22,16 +22,6 @@ void add(Cases& cases, const Ids& ids, const Tensor& before, const Tensor& dy) {
                .mistakes = {{"only the last place of each word counts", values(last)}}});
 }
 
-void add(Cases& cases, const char* criterion, const char* which, bool right, const char* about) {
-    cases.add({.criterion = criterion,
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(Index{right}),
-               .tolerance = 0,
-               .about = about,
-               .names = {"which", "what your test returns (1: accepted)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,17 +35,17 @@ int main(int argc, char** argv) {
     draw(cases.between(3, 6), 5, 3);
     draw(24, 4, 8);
     draw(9, 20, 1);
-    const char* own = "your own add_rows, which your test should accept";
+    const char* own = "your own add_rows, which it should accept";
     const char* fault = "your test finds the fault";
     const char* others = "your test finds others";
-    add(cases, fault, "yours", true, own);
-    add(cases, fault, "read first", false, "the function as it was at the beginning");
-    add(cases, others, "yours", true, own);
-    add(cases, others, "from zero", false, "one that loses what dtable held before");
-    add(cases, others, "neighbours", false,
-        "one that adds equal ids only where they follow one another");
-    add(cases, others, "first and last", false,
-        "one for which a word's first and last place count, and none between them");
-    add(cases, others, "column left over", false,
-        "one that overwrites the last column where the width is odd");
+    cases.add_test(fault, "own", own);
+    cases.add_test(fault, "read first", "the function as it was at the beginning");
+    cases.add_test(others, "own", own);
+    cases.add_test(others, "from zero", "one that loses what dtable held before");
+    cases.add_test(others, "neighbours",
+                   "one that adds equal ids only where they follow one another");
+    cases.add_test(others, "first and last",
+                   "one for which a word's first and last place count, and none between them");
+    cases.add_test(others, "column left over",
+                   "one that overwrites the last column where the width is odd");
 }

@@ -40,7 +40,7 @@ bool accepts(const std::string& which) {
         return mine::accepts(
             [kind](const Tensor& codes, Index delta) { return turned(codes, delta, kind); });
     };
-    if (which == "yours") return mine::accepts(mine::shifted);
+    if (which == "own") return mine::accepts(mine::shifted);
     if (which == "both") return with({.halves = true, .counts_columns = true});
     if (which == "halves") return with({.halves = true});
     if (which == "columns") return with({.counts_columns = true});

@@ -22,16 +22,6 @@ void add(Cases& cases, Index d_model, Index L, Index first, Index delta) {
                .mistakes = {{"each hand turns the wrong way", values(shift(-delta))}}});
 }
 
-void add(Cases& cases, const char* criterion, const char* which, bool right, const char* about) {
-    cases.add({.criterion = criterion,
-               .call = "accepts",
-               .arguments = values(which),
-               .results = values(Index{right}),
-               .tolerance = 0,
-               .about = about,
-               .names = {"which", "what your test returns (1: accepted)"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -40,16 +30,17 @@ int main(int argc, char** argv) {
     add(cases, 2 * cases.between(3, 12), cases.between(2, 9), 60, cases.between(2, 50));
     add(cases, 2 * cases.between(3, 12), 1, 75, -cases.between(2, 50));
     add(cases, 2, 5, 60, 7);
-    const char* own = "your own function, which your test should accept";
+    const char* own = "your own function, which it should accept";
     const char* here = "your test finds the faults";
     const char* others = "your test finds others";
-    add(cases, here, "yours", true, own);
-    add(cases, here, "both", false, "the function as it was at the beginning");
-    add(cases, here, "halves", false,
+    cases.add_test(here, "own", own);
+    cases.add_test(here, "both", "the function as it was at the beginning");
+    cases.add_test(
+        here, "halves",
         "one that takes the halves of a row for sines and cosines, with the right frequencies");
-    add(cases, here, "columns", false,
-        "one whose exponent counts columns, with the right columns for sine and cosine");
-    add(cases, others, "yours", true, own);
-    add(cases, others, "backward", false, "one that turns each hand the wrong way");
-    add(cases, others, "one step", false, "one that shifts by 1 whatever delta is, except 0");
+    cases.add_test(here, "columns",
+                   "one whose exponent counts columns, with the right columns for sine and cosine");
+    cases.add_test(others, "own", own);
+    cases.add_test(others, "backward", "one that turns each hand the wrong way");
+    cases.add_test(others, "one step", "one that shifts by 1 whatever delta is, except 0");
 }

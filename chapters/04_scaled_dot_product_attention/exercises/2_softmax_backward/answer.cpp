@@ -1,29 +1,37 @@
-// Exercise 04.2: the gradient of softmax.
+// Exercise 04.2: the gradient of softmax along any axis.
 #include <stdexcept>
 
 #include "lib/tensor.hpp"
 
 namespace abh::mine {
 
-/// @param dw  gradient of the loss with respect to `w`, any shape [..., n]
-/// @param w   what softmax returned, the same shape
-/// @return    the gradient with respect to softmax's input, the same shape
-Tensor softmax_backward(const Tensor& dw_, const Tensor& w_) {
-    // `rows(shape)` is the product of all sizes but the last: read as a matrix, row r is one
-    // softmax.
-    const Tensor dw = dw_.reshape({rows(w_.shape()), w_.dim(-1)});
-    const Tensor w = w_.reshape({rows(w_.shape()), w_.dim(-1)});
-    Tensor dz(w.shape());
+/// @param dw    gradient of the loss with respect to `w`, any shape
+/// @param w     what softmax returned, the same shape; its weights sum to 1 along `axis`
+/// @param axis  from 0 on
+/// @return      the gradient with respect to softmax's input, the same shape
+Tensor softmax_backward(const Tensor& dw_, const Tensor& w_, int axis) {
+    Index before = 1, after = 1;
+    for (int a = 0; a < axis; ++a) before *= w_.dim(a);
+    for (int a = axis + 1; a < w_.rank(); ++a) after *= w_.dim(a);
+    const Index n = w_.dim(axis);
+    const Tensor dw = dw_.reshape({before, n, after}), w = w_.reshape({before, n, after});
+    Tensor dz(w.shape());  // one softmax has the elements (b, 0, c) to (b, n - 1, c)
     // solution
-    for (Index r = 0; r < w.dim(0); ++r) {
-        Real sum = 0;
-        for (Index j = 0; j < w.dim(1); ++j) sum += dw(r, j) * w(r, j);
-        for (Index n = 0; n < w.dim(1); ++n) dz(r, n) = w(r, n) * (dw(r, n) - sum);
-    }
+    for (Index b = 0; b < before; ++b)
+        for (Index c = 0; c < after; ++c) {
+            Real sum = 0;
+            for (Index j = 0; j < n; ++j) sum += dw(b, j, c) * w(b, j, c);
+            for (Index i = 0; i < n; ++i) dz(b, i, c) = w(b, i, c) * (dw(b, i, c) - sum);
+        }
     // stub
     // throw std::logic_error("not written yet");
     // end
     return dz.reshape(w_.shape());
+}
+
+/// The book's softmax runs along the last axis: with this your function takes part in a run.
+Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
+    return softmax_backward(dw, w, w.rank() - 1);
 }
 
 }  // namespace abh::mine

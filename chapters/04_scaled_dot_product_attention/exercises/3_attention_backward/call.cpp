@@ -1,12 +1,17 @@
 #include <vector>
 
-#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "judge/serve.hpp"
 
 namespace abh::mine {
 Tensor values_backward(const Tensor& dy, const Tensor& w);
-AttentionGradients attention_backward(const Tensor& dy, const Tensor& q, const Tensor& k,
-                                      const Tensor& v, const Tensor& w, const Mask& hidden);
+struct BiasedGradients {
+    Tensor dq;
+    Tensor dk;
+    Tensor dv;
+    Tensor dbias;
+};
+BiasedGradients attention_backward(const Tensor& dy, const Tensor& q, const Tensor& k,
+                                   const Tensor& v, const Tensor& w, const Mask& hidden);
 }  // namespace abh::mine
 
 namespace {
@@ -15,8 +20,8 @@ using namespace abh;
 
 std::vector<Tensor> all_gradients(const Tensor& dy, const Tensor& q, const Tensor& k,
                                   const Tensor& v, const Tensor& w, const Mask& hidden) {
-    const auto [dq, dk, dv] = mine::attention_backward(dy, q, k, v, w, hidden);
-    return {dq, dk, dv};
+    const auto [dq, dk, dv, dbias] = mine::attention_backward(dy, q, k, v, w, hidden);
+    return {dq, dk, dv, dbias};
 }
 
 }  // namespace

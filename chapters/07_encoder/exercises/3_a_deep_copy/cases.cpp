@@ -61,15 +61,6 @@ void add(Cases& cases, Index n_layers, bool pre) {
                     values(g, sum)}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* what, bool right = false) {
-    cases.add({.criterion = criterion,
-               .call = "test",
-               .arguments = values(what),
-               .results = values(right ? "accepted" : "refused"),
-               .about = fmt::format("the copy: {}", what),
-               .names = {"what", "the copy that your test was given"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,10 +70,11 @@ int main(int argc, char** argv) {
             for (int trial = 0; trial < 3; ++trial) add(cases, n_layers, pre);
     for (const char* criterion :
          {"your test notices shared values", "your test notices shared gradients"})
-        add_test(cases, criterion, "your own", true);
+        cases.add_test(criterion, "own", "your own copy_of");
     for (const char* what : {"the same handles", "parameters assigned", "values shared",
                              "the first layer alone copied", "fresh weights"})
-        add_test(cases, "your test notices shared values", what);
+        cases.add_test("your test notices shared values", what, fmt::format("this copy: {}", what));
     for (const char* what : {"gradients shared", "gradients copied"})
-        add_test(cases, "your test notices shared gradients", what);
+        cases.add_test("your test notices shared gradients", what,
+                       fmt::format("this copy: {}", what));
 }

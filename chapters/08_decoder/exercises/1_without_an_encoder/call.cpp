@@ -1,9 +1,7 @@
 #include <functional>
 
-#include "chapters/01_embedding/embedding.hpp"
-#include "chapters/02_positional_encoding/positional_encoding.hpp"
-#include "chapters/07_encoder/encoder.hpp"
 #include "judge/serve.hpp"
+#include "model.hpp"
 
 namespace abh::mine {
 Tensor language_model(const Ids& words, const Embedding& words_of,
@@ -18,17 +16,8 @@ using namespace abh;
 namespace {
 
 Tensor language_model(const Ids& words, Index n_words, Index n_layers, bool pre, Index seed) {
-    LayerOptions options;
-    options.attention.d_model = 6;
-    options.attention.n_heads = 3;
-    options.d_ff = 7;
-    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
-    Random random(static_cast<std::uint64_t>(seed));
-    const Embedding words_of(n_words, 6, {}, random);
-    const PositionalEncoding positions(6, {.max_len = 20}, random);
-    const Encoder stack(options, n_layers, random);
-    const Linear output(6, n_words, true, random);
-    return mine::language_model(words, words_of, positions, stack, output);
+    const judge::Parts model(n_words, n_layers, pre, seed);
+    return mine::language_model(words, model.words_of, model.positions, model.stack, model.output);
 }
 
 /// A model in which row t reads words `first` to `t + ahead`, and at least one of them.

@@ -1,8 +1,6 @@
 #include "judge/cases.hpp"
 
-#include "chapters/01_embedding/embedding.hpp"
-#include "chapters/02_positional_encoding/positional_encoding.hpp"
-#include "chapters/07_encoder/encoder.hpp"
+#include "model.hpp"
 
 using namespace abh;
 using namespace abh::judge;
@@ -12,20 +10,11 @@ namespace {
 void add_logits(Cases& cases, const char* criterion, const Ids& words, Index n_words,
                 Index n_layers, bool pre) {
     const Index seed = cases.between(1, 1'000'000);
-    LayerOptions options;
-    options.attention.d_model = 6;
-    options.attention.n_heads = 3;
-    options.d_ff = 7;
-    options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
-    Random random(static_cast<std::uint64_t>(seed));
-    const Embedding words_of(n_words, 6, {}, random);
-    const PositionalEncoding positions(6, {.max_len = 20}, random);
-    const Encoder stack(options, n_layers, random);
-    const Linear output(6, n_words, true, random);
-    const Tensor vectors = words_of.forward(words), x = positions.forward(vectors);
+    const Parts model(n_words, n_layers, pre, seed);
+    const Tensor vectors = model.words_of.forward(words), x = model.positions.forward(vectors);
     const AttentionMask pads = hide_pads(words), future = hide_future();
     const auto logits = [&](const Tensor& in, const AttentionMask& mask) {
-        return values(output.forward(stack.forward(in, mask)));
+        return values(model.output.forward(model.stack.forward(in, mask)));
     };
     cases.add({.criterion = criterion,
                .call = "language_model",
@@ -39,7 +28,7 @@ void add_logits(Cases& cases, const char* criterion, const Ids& words, Index n_w
                             {"pads and later words are seen", logits(x, {})},
                             {"the words have no positions", logits(vectors, pads | future)},
                             {"this is the stack's result: logits come from the output map",
-                             values(stack.forward(x, pads | future))}}});
+                             values(model.stack.forward(x, pads | future))}}});
 }
 
 void add_influence(Cases& cases, const Ids& words, Index n_words, Index first, Index ahead) {

@@ -51,15 +51,6 @@ void add_rows(Cases& cases, const Ids& target, const Ids& source, Index n_layers
               rows(right, hide_pads(target) | future)}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* what, bool right = false) {
-    cases.add({.criterion = criterion,
-               .call = "test",
-               .arguments = values(what, cases.between(5, 9), cases.between(1, 1'000'000)),
-               .results = values(right ? "accepted" : "refused"),
-               .about = fmt::format("the function: {}", what),
-               .names = {"what", "n_words", "seed", "the function that your test was given"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,10 +60,15 @@ int main(int argc, char** argv) {
              2);
     const char *const early = "your test notices what is seen too early",
                       *const gap = "your test notices what is not seen";
-    for (const char* criterion : {early, gap}) add_test(cases, criterion, "your own", true);
+    const auto drawn = [&] {
+        const Index n_words = cases.between(5, 9), seed = cases.between(1, 1'000'000);
+        return values(n_words, seed);
+    };
+    for (const char* criterion : {early, gap})
+        cases.add_test(criterion, "own", "your own rows_of", drawn());
     for (const char* what : {"no look-ahead mask", "no shift", "no shift and no look-ahead mask",
                              "a look-ahead mask that begins one place too late"})
-        add_test(cases, early, what);
+        cases.add_test(early, what, fmt::format("this function: {}", what), drawn());
     for (const char* what : {"a shift by two", "each row sees its own word alone"})
-        add_test(cases, gap, what);
+        cases.add_test(gap, what, fmt::format("this function: {}", what), drawn());
 }

@@ -14,9 +14,9 @@ using namespace abh;
 
 namespace {
 
-std::string test(const std::string& what) {
+bool accepts(const std::string& what) {
     const mine::Loss loss = [&](const Tensor& logits, const Ids& targets) {
-        if (what == "your own") return mine::mean_loss(logits, targets);
+        if (what == "own") return mine::mean_loss(logits, targets);
         double sum = 0, of_sentences = 0, counted = 0;
         const Index length = targets.dim(1);
         for (Index b = 0; b < targets.dim(0); ++b) {
@@ -41,12 +41,12 @@ std::string test(const std::string& what) {
         if (what == "the smallest loss of all") return 0.0;
         return sum / counted;
     };
-    return mine::accepts(loss) ? "accepted" : "refused";
+    return mine::accepts(loss);
 }
 
 }  // namespace
 
 int main() {
     return judge::serve(
-        {{"mean_loss", judge::function(mine::mean_loss)}, {"test", judge::function(test)}});
+        {{"mean_loss", judge::function(mine::mean_loss)}, {"accepts", judge::function(accepts)}});
 }

@@ -28,15 +28,6 @@ void add(Cases& cases, const Tensor& logits, const Ids& targets) {
                             {"the sum is not divided", values(mean * counted)}}});
 }
 
-void add_test(Cases& cases, const char* criterion, const char* what, bool right = false) {
-    cases.add({.criterion = criterion,
-               .call = "test",
-               .arguments = values(what),
-               .results = values(right ? "accepted" : "refused"),
-               .about = fmt::format("the function: {}", what),
-               .names = {"what", "the function that your test was given"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,10 +37,11 @@ int main(int argc, char** argv) {
     add(cases, cases.uniform({3, 2, 4}, -900, 900), Ids({3, 2}, {1, 3, 0, 0, 2, 0}));
     const char *const pads = "your test notices pads", *const means =
                                                            "your test notices other means";
-    for (const char* criterion : {pads, means}) add_test(cases, criterion, "your own", true);
+    for (const char* criterion : {pads, means})
+        cases.add_test(criterion, "own", "your own mean_loss");
     for (const char* what : {"divided by all places", "pads count like words"})
-        add_test(cases, pads, what);
+        cases.add_test(pads, what, fmt::format("this function: {}", what));
     for (const char* what : {"the mean of the sentences' means", "the sum, not divided",
                              "the sum divided by the sentences", "the smallest loss of all"})
-        add_test(cases, means, what);
+        cases.add_test(means, what, fmt::format("this function: {}", what));
 }

@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
     Cases cases(argc, argv);
     const Index seed = cases.between(2, 999), warmup = cases.between(12, 30);
     const Real rate = static_cast<Real>(cases.between(12, 40)) / 10000;
+    cases.given(values(seed, rate, warmup), {"SEED", "RATE", "WARMUP"});
     TrainingOptions adam, sgd;
     adam.optimizer = "adam";
     adam.learning_rate = sgd.learning_rate = rate;

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     TrainingOptions options;
     options.momentum = Real(0.9);
     options.learning_rate = static_cast<Real>(cases.between(10, 30)) / 10000;
+    cases.given(values(seed, options.learning_rate), {"SEED", "RATE"});
     TransformerOptions small = small_model(), deep = small;
     deep.n_encoder_layers = deep.n_decoder_layers = 8;
     TransformerOptions pre = deep, small_pre = small;

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     TrainingOptions options;
     options.momentum = Real(0.9);
     options.learning_rate = static_cast<Real>(cases.between(10, 30)) / 10000;
+    cases.given(values(seed, options.learning_rate), {"SEED", "RATE"});
     const auto with = [&](Index n_heads, Real scale) {
         TransformerOptions model = small_model();
         model.layer.attention.n_heads = n_heads;

@@ -39,15 +39,6 @@ void add(Cases& cases, const Ids& script, Index max_words) {
     cases.add(c);
 }
 
-void add_test(Cases& cases, const char* criterion, const char* what, bool right = false) {
-    cases.add({.criterion = criterion,
-               .call = "test",
-               .arguments = values(what),
-               .results = values(right ? "accepted" : "refused"),
-               .about = fmt::format("the function: {}", what),
-               .names = {"what", "the function that your test was given"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,13 +60,14 @@ int main(int argc, char** argv) {
     const char *const end = "your test notices a wrong end",
                       *const cap = "your test notices a missing cap",
                       *const prefix = "your test notices wrong prefixes";
-    for (const char* criterion : {end, cap, prefix}) add_test(cases, criterion, "your own", true);
+    for (const char* criterion : {end, cap, prefix})
+        cases.add_test(criterion, "own", "your own greedy");
     for (const char* what :
          {"the one in your file at first", "the end symbol is kept", "the last word is lost"})
-        add_test(cases, end, what);
+        cases.add_test(end, what, fmt::format("this function: {}", what));
     for (const char* what : {"no cap", "the cap is one too large", "the cap is one too small"})
-        add_test(cases, cap, what);
+        cases.add_test(cap, what, fmt::format("this function: {}", what));
     for (const char* what : {"the model sees the newest word alone", "no start symbol",
                              "the newest word is missing in the prefix"})
-        add_test(cases, prefix, what);
+        cases.add_test(prefix, what, fmt::format("this function: {}", what));
 }

@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
     const Index R = cases.between(10, 60), d = 4 * cases.between(5, 30), V = cases.between(20, 90),
                 n = 100 * cases.between(10, 60) + 7;
     const Values drawn = values(R, d, V, n);
+    cases.given(drawn, {"R", "d", "V", "n"});
     const auto ask = [&](const char* criterion, const char* line, Index number,
                          const std::vector<std::pair<const char*, Index>>& wrong) {
         Case c{.criterion = criterion,

@@ -30,17 +30,6 @@ void add(Cases& cases, const char* criterion, const Tensor& x) {
                .names = {"x", "y"}});
 }
 
-/// What the reader's test must say of a kernel.
-void add_test(Cases& cases, const char* criterion, const char* call, bool right,
-              const char* about) {
-    cases.add({.criterion = criterion,
-               .call = call,
-               .arguments = {},
-               .results = values(right ? "accepted" : "rejected"),
-               .about = about,
-               .names = {"f"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,14 +38,12 @@ int main(int argc, char** argv) {
         add(cases, "long rows", cases.normal({cases.between(1, 3), n}));
     for (const Index n : {1, 7, 32, 255})
         add(cases, "short rows", cases.uniform({cases.between(1, 3), n}, 3, 9));
-    const char* const own = "f is your own normalize";
     for (const char* const test : {"test: barriers", "test: numbers"})
-        add_test(cases, test, "own", true, own);
-    add_test(cases, "test: barriers", "race", false,
-             "f is the kernel with a barrier too few in total()");
-    add_test(cases, "test: barriers", "leaves", false,
-             "f is the kernel whose threads without an element leave before the barriers");
-    add_test(cases, "test: numbers", "one_each", false,
-             "f leaves elements beyond the 256th out of the mean");
-    add_test(cases, "test: numbers", "first_row", false, "f takes the first row's mean for all");
+        cases.add_test(test, "own", "your own normalize");
+    cases.add_test("test: barriers", "race", "the kernel with a barrier too few in total()");
+    cases.add_test("test: barriers", "leaves",
+                   "the kernel whose threads without an element leave before the barriers");
+    cases.add_test("test: numbers", "one_each",
+                   "one that leaves elements beyond the 256th out of the mean");
+    cases.add_test("test: numbers", "first_row", "one that takes the first row's mean for all");
 }

@@ -53,22 +53,25 @@ Index done(Index n, Index cores, bool longest_first) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    check_against_the_kernel();
     Index n = 0, cores = 0;
     do {  // orders that differ
         n = cases.between(6, 14);
         cores = cases.between(3, 5);
     } while (done(n, cores, true) == done(n, cores, false));
     const Index H = cases.between(3, 16), d_k = 8 * cases.between(3, 16);
+    const Values drawn = values(n, H, d_k, cores);
+    const std::vector<std::string> names{"n", "H", "d_k", "cores"};
+    cases.given(drawn, names);
+    check_against_the_kernel();
     const auto ask = [&](const char* line, double number,
                          const std::vector<std::pair<const char*, double>>& wrong,
                          double tolerance = 1e-9) {
         Case c{.criterion = line,
                .call = line,
-               .arguments = values(n, H, d_k, cores),
+               .arguments = drawn,
                .results = values(static_cast<Real>(number)),
                .tolerance = tolerance,
-               .names = {"n", "H", "d_k", "cores"}};
+               .names = names};
         for (const auto& [says, instead] : wrong)
             c.mistakes.push_back({says, values(static_cast<Real>(instead))});
         cases.add(c);

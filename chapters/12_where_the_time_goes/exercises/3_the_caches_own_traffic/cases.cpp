@@ -93,8 +93,6 @@ int main(int argc, char** argv) {
          {"all weights of the decoder are read anew for each word",
           std::floor(decoder / numbers) + 1}});
     ask("shared", bytes / heads,
-        {{"one map of d_k columns serves all heads, where each had its own"
-          "more",
-          bytes},
+        {{"one map of d_k columns serves all heads, where each had its own", bytes},
          {"keys and values are shared both", bytes / 2 + bytes / 2 / heads}});
 }

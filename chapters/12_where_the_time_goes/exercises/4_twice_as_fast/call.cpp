@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "judge/serve.hpp"
@@ -83,29 +85,23 @@ double wrong_gain(Fault fault, const Run& ours, const Run& hers, const Clock& no
     return median(ratios);
 }
 
-/// What the reader's test says, as a word.
-judge::Values said(bool accepted) {
-    return judge::values(accepted ? "accepted" : "rejected");
-}
-
-judge::Function says_of(Fault fault) {
-    return [fault](const judge::Values&) {
-        return said(
-            mine::accepts([fault](const Run& ours, const Run& hers, const Clock& now, int rounds) {
-                return wrong_gain(fault, ours, hers, now, rounds);
-            }));
-    };
+/// What the reader's test says of their own function, or of one with a fault.
+bool accepts(const std::string& which) {
+    if (which == "own") return mine::accepts(mine::gain);
+    const std::map<std::string, Fault> faults{{"once", Fault::once},
+                                              {"cold", Fault::cold},
+                                              {"one_after_the_other", Fault::one_after_the_other},
+                                              {"mean", Fault::mean},
+                                              {"upside_down", Fault::upside_down}};
+    const Fault fault = faults.at(which);
+    return mine::accepts([fault](const Run& ours, const Run& hers, const Clock& now, int rounds) {
+        return wrong_gain(fault, ours, hers, now, rounds);
+    });
 }
 
 }  // namespace
 
 int main() {
     using namespace abh::judge;
-    return serve({{"gain", function(on_machine)},
-                  {"own", [](const Values&) { return said(mine::accepts(mine::gain)); }},
-                  {"once", says_of(Fault::once)},
-                  {"cold", says_of(Fault::cold)},
-                  {"one_after_the_other", says_of(Fault::one_after_the_other)},
-                  {"mean", says_of(Fault::mean)},
-                  {"upside_down", says_of(Fault::upside_down)}});
+    return serve({{"gain", function(on_machine)}, {"accepts", function(accepts)}});
 }

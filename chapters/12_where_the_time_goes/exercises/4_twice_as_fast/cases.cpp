@@ -34,17 +34,6 @@ void add(Cases& cases, const char* criterion, const World& w, Index rounds, cons
                              result(ours / hers / w.slower)}}});
 }
 
-/// What the reader's test must say of a function.
-void add_test(Cases& cases, const char* criterion, const char* call, bool right,
-              const char* about) {
-    cases.add({.criterion = criterion,
-               .call = call,
-               .arguments = {},
-               .results = values(right ? "accepted" : "rejected"),
-               .about = about,
-               .names = {"f"}});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,14 +49,13 @@ int main(int argc, char** argv) {
         "two calls take 50 times as long; 7 rounds");
     add(cases, "calls held up", {.cold = 1, .held = 5, .held_again = 13}, 9,
         "two calls take 50 times as long; 9 rounds");
-    const char* const own = "f is your own gain";
     for (const char* const test : {"test: warm up", "test: turns and medians"})
-        add_test(cases, test, "own", true, own);
-    add_test(cases, "test: warm up", "once", false,
-             "f measures ours once, cold, and then the mean of hers");
-    add_test(cases, "test: warm up", "cold", false, "f does not warm up");
-    add_test(cases, "test: turns and medians", "one_after_the_other", false,
-             "f measures ours in all rounds, and then hers");
-    add_test(cases, "test: turns and medians", "mean", false, "f returns the mean of the ratios");
-    add_test(cases, "test: turns and medians", "upside_down", false, "f divides hers by ours");
+        cases.add_test(test, "own", "your own gain");
+    cases.add_test("test: warm up", "once",
+                   "one that measures ours once, cold, and then the mean of hers");
+    cases.add_test("test: warm up", "cold", "one that does not warm up");
+    cases.add_test("test: turns and medians", "one_after_the_other",
+                   "one that measures ours in all rounds, and then hers");
+    cases.add_test("test: turns and medians", "mean", "one that returns the mean of the ratios");
+    cases.add_test("test: turns and medians", "upside_down", "one that divides hers by ours");
 }

@@ -1,0 +1,157 @@
+"""The command that readers call again and again."""
+
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from judge import check, exercise, predict
+from judge.exercise import Mistaken, load_all
+from judge.report import to_text
+from judge.verdict import Fault, Judged, Verdict
+
+
+class Watch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.answers = Path(folder.name)
+        self.exercise = next(e for e in load_all() if e.number == "04.2")
+        self.file = self.answers / self.exercise.file_name
+        self.judged = []
+
+    def watch(self, *steps):
+        """Watches while `steps` happen, one at each pause, and then Ctrl-C."""
+        left = iter([*steps, None])
+
+        def pause(_):
+            if (step := next(left)) is None:
+                raise KeyboardInterrupt
+            step()
+
+        def judge(_, **__):
+            self.judged.append(self.file.read_text() if self.file.exists() else "missing")
+
+        with (
+            unittest.mock.patch.object(check, "check", judge),
+            unittest.mock.patch.object(check.time, "sleep", pause),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            check.watch([self.exercise], self.answers)
+
+    def save(self, text):
+        """As an editor that overwrites."""
+
+        def step():
+            self.file.write_text(text)
+            os.utime(self.file, ns=(0, len(self.judged) + 1))  # whatever the clock's resolution is
+
+        return step
+
+    def replace(self, text):
+        """As an editor that writes another file and gives it the name."""
+
+        def step():
+            new = self.answers / "new"
+            new.write_text(text)
+            os.utime(new, ns=(0, len(self.judged) + 1))
+            new.replace(self.file)
+
+        return step
+
+    def test_an_answer_is_judged_at_first_and_whenever_it_is_saved(self):
+        nothing = lambda: None
+        self.watch(nothing, self.save("a"), nothing, self.replace("b"), nothing)
+        self.assertEqual([self.exercise.stub(), "a", "b"], self.judged)
+
+    def test_a_file_that_is_away_for_a_moment_is_waited_for(self):
+        self.file.write_text("a")
+        self.watch(self.file.unlink, lambda: self.assertFalse(self.file.exists()), self.replace("b"))
+        self.assertEqual(["a", "b"], self.judged)
+
+
+class Progress(unittest.TestCase):
+    def test_the_best_is_kept_and_a_file_that_breaks_off_is_begun_anew(self):
+        number = next(e for e in load_all() if e.number == "04.2")
+        whole, nothing = (Verdict(number, [Judged(c.name, c.points, 1, fault) for c in number.criteria]) for fault in (None, Fault("wrong", "")))
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "progress.json"
+            for verdict, points in ((nothing, 0), (whole, 10), (nothing, 10)):
+                check.remember(verdict, file)
+                self.assertEqual(points, check.best_so_far(file)["04.2"]["points"])
+            file.write_text(file.read_text()[:40])
+            self.assertEqual({}, check.best_so_far(file))
+            check.remember(whole, file)
+            self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
+
+
+class HandedOut(unittest.TestCase):
+    """Numbers that are predicted: a pack has the student's, and not what is right."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.answers = Path(folder.name) / "exercise", Path(folder.name) / "answers"
+        self.folder.mkdir()
+        self.answers.mkdir()
+        whole = next(e for e in load_all() if e.number == "03.4")
+        (self.folder / "stub.txt").write_text(whole.stub())
+        drawn = {"lines": {c.name: c.name for c in whole.criteria}, "given": [f"L = {i}, H = 1" for i in range(predict.VARIANTS)]}
+        (self.folder / "numbers.json").write_text(json.dumps(drawn))
+        self.exercise = dataclasses.replace(whole, folder=self.folder)
+        for module in (exercise, check, predict):
+            patch = unittest.mock.patch.object(module, "IN_HANDOUT", True)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = unittest.mock.patch.object(check, "prepare", lambda _: None)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def begin(self, name="anna"):
+        (self.answers / "student.txt").write_text(name)
+        with contextlib.redirect_stderr(io.StringIO()):
+            return check.start(self.exercise, self.answers)
+
+    def said(self, file, name="anna"):
+        verdict = predict.judge_numbers(self.exercise, file, name)
+        self.assertEqual(0, verdict.points)
+        return to_text(verdict, more=False)
+
+    def test_a_name_is_asked_for(self):
+        with self.assertRaisesRegex(Mistaken, r"student\.txt"):
+            check.start(self.exercise, self.answers)
+        self.assertEqual([], list(self.answers.iterdir()))
+
+    def test_the_file_has_the_numbers_of_the_name(self):
+        text = self.begin().read_text()
+        self.assertIn(f"Your numbers: L = {predict.seed_of('anna')}, H = 1\n", text)
+        self.assertNotEqual(predict.seed_of("anna"), predict.seed_of("bert"))
+
+    def test_a_line_that_is_missing_or_no_number(self):
+        file = self.begin()
+        self.assertIn("there is no line 'padding = NUMBER'", self.said(file))
+        file.write_text(file.read_text().replace("padding =", "padding = 1..2"))
+        self.assertIn("padding is no number", self.said(file))
+
+    def test_all_lines(self):
+        file = self.begin()
+        file.write_text("".join(f"{line} 7\n" if line.endswith("=") else f"{line}\n" for line in file.read_text().splitlines()))
+        self.assertIn("every line is there; your numbers are judged when you have handed them in", self.said(file))
+
+    def test_the_numbers_of_another_name(self):
+        self.assertIn("these are not the numbers of bert", self.said(self.begin("anna"), "bert"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,182 @@
+"""A broken folder keeps nobody from the other exercises, and an exercise shows that it bites."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from judge import compile, gate
+from judge.exercise import COMPUTED, Mistaken, load_all, shelf
+
+SOUND = "chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward"
+
+
+class Folders(unittest.TestCase):
+    """A book with two exercises that are as they should be, beside which each test puts another."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.place = (self.root / SOUND).parent
+        for name in ("2_softmax_backward", "4_gradient_of_a_temperature"):
+            shutil.copytree(ROOT / Path(SOUND).parent / name, self.place / name)
+
+    def broken(self, name="3_another"):
+        shutil.copytree(ROOT / SOUND, self.place / name)
+        return self.place / name
+
+    def refused(self, *parts):
+        found = shelf(self.root)
+        self.assertEqual(["04.2", "04.4"], [e.number for e in found.exercises])
+        (why,) = found.broken.values()
+        for part in parts:
+            self.assertIn(part, why)
+        with self.assertRaisesRegex(Mistaken, "04."):
+            load_all(self.root)
+        return found
+
+    def manifest(self, folder, **changed):
+        file = folder / "exercise.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changed}))
+
+    def test_a_manifest_that_is_no_json(self):
+        (self.broken() / "exercise.json").write_text("{")
+        self.refused("04.3: exercise.json: JSONDecodeError")
+
+    def test_a_manifest_that_is_not_utf8(self):
+        (self.broken() / "exercise.json").write_bytes(b'{"title": "\xff"}')
+        self.refused("04.3: exercise.json")
+
+    def test_a_manifest_that_is_a_list(self):
+        (self.broken() / "exercise.json").write_text("[]")
+        self.refused("04.3: exercise.json")
+
+    def test_no_manifest(self):
+        (self.broken() / "exercise.json").unlink()
+        self.refused("04.3: exercise.json", "No such file")
+
+    def test_points_that_are_a_word(self):
+        self.manifest(self.broken(), criteria=[{"name": "a", "points": "many"}])
+        self.refused("04.3: exercise.json")
+
+    def test_a_field_that_nobody_knows(self):
+        self.manifest(self.broken(), colour="blue")
+        self.refused("04.3: exercise.json", "colour")
+
+    def test_a_missing_file(self):
+        (self.broken() / "cases.cpp").unlink()
+        self.refused("04.3: cases.cpp is missing")
+
+    def test_markers_that_do_not_fit(self):
+        file = self.broken() / "answer.cpp"
+        file.write_text(file.read_text().replace("// stub", ""))
+        self.refused("answer.cpp", "// end after // solution")
+
+    def test_a_folder_without_a_number(self):
+        self.broken("another")
+        self.refused("an exercise's folder is called NUMBER_TITLE")
+
+    def test_two_folders_with_one_number(self):
+        self.broken("2_the_same_again")
+        self.refused("04.2: 2_softmax_backward has this number, too")
+
+    def test_the_others_of_its_chapter_are_chosen_and_it_is_refused_by_name(self):
+        self.manifest(self.broken(), kind="puzzle")
+        found = self.refused("kind is one of")
+        self.assertEqual(["04.2", "04.4"], [e.number for e in found.choose(["04"])])
+        self.assertEqual(["04.4"], [e.number for e in found.choose(["4.4"])])
+        with self.assertRaisesRegex(Mistaken, "04.3: kind is one of"):
+            found.choose(["04.3"])
+        with self.assertRaisesRegex(Mistaken, "there is no exercise 04.9"):
+            found.choose(["04.9"])
+
+    def test_the_command_names_it_and_goes_on(self):
+        self.manifest(self.broken(), kind="puzzle")
+        shutil.copytree(ROOT / "judge", self.root / "judge", ignore=shutil.ignore_patterns("__pycache__"))
+        for command in (["progress"], ["check", "--progress"], ["check", "04", "--hint"]):
+            done = subprocess.run([sys.executable, "-m", "judge", *command], cwd=self.root, capture_output=True, text=True, check=False)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn("3_another is left out: 04.3: kind is one of", done.stderr)
+            self.assertNotIn("3_another", done.stdout)
+            self.assertGreater(len(done.stdout.splitlines()), 2)
+        done = subprocess.run([sys.executable, "-m", "judge", "check", "04.3"], cwd=self.root, capture_output=True, text=True, check=False)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("book: 04.3: kind is one of", done.stderr)
+
+
+class Bites(unittest.TestCase):
+    """What the gate says of an exercise before anything is judged."""
+
+    def setUp(self):
+        self.exercise = next(e for e in load_all() if e.number == "04.2")
+
+    def test_nothing_of_one_that_has_mutants(self):
+        self.assertEqual([], gate.faults(self.exercise))
+
+    def test_too_few_mutants(self):
+        for n in (0, 2):
+            (fault,) = gate.faults(dataclasses.replace(self.exercise, mutants=self.exercise.mutants[:n]))
+            self.assertIn(f"{n} mutants, 3 at least", fault)
+
+    def test_a_mutant_that_changes_nothing(self):
+        lost = dataclasses.replace(self.exercise.mutants[0], find="not in the solution")
+        exercise = dataclasses.replace(self.exercise, mutants=(*self.exercise.mutants, lost))
+        (fault,) = gate.faults(exercise)
+        self.assertIn("0 places to change", fault)
+        tried = gate.trials([exercise], everything=True, seeds=1)
+        self.assertEqual(2 + len(self.exercise.mutants), len(tried))
+
+    def test_every_exercise_has_three(self):
+        for exercise in load_all():
+            self.assertGreaterEqual(len(exercise.mutants), gate.FEWEST, exercise.number)
+
+    def test_numbers_are_shown_with_what_was_drawn_for_them(self):
+        for exercise in load_all():
+            if exercise.kind not in COMPUTED:
+                self.assertIn(f"Your numbers: {exercise.given}\n", exercise.solution())
+                self.assertIn("Your numbers: {given}\n", exercise.stub())
+                self.assertRegex(exercise.given, "^[A-Za-z_0-9]+ = ", exercise.number)
+
+
+class Linked(unittest.TestCase):
+    """What an answer is linked with, and which headers belong to its call."""
+
+    def setUp(self):
+        self.exercises = {e.number: e for e in load_all()}
+
+    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    def test_what_gives_the_answer_away_is_left_out(self):
+        found = compile.setting()
+        for number, absent, there in (
+            ("00.1", {"linear"}, {"matmul", "tensor"}),  # of the library below all chapters
+            ("00.6", {"matmul"}, {"tensor"}),
+            ("04.3", {"scaled_dot_product_attention"}, {"softmax", "matmul"}),  # of the exercise's own chapter
+            ("04.2", {"softmax"}, {"masks", "matmul"}),  # the chapter before is the last
+        ):
+            archives = compile.libraries(self.exercises[number], found)
+            objects = {compile.base(m) for archive in archives for m in compile.members(archive)}
+            self.assertEqual(set(), objects & absent, number)
+            self.assertLessEqual(there, objects, number)
+
+    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    def test_what_is_to_be_left_out_must_be_there(self):
+        exercise = dataclasses.replace(self.exercises["00.1"], without=("linear", "lineal"))
+        with self.assertRaisesRegex(compile.Failed, "no lineal"):
+            compile.libraries(exercise, compile.setting())
+
+    def test_headers_beside_the_call_and_beside_the_folder(self):
+        self.assertEqual([ROOT / "chapters/00_workbench/exercises/linear.hpp"], self.exercises["00.1"].headers())
+        self.assertEqual(["model.hpp"], [p.name for p in self.exercises["07.2"].headers()])
+        self.assertEqual([], self.exercises["09.1"].headers())  # small_model.hpp is for others
+
+
+if __name__ == "__main__":
+    unittest.main()
