@@ -7,6 +7,7 @@ option(ABH_TESTS "build the tests" OFF)
 option(ABH_NATIVE "use every instruction of this machine's processor" ON)
 option(ABH_WARNINGS "show warnings, and treat them as errors" OFF)
 option(ABH_CHECK_MEMORY "fresh buffers full of NaN, for sanitizers and tests" OFF)
+option(ABH_FUZZ "build the fuzzers (Clang with libFuzzer)" OFF)
 option(ABH_JUDGE "build what judges the exercises" OFF)
 option(ABH_BOOK "run the programs, draw the figures and render the pages (target book)" OFF)
 
@@ -86,6 +87,7 @@ function(abh_test name file)
     list(TRANSFORM depends APPEND "${real}")
     add_executable(test_${name}${real} ${file})
     target_link_libraries(test_${name}${real} PRIVATE abh_catch ${depends})
+    target_compile_definitions(test_${name}${real} PRIVATE ABH_GOLDEN="${ABH_ROOT}/tests/golden")
     foreach(way plain fast cuda)
       if(arg_FAST_ONLY AND NOT way STREQUAL fast)
         continue()
@@ -98,14 +100,14 @@ function(abh_test name file)
   endforeach()
 endfunction()
 
-# abh_chapter([RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [FAST_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
+# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [FAST_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
 # abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
-# `main`, without options, is always one of them. MEASURES names those runs that take times: they start when
+# `main`, without options or with those that MAIN gives, is always one of them. MEASURES names those runs that take times: they start when
 # everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote.
 # FAST_ONLY: the tests are about the tuned code.
 function(abh_chapter)
-  cmake_parse_arguments(arg "FAST_ONLY" "AFTER" "RUNS;MEASURES" ${ARGN})
+  cmake_parse_arguments(arg "FAST_ONLY" "AFTER;MAIN" "RUNS;MEASURES" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -152,7 +154,7 @@ function(abh_chapter)
     abh_test(${number} "${tests}" ${below})
   endif()
   if(COMMAND abh_book_chapter)
-    abh_book_chapter(${folder} ${name} RUNS "main:" ${arg_RUNS}
+    abh_book_chapter(${folder} ${name} RUNS "main:${arg_MAIN}" ${arg_RUNS}
       MEASURES ${arg_MEASURES} AFTER "${arg_AFTER}")
   endif()
 endfunction()

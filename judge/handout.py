@@ -73,7 +73,7 @@ SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 apt-get update
 apt-get install --yes --no-install-recommends bubblewrap git python3 g++ cmake ninja-build libeigen3-dev \\
-    libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev
+    libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev libsentencepiece-dev libutf8proc-dev zlib1g-dev
 mkdir -p /autograder/book
 tar -xf /autograder/source/book.tar -C /autograder/book
 cd /autograder/book

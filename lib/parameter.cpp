@@ -1,8 +1,14 @@
 #include "lib/parameter.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace abh {
+// [assign]
+void Parameter::assign(const Tensor& numbers) {
+    require_shape(numbers.shape(), value.shape(), "parameter", "numbers");
+    std::ranges::copy(numbers.values(), value.values().begin());
+}
 // [list]
 std::string join_name(const std::string& prefix, const std::string& name) {
     return prefix.empty() ? name : prefix + "." + name;

@@ -8,7 +8,8 @@
 
 namespace abh {
 // [parameter]
-/// A trained tensor and the gradient of the loss with respect to it.
+/// A trained tensor and the gradient of the loss with respect to it. A copy is a handle: it shares
+/// both with the original.
 struct Parameter {
     Tensor value;
     Gradient gradient;  ///< a tensor to all except fast ways, which may wait with adding
@@ -20,6 +21,9 @@ struct Parameter {
     Tensor& grad() { return gradient.tensor(); }
     /// Sets the gradient to zero. No memory is touched: the next addition overwrites.
     void zero_grad() { gradient.zero(); }
+    /// Copies these numbers into the elements of `value`, and so into those of all copies.
+    /// @throws std::invalid_argument if the shape is another
+    void assign(const Tensor& numbers);
 };
 // [list]
 /// A parameter under the name that it has in the whole model.

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -167,6 +168,44 @@ TEST_CASE("single and double precision are both read") {
                            Tensor({1, 2}, {1.5, -0.25})) == 0);
 }
 
+TEST_CASE("every number of 16 bits is read exactly") {
+    const Folder folder;
+    std::string all;
+    for (unsigned bits = 0; bits < 65536; ++bits) all += bytes(static_cast<std::uint16_t>(bits));
+    for (const bool half : {true, false}) {
+        const int exponent_bits = half ? 5 : 8, fraction_bits = half ? 10 : 7;
+        const unsigned top = (1u << exponent_bits) - 1, ones = 1u << fraction_bits;
+        put(folder / "all", packed(entry(half ? "F16" : "BF16", "[65536]", "[0,131072]"), all));
+        const Tensor found = load_safetensors(folder / "all").at("w", {65536});
+        for (unsigned bits = 0; bits < 65536; ++bits) {
+            const unsigned exponent = bits >> fraction_bits & top, fraction = bits & (ones - 1);
+            const Real value = found(bits);
+            if (std::signbit(value) != (bits >> 15 == 1) && !std::isnan(value)) FAIL(bits);
+            if (exponent == top) {  // infinity, or not a number
+                if (fraction > 0 ? !std::isnan(value) : !std::isinf(value)) FAIL(bits);
+                continue;
+            }
+            // without an exponent the leading 1 is missing: a subnormal number, or zero
+            const double digits = exponent == 0 ? fraction : ones + fraction;
+            const int power = static_cast<int>(std::max(exponent, 1u)) - static_cast<int>(top / 2) -
+                              fraction_bits;
+            if (std::abs(static_cast<double>(value)) != std::ldexp(digits, power)) FAIL(bits);
+        }
+        CHECK(found(1) > 0);  // the smallest, 2^-24 or 2^-133
+    }
+    put(folder / "odd", packed(entry("F16", "[3]", "[0,6]"), bytes(std::uint16_t{0x3c00}) +
+                                                                 bytes(std::uint16_t{0xc100}) +
+                                                                 bytes(std::uint16_t{0x3555})));
+    REQUIRE(same_bits(load_safetensors(folder / "odd").at("w", {3}),
+                      Tensor({3}, {1, Real(-2.5), Real(1365.0 / 4096)})));
+}
+
+TEST_CASE("a refusal does not repeat a file's control characters") {
+    const Folder folder;
+    const std::string found = refusal(folder, packed("{\"a\\u001b[31m\\n\":{\"shape\":3}}", ""));
+    REQUIRE_THAT(found, Contains("tensor a?[31m? has no list shape"));
+}
+
 TEST_CASE("a safetensors header of wrong length or text is refused") {
     const Folder folder;
     const auto refused = [&](const std::string& header) {
@@ -201,7 +240,12 @@ TEST_CASE("a safetensors entry that does not add up is refused") {
     };
     REQUIRE(refused("F32", "[3]", "[0,12]") == "accepted");
     REQUIRE(refused("F32", "[]", "[0,4]") != "accepted");
-    REQUIRE_THAT(refused("F16", "[6]", "[0,12]"), Contains("dtype \"F16\", expected F32 or F64"));
+    REQUIRE_THAT(refused("I16", "[6]", "[0,12]"),
+                 Contains("dtype \"I16\", expected F32, F64, F16 or BF16"));
+    REQUIRE_THAT(refused("f16", "[6]", "[0,12]"), Contains("dtype \"f16\""));
+    REQUIRE_THAT(refused("F16", "[3]", "[0,12]"),
+                 Contains("shape [3] needs 6 bytes, data_offsets hold 12"));
+    REQUIRE_THAT(refused("BF16", "[7]", "[0,12]"), Contains("shape [7] needs 14 bytes"));
     REQUIRE_THAT(refused("F32", "[4]", "[0,12]"),
                  Contains("shape [4] needs 16 bytes, data_offsets hold 12"));
     REQUIRE_THAT(refused("F32", "[2]", "[0,12]"),
@@ -255,6 +299,9 @@ TEST_CASE("tensors that share bytes, leave holes or have one name are refused") 
     for (int i = 0; i < 100001; ++i) names += fmt::format("{}\"{}\":0", i ? "," : "", i);
     REQUIRE_THAT(refused(crowd), Contains("expected a start at 12"));
     REQUIRE_THAT(refused(names), Contains("too many names"));
+    std::string values = R"("w":{"shape":[0)";
+    for (int i = 0; i < 2'000'000; ++i) values += ",0";
+    REQUIRE_THAT(refused(values + "]}"), Contains("too many values"));
 }
 
 TEST_CASE("a safetensors file cut at any length or changed in any header byte does no harm") {
@@ -460,6 +507,13 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
     REQUIRE(outcome.err == "demo: demo: x has shape [2], expected [3]\n");
     REQUIRE(read_file(folder / "results.json") == "before");
     REQUIRE(folder.count() == 1);
+    const Outcome hostile = run({}, [](Program&) {
+        throw std::runtime_error("tensor a\x1b[2J\nb\x7f\u009b 我 is missing");
+    });
+    REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\x9B 我 is missing\n");
+    const Outcome endless =
+        run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
+    REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");
     const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
     REQUIRE(memory.status == 1);
     REQUIRE(memory.err == "demo: not enough memory\n");

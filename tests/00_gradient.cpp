@@ -30,6 +30,32 @@ TEST_CASE("a gradient is zero at first, and what is added to it") {
     REQUIRE_THROWS_WITH(g.add(draw({5, 3})), "gradient: share has shape [5, 3], expected [3, 5]");
 }
 
+TEST_CASE("copies of a parameter are one value and one gradient, products that wait included") {
+    Draw draw;
+    const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70}),
+                 other = draw({40, 70});
+    REQUIRE(worth_keeping(2, 40, 70));
+    Parameter first(share.clone()), copy = first, assigned;
+    assigned = copy;
+    first.gradient.add_product(dy, x);
+    copy.gradient.add(share);
+    assigned.grad()(0, 0) += 5;
+    Tensor expected = matmul(dy, x, {.transpose_a = true}) + share;
+    expected(0, 0) += 5;
+    for (Parameter* p : {&first, &copy, &assigned})
+        REQUIRE(max_difference(p->grad(), expected) <= 20 * eps);
+    copy.zero_grad();
+    assigned.gradient.add_product(dy, x);
+    REQUIRE(max_difference(first.grad(), matmul(dy, x, {.transpose_a = true})) <= 20 * eps);
+    copy.assign(other);
+    REQUIRE(same_bits(first.value, other));
+    REQUIRE_FALSE(first.value.is(other));  // copied, not taken over
+    REQUIRE_THROWS_WITH(copy.assign(draw({70, 40})),
+                        "parameter: numbers has shape [70, 40], expected [40, 70]");
+    Parameter independent(share.clone());
+    REQUIRE(same_bits(independent.grad(), Tensor::zeros({40, 70})));
+}
+
 TEST_CASE("a share is added to products that wait") {
     Draw draw;
     const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70});

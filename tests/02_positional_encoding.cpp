@@ -160,8 +160,24 @@ TEST_CASE("halves hold the interleaved columns in another order") {
     // no dot product between positions changes, except in the order of its sum
     CHECK(max_difference(matmul(code, code, {.transpose_b = true}),
                          matmul(halves, halves, {.transpose_b = true})) < 48 * rounding);
-    CHECK_THROWS_WITH(sines_then_cosines(40, 7),
-                      "sines_then_cosines: d_model is 7, expected an even number");
+    const Tensor odd = sinusoid_table(40, 7), odd_halves = sines_then_cosines(40, 7);
+    const Index columns[] = {0, 2, 4, 6, 1, 3, 5};
+    for (Index c = 0; c < 7; ++c) CHECK(matrix(odd_halves).col(c) == matrix(odd).col(columns[c]));
+}
+
+TEST_CASE("the option chooses the table that is added") {
+    Random random(3);
+    const Tensor x = random_tensor({2, 5, 6});
+    for (const auto& [kind, table] :
+         {std::pair{Positions::sinusoid, sinusoid_table(9, 6)},
+          std::pair{Positions::sines_then_cosines, sines_then_cosines(9, 6)}}) {
+        PositionalEncoding positions(6, {.kind = kind, .max_len = 9}, random);
+        const Tensor y = positions.forward(x);
+        for (Index b = 0; b < 2; ++b)
+            for (Index t = 0; t < 5; ++t)
+                for (Index c = 0; c < 6; ++c) CHECK(y(b, t, c) == x(b, t, c) + table(t, c));
+        CHECK(parameters_of(positions).empty());
+    }
 }
 
 // Dropout ----------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ TEST_CASE("a warm sublayer with its residual connection moves nothing between th
     for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
         for (double p_after : {0.0, 0.2}) {
             Random random(7);
-            FeedForward ff(33, 65, true, random);
+            FeedForward ff(33, 65, true, random,
+                           p_after > 0 ? Activation::swish : Activation::relu);
             AddNorm add_norm(33,
                              {.placement = placement,
                               .dropout = Real(0.1),

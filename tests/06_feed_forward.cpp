@@ -69,6 +69,74 @@ TEST_CASE("relu does not hide what is not a number") {
     REQUIRE(std::isnan(y(3)));
 }
 
+TEST_CASE("swish is x times its logistic function") {
+    const Tensor x({5}, {0, 1, -1, Real(-1.2784645), 3}), y = swish(x);
+    const double expected[] = {0, 0.7310585786, -0.2689414214, -0.2784645428, 2.8577223804};
+    for (Index i = 0; i < 5; ++i) CHECK(std::abs(y(i) - expected[i]) < (in_double ? 1e-9 : 2e-7));
+    // its lowest point is the fourth: there the slope is 0, and below it negative
+    const Tensor dx = swish_backward(Tensor::full({5}, 2), x);
+    const double slopes[] = {0.5, 0.9276705119, 0.0723294881, 0, 1.0881041060};
+    for (Index i = 0; i < 5; ++i)
+        CHECK(std::abs(dx(i) - 2 * slopes[i]) < (in_double ? 1e-7 : 1e-6));
+    CHECK(swish_backward(Tensor::full({1}, 1), Tensor({1}, {-2}))(0) < 0);
+    REQUIRE_THROWS_WITH(swish_backward(Tensor::zeros({3, 2}), Tensor::zeros({2, 3})),
+                        Contains("swish backward") && Contains("[3, 2]") && Contains("[2, 3]"));
+}
+
+TEST_CASE("swish of large numbers is finite, and of what is not a number is none") {
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const Tensor x({9}, {100, 1000, -100, -1000, nan, 1e30f, -1e30f, 0, 0}), y = swish(x);
+    const Tensor dx = swish_backward(Tensor::full({9}, 1), x);
+    CHECK(y(0) == 100);
+    CHECK(y(1) == 1000);
+    CHECK(y(5) == Real(1e30f));
+    for (Index i : {2, 3, 6}) CHECK(std::abs(y(i)) < Real(1e-7));
+    CHECK(std::isnan(y(4)));
+    for (Index i : {0, 1, 5}) CHECK(std::abs(dx(i) - 1) < Real(1e-6));
+    for (Index i : {2, 3, 6}) CHECK(std::abs(dx(i)) < Real(1e-6));
+    CHECK(std::isnan(dx(4)));
+}
+
+TEST_CASE("swish and its gradient are those of plain in every way") {
+    for (const Shape& shape : {Shape{1}, Shape{3, 5, 7}, Shape{2, 71, 131}, Shape{0, 3}})
+        same_in_every_way([&] {
+            Tensor x = random_tensor(shape, 1);
+            x *= 4;
+            return std::vector{swish(x), swish_backward(random_tensor(shape, 2), x)};
+        });
+}
+
+TEST_CASE("swish gives the same numbers for any number of threads", "[fast]") {
+    const Tensor x = random_tensor({3, 71, 131}, 1), dy = random_tensor(x.shape(), 2);
+    const Tensor y = swish(x), dx = swish_backward(dy, x);
+    for_threads([&](int) {
+        REQUIRE(same_bits(swish(x), y));
+        REQUIRE(same_bits(swish_backward(dy, x), dx));
+    });
+}
+
+TEST_CASE("feed-forward with swish is two linear maps with a swish between") {
+    Random random(9);
+    FeedForward ff(5, 9, true, random, Activation::swish);
+    const Tensor x = normal({2, 3, 5}, random.stream()), dy = normal({2, 3, 5}, random.stream());
+    FeedForward::Cache cache;
+    const Tensor y = ff.forward(x, &cache), a = ff.first.forward(x);
+    CHECK(max_difference(y, ff.second.forward(swish(a))) < round_off);
+    CHECK(max_difference(y, ff.forward(x)) == 0);
+    CHECK(max_difference(cache.hidden, a) < round_off);
+    CHECK(max_difference(y, ff.second.forward(relu(a))) > Real(1e-3));
+    if constexpr (in_double) {
+        const Tensor dx = ff.backward(dy, cache);
+        const auto forward = [&] { return ff.forward(x); };
+        CHECK(check_gradient(forward, x, dx, dy).relative < 1e-6);
+        for (const NamedParameter& p : parameters_of(ff)) {
+            INFO(p.name);
+            CHECK(check_gradient(forward, p.parameter->value, p.parameter->grad(), dy).relative <
+                  1e-6);
+        }
+    }
+}
+
 TEST_CASE("feed-forward is two linear maps with a relu between") {
     Random random(1);
     FeedForward ff(2, 3, true, random);
@@ -505,14 +573,15 @@ TEST_CASE("every way of a linear map with relu gives what plain gives") {
 TEST_CASE("every way of a feed-forward sublayer gives what plain gives") {
     for (const Shape& shape : {Shape{3, 11, 33}, Shape{1, 1, 33}, Shape{0, 11, 33}})
         for (bool bias : {false, true})
-            same_in_every_way([&] {
-                Random random(9);
-                FeedForward ff(33, 65, bias, random);
-                FeedForward::Cache cache;
-                const Tensor y = ff.forward(random_tensor(shape, 1), &cache);
-                const Tensor dx = ff.backward(random_tensor(shape, 2), cache);
-                return with_gradients({y, dx, cache.hidden}, ff);
-            });
+            for (Activation activation : {Activation::relu, Activation::swish})
+                same_in_every_way([&] {
+                    Random random(9);
+                    FeedForward ff(33, 65, bias, random, activation);
+                    FeedForward::Cache cache;
+                    const Tensor y = ff.forward(random_tensor(shape, 1), &cache);
+                    const Tensor dx = ff.backward(random_tensor(shape, 2), cache);
+                    return with_gradients({y, dx, cache.hidden}, ff);
+                });
 }
 
 TEST_CASE("every way of layer norm gives what plain gives") {

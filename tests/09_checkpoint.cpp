@@ -71,6 +71,20 @@ TEST_CASE("a file that is no checkpoint is named, and says why") {
                    f.tensors["output.weight"] = Tensor::zeros({12, 5});
                }),
                Contains("tensor output.weight has shape [12, 5], expected [12, 6]"));
+    // sizes for which there is no memory, found absurd before a model is made
+    for (const char* name : {"d_model", "d_ff", "src_words", "tgt_words", "max_len",
+                             "n_encoder_layers", "n_decoder_layers"})
+        CHECK_THAT(altered([&](TensorFile& f) {
+                       std::string& options = f.metadata["options"];
+                       const std::size_t at = options.find(fmt::format("\"{}\": ", name)) +
+                                              std::string_view(name).size() + 4;
+                       options.replace(at, options.find_first_of(",\n", at) - at, "1000000000");
+                   }),
+                   Contains("too few for its options"));
+    CHECK_THAT(altered([](TensorFile& f) {
+                   f.metadata["target_words"] = std::string((1 << 24) + 1, '[');
+               }),
+               Contains("its target_words have 16777217 bytes"));
     fs::remove(file);
     CHECK_THAT(message(), Contains("cannot read"));
 }

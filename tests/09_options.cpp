@@ -95,7 +95,8 @@ TEST_CASE("the systems of the four source texts differ where the texts do") {
 TEST_CASE("options survive the way to JSON and back") {
     for (const auto& options :
          {TransformerOptions::toy(), TransformerOptions::notebook(), TransformerOptions::article(),
-          TransformerOptions::shared_heads(), paper_like(NormPlacement::pre), shared_head_like()}) {
+          TransformerOptions::shared_heads(), paper_like(NormPlacement::pre), shared_head_like(),
+          marian_like(Tied::all), marian_like(Tied::target)}) {
         const TransformerOptions back = transformer_options(to_json(options));
         CHECK(to_json(back) == to_json(options));
         Transformer one(options, Random(1)), other(back, Random(1));
@@ -117,6 +118,8 @@ TEST_CASE("every field of the JSON is an option of its own") {
                                                      {"null", "3"},
                                                      {"\"post\"", "\"pre\""},
                                                      {"\"learned\"", "\"sinusoid\""},
+                                                     {"\"relu\"", "\"swish\""},
+                                                     {"\"none\"", "\"target\""},
                                                      {"\"before_scale\"", "\"after_scale\""}};
     std::set<std::string> names;
     for (std::sregex_iterator i(text.begin(), text.end(), line), end; i != end; ++i) {
@@ -132,7 +135,7 @@ TEST_CASE("every field of the JSON is an option of its own") {
         CHECK(to_json(transformer_options(other)) == other);
         names.insert((*i)[1]);
     }
-    CHECK(names.size() == 27);
+    CHECK(names.size() == 29);
 }
 
 TEST_CASE("JSON says numbers as people write them, and choices as words") {
@@ -147,6 +150,12 @@ TEST_CASE("JSON says numbers as people write them, and choices as words") {
          {"\"shared_head_projections\": true", "\"mask_fill_place\": \"before_scale\"",
           "\"positions\": \"learned\"", "\"attention_scale\": 0.0625"})
         CHECK_THAT(shared, Contains(text));
+    const std::string marian = to_json(marian_like());
+    for (const char* text : {"\"activation\": \"swish\"", "\"tied_embeddings\": \"all\"",
+                             "\"positions\": \"sines_then_cosines\""})
+        CHECK_THAT(marian, Contains(text));
+    CHECK_THAT(toy,
+               Contains("\"activation\": \"relu\"") && Contains("\"tied_embeddings\": \"none\""));
     CHECK_THAT(to_json(paper_like(NormPlacement::pre)),
                Contains("\"norm_placement\": \"pre\"") && Contains("\"padding_id\": 0"));
     CHECK(altered("\"dropout\": 0.0", "\"dropout\": 0").layer.add_norm.dropout == 0);
@@ -164,6 +173,8 @@ std::string under_old_names(const TransformerOptions& options, const char* mask_
     };
     replace("\"norm_affine\"", "\"norm_learned\"");
     replace("\"shared_head_projections\"", "\"shared_head_maps\"");
+    replace("  \"activation\": \"relu\",\n", "");  // choices that there were not
+    replace(",\n  \"tied_embeddings\": \"none\"", "");
     replace("\"mask_fill\"",
             fmt::format("\"mask_meaning\": \"{}\",\n  \"mask_fill\"", mask_meaning));
     return text;
@@ -220,11 +231,17 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     refused("\"after_scale\"", "0", "mask_fill_place is 0, expected after_scale or before_scale");
     refused("\"after_scale\"", "\"after\"", "expected after_scale or before_scale");
     refused("\"post\"", "\"Pre\"", "expected post or pre");
-    refused("\"sinusoid\"", "\"rotary\"", "expected sinusoid or learned");
+    refused("\"sinusoid\"", "\"rotary\"", "expected sinusoid or learned or sines_then_cosines");
+    refused("\"relu\"", "\"gelu\"", "activation is \"gelu\", expected relu or swish");
+    refused("\"none\"", "\"both\"", "tied_embeddings is \"both\", expected none or target or all");
     refused("null", "-1", "padding_id is -1, expected null or an id");
     refused("null", "\"P\"", "padding_id is \"P\", expected a whole number");
     refused("512,", "512", "not JSON");
 
+    CHECK_THROWS_WITH(altered("2048", std::string(30000, '[') + std::string(30000, ']')),
+                      Contains("nested too deeply"));
+    CHECK_THROWS_WITH(altered("2048", std::string(70000, ' ') + "2048"),
+                      Contains("at most 65536 are possible"));
     CHECK_THROWS_WITH(transformer_options(""), Contains("not JSON"));
     CHECK_THROWS_WITH(transformer_options("{}"), Contains("no field src_words"));
     CHECK_THROWS_WITH(transformer_options("[]"), Contains("array, expected an object"));

@@ -77,6 +77,47 @@ TEST_CASE("the loss and the gradient of two words and a pad are those computed b
                           {0.029, -0.157, 0.100, 0.029, 0.008, 0.042, -0.058, 0.008, 0, 0, 0, 0}));
 }
 
+TEST_CASE("a loss may be divided by the words of several batches") {
+    CrossEntropyCache own, part;
+    const double loss = cross_entropy(example_logits(), example_targets(), {0, Real(0.1)}, &own);
+    const double share =
+        cross_entropy(example_logits(), example_targets(), {0, Real(0.1), 12}, &part);
+    CHECK(share == Approx(loss * 3 / 12).margin(round_off));  // three of four targets count
+    Tensor expected = cross_entropy_backward(own);
+    expected *= Real(0.25);
+    CHECK(max_difference(cross_entropy_backward(part), expected) < round_off);
+    CHECK_THROWS_WITH(cross_entropy(example_logits(), example_targets(), {0, 0, 2}),
+                      Contains("3 targets are more than the 2 of a step"));
+}
+
+TEST_CASE("an optimizer goes on from what it remembers") {
+    const auto go_on = [](auto make) {
+        Parameter one(Tensor({2}, {1, -2})), other(Tensor({2}, {1, -2}));
+        auto first = make(Parameters{{"w", &one}}), second = make(Parameters{{"w", &other}});
+        const auto step = [](Parameter& p, Optimizer& optimizer) {
+            p.zero_grad();
+            p.grad() += p.value;
+            optimizer.step(Real(0.1));
+        };
+        for (int i = 0; i < 3; ++i) step(one, first);
+        other.value = one.value.clone();
+        second.set_steps(first.steps());
+        const auto from = first.memory(), to = second.memory();
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            CHECK(from[i].name == to[i].name);
+            CHECK(from[i].name.ends_with(".w"));
+            Tensor tensor = to[i].tensor;
+            std::copy_n(from[i].tensor.data(), 2, tensor.data());
+        }
+        step(one, first);
+        step(other, second);
+        CHECK(same_bits(one.value, other.value));
+        return from.size();
+    };
+    CHECK(go_on([](const Parameters& p) { return Sgd(p, Real(0.9)); }) == 1);
+    CHECK(go_on([](const Parameters& p) { return Adam(p); }) == 2);
+}
+
 TEST_CASE("an ignored target counts neither in the sum nor in the number") {
     const Tensor one({1, 1, 3}, {2, 1, 0});
     const Tensor padded({1, 4, 3}, {2, 1, 0, 9, -9, 0, 0, 0, 5, 1, 1, 1});

@@ -1,8 +1,10 @@
 // The whole Transformer: gradients, what depends on what.
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/optimizer.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "tests/support.hpp"
@@ -56,9 +58,19 @@ TEST_CASE("every parameter's gradient agrees with differences, with shared heads
     check_all_gradients(shared_head_like());
 }
 
+TEST_CASE("every parameter's gradient agrees with differences, with tables that are tied") {
+    check_all_gradients(marian_like(Tied::all));
+    check_all_gradients(marian_like(Tied::target));
+    TransformerOptions padded = marian_like(Tied::all);
+    padded.layer.add_norm.placement = NormPlacement::pre;
+    padded.output_bias = false;
+    check_all_gradients(padded);
+}
+
 TEST_CASE("pads that are left out change neither the rows of words nor any gradient") {
-    for (TransformerOptions options : {toy_like(), paper_like(NormPlacement::post),
-                                       paper_like(NormPlacement::pre), shared_head_like()}) {
+    for (TransformerOptions options :
+         {toy_like(), paper_like(NormPlacement::post), paper_like(NormPlacement::pre),
+          shared_head_like(), marian_like()}) {
         options.positions.dropout = 0;
         options.layer.add_norm.dropout = options.layer.add_norm.dropout_after_norm = 0;
         CAPTURE(to_json(options));
@@ -109,7 +121,8 @@ TEST_CASE("backward twice adds every gradient twice and leaves the cache alone")
 }
 
 TEST_CASE("a logit does not depend on later target words") {
-    for (const auto& options : {toy_like(), paper_like(NormPlacement::pre), shared_head_like()}) {
+    for (const auto& options :
+         {toy_like(), paper_like(NormPlacement::pre), shared_head_like(), marian_like()}) {
         const Transformer model(options, Random(3));
         const Tensor logits = model.forward(example_src(), example_tgt());
         for (Index changed = 1; changed < 4; ++changed) {
@@ -213,12 +226,135 @@ TEST_CASE("a sentence longer than the model is an error") {
                       Contains("positional encoding") && Contains("asked for"));
 }
 
+// Tied tables ---------------------------------------------------------------------------------
+
+namespace {
+
+/// Sizes at which fast ways keep the factors of the last map's gradient.
+TransformerOptions wide(Tied tied) {
+    TransformerOptions o = marian_like(tied);
+    o.src_words = o.tgt_words = 300;
+    o.layer.attention.d_model = 66;
+    o.positions.dropout = o.layer.add_norm.dropout = 0;
+    return o;
+}
+
+std::map<std::string, Tensor> gradients(Transformer& model) {
+    Transformer::Cache cache;
+    CrossEntropyCache loss;
+    const Tensor logits = model.forward(example_src(), example_tgt(), &cache);
+    cross_entropy(logits, Ids({2, 4}, {1, 2, 3, 299, 4, 7, 0, 0}), {.smoothing = Real(0.1)}, &loss);
+    zero_grad(parameters_of(model));
+    model.backward(cross_entropy_backward(loss), cache);
+    std::map<std::string, Tensor> found;
+    for (const auto& [name, p] : parameters_of(model)) found[name] = p->grad().clone();
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of one table for all is the sum of those of three") {
+    REQUIRE(worth_keeping(8, 300, 66));
+    Transformer three(wide(Tied::none), Random(7)), two(wide(Tied::target), Random(8)),
+        one(wide(Tied::all), Random(9));
+    const Tensor table = one.src_embed.table.value;
+    for (Parameter* p : {&three.src_embed.table, &three.tgt_embed.table, &three.output.weight,
+                         &two.src_embed.table, &two.tgt_embed.table})
+        p->assign(table);
+    for (Transformer* other : {&three, &two})
+        for (const auto& [name, p] : parameters_of(*other))
+            for (const auto& [same, own] : parameters_of(one))
+                if (same == name) p->assign(own->value);
+    const auto g3 = gradients(three), g2 = gradients(two), g1 = gradients(one);
+    REQUIRE(g3.size() == g1.size() + 2);
+    REQUIRE(g2.size() == g1.size() + 1);
+    const Tensor at_both_ends = g3.at("tgt_embed.weight") + g3.at("output.weight");
+    CHECK(agree(g2.at("tgt_embed.weight"), at_both_ends, round_off));
+    CHECK(agree(g2.at("src_embed.weight"), g3.at("src_embed.weight"), round_off));
+    CHECK(agree(g1.at("src_embed.weight"), at_both_ends + g3.at("src_embed.weight"), round_off));
+    for (const auto& [name, g] : g1)
+        if (name != "src_embed.weight") CHECK(agree(g3.at(name), g, round_off));
+}
+
+TEST_CASE("a shared table is listed once, and moves once in a step") {
+    const auto names = [](Tied tied) {
+        Transformer model(wide(tied), Random(7));
+        std::string text;
+        for (const auto& [name, p] : parameters_of(model))
+            if (p->value.shape() == Shape{300, 66}) text += name + " ";
+        return text;
+    };
+    CHECK(names(Tied::none) == "src_embed.weight tgt_embed.weight output.weight ");
+    CHECK(names(Tied::target) == "src_embed.weight tgt_embed.weight ");
+    CHECK(names(Tied::all) == "src_embed.weight ");
+
+    Transformer model(wide(Tied::all), Random(7));
+    const Tensor before = model.output.weight.value.clone(),
+                 g = gradients(model)["src_embed.weight"];
+    Sgd sgd(parameters_of(model), 0);
+    sgd.step(Real(0.5));
+    Tensor expected(before.shape());
+    vector(expected) = vector(before) - Real(0.5) * vector(g);
+    for (const Tensor& table :
+         {model.src_embed.table.value, model.tgt_embed.table.value, model.output.weight.value})
+        CHECK(max_difference(table, expected) < round_off);
+}
+
+TEST_CASE("a model with one table learns, in every way as in plain") {
+    same_in_every_way(
+        [] {
+            Task task = small_task();
+            task.model.tied = Tied::target;
+            task.model.embedding.scale = true;
+            task.model.layer.activation = Activation::swish;
+            Transformer model(task.model, Random(1));
+            train(model, task.corpus, task.training, [](const StepReport&) {});
+            const Evaluation end = evaluate(model, task.corpus, task.corpus.train);
+            CHECK(end.exact == std::ssize(task.corpus.train));
+            return std::vector{Tensor::full({1}, static_cast<Real>(end.loss))};
+        },
+        1e-3);  // forty steps of Adam spread what round-off began
+}
+
+TEST_CASE("tied tables start with deviation 1 / sqrt(d_model), others with 1") {
+    const auto deviation = [](const Tensor& t) {
+        return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
+    };
+    const double narrow = 1 / std::sqrt(66.0);  // of 19,800 numbers: known to half a percent
+    for (Tied tied : {Tied::target, Tied::all}) {
+        const Transformer model(wide(tied), Random(3));
+        CHECK(deviation(model.src_embed.table.value) == Approx(narrow).epsilon(0.02));
+        CHECK(deviation(model.output.weight.value) == Approx(narrow).epsilon(0.02));
+    }
+    const Transformer model(wide(Tied::none), Random(3));
+    CHECK(deviation(model.src_embed.table.value) == Approx(1).epsilon(0.02));
+}
+
+TEST_CASE("tables that cannot be one, or no longer are, are refused") {
+    TransformerOptions o = wide(Tied::all);
+    o.src_words = 299;
+    CHECK_THROWS_WITH(Transformer(o, Random(1)),
+                      "transformer: one table for 299 source words and 300 target words");
+    o.tied = Tied::target;
+    CHECK_NOTHROW(Transformer(o, Random(1)));
+    for (Tied tied : {Tied::target, Tied::all}) {
+        Transformer model(wide(tied), Random(1));
+        model.output.weight.value = model.output.weight.value.clone();
+        CHECK_THROWS_WITH(parameters_of(model), Contains("tables that are tied were replaced"));
+    }
+    Transformer model(wide(Tied::all), Random(1));
+    model.src_embed.table.value = model.src_embed.table.value.clone();
+    CHECK_THROWS_AS(parameters_of(model), std::logic_error);
+}
+
 TEST_CASE("every way has plain's logits and gradients of a Transformer, padded and packed") {
     for (const auto& [name, options] : std::vector<std::pair<const char*, TransformerOptions>>{
              {"toy", toy_like()},
              {"paper, post-norm", paper_like(NormPlacement::post)},
              {"paper, pre-norm", paper_like(NormPlacement::pre)},
-             {"shared heads", shared_head_like()}})
+             {"shared heads", shared_head_like()},
+             {"one table", marian_like(Tied::all)},
+             {"two tables", marian_like(Tied::target)}})
         for (const bool packs : {false, true}) {
             INFO(name << (packs ? ", packed" : ", padded"));
             // Through every layer, forward and back, the orders of sums differ.

@@ -447,8 +447,8 @@ TEST_CASE("a sentence that is dropped from a batch leaves the others as they are
         for (const auto& words : sentences) alone.emplace_back(model, row_of(words));
         INFO(name);
         for (std::int32_t t = 0; t < 6; ++t) {
-            if (t == 2) all.keep({0, 2, 3, 4});
-            if (t == 4) all.keep({2, 4});
+            if (t == 2) all.select({0, 2, 3, 4});
+            if (t == 4) all.select({1, 3});  // 2 and 4
             std::vector<std::int32_t> words;
             for (Index b : all.sentences())  // pads from the second word on
                 words.push_back(t == 0 ? start : static_cast<std::int32_t>((b + 3 * t) % 4));
@@ -463,9 +463,80 @@ TEST_CASE("a sentence that is dropped from a batch leaves the others as they are
                 CHECK(max_difference(of_batch, row) < 10 * round_off);
             }
         }
-        all.keep({});
-        CHECK_THROWS_WITH(all.next({}), Contains("0 words for 0 sentences"));
+        all.select({});
+        CHECK_THROWS_WITH(all.next({}), Contains("0 words for 0 prefixes"));
     }
+}
+
+namespace {
+
+/// Prefixes that fork and end, and what the decoder says of them: for each round the parents,
+/// drawn.
+void compare_forks(const Transformer& model, Index prefixes, std::uint64_t seed) {
+    Random random(seed);
+    const Ids src = padded_batch();
+    const Tensor memory = model.encode(src);
+    IncrementalDecoder decoder(model, src, prefixes);
+    std::vector<std::vector<std::int32_t>> words(5, {start});
+    std::vector<std::int32_t> of{0, 1, 2, 3, 4}, last(5, start);  // sentences, words
+    for (Index t = 0; t < 19; ++t) {
+        const Tensor logits = decoder.next(last);
+        REQUIRE(std::ranges::equal(decoder.sentences(), of));
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const Tensor own = memory.rows(of[i], of[i] + 1);
+            const Ids source_ids = src.rows(of[i], of[i] + 1);
+            const Tensor whole =
+                model.output.forward(model.decode(row_of(words[i]), own, source_ids));
+            const Tensor row = whole.reshape({t + 1, 9}).rows(t, t + 1);
+            INFO("round " << t << ", prefix " << i);
+            REQUIRE(max_difference(logits.reshape({logits.dim(0), 9})
+                                       .rows(static_cast<Index>(i), static_cast<Index>(i) + 1),
+                                   row) < 10 * round_off);
+        }
+        const Tensor drawn = uniform({5 * prefixes, 2}, 0, 1, random.stream());
+        const Index n = t % 5 == 4 ? 2 : 5 * prefixes;  // few go on, then all the room is used
+        std::vector<std::int32_t> parents;
+        std::vector<std::vector<std::int32_t>> longer;
+        std::vector<std::int32_t> sentences_of;
+        last.clear();
+        for (Index i = 0; i < n; ++i) {
+            const auto parent =
+                static_cast<std::size_t>(drawn(i, 0) * static_cast<Real>(words.size()));
+            last.push_back(static_cast<std::int32_t>(drawn(i, 1) * 4));  // pads among them
+            parents.push_back(static_cast<std::int32_t>(parent));
+            sentences_of.push_back(of[parent]);
+            longer.push_back(words[parent]);
+            longer.back().push_back(last.back());
+        }
+        decoder.select(parents);
+        words = longer;
+        of = sentences_of;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a prefix that forks goes on as if it had been alone") {
+    for (const auto& [name, options] : kinds) {
+        INFO(name);
+        const Transformer model = random_model(options, 3);
+        for (std::uint64_t seed = 1; seed <= seeds(3); ++seed)
+            compare_forks(model, emulated() ? 1 : 3, seed);
+    }
+}
+
+TEST_CASE("a prefix may fork into exactly the places that were held before") {
+    const Transformer model = random_model(small(), 5);
+    IncrementalDecoder decoder(model, source, 2);
+    decoder.next({start});
+    decoder.select({0, 0});
+    decoder.next({1, 2});
+    decoder.select({0, 0});  // the second goes, the first forks
+    const Tensor logits = decoder.next({3, 3}).reshape({2, 9});
+    CHECK(max_difference(logits.rows(0, 1), logits.rows(1, 2)) == 0);
+    const Tensor whole =
+        decoded(model, row_of({start, 1, 3}), model.encode(source)).reshape({3, 9});
+    CHECK(max_difference(logits.rows(1, 2), whole.rows(2, 3)) < 10 * round_off);
 }
 
 TEST_CASE("keys and values find room however long a translation grows") {
@@ -577,13 +648,15 @@ TEST_CASE("of equally likely words the first is taken") {
 TEST_CASE("an incremental decoder refuses what does not fit, and names the values") {
     const Transformer model = random_model(small(), 1);
     IncrementalDecoder decoder(model, padded_batch());
-    CHECK_THROWS_WITH(decoder.next({start}), Contains("1 words for 5 sentences"));
-    CHECK_THROWS_WITH(decoder.keep({0, 5}), Contains("not some of the 5 sentences"));
-    CHECK_THROWS_WITH(decoder.keep({1, 0}), Contains("not some of the 5 sentences"));
-    CHECK_THROWS_WITH(decoder.keep({1, 1}), Contains("not some of the 5 sentences"));
-    decoder.keep({1, 3});
+    CHECK_THROWS_WITH(decoder.next({start}), Contains("1 words for 5 prefixes"));
+    CHECK_THROWS_WITH(decoder.select({0, 5}), Contains("no prefix 5 of 5"));
+    CHECK_THROWS_WITH(decoder.select({0, -1}), Contains("no prefix -1 of 5"));
+    CHECK_THROWS_WITH(decoder.select({0, 0, 1, 2, 3, 4}), Contains("6 prefixes, room for 5"));
+    CHECK(std::ranges::equal(decoder.sentences(), std::vector{0, 1, 2, 3, 4}));
+    decoder.select({1, 3});
     CHECK(std::ranges::equal(decoder.sentences(), std::vector{1, 3}));
-    CHECK_THROWS_WITH(decoder.keep({0}), Contains("not some of the 2 sentences"));
+    CHECK_THROWS_WITH(decoder.select({2}), Contains("no prefix 2 of 2"));
+    CHECK_THROWS_WITH(IncrementalDecoder(model, source, 0), Contains("room for 0 prefixes"));
     for (int t = 0; t < 20; ++t) decoder.next({start, start});
     CHECK_THROWS_WITH(decoder.next({start, start}), Contains("20"));
 
@@ -596,8 +669,8 @@ TEST_CASE("an incremental decoder refuses what does not fit, and names the value
     CHECK(one({1, 3, 1, 4}, 5, {1}).shape() == Shape{1, 3, 1, 4});
     CHECK_THROWS_WITH(one({1, 3, 1, 4}, 6, {1}), Contains("6 keys where there is room for 5"));
     CHECK_THROWS_WITH(one({1, 3, 1, 4}, 0, {1}), Contains("0 keys"));
-    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {2}), Contains("sentence 2 of 2"));
-    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {-1}), Contains("sentence -1 of 2"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {2}), Contains("place 2 of 2"));
+    CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {-1}), Contains("place -1 of 2"));
     CHECK_THROWS_WITH(one({1, 3, 1, 4}, 5, {0, 1}),
                       Contains("[1, 3, 1, 4], expected [2, 3, 1, 4]"));
     CHECK_THROWS_WITH(one({1, 3, 2, 4}, 5, {0}), Contains("[1, 3, 2, 4], expected [1, 3, 1, 4]"));
@@ -671,6 +744,44 @@ TEST_CASE("every way appends keys and values where they belong, and doubles thei
         }
 }
 
+TEST_CASE("every way copies keys and values from place to place, and nothing else") {
+    const Index heads = 3, room = 4, d = 5;
+    Random random(7);
+    const Tensor old_k = normal({5, heads, room, d}, random.stream()),
+                 old_v = normal({5, heads, room, d}, random.stream());
+    const std::vector<Index> now_from{0, 2, 2, 3, 0};  // what each place holds afterwards
+    for (const Way way : ways_here())
+        for (const Index length : {Index{1}, Index{3}, room}) {
+            const Following following(way);
+            CAPTURE(to_string(way), length);
+            KeyValues kv{old_k.clone(), old_v.clone()};
+            copy_places(kv, length, Ids({2}, {2, 0}), Ids({2}, {1, 4}));
+            for (Index b = 0; b < 5; ++b)
+                for (Index h = 0; h < heads; ++h)
+                    for (Index j = 0; j < room; ++j)
+                        for (Index c = 0; c < d; ++c) {
+                            const Index a = j < length ? now_from[static_cast<std::size_t>(b)] : b;
+                            REQUIRE(kv.k(b, h, j, c) == old_k(a, h, j, c));
+                            REQUIRE(kv.v(b, h, j, c) == old_v(a, h, j, c));
+                        }
+        }
+}
+
+TEST_CASE("several queries may read the same keys and values") {
+    Random random(3);
+    const KeyValues kv{normal({2, 2, 6, 5}, random.stream()),
+                       normal({2, 2, 6, 5}, random.stream())};
+    const Tensor q = normal({4, 2, 1, 5}, random.stream());
+    Mask hidden = Mask::zeros({2, 1, 6, 1});
+    hidden(1, 0, 2, 0) = 1;
+    const Tensor y = attend_cached(q, kv, 5, hidden, Ids({4}, {1, 0, 1, 1}), {});
+    for (std::int32_t i = 0; i < 4; ++i) {
+        const std::int32_t place = i == 1 ? 0 : 1;
+        const Tensor alone = attend_cached(q.rows(i, i + 1), kv, 5, hidden, Ids({1}, {place}), {});
+        CHECK(max_difference(y.rows(i, i + 1), alone) < round_off);
+    }
+}
+
 TEST_CASE("every way finds plain's words, with the cache and without") {
     for (const auto& [name, options] : kinds) {
         INFO(name);
@@ -709,8 +820,8 @@ TEST_CASE("in every way pads stay hidden when the room for keys grows") {
             IncrementalDecoder decoder(model, padded_batch());
             Tensor last;
             for (std::int32_t t = 0; t < 36; ++t) {
-                if (t == 5) decoder.keep({0, 2, 4});  // nobody copies the others' rows again
-                if (t == 20) decoder.keep({4});
+                if (t == 5) decoder.select({0, 2, 4});  // nobody copies the others' rows again
+                if (t == 20) decoder.select({2});
                 std::vector<std::int32_t> words;
                 for (std::int32_t b : decoder.sentences())
                     words.push_back(t == 0 ? start : (b + t) % 3);  // pads among them

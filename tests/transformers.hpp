@@ -51,6 +51,19 @@ inline abh::TransformerOptions shared_head_like() {
     return o;
 }
 
+/// One table for source, target and output, swish, sines before cosines, no mask of the target's
+/// pads: as Marian's models are.
+inline abh::TransformerOptions marian_like(abh::Tied tied = abh::Tied::all) {
+    abh::TransformerOptions o = paper_like(abh::NormPlacement::post);
+    o.src_words = o.tgt_words = 13;
+    o.tied = tied;
+    o.layer.activation = abh::Activation::swish;
+    o.positions.kind = abh::Positions::sines_then_cosines;
+    o.embedding.padding_id = -1;
+    o.mask_target_pads = false;
+    return o;
+}
+
 /// Two sentences, the second one shorter on both sides.
 inline const abh::Ids& example_src() {
     static const abh::Ids ids({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});

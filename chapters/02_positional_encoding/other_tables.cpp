@@ -19,15 +19,12 @@ Tensor column_exponent_table(Index max_len, Index d_model) {
 }
 // [sines then cosines]
 Tensor sines_then_cosines(Index max_len, Index d_model) {
-    require(d_model % 2 == 0, "sines_then_cosines: d_model is {}, expected an even number",
-            d_model);
     const Tensor interleaved = sinusoid_table(max_len, d_model);
+    const Index n_sines = (d_model + 1) / 2;  // an odd width has one sine more
     Tensor table(interleaved.shape());
     for (Index t = 0; t < max_len; ++t)
-        for (Index i = 0; i < d_model / 2; ++i) {
-            table(t, i) = interleaved(t, 2 * i);
-            table(t, d_model / 2 + i) = interleaved(t, 2 * i + 1);
-        }
+        for (Index column = 0; column < d_model; ++column)
+            table(t, column % 2 * n_sines + column / 2) = interleaved(t, column);
     return table;
 }
 

@@ -12,7 +12,6 @@ Tensor column_exponent_table(Index max_len, Index d_model);
 /// The columns of `sinusoid_table` in another order: all sines, then all cosines, as tensor2tensor
 /// and the models of Marian have them.
 /// @return `[max_len, d_model]`
-/// @throws std::invalid_argument if `d_model` is odd
 Tensor sines_then_cosines(Index max_len, Index d_model);
 
 }  // namespace abh

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "chapters/02_positional_encoding/other_tables.hpp"
 #include "lib/eigen.hpp"
 #include "lib/part.hpp"
 
@@ -39,9 +40,17 @@ PositionalEncoding::PositionalEncoding(Index d_model, PositionalEncodingOptions 
     require(d_model >= 1 && options.max_len >= 1,
             "positional encoding: {} positions of width {}; both must be at least 1",
             options.max_len, d_model);
-    table =
-        Parameter(kind_ == Positions::learned ? normal({options.max_len, d_model}, random.stream())
-                                              : sinusoid_table(options.max_len, d_model));
+    const auto start = [&]() -> Tensor {
+        switch (kind_) {
+            case Positions::learned:
+                return normal({options.max_len, d_model}, random.stream());
+            case Positions::sines_then_cosines:
+                return sines_then_cosines(options.max_len, d_model);
+            default:
+                return sinusoid_table(options.max_len, d_model);
+        }
+    };
+    table = Parameter(start());
 }
 
 void PositionalEncoding::collect(Parameters& list, const std::string& name) {

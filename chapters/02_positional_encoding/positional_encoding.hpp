@@ -19,7 +19,11 @@ double sinusoid_frequency(Index i, Index d_model);
 /// @return `[max_len, d_model]`
 Tensor sinusoid_table(Index max_len, Index d_model);
 // [options]
-enum class Positions { sinusoid, learned };
+enum class Positions {
+    sinusoid,            ///< sines and cosines side by side
+    learned,             ///< one trained vector a position
+    sines_then_cosines,  ///< the sinusoid with all sines first
+};
 
 struct PositionalEncodingOptions {
     Positions kind = Positions::sinusoid;
@@ -29,7 +33,8 @@ struct PositionalEncodingOptions {
 // [positional encoding]
 /// Adds to each vector a code of its position, then drops out: `y = dropout(x + table[position])`.
 ///
-/// The table is the fixed sinusoid, or one learned vector a position that starts standard normal.
+/// The table is the fixed sinusoid in one of two orders of its columns, or one learned vector a
+/// position that starts standard normal.
 class PositionalEncoding {
 public:
     struct Cache {

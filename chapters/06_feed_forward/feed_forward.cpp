@@ -4,8 +4,11 @@
 
 namespace abh {
 // [feed-forward]
-FeedForward::FeedForward(Index d_model, Index d_ff, bool bias, Random& random)
-    : first(d_model, d_ff, bias, random), second(d_ff, d_model, bias, random) {}
+FeedForward::FeedForward(Index d_model, Index d_ff, bool bias, Random& random,
+                         Activation activation)
+    : first(d_model, d_ff, bias, random),
+      second(d_ff, d_model, bias, random),
+      activation_(activation) {}
 
 void FeedForward::collect(Parameters& list, const std::string& name) {
     first.collect(list, join_name(name, "linear1"));
@@ -13,17 +16,22 @@ void FeedForward::collect(Parameters& list, const std::string& name) {
 }
 
 Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
-    const Tensor hidden = linear_relu(x, first, part(cache, &Cache::first));  // [B, L, d_ff]
+    const bool is_relu = activation_ == Activation::relu;
+    const Tensor hidden = is_relu ? linear_relu(x, first, part(cache, &Cache::first))
+                                  : first.forward(x, part(cache, &Cache::first));  // [B, L, d_ff]
     if (cache) cache->hidden = hidden;
-    return second.forward(hidden, part(cache, &Cache::second));  // [B, L, d_model]
+    const Tensor active = is_relu ? hidden : swish(hidden);
+    return second.forward(active, part(cache, &Cache::second));  // [B, L, d_model]
 }
 // [feed-forward: backward]
-// forward was:  y = second(relu(first(x)))
+// forward was:  y = second(relu(first(x))), or with swish
 // hence:        the three backward passes from last to first
 Tensor FeedForward::backward(const Tensor& dy, const Cache& cache) {
     const Following following(cache.first.way);
     const Tensor dhidden = second.backward(dy, cache.second);  // [B, L, d_ff]
-    return first.backward(relu_backward(dhidden, cache.hidden), cache.first);
+    const Tensor da = activation_ == Activation::relu ? relu_backward(dhidden, cache.hidden)
+                                                      : swish_backward(dhidden, cache.hidden);
+    return first.backward(da, cache.first);
 }
 
 }  // namespace abh

@@ -3,20 +3,25 @@
 #include <string>
 
 #include "chapters/06_feed_forward/relu.hpp"
+#include "chapters/06_feed_forward/swish.hpp"
 #include "lib/linear.hpp"
 
 namespace abh {
+// [activation]
+/// What stands between the two maps.
+enum class Activation { relu, swish };
 // [feed-forward]
 /// Two linear maps with a ReLU between, each position on its own: `relu(x W_1^T + b_1) W_2^T +
-/// b_2`. Vaswani et al. 2017, eq. 2.
+/// b_2`. Vaswani et al. 2017, eq. 2. Or with swish in ReLU's place.
 class FeedForward {
 public:
     struct Cache {
         Linear::Cache first, second;
-        Tensor hidden;  ///< relu(x W_1^T + b_1), [B, L, d_ff]
+        Tensor hidden;  ///< relu(x W_1^T + b_1), or with swish x W_1^T + b_1 itself: [B, L, d_ff]
     };
 
-    FeedForward(Index d_model, Index d_ff, bool bias, Random& random);
+    FeedForward(Index d_model, Index d_ff, bool bias, Random& random,
+                Activation activation = Activation::relu);
 
     /// @param x  `[B, L, d_model]`
     /// @return   the same shape
@@ -30,6 +35,9 @@ public:
 
     Linear first;   ///< d_model to d_ff
     Linear second;  ///< d_ff to d_model
+
+private:
+    Activation activation_;
 };
 
 }  // namespace abh

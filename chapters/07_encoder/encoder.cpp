@@ -27,7 +27,7 @@ LayerOptions shared_head_layer() {
 EncoderLayer::EncoderLayer(const LayerOptions& o, Random& random)
     : self_attn(o.attention, random),
       norm1(o.attention.d_model, o.add_norm, random),
-      ff(o.attention.d_model, o.d_ff, o.ff_bias, random),
+      ff(o.attention.d_model, o.d_ff, o.ff_bias, random, o.activation),
       norm2(o.attention.d_model, o.add_norm, random) {}
 
 void EncoderLayer::collect(Parameters& list, const std::string& name) {

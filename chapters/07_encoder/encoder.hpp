@@ -16,6 +16,7 @@ struct LayerOptions {
     Index d_ff = 2048;           ///< width inside the feed-forward network
     bool ff_bias = true;
     AddNormOptions add_norm;  ///< around every sublayer
+    Activation activation = Activation::relu;
 };
 // [layers of the sources]
 /// The Chinese-English toy: no biases, and a layer norm that is not learned.

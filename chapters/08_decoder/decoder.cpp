@@ -7,7 +7,7 @@ DecoderLayer::DecoderLayer(const LayerOptions& o, Random& random)
       norm1(o.attention.d_model, o.add_norm, random),
       cross_attn(o.attention, random),
       norm2(o.attention.d_model, o.add_norm, random),
-      ff(o.attention.d_model, o.d_ff, o.ff_bias, random),
+      ff(o.attention.d_model, o.d_ff, o.ff_bias, random, o.activation),
       norm3(o.attention.d_model, o.add_norm, random) {}
 
 void DecoderLayer::collect(Parameters& list, const std::string& name) {

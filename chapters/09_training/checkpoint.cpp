@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,28 @@ void save_checkpoint(const std::filesystem::path& path, Transformer& model, cons
     save_safetensors(path, file);
 }
 // [load]
+namespace {
+
+/// Asked before a model is made, since one of absurd sizes does not fit into memory: can its
+/// matrices stand in this file?
+void require_plausible(const TransformerOptions& o, const TensorFile& file) {
+    double held = 0;
+    for (const auto& [name, tensor] : file.tensors) held += static_cast<double>(tensor.size());
+    constexpr double longest_table = 1 << 25;  // of positions, which are not in the file
+    const double d_model = static_cast<double>(o.layer.attention.d_model),
+                 layers = static_cast<double>(o.n_encoder_layers) +
+                          static_cast<double>(o.n_decoder_layers);
+    const auto fits = [&](Index size, double times, double room) {
+        return d_model * static_cast<double>(size) * times <= room;
+    };
+    require(fits(o.src_words, 1, held) && fits(o.tgt_words, 1, held) &&
+                fits(o.layer.attention.d_model, layers, held) && fits(o.layer.d_ff, layers, held) &&
+                fits(o.positions.max_len, 1, std::max(held, longest_table)),
+            "it holds {} numbers, too few for its options", held);
+}
+
+}  // namespace
+
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
     const TensorFile file = load_safetensors(path);
     const auto note = [&](const char* name) {
@@ -31,10 +54,13 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
         return found->second;
     };
     const auto words = [&](const char* name) {
-        return Vocabulary(json::parse(note(name)).get<std::vector<std::string>>());
+        const std::string list = note(name);
+        require(list.size() <= 1 << 24, "its {} have {} bytes", name, list.size());
+        return Vocabulary(json::parse(list).get<std::vector<std::string>>());
     };
     try {
         const TransformerOptions options = transformer_options(note("options"));
+        require_plausible(options, file);
         Checkpoint checkpoint{Transformer(options, Random(0)), words("source_words"),
                               words("target_words")};
         require(checkpoint.source.size() == options.src_words &&
@@ -43,7 +69,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
                 checkpoint.source.size(), checkpoint.target.size(), options.src_words,
                 options.tgt_words);
         for (const NamedParameter& p : parameters_of(checkpoint.model))
-            p.parameter->value = file.at(p.name, p.parameter->value.shape());
+            p.parameter->assign(file.at(p.name, p.parameter->value.shape()));
         return checkpoint;
     } catch (const std::exception& error) {
         throw std::runtime_error(

@@ -29,7 +29,10 @@ Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions
         counted += target != options.ignore;
     }
     require(counted > 0, "cross entropy: all {} targets are ignored", targets.size());
-    return counted;
+    if (options.of_words == 0) return counted;
+    require(options.of_words >= counted, "cross entropy: {} targets are more than the {} of a step",
+            counted, options.of_words);
+    return options.of_words;
 }
 // [cross entropy]
 double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,

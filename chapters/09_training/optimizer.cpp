@@ -45,8 +45,23 @@ Adam::Adam(Parameters parameters, AdamOptions options)
     require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
             "adam: weight decay {}, expected 0 or more", options.weight_decay);
 }
+// [memory]
+std::vector<NamedTensor> Optimizer::named(const std::string& what,
+                                          const std::vector<Tensor>& tensors) const {
+    std::vector<NamedTensor> list;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        list.push_back({join_name(what, parameters_[i].name), tensors[i]});
+    return list;
+}
+
+std::vector<NamedTensor> Adam::memory() const {
+    std::vector<NamedTensor> list = named("mean", mean_);
+    for (NamedTensor& t : named("square", square_)) list.push_back(std::move(t));
+    return list;
+}
 // [sgd]
 void Sgd::step(Real learning_rate) {
+    ++steps_;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
         sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
 }

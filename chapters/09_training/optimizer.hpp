@@ -8,15 +8,30 @@
 
 namespace abh {
 // [interface]
+/// A tensor that an optimizer remembers, under a name such as `mean.encoder.norm.gamma`.
+struct NamedTensor {
+    std::string name;
+    Tensor tensor;  ///< a handle: who writes its elements changes what the optimizer remembers
+};
+
 /// Moves parameters against their gradients. It does not set the gradients to zero.
 class Optimizer {
 public:
     explicit Optimizer(Parameters parameters) : parameters_(std::move(parameters)) {}
     virtual ~Optimizer() = default;
     virtual void step(Real learning_rate) = 0;
+    /// What it remembers from step to step: to be saved, and to go on from.
+    virtual std::vector<NamedTensor> memory() const = 0;
+    Index steps() const { return steps_; }
+    void set_steps(Index steps) { steps_ = steps; }
 
 protected:
+    /// Tensors, one for each parameter, under the parameters' names.
+    std::vector<NamedTensor> named(const std::string& what,
+                                   const std::vector<Tensor>& tensors) const;
+
     Parameters parameters_;
+    Index steps_ = 0;
 };
 // [sgd]
 /// Gradient descent with momentum, `v = momentum * v + g; w = w - lr * v`, v starting at 0.
@@ -25,6 +40,7 @@ class Sgd : public Optimizer {
 public:
     Sgd(Parameters parameters, Real momentum);
     void step(Real learning_rate) override;
+    std::vector<NamedTensor> memory() const override { return named("velocity", velocity_); }
 
 private:
     Real momentum_;
@@ -48,10 +64,10 @@ public:
     /// @throws std::invalid_argument if `weight_decay` is negative or not finite
     Adam(Parameters parameters, AdamOptions options = {});
     void step(Real learning_rate) override;
+    std::vector<NamedTensor> memory() const override;
 
 private:
     AdamOptions options_;
-    Index steps_ = 0;
     std::vector<Tensor> mean_, square_;
 };
 // [operations]

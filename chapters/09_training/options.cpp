@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -75,6 +76,7 @@ void each_field(Options& o, const F& f) {
     f("mask_fill", o.layer.attention.attention.fill);
     f("mask_fill_place", o.layer.attention.attention.fill_place);
     f("ff_bias", o.layer.ff_bias);
+    f("activation", o.layer.activation);
     f("norm_placement", o.layer.add_norm.placement);
     f("norm_affine", o.layer.add_norm.norm.affine);
     f("norm_eps", o.layer.add_norm.norm.eps);
@@ -88,18 +90,24 @@ void each_field(Options& o, const F& f) {
     f("output_bias", o.output_bias);
     f("pad", o.pad);
     f("mask_target_pads", o.mask_target_pads);
+    f("tied_embeddings", o.tied);
 }
 // [words]
 /// The words for the values of an enumeration, in its order.
-using Words = std::array<const char*, 2>;
-constexpr Words words_of(FillPlace) {
-    return {"after_scale", "before_scale"};
+constexpr auto words_of(FillPlace) {
+    return std::array{"after_scale", "before_scale"};
 }
-constexpr Words words_of(NormPlacement) {
-    return {"post", "pre"};
+constexpr auto words_of(NormPlacement) {
+    return std::array{"post", "pre"};
 }
-constexpr Words words_of(Positions) {
-    return {"sinusoid", "learned"};
+constexpr auto words_of(Activation) {
+    return std::array{"relu", "swish"};
+}
+constexpr auto words_of(Positions) {
+    return std::array{"sinusoid", "learned", "sines_then_cosines"};
+}
+constexpr auto words_of(Tied) {
+    return std::array{"none", "target", "all"};
 }
 template <class T>
 concept Choice = std::is_enum_v<T>;
@@ -158,10 +166,12 @@ void read(const char* name, const json& value, Real& field) {
 
 template <Choice T>
 void read(const char* name, const json& value, T& field) {
-    const Words words = words_of(field);
-    expect(value == words[0] || value == words[1], name, value,
-           fmt::format("{} or {}", words[0], words[1]));
-    field = static_cast<T>(value == words[1]);
+    const auto words = words_of(field);
+    std::string expected = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i) expected += std::string(" or ") + words[i];
+    const auto found = std::ranges::find_if(words, [&](const char* w) { return value == w; });
+    expect(found != words.end(), name, value, expected);
+    field = static_cast<T>(found - words.begin());
 }
 
 void read(const char* name, const json& value, IdOrNull<std::int32_t> field) {
@@ -174,12 +184,15 @@ void read(const char* name, const json& value, IdOrNull<std::int32_t> field) {
 json parse(const std::string& text) {
     std::set<std::string> seen;
     const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+        require(depth <= 2, "model options: nested too deeply");
         if (depth == 1 && event == json::parse_event_t::key)
             require(seen.insert(parsed.get<std::string>()).second, "model options: {} twice",
                     parsed.get<std::string>());
         return true;
     };
     json values;
+    require(text.size() <= 1 << 16, "model options: {} bytes, at most 65536 are possible",
+            text.size());
     try {
         values = json::parse(text, watch);
     } catch (const json::exception& error) {
@@ -189,15 +202,18 @@ json parse(const std::string& text) {
     return values;
 }
 
-/// Options as programs of before wrote them, under the names of today.
-void rename_old(json& values) {
+/// Options as programs of before wrote them, under the names of today, and what they meant where
+/// today there is a choice.
+void bring_up_to_date(json& values) {
     for (const auto& [old, name] : {std::pair{"norm_learned", "norm_affine"},
                                     {"shared_head_maps", "shared_head_projections"}})
         if (values.contains(old) && !values.contains(name)) {
             values[name] = values[old];
             values.erase(old);
         }
-    values.erase("mask_meaning");  // what a mask's 1 means: to hide, everywhere
+    values.erase("mask_meaning");          // what a mask's 1 means: to hide, everywhere
+    values.emplace("activation", "relu");  // unless the field is there
+    values.emplace("tied_embeddings", "none");
 }
 
 }  // namespace
@@ -205,7 +221,7 @@ void rename_old(json& values) {
 TransformerOptions transformer_options(const std::string& text) {
     TransformerOptions options;
     json values = parse(text);
-    rename_old(values);
+    bring_up_to_date(values);
     std::set<std::string> names;
     each_field(options, [&](const char* name, const auto&) { names.insert(name); });
     for (const auto& [name, value] : values.items())

@@ -90,6 +90,7 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
             const double sum = std::accumulate(losses.end() - lines, losses.end(), 0.0);
             progress.clear();
             fmt::print("Epoch: {:04d} loss = {:.6f}\n", r.epoch, sum / static_cast<double>(lines));
+            std::fflush(stdout);  // into a file or a pipe, too, lines come as they happen
         }
         if (epoch_ends && (r.epoch - 1) % each == 0) table.add_row(r.epoch, model);
         progress.show(r.step, fmt::format("loss {:.4f}", r.loss));

@@ -88,6 +88,7 @@ void check(const TrainingOptions& o) {
             o.momentum);
     require(o.weight_decay >= 0 && std::isfinite(o.weight_decay),
             "train: weight decay {}, expected 0 or more", o.weight_decay);
+    require(o.beta2 >= 0 && o.beta2 < 1, "train: beta2 {}, expected 0 <= beta2 < 1", o.beta2);
     require(o.warmup >= 0, "train: warm-up of {} steps, expected 0 or more", o.warmup);
     require(o.smoothing >= 0 && o.smoothing < 1, "train: smoothing {}, expected 0 <= smoothing < 1",
             o.smoothing);
@@ -97,7 +98,8 @@ std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const Tr
     check(o);
     if (o.optimizer == "sgd") return std::make_unique<Sgd>(parameters, o.momentum);
     const Real weight_decay = o.optimizer == "adamw" ? o.weight_decay : 0;
-    return std::make_unique<Adam>(parameters, AdamOptions{.weight_decay = weight_decay});
+    return std::make_unique<Adam>(parameters,
+                                  AdamOptions{.beta2 = o.beta2, .weight_decay = weight_decay});
 }
 
 }  // namespace
@@ -138,16 +140,37 @@ Packed Trainer::pads_left_out(const Batch& batch) const {
 }
 
 double Trainer::forward_backward(const Batch& batch) {
+    return forward_backward(std::span(&batch, 1));
+}
+
+/// Forward, loss, backward.
+double Trainer::add_gradients(const Batch& batch, const CrossEntropyOptions& options) {
     const Packed packed = pads_left_out(batch);
     const Ids targets = packed.empty() ? batch.target_out : pack(batch.target_out, packed.queries);
-    zero_grad(parameters_);
     const Tensor y = model_.forward_hidden(batch.source, batch.target_in, &cache_, nullptr, packed);
-    const double loss = vocabulary_loss(y, model_.output, targets, loss_, &loss_cache_);
+    const double loss = vocabulary_loss(y, model_.output, targets, options, &loss_cache_);
     const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
     model_.backward_hidden(dy, cache_);
     return loss;
 }
 
+// [accumulate]
+// forward was:  loss = sum over all words of the step / of_words
+// hence:        each batch adds its share to the gradients, which are set to zero once
+double Trainer::forward_backward(std::span<const Batch> batches) {
+    CrossEntropyOptions options = loss_;
+    for (const Batch& batch : batches)
+        for (const std::int32_t target : batch.target_out.values())
+            options.of_words += target != loss_.ignore;
+    zero_grad(parameters_);
+    double loss = 0;
+    for (const Batch& batch : batches) {
+        if (&batch != &batches.front()) model_.random().next_step();  // dropout: other elements
+        loss += add_gradients(batch, options);
+    }
+    return loss;
+}
+// [update]
 void Trainer::update(Real learning_rate) {
     optimizer_->step(learning_rate);
     model_.random().next_step();

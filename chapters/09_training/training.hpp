@@ -21,6 +21,7 @@ struct TrainingOptions {
     Index warmup = 0;                ///< steps of growing learning rate; 0: constant
     Real momentum = Real(0.99);      ///< of sgd
     Real weight_decay = Real(1e-2);  ///< of adamw
+    Real beta2 = Real(0.999);        ///< of adam and adamw
     Real smoothing = 0;              ///< of the cross entropy
     bool bucket_by_length = false;   ///< put pairs of like lengths into one batch
 };
@@ -64,10 +65,15 @@ public:
     /// Forward, loss, backward: sets the gradients of all parameters to those of this batch.
     /// @return the loss
     double forward_backward(const Batch& batch);
+    /// The same for a step of several batches, one after the other: loss and gradients are those
+    /// of one batch that holds the pairs of all.
+    double forward_backward(std::span<const Batch> batches);
     /// Moves the weights, and the randomness of dropout on to the next step.
     void update(Real learning_rate);
+    Optimizer& optimizer() { return *optimizer_; }
 
 private:
+    double add_gradients(const Batch& batch, const CrossEntropyOptions& options);
     Packed pads_left_out(const Batch& batch) const;
 
     Transformer& model_;

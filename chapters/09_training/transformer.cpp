@@ -1,5 +1,8 @@
 #include "chapters/09_training/transformer.hpp"
 
+#include <cmath>
+#include <stdexcept>
+
 #include "lib/part.hpp"
 
 namespace abh {
@@ -13,16 +16,39 @@ Transformer::Transformer(const TransformerOptions& o, Random random)
       tgt_positions(o.layer.attention.d_model, o.positions, random_),
       encoder(o.layer, o.n_encoder_layers, random_),
       decoder(o.layer, o.n_decoder_layers, random_),
-      output(o.layer.attention.d_model, o.tgt_words, o.output_bias, random_) {}
+      output(o.layer.attention.d_model, o.tgt_words, o.output_bias, random_) {
+    if (o.tied != Tied::none) tie();
+}
 
 void Transformer::collect(Parameters& list, const std::string& name) {
+    if (!tables_are_tied())
+        throw std::logic_error("transformer: tables that are tied were replaced one by one");
     src_embed.collect(list, join_name(name, "src_embed"));
-    tgt_embed.collect(list, join_name(name, "tgt_embed"));
+    if (options_.tied != Tied::all) tgt_embed.collect(list, join_name(name, "tgt_embed"));
     src_positions.collect(list, join_name(name, "src_positions"));
     tgt_positions.collect(list, join_name(name, "tgt_positions"));
     encoder.collect(list, join_name(name, "encoder"));
     decoder.collect(list, join_name(name, "decoder"));
-    output.collect(list, join_name(name, "output"));
+    if (options_.tied == Tied::none)
+        output.collect(list, join_name(name, "output"));
+    else if (output.has_bias())
+        list.push_back({join_name(name, "output.bias"), &output.bias});
+}
+// [tie]
+void Transformer::tie() {
+    require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
+            "transformer: one table for {} source words and {} target words", options_.src_words,
+            options_.tgt_words);
+    for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
+        words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
+    output.weight = tgt_embed.table;  // handles: one value, one gradient
+    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
+}
+
+bool Transformer::tables_are_tied() const {
+    const Tensor& table = tgt_embed.table.value;
+    return (options_.tied == Tied::none || output.weight.value.is(table)) &&
+           (options_.tied != Tied::all || src_embed.table.value.is(table));
 }
 // [masks]
 AttentionMask Transformer::source_mask(const Ids& src) const {

@@ -9,6 +9,13 @@
 #include "chapters/08_decoder/decoder.hpp"
 
 namespace abh {
+// [tied]
+/// Which of the three tables of words are one: the source's, the target's, and the last map's.
+enum class Tied {
+    none,    ///< three tables
+    target,  ///< the target's table is the last map's weight
+    all,     ///< all three are one; both languages have one vocabulary
+};
 // [options]
 /// A whole encoder-decoder Transformer.
 struct TransformerOptions {
@@ -22,6 +29,7 @@ struct TransformerOptions {
     bool output_bias = true;
     std::int32_t pad = 0;          ///< id of the padding symbol in both vocabularies
     bool mask_target_pads = true;  ///< false: the decoder's self-attention hides the future only
+    Tied tied = Tied::none;
 
     /// The Chinese-English toy: no biases, a norm without gamma and beta.
     static TransformerOptions toy();
@@ -61,6 +69,9 @@ public:
         std::vector<DecoderLayer::AttentionWeights> decoder;
     };
 
+    /// @throws std::invalid_argument if a size does not fit, or if one table is to serve
+    /// vocabularies
+    ///         of different sizes
     Transformer(const TransformerOptions& options, Random random);
 
     /// @param src      source ids `[B, Ls]`
@@ -96,11 +107,16 @@ public:
     /// Hides the future, and the pads of the target where the options say so.
     AttentionMask target_mask(const Ids& tgt) const;
 
+    /// A table that is shared is listed once, under its first name.
+    /// @throws std::logic_error if tables that are to be one no longer share their elements
     void collect(Parameters& list, const std::string& name);
     const TransformerOptions& options() const { return options_; }
     Random& random() { return random_; }
 
 private:
+    void tie();
+    bool tables_are_tied() const;
+
     TransformerOptions options_;
     Random random_;
 

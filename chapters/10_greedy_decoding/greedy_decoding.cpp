@@ -74,10 +74,10 @@ std::vector<Translation> greedy_decode_cached(const Transformer& model, const Id
             const std::int32_t sentence = decoder.sentences()[i];
             const Prediction& choice = choices.values()[i];
             if (!append(choice, options, results[static_cast<std::size_t>(sentence)])) continue;
-            going_on.push_back(sentence);
+            going_on.push_back(static_cast<std::int32_t>(i));
             words.push_back(choice.word);
         }
-        decoder.keep(going_on);
+        decoder.select(going_on);
     }
     return results;
 }

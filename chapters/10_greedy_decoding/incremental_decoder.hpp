@@ -8,48 +8,53 @@
 
 namespace abh {
 // [incremental decoder]
-/// The decoder's half of a Transformer that is given one word of each sentence at a time.
+/// The decoder's half of a Transformer that is given one word of each prefix at a time.
 ///
 /// Row t of masked self-attention depends on words 0..t alone, so earlier rows never change: each
 /// layer keeps their keys and values, and a new word costs one row instead of t + 1.
 class IncrementalDecoder {
 public:
-    /// @param model  must outlive this object
-    /// @param src    ids `[B, Ls]`, shorter sentences padded behind their end; encoded here
-    IncrementalDecoder(const Transformer& model, const Ids& src);
+    /// @param model     must outlive this object
+    /// @param src       ids `[B, Ls]`, shorter sentences padded behind their end; encoded here
+    /// @param prefixes  how many prefixes of each sentence there is room for; one at first
+    IncrementalDecoder(const Transformer& model, const Ids& src, Index prefixes = 1);
 
-    /// Takes the next word of each of the n sentences that go on.
+    /// Takes the next word of each of the n prefixes that go on.
     /// @param words  n of them, in the order of `sentences()`
     /// @return       the logits of the words after them, `[n, 1, tgt_words]`
     /// @throws std::invalid_argument for another number of words, or where the positions end
     Tensor next(const std::vector<std::int32_t>& words);
 
-    /// The sentences that go on, ascending: all of 0..B-1 at first.
+    /// For each of the n prefixes the sentence that it translates: 0..B-1 at first.
     std::span<const std::int32_t> sentences() const { return sentences_.values(); }
-    /// Goes on with these alone; the others cost nothing from here on.
-    /// @throws std::invalid_argument unless they are some of `sentences()`, ascending
-    void keep(const std::vector<std::int32_t>& sentences);
+    /// Prefix i goes on from what was prefix `parents[i]`. One that nobody goes on from costs
+    /// nothing from here on; where several do, it forks.
+    /// @throws std::invalid_argument if there is no such prefix, or no room for so many
+    void select(const std::vector<std::int32_t>& parents);
 
 private:
     /// What a decoder layer keeps between words.
     struct LayerState {
-        KeyValues self;   ///< of the words so far
-        KeyValues cross;  ///< of the source, computed once; room for Ls words
+        KeyValues self;   ///< of the words so far, a place for each prefix
+        KeyValues cross;  ///< of the source, computed once; a place for each sentence
     };
 
     void make_room();
     void hide_pads(const Ids& words);
+    void fork(const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& to);
     Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyValues& kv,
-                  Index length, const Mask& hidden) const;
+                  Index length, const Mask& hidden, const Ids& places) const;
     Tensor self_attention(const MultiHeadAttention& attention, KeyValues& kv,
                           const Tensor& h) const;
 
     const Transformer& model_;
     std::vector<LayerState> states_;  ///< one a layer
     Mask cross_hidden_;               ///< pads of the source, [B, 1, Ls, 1]
-    Mask self_hidden_;                ///< pads among the words so far, [B, 1, room, 1]
+    Mask self_hidden_;                ///< pads among the words so far, [places, 1, room, 1]
+    bool pads_said_ = false;          ///< is there any?
     Index length_ = 0;                ///< words so far, t
-    Ids sentences_;                   ///< that go on, [n]
+    Ids sentences_;                   ///< of the prefixes that go on, [n]: their place in `cross`
+    Ids places_;                      ///< and in `self`, [n]
 };
 
 }  // namespace abh

@@ -68,43 +68,45 @@ void update_by_products(std::span<const Factors> products, const Update& update)
 }  // namespace
 // [gradient]
 Tensor& Gradient::tensor() {
-    for (const Factors& f : waiting_) {
-        if (is_zero_)
-            sum_ = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
+    auto& [sum, is_zero, waiting] = *state_;
+    for (const Factors& f : waiting) {
+        if (is_zero)
+            sum = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
         else
-            add_matmul(sum_, f.dy, f.x, {.transpose_a = true});
-        is_zero_ = false;
+            add_matmul(sum, f.dy, f.x, {.transpose_a = true});
+        is_zero = false;
     }
-    waiting_.clear();
-    if (is_zero_) sum_ = Tensor::zeros(shape_);
-    is_zero_ = false;
-    return sum_;
+    waiting.clear();
+    if (is_zero) sum = Tensor::zeros(shape_);
+    is_zero = false;
+    return sum;
 }
 
 void Gradient::zero() {
-    is_zero_ = true;
-    waiting_.clear();
+    state_->is_zero = true;
+    state_->waiting.clear();
 }
 
 void Gradient::add(const Tensor& share) {
     require_shape(share.shape(), shape_, "gradient", "share");
-    if (is_zero_ && waiting_.empty())
-        sum_ = share.clone();
+    if (state_->is_zero && state_->waiting.empty())
+        state_->sum = share.clone();
     else
         tensor() += share;
-    is_zero_ = false;
+    state_->is_zero = false;
 }
 
 void Gradient::add_product(const Tensor& dy, const Tensor& x) {
     require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
                 shape_ == Shape{dy.dim(1), x.dim(1)},
             "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(), shape_);
-    waiting_.push_back({dy, x});
+    state_->waiting.push_back({dy, x});
     if (!worth_keeping(dy.dim(0), dy.dim(1), x.dim(1))) tensor();
 }
 
 void Gradient::update(const Update& update) {
-    if (is_zero_ && !waiting_.empty()) return update_by_products(waiting_, update);
+    if (state_->is_zero && !state_->waiting.empty())
+        return update_by_products(state_->waiting, update);
     constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
     const Tensor& g = tensor();
     parallel_ranges(g.size(), size, [&](Index begin, Index end) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Update {
 /// The gradient of the loss with respect to a parameter: a tensor that everybody adds to.
 ///
 /// Fast ways may hand in a product by its factors, which waits until somebody looks at the tensor.
+///
+/// Copying a gradient copies a handle, as with tensors: what is added to a copy is added to all.
 class Gradient {
 public:
     Gradient() = default;
@@ -54,10 +57,13 @@ public:
     void update(const Update& update);
 
 private:
+    struct State {
+        Tensor sum;
+        bool is_zero = true;  ///< whatever `sum` holds
+        std::vector<Factors> waiting;
+    };
     Shape shape_{0};
-    Tensor sum_;
-    bool is_zero_ = true;  ///< whatever `sum_` holds
-    std::vector<Factors> waiting_;
+    std::shared_ptr<State> state_ = std::make_shared<State>();  ///< of all copies
 };
 
 }  // namespace abh

@@ -12,8 +12,8 @@ namespace abh {
 /// So a tensor belongs to no device, and a training step on the device sends over what the device
 /// has not seen, ids of words, and nothing else. Elements are not initialized.
 ///
-/// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for the next one
-/// of about the same size, so a warm training step asks the system for no buffer.
+/// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for those that
+/// come, so a warm training step asks the system for no buffer.
 class Storage {
 public:
     explicit Storage(std::size_t bytes);
@@ -45,12 +45,12 @@ private:
 /// A storage whose handle, too, lies in memory that is used again.
 std::shared_ptr<Storage> make_storage(std::size_t bytes);
 
-/// Blocks of the processor's memory that had to be asked of the system.
+/// What was asked of the processor's memory.
 struct FreshBlocks {
-    std::int64_t count = 0;    ///< how many
-    std::int64_t largest = 0;  ///< bytes of the largest
+    std::int64_t count = 0;    ///< how many blocks were new, or pieces of the system's memory
+    std::int64_t largest = 0;  ///< bytes of the largest block, new or not
 };
-/// Those since the last call.
+/// Since the last call.
 FreshBlocks fresh_blocks();
 
 }  // namespace abh

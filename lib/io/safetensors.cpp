@@ -1,6 +1,7 @@
 #include "lib/io/safetensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lib/eigen.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {
@@ -22,7 +24,7 @@ using nlohmann::json;
 
 constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 constexpr std::uint64_t max_header = 100'000'000;  // as the reference reader
-constexpr std::size_t max_names = 100'000;
+constexpr std::size_t max_names = 100'000, max_values = 2'000'000;
 
 }  // namespace
 // [save]
@@ -49,13 +51,40 @@ void save_safetensors(const std::filesystem::path& path, const TensorFile& conte
         file.write(tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(Real));
     file.commit();
 }
+// [load: data]
+namespace {
+
+/// Elements of type `T`, from wherever they begin, as `Real`.
+template <class T>
+Tensor read_elements(const Shape& shape, const char* bytes) {
+    Tensor tensor(shape);
+    Real* const to = tensor.data();
+    for (Index i = 0; i < tensor.size(); ++i) {
+        T value;
+        std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+        to[i] = static_cast<Real>(value);
+    }
+    return tensor;
+}
+
+/// A type of elements that we can read.
+struct Dtype {
+    const char* name;
+    std::uint64_t bytes;  ///< of an element
+    Tensor (*read)(const Shape&, const char* bytes);
+};
+constexpr std::array dtypes{
+    Dtype{"F32", 4, read_elements<float>}, Dtype{"F64", 8, read_elements<double>},
+    Dtype{"F16", 2, read_elements<Eigen::half>}, Dtype{"BF16", 2, read_elements<Eigen::bfloat16>}};
+
+}  // namespace
 // [load: refuse]
 namespace {
 
 /// Where one tensor lies in the data, as the header says.
 struct Entry {
     std::string name;
-    bool is_double;
+    const Dtype* dtype;
     Shape shape;
     std::uint64_t begin, end;
 };
@@ -63,13 +92,16 @@ struct Entry {
 template <class... Args>
 [[noreturn]] void reject(const std::filesystem::path& path, fmt::format_string<Args...> why,
                          Args&&... args) {
-    throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
-                                         fmt::format(why, std::forward<Args>(args)...)));
+    std::string reason;
+    for (const char c : fmt::format(why, std::forward<Args>(args)...))  // names come from the file
+        reason += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
+    throw std::runtime_error(
+        fmt::format("{}: not a usable safetensors file: {}", path.string(), reason));
 }
 
 // [load: watch]
 /// Looks through a header before a value is made of it: no name twice in one object, no deep
-/// nesting, no crowd of names. `wrong` says what is wrong, if anything.
+/// nesting, no crowd of names or values. `wrong` says what is wrong, if anything.
 class Watch : public nlohmann::json_sax<json> {
 public:
     std::string wrong;
@@ -93,17 +125,18 @@ public:
     bool parse_error(std::size_t, const std::string&, const json::exception&) override {
         return stop("it is not JSON");
     }
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool number_integer(number_integer_t) override { return true; }
-    bool number_unsigned(number_unsigned_t) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool string(string_t&) override { return true; }
-    bool binary(binary_t&) override { return true; }
+    bool null() override { return value(); }
+    bool boolean(bool) override { return value(); }
+    bool number_integer(number_integer_t) override { return value(); }
+    bool number_unsigned(number_unsigned_t) override { return value(); }
+    bool number_float(number_float_t, const string_t&) override { return value(); }
+    bool string(string_t&) override { return value(); }
+    bool binary(binary_t&) override { return value(); }
 
 private:
-    bool open() { return ++depth_ <= 3 || stop("it is nested too deeply"); }
+    bool open() { return value() && (++depth_ <= 3 || stop("it is nested too deeply")); }
     bool close() { return --depth_ >= 0; }
+    bool value() { return ++values_ <= max_values || stop("it has too many values"); }
     bool stop(const std::string& why) {
         wrong = why;
         return false;
@@ -111,6 +144,7 @@ private:
 
     std::vector<std::set<std::string>> names_;  // of the objects that are open
     int depth_ = 0;
+    std::size_t values_ = 0;
 };
 // [load: header]
 json parse_header(const std::filesystem::path& path, std::string_view text) {
@@ -132,9 +166,12 @@ Entry parse_entry(const std::filesystem::path& path, const std::string& name, co
         return found->get<std::vector<std::uint64_t>>();
     };
     const std::vector<std::uint64_t> sizes = numbers("shape"), offsets = numbers("data_offsets");
-    const json dtype = item.value("dtype", json());
-    if (dtype != "F32" && dtype != "F64")
-        reject(path, "tensor {} has dtype {}, expected F32 or F64", name, dtype.dump());
+    const json written = item.value("dtype", json());
+    const auto dtype =
+        std::ranges::find_if(dtypes, [&](const Dtype& d) { return written == d.name; });
+    if (dtype == dtypes.end())
+        reject(path, "tensor {} has dtype {}, expected F32, F64, F16 or BF16", name,
+               written.dump());
     if (sizes.size() > Shape::max_rank)
         reject(path, "tensor {} has rank {}, at most 4 is possible", name, sizes.size());
     if (offsets.size() != 2 || offsets[0] > offsets[1])
@@ -147,23 +184,12 @@ Entry parse_entry(const std::filesystem::path& path, const std::string& name, co
             reject(path, "tensor {}: shape {} has too many elements", name, item["shape"].dump());
         elements *= size;
     }
-    const std::uint64_t needed = elements * (dtype == "F64" ? 8 : 4);
+    const std::uint64_t needed = elements * dtype->bytes;
     if (needed != offsets[1] - offsets[0])
         reject(path, "tensor {}: shape {} needs {} bytes, data_offsets hold {}", name,
                item["shape"].dump(), needed, offsets[1] - offsets[0]);
     const std::vector<Index> shape(sizes.begin(), sizes.end());
-    return {name, dtype == "F64", Shape(std::span<const Index>(shape)), offsets[0], offsets[1]};
-}
-// [load: data]
-template <class T>
-Tensor read_elements(const Shape& shape, const char* bytes) {
-    Tensor tensor(shape);
-    for (Index i = 0; i < tensor.size(); ++i) {
-        T value;
-        std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
-        tensor.data()[i] = static_cast<Real>(value);
-    }
-    return tensor;
+    return {name, &*dtype, Shape(std::span<const Index>(shape)), offsets[0], offsets[1]};
 }
 
 }  // namespace
@@ -205,8 +231,7 @@ TensorFile load_safetensors(const std::filesystem::path& path) {
                    e.name, e.begin, e.end, position, held);
         position = e.end;
         const char* const bytes = file.data() + 8 + length + e.begin;
-        content.tensors[e.name] = e.is_double ? read_elements<double>(e.shape, bytes)
-                                              : read_elements<float>(e.shape, bytes);
+        content.tensors[e.name] = e.dtype->read(e.shape, bytes);
     }
     if (position != held) reject(path, "{} bytes after the last tensor", held - position);
     return content;

@@ -22,7 +22,8 @@ struct TensorFile {
 /// @throws std::runtime_error if it cannot be written
 void save_safetensors(const std::filesystem::path& path, const TensorFile& content);
 
-/// Reads a safetensors file; F32 and F64 tensors of rank 0 to 4 are converted to `Real`.
+/// Reads a safetensors file; tensors of rank 0 to 4 and of the types F32, F64, F16 and BF16 are
+/// converted to `Real`, exactly, unless F64 has to become float.
 ///
 /// Everything is checked before it is believed: header length, JSON, names, types, shapes against
 /// sizes, offsets without holes or overlaps, the file's length.

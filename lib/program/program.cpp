@@ -53,6 +53,25 @@ void flush_denormals() {
 #endif
 }
 // [run]
+/// A message as a terminal may be shown it: control characters, which a file may have brought into
+/// it, become \xNN, and what is longer than a page is cut.
+std::string shown(const std::string& message) {
+    constexpr std::size_t most = 2000;
+    const auto byte = [&](std::size_t i) {
+        return i < message.size() ? static_cast<unsigned char>(message[i]) : 0;
+    };
+    std::string text;
+    for (std::size_t i = 0; i < message.size() && text.size() < most; ++i) {
+        const bool two_bytes = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
+        if (two_bytes) ++i;  // U+0080 to U+009F
+        if (two_bytes || byte(i) < 0x20 || byte(i) == 0x7F)
+            text += fmt::format("\\x{:02X}", byte(i));
+        else
+            text += message[i];
+    }
+    return text + (text.size() < most ? "" : "...");
+}
+
 void flush_output() {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
         throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
@@ -93,13 +112,13 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         std::fputs(app_.help().c_str(), stdout);
         return std::fflush(stdout) == 0 ? 0 : 1;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), error.what());
+        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), shown(error.what()).c_str());
     } catch (const std::bad_alloc&) {
         std::fflush(stdout);
         std::fprintf(stderr, "%s: not enough memory\n", name.c_str());
     } catch (const std::exception& error) {
         std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), shown(error.what()).c_str());
     }
     return 1;
 }

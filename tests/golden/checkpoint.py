@@ -43,8 +43,16 @@ def read(path: Path) -> tuple[Transformer, dict[str, list[str]]]:
         words = {name: json.loads(notes[name]) for name in NOTES}
         state = load_file(path)
     model = Transformer(options)
-    model.load_state_dict(state)  # strict: every name and shape must fit
+    # a table that several share stands there once, under its first name
+    shared = {n: state[first_name(model, n)] for n in model.state_dict() if n not in state}
+    model.load_state_dict(state | shared)  # strict: every name and shape must fit
     return model.eval(), words
+
+
+def first_name(model: Transformer, name: str) -> str:
+    """The first of the names that this parameter has."""
+    own = model.get_parameter(name)
+    return next(n for n, p in model.named_parameters() if p is own)
 
 
 def write(path: Path, model: Transformer, words: dict[str, list[str]]) -> None:
@@ -56,7 +64,7 @@ def write(path: Path, model: Transformer, words: dict[str, list[str]]) -> None:
         return
     notes = {"options": json.dumps(asdict(model.o))}
     notes |= {name: json.dumps(words[name], ensure_ascii=False) for name in NOTES}
-    save_file({n: v.contiguous() for n, v in model.state_dict().items()}, path, notes)
+    save_file({n: p.detach().contiguous() for n, p in model.named_parameters()}, path, notes)
 
 
 @torch.no_grad()

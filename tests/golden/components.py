@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from transformer import (
     ARTICLE,
+    MARIAN,
     NOTEBOOK,
     SHARED_HEADS,
     TOY,
@@ -145,7 +146,7 @@ def shapes_of(make: Callable[[Sizes], nn.Module]) -> Callable[[Sizes], dict[str,
 def sized(system: Options, s: Sizes, **changes) -> Options:
     return small(
         system,
-        src_words=s.src_words,
+        src_words=s.tgt_words if system.tied_embeddings == "all" else s.src_words,
         tgt_words=s.tgt_words,
         n_encoder_layers=s.n_layers,
         n_decoder_layers=s.n_layers,
@@ -183,9 +184,12 @@ def run_embedding(scale: bool, padding: int | None):
     return run
 
 
-def run_positions(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
-    code = p["weight"][: s.length] if p else sinusoid(s.length, s.d_model, like=x["x"])
-    return x["x"] + code
+def run_positions(halves: bool = False):
+    def run(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
+        code = p["weight"][: s.length] if p else sinusoid(s.length, s.d_model, x["x"], halves)
+        return x["x"] + code
+
+    return run
 
 
 def run_attention(kind: str):
@@ -238,9 +242,12 @@ def multi_head_mask(system: Options) -> Callable[[Sizes], Values]:
     return ids
 
 
-def run_feed_forward(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
-    hidden = F.relu(F.linear(x["x"], p["linear1.weight"], p.get("linear1.bias")))
-    return F.linear(hidden, p["linear2.weight"], p.get("linear2.bias"))
+def run_feed_forward(activation: Callable[[Tensor], Tensor]):
+    def run(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
+        hidden = activation(F.linear(x["x"], p["linear1.weight"], p.get("linear1.bias")))
+        return F.linear(hidden, p["linear2.weight"], p.get("linear2.bias"))
+
+    return run
 
 
 def run_norm(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
@@ -283,7 +290,7 @@ def ours(system: Options, cross: bool, stack: bool, s: Sizes, **changes) -> nn.M
 def run_layers(system: Options, cross: bool, stack: bool, **changes):
     def run(p: Values, x: Values, ids: Values, s: Sizes) -> Tensor:
         o = sized(system, s, **changes)
-        if o.shared_head_projections or not o.norm_learned:
+        if o.shared_head_projections or not o.norm_affine:
             module = ours(system, cross, stack, s, **changes).to(x["x"])
             masks = [~(ids[m] != 0) for m in (("self_mask", "cross_mask") if cross else ("mask",))]
             if o.mask_meaning == "keep":
@@ -341,7 +348,8 @@ def run_model(system: Options, with_loss: bool, **changes):
                 "tgt_mask": ~past(s),
             }
             y = functional_call(their_module.to(src), state, (src, tgt), masks)
-            check = F.linear(y, p["output.weight"], p.get("output.bias"))
+            table = {"none": "output", "target": "tgt_embed", "all": "src_embed"}[o.tied_embeddings]
+            check = F.linear(y, p[f"{table}.weight"], p.get("output.bias"))
             bound = 1e-12 if check.dtype == torch.float64 else 1e-4
             assert (check - logits).abs().max() <= bound * check.abs().max(), (
                 "transformer.py differs"
@@ -356,7 +364,8 @@ def run_model(system: Options, with_loss: bool, **changes):
 
 def module_embed(module: Transformer, p: Values, side: str, ids: Tensor) -> Tensor:
     o = module.o
-    x = F.embedding(ids, p[f"{side}_embed.weight"], padding_idx=o.padding_id)
+    table = p["src_embed.weight" if o.tied_embeddings == "all" else f"{side}_embed.weight"]
+    x = F.embedding(ids, table, padding_idx=o.padding_id)
     x = x * math.sqrt(o.d_model) if o.scale_embedding else x
     return x + sinusoid(ids.shape[1], o.d_model, like=x)
 
@@ -432,8 +441,9 @@ COMPONENTS = [
     Component("linear_no_bias", linear_shapes(False), x_of, nothing, run_linear),
     Component("embedding", TABLE, nothing, src_ids, run_embedding(False, None)),
     Component("embedding_scaled_padded", TABLE, nothing, src_ids, run_embedding(True, 0)),
-    Component("positions_sinusoid", nothing, x_of, nothing, run_positions),
-    Component("positions_learned", POSITIONS, x_of, nothing, run_positions),
+    Component("positions_sinusoid", nothing, x_of, nothing, run_positions()),
+    Component("positions_halves", nothing, x_of, nothing, run_positions(halves=True)),
+    Component("positions_learned", POSITIONS, x_of, nothing, run_positions()),
     mask_shapes("padding_mask"),
     mask_shapes("look_ahead_mask"),
     mask_shapes("target_mask"),
@@ -466,8 +476,14 @@ COMPONENTS = [
         run_multi_head(SHARED_HEADS),
     ),
     Component("relu", nothing, x_of, nothing, lambda p, x, ids, s: F.relu(x["x"])),
-    Component("feed_forward", feed_forward_shapes(True), x_of, nothing, run_feed_forward),
-    Component("feed_forward_no_bias", feed_forward_shapes(False), x_of, nothing, run_feed_forward),
+    Component("swish", nothing, x_of, nothing, lambda p, x, ids, s: F.silu(x["x"])),
+    Component("feed_forward", feed_forward_shapes(True), x_of, nothing, run_feed_forward(F.relu)),
+    Component(
+        "feed_forward_no_bias", feed_forward_shapes(False), x_of, nothing, run_feed_forward(F.relu)
+    ),
+    Component(
+        "feed_forward_swish", feed_forward_shapes(True), x_of, nothing, run_feed_forward(F.silu)
+    ),
     Component("layer_norm", norm_shapes, x_of, nothing, run_norm),
     Component("layer_norm_fixed", nothing, x_of, nothing, run_norm),
     Component("add_norm_post", norm_shapes, branch, nothing, run_add_norm("post")),
@@ -491,8 +507,11 @@ COMPONENTS = [
     model("transformer_article", ARTICLE, with_loss=False),
     model("transformer_shared_heads", SHARED_HEADS, with_loss=False),
     model("transformer_pre", ARTICLE, with_loss=False, norm_placement="pre", padding_id=0),
+    model("transformer_tied", ARTICLE, with_loss=False, tied_embeddings="target"),
+    model("transformer_marian", MARIAN, with_loss=False),
     model("loss_toy", TOY, with_loss=True),
     model("loss_notebook", NOTEBOOK, with_loss=True),
     model("loss_article", ARTICLE, with_loss=True, smoothed=True),
     model("loss_shared_heads", SHARED_HEADS, with_loss=True),
+    model("marian_loss", MARIAN, with_loss=True, smoothed=True),
 ]

@@ -36,8 +36,9 @@ class Options:
     mask_fill: float = -1e9
     mask_fill_place: str = "after_scale"
     ff_bias: bool = True
+    activation: str = "relu"
     norm_placement: str = "post"
-    norm_learned: bool = True
+    norm_affine: bool = True
     norm_eps: float = 1e-5
     dropout: float = 0.0
     dropout_after_norm: float = 0.0
@@ -49,6 +50,7 @@ class Options:
     output_bias: bool = True
     pad: int = 0
     mask_target_pads: bool = True
+    tied_embeddings: str = "none"
 
     @staticmethod
     def read(text: str) -> Options:
@@ -62,7 +64,7 @@ TOY = Options(
     bias_qkv=False,
     bias_out=False,
     ff_bias=False,
-    norm_learned=False,
+    norm_affine=False,
     position_dropout=0.1,
     output_bias=False,
 )
@@ -85,14 +87,26 @@ SHARED_HEADS = Options(
     max_len=100,
     mask_target_pads=False,
 )
+# As Marian's models are: one table of words for all, swish, sines before cosines.
+MARIAN = Options(
+    src_words=13,
+    tgt_words=13,
+    activation="swish",
+    scale_embedding=True,
+    positions="sines_then_cosines",
+    mask_target_pads=False,
+    tied_embeddings="all",
+)
 
 
-def sinusoid(length: int, d_model: int, like: Tensor) -> Tensor:
+def sinusoid(length: int, d_model: int, like: Tensor, halves: bool = False) -> Tensor:
     position = torch.arange(length)[:, None].double()
     frequency = torch.exp(torch.arange(0, d_model, 2).double() * (-math.log(10000.0) / d_model))
     table = torch.zeros(length, d_model, dtype=torch.float64)
     table[:, 0::2] = torch.sin(position * frequency)
     table[:, 1::2] = torch.cos(position * frequency)[:, : d_model // 2]
+    if halves:
+        table = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)
     return table.to(like)
 
 
@@ -131,6 +145,7 @@ class Layer(nn.Module):
     def __init__(self, o: Options, cross: bool) -> None:
         super().__init__()
         self.pre = o.norm_placement == "pre"
+        self.activation = F.silu if o.activation == "swish" else F.relu
         self.branch_dropout = nn.Dropout(o.dropout)
         self.norm_dropout = nn.Dropout(o.dropout_after_norm)
         self.self_attn = Attention(o)
@@ -139,7 +154,7 @@ class Layer(nn.Module):
         self.linear1 = nn.Linear(o.d_model, o.d_ff, bias=o.ff_bias)
         self.linear2 = nn.Linear(o.d_ff, o.d_model, bias=o.ff_bias)
         for i in range(1, 4 if cross else 3):
-            norm = nn.LayerNorm(o.d_model, o.norm_eps, elementwise_affine=o.norm_learned)
+            norm = nn.LayerNorm(o.d_model, o.norm_eps, elementwise_affine=o.norm_affine)
             self.add_module(f"norm{i}", norm)
 
     def around(self, norm: nn.LayerNorm, x: Tensor, sublayer) -> Tensor:
@@ -153,7 +168,7 @@ class Layer(nn.Module):
             cross = lambda h: self.multihead_attn(h, memory, memory, keep_memory)
             x = self.around(self.norm2, x, cross)
         last = self.norm2 if memory is None else self.norm3
-        return self.around(last, x, lambda h: self.linear2(torch.relu(self.linear1(h))))
+        return self.around(last, x, lambda h: self.linear2(self.activation(self.linear1(h))))
 
 
 class Stack(nn.Module):
@@ -161,7 +176,7 @@ class Stack(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(Layer(o, cross) for _ in range(n_layers))
         if o.norm_placement == "pre":
-            self.norm = nn.LayerNorm(o.d_model, o.norm_eps, elementwise_affine=o.norm_learned)
+            self.norm = nn.LayerNorm(o.d_model, o.norm_eps, elementwise_affine=o.norm_affine)
 
     def forward(self, x: Tensor, *masks_and_memory: Tensor) -> Tensor:
         for layer in self.layers:
@@ -182,6 +197,10 @@ class Transformer(nn.Module):
         self.encoder = Stack(o, o.n_encoder_layers, cross=False)
         self.decoder = Stack(o, o.n_decoder_layers, cross=True)
         self.output = nn.Linear(o.d_model, o.tgt_words, bias=o.output_bias)
+        if o.tied_embeddings == "all":
+            self.tgt_embed.weight = self.src_embed.weight
+        if o.tied_embeddings != "none":
+            self.output.weight = self.tgt_embed.weight
 
     def embed(self, side: str, ids: Tensor) -> Tensor:
         o, length = self.o, ids.shape[1]
@@ -189,7 +208,7 @@ class Transformer(nn.Module):
         if o.positions == "learned":
             code = getattr(self, f"{side}_positions").weight[:length]
         else:
-            code = sinusoid(length, o.d_model, like=x)
+            code = sinusoid(length, o.d_model, x, halves=o.positions == "sines_then_cosines")
         return self.position_dropout(x + code)
 
     def keep_words(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -233,7 +252,7 @@ def to_pytorch_state(o: Options, state: dict[str, Tensor]) -> tuple[nn.Transform
     its names. None where that class lacks an option: it has biases everywhere, a learned norm, a map
     for each head, and hides the pads of the target."""
     biases = o.bias_qkv and o.bias_out and o.ff_bias
-    if not biases or not o.norm_learned or o.shared_head_projections or not o.mask_target_pads:
+    if not biases or not o.norm_affine or o.shared_head_projections or not o.mask_target_pads:
         return None
     module = nn.Transformer(
         o.d_model,
@@ -242,6 +261,7 @@ def to_pytorch_state(o: Options, state: dict[str, Tensor]) -> tuple[nn.Transform
         o.n_decoder_layers,
         o.d_ff,
         o.dropout,
+        F.silu if o.activation == "swish" else F.relu,
         layer_norm_eps=o.norm_eps,
         batch_first=True,
         norm_first=o.norm_placement == "pre",

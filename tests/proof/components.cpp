@@ -183,15 +183,17 @@ auto masks(const std::function<Mask(const Ids& src, const Ids& tgt)>& mask) {
     };
 }
 
-/// A function `y = forward(x)` whose backward needs dy and y.
-auto of_result(Tensor (*forward)(const Tensor&), Tensor (*backward)(const Tensor&, const Tensor&)) {
+/// A function `y = forward(x)` whose backward needs dy and y, or x.
+auto of_result(Tensor (*forward)(const Tensor&), Tensor (*backward)(const Tensor&, const Tensor&),
+               bool needs_x = false) {
     return [=](const Sizes& s, Random& source) {
         const Tensor x = hidden_states(s, source);
         return Trial{.inputs = {{"x", x}},
                      .forward = [=] { return forward(x); },
                      .backward =
                          [=](const Tensor& dy) {
-                             return std::map<std::string, Tensor>{{"x", backward(dy, forward(x))}};
+                             const Tensor kept = needs_x ? x : forward(x);
+                             return std::map<std::string, Tensor>{{"x", backward(dy, kept)}};
                          }};
     };
 }
@@ -274,11 +276,10 @@ auto multi_head(const LayerOptions& layer_options) {
     };
 }
 
-auto feed_forward(bool bias) {
+auto feed_forward(bool bias, Activation activation = Activation::relu) {
     return [=](const Sizes& s, Random& source) {
-        return trial_of(
-            shaken(std::make_shared<FeedForward>(s.d_model, s.d_ff, bias, source), source),
-            hidden_states(s, source));
+        const auto ff = std::make_shared<FeedForward>(s.d_model, s.d_ff, bias, source, activation);
+        return trial_of(shaken(ff, source), hidden_states(s, source));
     };
 }
 
@@ -445,7 +446,7 @@ auto cross_entropy_of(Real smoothing) {
 }
 
 TransformerOptions sized(TransformerOptions o, const Sizes& s) {
-    o.src_words = s.src_words;
+    o.src_words = o.tied == Tied::all ? s.tgt_words : s.src_words;
     o.tgt_words = s.tgt_words;
     o.n_encoder_layers = o.n_decoder_layers = s.n_layers;
     o.layer = sized(o.layer, s);
@@ -465,6 +466,22 @@ TransformerOptions pre_norm() {
     return o;
 }
 
+TransformerOptions tied_target() {
+    TransformerOptions o = without_dropout(TransformerOptions::article());
+    o.tied = Tied::target;
+    return o;
+}
+
+/// As Marian's models are: one table of words for all, swish, sines before cosines.
+TransformerOptions marian() {
+    TransformerOptions o = without_dropout(TransformerOptions::article());
+    o.tied = Tied::all;
+    o.layer.activation = Activation::swish;
+    o.positions.kind = Positions::sines_then_cosines;
+    o.mask_target_pads = false;
+    return o;
+}
+
 std::vector<Tensor> padded_tables(const Transformer& model) {
     if (model.options().embedding.padding_id < 0) return {};
     return {model.src_embed.table.value, model.tgt_embed.table.value};
@@ -473,7 +490,7 @@ std::vector<Tensor> padded_tables(const Transformer& model) {
 auto transformer(const TransformerOptions& options) {
     return [=](const Sizes& s, Random& source) {
         const auto model = shaken(std::make_shared<Transformer>(sized(options, s), source), source);
-        const Ids src = random_words(s.batch, s.keys, s.src_words, source);
+        const Ids src = random_words(s.batch, s.keys, model->options().src_words, source);
         const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
         return Trial{.ids = {{"src", src}, {"tgt", tgt}},
                      .parameters = parameters_of(*model),
@@ -495,7 +512,7 @@ auto transformer(const TransformerOptions& options) {
 auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
     return [=](const Sizes& s, Random& source) {
         const auto model = shaken(std::make_shared<Transformer>(sized(options, s), source), source);
-        const Ids src = random_words(s.batch, s.keys, s.src_words, source);
+        const Ids src = random_words(s.batch, s.keys, model->options().src_words, source);
         const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
         const Ids target = random_words(s.batch, s.length, s.tgt_words, source);
         const auto loss = [=](Transformer::Cache& cache, CrossEntropyCache& loss_cache) {
@@ -542,6 +559,7 @@ const std::vector<Component>& components() {
         {"embedding", 1, embedding({})},
         {"embedding_scaled_padded", 1, embedding({.scale = true, .padding_id = 0})},
         {"positions_sinusoid", 2, positions(Positions::sinusoid, 0)},
+        {"positions_halves", 2, positions(Positions::sines_then_cosines, 0)},
         {"positions_learned", 2, positions(Positions::learned, 0)},
         {"positions_dropout", 2, positions(Positions::learned, p), false},
         {"dropout", 2, dropout, false},
@@ -559,8 +577,10 @@ const std::vector<Component>& components() {
         {"multi_head_attention_no_bias", 5, multi_head(without_attention_biases())},
         {"multi_head_attention_shared_maps", 5, multi_head(shared)},
         {"relu", 6, of_result(relu, relu_backward)},
+        {"swish", 6, of_result(swish, swish_backward, true)},
         {"feed_forward", 6, feed_forward(true)},
         {"feed_forward_no_bias", 6, feed_forward(false)},
+        {"feed_forward_swish", 6, feed_forward(true, Activation::swish)},
         {"layer_norm", 6, layer_norm(true)},
         {"layer_norm_fixed", 6, layer_norm(false)},
         {"add_norm_post", 6, add_norm_post(0)},
@@ -587,11 +607,14 @@ const std::vector<Component>& components() {
         {"transformer_article", 9, transformer(plain(T::article()))},
         {"transformer_shared_heads", 9, transformer(plain(T::shared_heads()))},
         {"transformer_pre", 9, transformer(pre_norm())},
+        {"transformer_tied", 9, transformer(tied_target())},
+        {"transformer_marian", 9, transformer(marian())},
         {"transformer_dropout", 9, transformer(T::article()), false},
         {"loss_toy", 9, loss_of(plain(T::toy()))},
         {"loss_notebook", 9, loss_of(plain(T::notebook()))},
         {"loss_article", 9, loss_of(plain(T::article()), Real(0.1))},
         {"loss_shared_heads", 9, loss_of(plain(T::shared_heads()))},
+        {"marian_loss", 9, loss_of(marian(), Real(0.1))},
     };
     return list;
 }

@@ -43,6 +43,24 @@ def through_relu(draw: Draw) -> Sides:
     return slope(lambda a: np.sum(relu(a) * dkept), a), dkept * (a > 0)
 
 
+def logistic(a: Array) -> Array:
+    return 1 / (1 + np.exp(-a))
+
+
+@twin("06-logistic")
+def logistic_slope(draw: Draw) -> Sides:
+    a = 2 * draw(5)
+    e = np.exp(-a)
+    return slope(lambda a: np.sum(logistic(a)), a), e / (1 + e) ** 2, logistic(a) * (1 - logistic(a))
+
+
+@twin("06-swish")
+def through_swish(draw: Draw) -> Sides:
+    a, dkept = 2 * draw(2, 5), draw(2, 5)
+    s = logistic(a)
+    return slope(lambda a: np.sum(a * logistic(a) * dkept), a), dkept * (s + a * s * (1 - s))
+
+
 class FeedForward:
     """Random rows and weights, with numbers before ReLU that keep away from its corner."""
 

@@ -1,0 +1,49 @@
+#include "chapters/06_feed_forward/swish.hpp"
+
+#include "lib/eigen.hpp"
+#include "lib/way.hpp"
+
+namespace abh {
+namespace plain {
+decltype(swish) swish;
+decltype(swish_backward) swish_backward;
+}  // namespace plain
+namespace fast {
+decltype(swish) swish;
+decltype(swish_backward) swish_backward;
+}  // namespace fast
+namespace cuda {
+decltype(swish) swish;
+decltype(swish_backward) swish_backward;
+}  // namespace cuda
+// [swish]
+Tensor swish(const Tensor& x) {
+    static constexpr Ways ways{"swish", plain::swish, fast::swish, cuda::swish};
+    return ways(x);
+}
+
+Tensor plain::swish(const Tensor& x) {
+    Tensor y(x.shape());
+    const auto a = vector(x).array();
+    vector(y).array() = a / (1 + (-a).exp());
+    return y;
+}
+// [swish: backward]
+Tensor swish_backward(const Tensor& dy, const Tensor& x) {
+    require_shape(dy.shape(), x.shape(), "swish backward", "dy");
+    static constexpr Ways ways{"swish", plain::swish_backward, fast::swish_backward,
+                               cuda::swish_backward};
+    return ways(dy, x);
+}
+
+// forward was:  y = x s,  s = 1 / (1 + exp(-x))     so     ds/dx = s (1 - s)
+// hence:        dx = dy (s + x s (1 - s))
+Tensor plain::swish_backward(const Tensor& dy, const Tensor& x) {
+    Tensor dx(x.shape());
+    const auto a = vector(x).array();
+    const auto s = (1 + (-a).exp()).inverse().eval();
+    vector(dx).array() = vector(dy).array() * (s + a * s * (1 - s));
+    return dx;
+}
+
+}  // namespace abh

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [swish]
+/// `x / (1 + exp(-x))`, element by element: x times its logistic function, also called SiLU.
+/// Ramachandran et al. 2017.
+Tensor swish(const Tensor& x);
+/// Gradient of `swish`: `dy s (1 + x (1 - s))` with `s = 1 / (1 + exp(-x))`.
+/// @param x  what `swish` was given
+/// @throws std::invalid_argument if the shapes differ
+Tensor swish_backward(const Tensor& dy, const Tensor& x);
+
+}  // namespace abh

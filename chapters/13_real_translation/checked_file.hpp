@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "lib/io/safetensors.hpp"
+
+namespace abh {
+// [checked file]
+/// Writes a safetensors file whose notes hold a checksum of everything else in it.
+/// The file appears whole or not at all.
+/// @throws std::runtime_error naming path and reason, a full disk for instance
+void save_checked(const std::filesystem::path& path, TensorFile content);
+/// Reads what `save_checked` wrote.
+/// @throws std::runtime_error naming the file if it is damaged, or another kind of file
+TensorFile load_checked(const std::filesystem::path& path);
+
+/// CRC-32, by zlib, in hexadecimal digits: notices a byte that changed, and no ill will.
+std::string checksum(std::string_view bytes);
+/// Bytes as hexadecimal digits, for notes, which are text.
+std::string to_hex(std::string_view bytes);
+/// @throws std::invalid_argument if `digits` are not what `to_hex` wrote
+std::string from_hex(std::string_view digits);
+
+}  // namespace abh

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "chapters/13_real_translation/marian.hpp"
+#include "chapters/13_real_translation/marian_json.hpp"
+
+namespace abh {
+// [fields]
+namespace {
+
+using nlohmann::json;
+
+/// A file of fields, which refuses what it does not know.
+class Fields {
+public:
+    explicit Fields(const std::filesystem::path& path) : path_(path), values_(read_object(path)) {}
+
+    bool has(const char* name) const { return values_.contains(name) && !values_[name].is_null(); }
+    const json& value(const char* name) const {
+        if (!has(name)) refuse(path_, "no field {}", name);
+        return values_[name];
+    }
+    template <class... Args>
+    void expect(bool ok, const char* name, fmt::format_string<Args...> expected,
+                Args&&... args) const {
+        if (!ok)
+            refuse(path_, "{} is {}, expected {}", name, value(name).dump(),
+                   fmt::format(expected, std::forward<Args>(args)...));
+    }
+    /// A whole number from `least` to `most`.
+    Index number(const char* name, Index least, Index most) const {
+        const json& found = value(name);
+        expect(is_below(found, most + 1) && found.get<Index>() >= least, name,
+               "a whole number from {} to {}", least, most);
+        return found.get<Index>();
+    }
+    bool flag(const char* name, bool otherwise) const {
+        if (!has(name)) return otherwise;
+        expect(value(name).is_boolean(), name, "true or false");
+        return value(name).get<bool>();
+    }
+    /// Both are there and equal: our encoder and decoder have the same layers.
+    Index same(const char* name, const char* other, Index most) const {
+        const Index found = number(name, 1, most);
+        expect(number(other, 1, most) == found, other, "{} as {} has", found, name);
+        return found;
+    }
+
+private:
+    std::filesystem::path path_;
+    json values_;
+};
+// [what must be so]
+/// Options of Marian that change the result and that this book's model does not have. They were
+/// written by older versions of the library, or stand for what it computes now.
+void require_known(const Fields& f) {
+    f.expect(f.value("model_type") == "marian", "model_type", "\"marian\"");
+    for (const char* name : {"is_encoder_decoder", "static_position_embeddings"})
+        f.expect(f.flag(name, true), name, "true");
+    for (const char* name :
+         {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
+          "add_bias_logits", "force_bos_token_to_be_generated"})
+        f.expect(!f.flag(name, false), name, "false");
+    for (const char* name :
+         {"quantization_config", "forced_bos_token_id", "suppress_tokens", "begin_suppress_tokens"})
+        if (f.has(name)) f.expect(false, name, "none");
+}
+
+Activation activation(const Fields& f) {
+    constexpr const char* name = "activation_function";
+    const json& found = f.value(name);
+    f.expect(found == "relu" || found == "swish" || found == "silu", name, "relu, swish or silu");
+    return found == "relu" ? Activation::relu : Activation::swish;
+}
+
+/// Which tables of words are one. The library can share the two at the bottom and keep the last
+/// map's weight apart; for us these are three tables, two of which have the same numbers.
+Tied tied(const Fields& f) {
+    if (!f.flag("tie_word_embeddings", true)) return Tied::none;
+    return f.flag("share_encoder_decoder_embeddings", true) ? Tied::all : Tied::target;
+}
+
+/// An id, or a list of one id.
+std::int32_t symbol(const Fields& f, const char* name, Index n_words) {
+    if (f.value(name).is_array()) {
+        const json& list = f.value(name);
+        f.expect(list.size() == 1 && is_below(list[0], n_words), name, "one id below {}", n_words);
+        return list[0].get<std::int32_t>();
+    }
+    return static_cast<std::int32_t>(f.number(name, 0, n_words - 1));
+}
+
+/// Adds words that are not to be said; the library knows forbidden sequences of words, too.
+void add_never(const Fields& f, Index n_words, std::vector<std::int32_t>& never) {
+    constexpr const char* name = "bad_words_ids";
+    if (!f.has(name)) return;
+    const auto is_word = [&](const json& w) {
+        return w.is_array() && w.size() == 1 && is_below(w[0], n_words);
+    };
+    f.expect(f.value(name).is_array() && std::ranges::all_of(f.value(name), is_word), name,
+             "lists of one id below {}", n_words);
+    for (const json& word : f.value(name)) never.push_back(word[0].get<std::int32_t>());
+}
+
+}  // namespace
+// [read]
+MarianConfig read_marian_config(const std::filesystem::path& folder) {
+    const Fields f(folder / "config.json");
+    require_known(f);
+    MarianConfig config;
+    TransformerOptions& o = config.model;
+    o.src_words = f.number("vocab_size", 2, 10'000'000);
+    o.tgt_words =
+        f.has("decoder_vocab_size") ? f.number("decoder_vocab_size", 2, 10'000'000) : o.src_words;
+    o.n_encoder_layers = f.number("encoder_layers", 1, 1000);
+    o.n_decoder_layers = f.number("decoder_layers", 1, 1000);
+    o.layer.attention.d_model = f.number("d_model", 1, 1 << 15);
+    o.layer.attention.n_heads = f.same("encoder_attention_heads", "decoder_attention_heads", 1024);
+    f.expect(o.layer.attention.d_model % o.layer.attention.n_heads == 0, "d_model",
+             "a multiple of {}, the heads", o.layer.attention.n_heads);
+    o.layer.d_ff = f.same("encoder_ffn_dim", "decoder_ffn_dim", 1 << 18);
+    o.layer.activation = activation(f);
+    o.embedding.scale = f.flag("scale_embedding", false);
+    o.positions = {.kind = Positions::sines_then_cosines,
+                   .max_len = f.number("max_position_embeddings", 2, 1 << 14)};
+    o.tied = tied(f);
+    if (o.tied == Tied::all)
+        f.expect(o.tgt_words == o.src_words, "decoder_vocab_size", "{} as vocab_size", o.src_words);
+    const Index both = std::min(o.src_words, o.tgt_words);
+    o.pad = symbol(f, "pad_token_id", both);
+    o.mask_target_pads = false;  // the start symbol is the pad
+    config.start = symbol(f, "decoder_start_token_id", o.tgt_words);
+    config.end = symbol(f, "eos_token_id", both);
+    config.never = {o.pad};
+    add_never(f, o.tgt_words, config.never);
+    const std::filesystem::path generation = folder / "generation_config.json";
+    if (std::filesystem::exists(generation))
+        add_never(Fields(generation), o.tgt_words, config.never);
+    std::ranges::sort(config.never);
+    config.never.erase(std::unique(config.never.begin(), config.never.end()), config.never.end());
+    return config;
+}
+
+}  // namespace abh

@@ -1,0 +1,37 @@
+#include "chapters/13_real_translation/marian_json.hpp"
+
+#include <set>
+
+#include "lib/io/files.hpp"
+
+namespace abh {
+// [object]
+nlohmann::json read_object(const std::filesystem::path& path) {
+    using nlohmann::json;
+    constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 26;
+    constexpr int deepest = 8;
+    std::error_code unknown;
+    const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown && size > most_bytes)
+        refuse(path, "{} bytes, at most {} are read", size, most_bytes);
+    std::vector<std::set<std::string>> names(deepest + 2);  // of the objects that are open
+    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+        const auto level = static_cast<std::size_t>(depth);
+        if (depth > deepest) refuse(path, "nested deeper than {}", deepest);
+        if (event == json::parse_event_t::object_start) names[level + 1].clear();
+        if (event == json::parse_event_t::key &&
+            !names[level].insert(parsed.get<std::string>()).second)
+            refuse(path, "{} stands there twice", parsed.get<std::string>());
+        return true;
+    };
+    json values;
+    try {
+        values = json::parse(read_file(path), watch);
+    } catch (const json::exception& error) {
+        refuse(path, "not JSON: {}", error.what());
+    }
+    if (!values.is_object()) refuse(path, "{}, expected an object", values.type_name());
+    return values;
+}
+
+}  // namespace abh

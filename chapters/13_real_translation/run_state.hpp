@@ -1,0 +1,72 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chapters/13_real_translation/practice.hpp"
+#include "lib/io/safetensors.hpp"
+
+namespace abh {
+// [state]
+/// What a state says besides tensors, as text under names: what a translation needs, for one.
+using Notes = std::map<std::string, std::string>;
+
+/// All that a run needs to go on: weights, what the optimizer remembers, how far it has come (with
+/// it the order of the batches and the random numbers), and `notes`.
+/// @param origin  JSON that says what the run was begun with: model, options, data
+TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes);
+/// Puts a run, just made, into this state.
+/// @throws std::invalid_argument naming the difference if it was begun with something else, or the
+///         tensor or note that is missing; the run is then as before
+void go_on_from(const TensorFile& state, Practice& run, const std::string& origin);
+// [folder]
+/// Where a run keeps what it needs to go on, and what comes out of it:
+///
+///     state-00001200.safetensors   the run after step 1200; the last two stay
+///     epoch-0007.safetensors       the weights after an epoch; the last ones and the best stay
+///     model.safetensors            the model that was chosen at the end
+///
+/// Every file appears whole or not at all, so a program that is killed leaves a run that goes on.
+class RunFolder {
+public:
+    /// Makes the folder if need be. It belongs to one program at a time.
+    /// @throws std::runtime_error naming the folder if that fails, or another program trains there
+    explicit RunFolder(std::filesystem::path folder);
+    ~RunFolder();
+    RunFolder(const RunFolder&) = delete;
+    RunFolder& operator=(const RunFolder&) = delete;
+
+    /// Moves what another run left into the folder `previous`, whose content goes. @return whether
+    /// there was something
+    bool set_aside();
+    /// The newest state that is whole. Newer ones that are not get another name.
+    /// @param damaged  receives what was wrong with them, a line each
+    /// @throws std::runtime_error naming the folder if there is no state, or none that is whole
+    TensorFile newest_state(std::vector<std::string>& damaged) const;
+    /// Writes the run's state; those before the last two go.
+    /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
+    void save_state(Practice& run, const std::string& origin, const Notes& notes) const;
+    /// Writes the weights after an epoch.
+    void save_epoch(Index epoch, Transformer& model, const Notes& notes) const;
+    /// Removes the weights of all epochs but these.
+    void keep_epochs(const std::vector<Index>& epochs) const;
+    /// The file that holds the weights after an epoch.
+    std::filesystem::path epoch_file(Index epoch) const;
+    /// The file for the model that was chosen at the end.
+    std::filesystem::path model_file() const { return folder_ / "model.safetensors"; }
+
+private:
+    std::filesystem::path folder_;
+    int lock_ = -1;
+};
+/// Where `./book run 13` keeps its run: `translation-seedN` among the checkpoints.
+std::filesystem::path default_run_folder(std::uint64_t seed);
+// [average]
+/// Sets the weights to the mean of those in some files.
+/// @throws std::runtime_error naming a file that cannot be read or holds another model
+void average_weights(const std::vector<std::filesystem::path>& files, Transformer& model);
+
+}  // namespace abh

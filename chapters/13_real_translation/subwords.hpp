@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace abh {
+// [subwords]
+/// Cuts text into pieces of words and puts it together again: a SentencePiece model.
+class Subwords {
+public:
+    /// Learns pieces by byte pair encoding. The same sentences give the same model.
+    /// @param sentences  in UTF-8, of one language or of two that share a vocabulary
+    /// @param n_pieces   at most, symbols and bytes included; short texts have fewer
+    /// @param seed       draws which sentences are taken where there are more than a million
+    /// @param byte_fallback  a character without a piece becomes its bytes, so nothing is unknown
+    /// @throws std::invalid_argument if `n_pieces` does not hold the characters of the text, there
+    ///         is no text, or it is not UTF-8
+    static Subwords train(std::span<const std::string> sentences, Index n_pieces,
+                          std::uint64_t seed = 1, bool byte_fallback = true);
+    /// @param model  the bytes of a .model file
+    /// @throws std::runtime_error if they are not a model of SentencePiece
+    explicit Subwords(std::string model);
+
+    /// The bytes of the model, to write into a file or a checkpoint.
+    const std::string& model() const { return model_; }
+
+    /// The ids of a text's pieces, without start and end symbol.
+    /// @throws std::invalid_argument if `text` is not UTF-8
+    std::vector<std::int32_t> encode(const std::string& text) const;
+    /// The text of some pieces; start, end and pad are left out. What `encode` cut is put together
+    /// again exactly; bytes that are no UTF-8 become U+FFFD.
+    /// @throws std::invalid_argument for an id that there is not
+    std::string decode(std::span<const std::int32_t> ids) const;
+    /// A text's pieces as SentencePiece shows them: "▁" stands for a space, <0x41> for a byte.
+    /// @throws std::invalid_argument if `text` is not UTF-8
+    std::vector<std::string> pieces(const std::string& text) const;
+    /// The text of pieces that are given as text. @throws std::invalid_argument if one is not UTF-8
+    std::string join(const std::vector<std::string>& pieces) const;
+    /// One piece. @throws std::invalid_argument for an id that there is not
+    std::string piece(std::int32_t id) const;
+
+    Index size() const;
+    // In models of `train` these are 0, 1, 2, 3; others may lack some, which are then -1.
+    std::int32_t pad() const;
+    std::int32_t unknown() const;
+    std::int32_t start() const;
+    std::int32_t end() const;
+
+private:
+    std::string model_;
+    std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;  ///< never changes
+};
+
+}  // namespace abh

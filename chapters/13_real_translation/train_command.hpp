@@ -1,0 +1,54 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "chapters/13_real_translation/run_state.hpp"
+#include "chapters/13_real_translation/text_model.hpp"
+#include "chapters/13_real_translation/translation_data.hpp"
+#include "lib/io/results.hpp"
+
+namespace abh {
+// [options]
+/// What `./book run 13` trains, on what, and where it is kept.
+struct TrainOptions {
+    std::string train, dev, test;  ///< "FILE" or "SOURCE,TARGET"; none: the sentences of Tatoeba
+    std::filesystem::path folder;  ///< none: `translation-seedN` among the checkpoints
+    bool quick = false, resume = false;
+    double save_minutes = 5;           ///< between two states
+    Index average = 4;                 ///< epochs, the last ones, whose weights are averaged
+    std::string tokenization = "13a";  ///< of BLEU
+    Index pieces = 6000;               ///< of each vocabulary
+    bool shared = false;               ///< one vocabulary for both languages
+    Index d_model = 256, d_ff = 512, n_heads = 4, n_layers = 3;
+    Real dropout = Real(0.2);
+    PracticeOptions practice;
+};
+// [command]
+/// `./book run 13 train`, and `./book run 13`: trains a translator on real sentences.
+class TrainCommand {
+public:
+    /// Adds the subcommand; its options are the parent's, which trains without a subcommand, too.
+    explicit TrainCommand(CLI::App& parent);
+    bool parsed() const { return command_->parsed(); }
+
+    /// Trains, or goes on training; chooses a model by the development pairs; reports on the test
+    /// pairs, once.
+    /// @param seed     of weights, dropout and batches
+    /// @param results  receives `parameters`, `epochs`, `steps`, `best_epoch`, `dev_bleu`,
+    ///                 `test_bleu`, ..., and the learning curves, an array for each column
+    void run(Results& results, std::uint64_t seed);
+
+private:
+    void use_quick_defaults();
+    TransformerOptions model_options(Index src_words, Index tgt_words) const;
+    ParallelText read_text(Results& results) const;
+    std::string origin(const TransformerOptions& model, const ParallelText& text) const;
+
+    CLI::App& parent_;
+    CLI::App* command_;
+    TrainOptions options_;
+};
+
+}  // namespace abh

@@ -1,0 +1,79 @@
+#include "chapters/13_real_translation/translate_command.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+
+#include "chapters/13_real_translation/marian.hpp"
+
+namespace abh {
+// [translator]
+LineTranslator translator_of(TextModel model) {
+    const Symbols symbols = model.symbols();
+    const auto source = std::make_shared<Subwords>(std::move(model.source));
+    const auto target = std::make_shared<Subwords>(std::move(model.target));
+    return {.model = std::move(model.model),
+            .encode = [source](const std::string& text) { return source->encode(text); },
+            .decode = [target](std::span<const std::int32_t> ids) { return target->decode(ids); },
+            .source_end = symbols.end,
+            .start = symbols.start,
+            .end = symbols.end,
+            .never = {symbols.pad, symbols.start}};
+}
+// [options]
+namespace {
+
+const std::map<std::string, Stopping> stops{
+    {"full", Stopping::full}, {"usual", Stopping::usual}, {"proven", Stopping::proven}};
+const std::map<std::string, Normalization> penalties{{"power", Normalization::power},
+                                                     {"gnmt", Normalization::gnmt}};
+
+}  // namespace
+
+TranslateCommand::TranslateCommand(CLI::App& parent)
+    : command_(parent.add_subcommand("translate", "lines of standard input, translated")) {
+    options_.beam.max_more = 50;
+    CLI::App& c = *command_;
+    c.fallthrough();
+    c.add_option("--model", model_, "what `train` wrote, or the folder of a model of Marian")
+        ->required();
+    c.add_option("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
+        ->check(CLI::Range(1, 1000));
+    c.add_option("--batch", options_.batch, "sentences at a time")->check(CLI::Range(1, 10000));
+    c.add_option("--n-best", n_best_,
+                 "write so many a line, as `n ||| text ||| score`; 0: one, bare")
+        ->check(CLI::Range(0, 1000));
+    c.add_option("--length-penalty", options_.beam.length_penalty, "alpha; 0: sums are compared")
+        ->check(CLI::Range(0.0, 100.0));
+    c.add_option("--penalty", penalty_, "divide sums by n^alpha: power; by ((5+n)/6)^alpha: gnmt")
+        ->check(CLI::IsMember(penalties));
+    c.add_option("--stop", stop_, "when hypotheses are enough: full, usual or proven")
+        ->check(CLI::IsMember(stops));
+    c.add_option("--max-words", options_.beam.max_words, "longest translation, in pieces")
+        ->check(CLI::Range(1, 100000));
+    c.add_option("--max-more", options_.beam.max_more, "pieces more than the source has")
+        ->check(CLI::Range(0, 100000));
+    c.add_option("--max-source", options_.max_source, "pieces translated at once; 0: all that fit")
+        ->check(CLI::Range(0, 100000));
+    c.add_option("--window", options_.window, "lines read ahead, at most")
+        ->check(CLI::Range(1, 1000000));
+}
+// [run]
+void TranslateCommand::run(Results& results) {
+    std::signal(SIGPIPE, SIG_DFL);  // who reads no more ends this program, without a word
+    require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
+            options_.beam.beam);
+    options_.n_best_list = n_best_ > 0;
+    options_.beam.n_best = std::max<Index>(n_best_, 1);
+    options_.beam.stopping = stops.at(stop_);
+    options_.beam.normalization = penalties.at(penalty_);
+    const LineTranslator translator = std::filesystem::is_directory(model_)
+                                          ? marian_translator(model_)
+                                          : translator_of(load_text_model(model_));
+    LineReader in(STDIN_FILENO);
+    const Index lines = translate_lines(translator, in, stdout, stderr, options_);
+    results.set("lines", static_cast<double>(lines));
+}
+
+}  // namespace abh

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "chapters/13_real_translation/text_model.hpp"
+#include "chapters/13_real_translation/translate_lines.hpp"
+#include "lib/io/results.hpp"
+
+namespace abh {
+// [translate]
+/// A model of this chapter, which `train` wrote, as something that translates text.
+LineTranslator translator_of(TextModel model);
+
+/// `./book run 13 translate`: lines of standard input, translated, to standard output.
+class TranslateCommand {
+public:
+    explicit TranslateCommand(CLI::App& parent);
+    bool parsed() const { return command_->parsed(); }
+    void run(Results& results);
+
+private:
+    CLI::App* command_;
+    std::filesystem::path model_;
+    LineOptions options_;
+    Index n_best_ = 0;
+    std::string stop_ = "usual", penalty_ = "power";
+};
+
+}  // namespace abh

@@ -1,0 +1,87 @@
+"""Figures of chapter 13."""
+
+import numpy as np
+from style import Axes, Data, Figure, figure, muted, narrow, panels
+
+
+def sizes_on(axes: Axes, sizes: list[int]) -> None:
+    """A logarithmic axis with a mark at each size."""
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    axes.grid()
+
+
+@figure("vocabulary", width=7.6, height=3.3, narrow=(3.7, 6.0))
+def vocabulary(data: Data, fig: Figure) -> None:
+    words, pieces = panels(fig, 2)
+    unknown = data.array("unknown_by_size", run="text")
+    words.plot(unknown[:, 0], unknown[:, 1], "o-", color="C1")
+    words.set_xlabel("words in the vocabulary")
+    words.set_ylabel("unknown in the test, per cent")
+    sizes_on(words, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
+
+    sentences = data.value("pairs_test", run="text")
+    for language, colour, line in (("English", "C0", "o-"), ("Chinese", "C2", "s--")):
+        lengths = data.array(f"lengths_{language}", run="text")
+        pieces.plot(lengths[:, 0], lengths[:, 1], line, color=colour, label=f"{language}, pieces")
+    for units, label, line in (
+        ("english_words", "English, words and marks", ":"),
+        ("chinese_characters", "Chinese, characters", "-."),
+    ):
+        mean = data.value(f"{units}_units", run="text") / sentences
+        pieces.axhline(mean, color=muted(), linestyle=line, label=label)
+    pieces.set_xlabel("pieces in the vocabulary")
+    pieces.set_ylabel("units of a test sentence")
+    sizes_on(pieces, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
+    pieces.legend()
+@figure("spoiled", width=7.5, height=2.9, narrow=(3.7, 7.6))
+def spoiled(data: Data, fig: Figure) -> None:
+    percent = data.array("spoiled_percent", run="score")
+    scores = data.array("spoiled_scores", run="score")  # [damage, metric, rate]
+    grid = panels(fig, 3, sharey=True)
+    for axes, damage, label in zip(grid, scores, ("left out", "swapped", "replaced"), strict=True):
+        for values, name, marker in zip(damage, ("BLEU", "chrF2", "TER"), "os^", strict=True):
+            axes.plot(percent, values, marker=marker, markersize=3.5, label=name)
+        axes.set_xlabel(f"words {label} / %")
+        axes.set_ylim(0, 102)
+        axes.grid()
+        if narrow():
+            axes.set_ylabel("score")
+    grid[0].set_ylabel("score")
+    grid[0].legend()
+
+
+@figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
+def bootstrap(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    sentences = data.value("interval_sentences", run="score")
+    for name, label, bins in (("samples_200", "200 sentences", 40), ("samples_all", f"{sentences:,.0f} sentences", 20)):
+        axes.hist(data.array(name, run="score"), bins=bins, histtype="stepfilled", alpha=0.6, label=label)
+    axes.set_xlabel("BLEU of a sample")
+    axes.set_ylabel("samples of 1,000")
+    axes.legend()
+
+
+@figure("curves", width=7.6, height=3.3, narrow=(3.7, 6.0))
+def curves(data: Data, fig: Figure) -> None:
+    left, right = panels(fig, 2)
+    bleu = data.array("curve_bleu")
+    epochs = np.arange(1, len(bleu) + 1)
+    left.plot(epochs, data.array("curve_loss"), "-", color="C0", label="training")
+    left.plot(epochs, data.array("curve_dev_loss"), "--", color="C1", label="development")
+    known = data.value("frequency_loss")
+    left.axhline(known, color=muted(), linestyle=":", label="frequencies alone")
+    left.set_ylabel("loss per word")
+    left.legend()
+    right.plot(epochs, bleu, "-", color="C2")
+    best = int(data.value("best_epoch"))
+    right.plot([best], [bleu[best - 1]], "o", markersize=10, markerfacecolor="none", color="C3")
+    right.set_ylabel("BLEU, development")
+    right.set_ylim(bottom=0)
+    for axes in (left, right):
+        axes.grid()
+        axes.set_xlabel("epoch")
+    if narrow():
+        left.set_xlabel("")

@@ -1,0 +1,610 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
+#include "chapters/13_real_translation/beam_search.hpp"
+#include "lib/cuda/device.hpp"
+#include "lib/cuda/runtime.hpp"
+#include "tests/catch.hpp"
+#include "tests/support.hpp"
+#include "tests/transformers.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+
+namespace {
+
+using Words = std::vector<std::int32_t>;
+constexpr std::int32_t start = 9, no_end = -1;
+
+/// A model with random weights, biases other than 0 among them.
+Transformer random_model(TransformerOptions options, std::uint64_t seed, Index tgt_words = 10) {
+    options.src_words = 7;
+    options.tgt_words = tgt_words;
+    Transformer model(options, Random(seed));
+    for (const NamedParameter& p : parameters_of(model))
+        p.parameter->value +=
+            uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), model.random().stream());
+    return model;
+}
+
+const std::vector<std::pair<const char*, TransformerOptions>> kinds{
+    {"post-norm without biases", toy_like()},
+    {"pre-norm", paper_like(NormPlacement::pre)},
+    {"shared heads, target pads not hidden", shared_head_like()}};
+
+bool emulated() {
+    return cuda::emulated && on_cuda();
+}
+
+const std::vector<Words> sentences{{3, 1, 6, 2}, {5, 5, 1, 2, 4, 3}, {6}, {1, 2, 3, 4, 5}, {2, 6}};
+
+Ids padded_batch() {
+    Ids ids = Ids::zeros({5, 6});
+    for (std::size_t b = 0; b < sentences.size(); ++b) std::ranges::copy(sentences[b], &ids(b, 0));
+    return ids;
+}
+
+Ids row_of(const Words& words) {
+    Ids ids({1, static_cast<Index>(words.size())});
+    std::ranges::copy(words, ids.data());
+    return ids;
+}
+
+/// The sum of the log-probabilities of words, and of the end symbol if it was said, from one pass
+/// over the whole translation.
+double sum_of_whole(const Transformer& model, const Words& source, const Hypothesis& h,
+                    std::int32_t first, std::int32_t end) {
+    Words read{first}, said = h.ids;
+    read.insert(read.end(), h.ids.begin(), h.ids.end());
+    if (h.finished)
+        said.push_back(end);
+    else
+        read.pop_back();
+    const Tensor logits = model.forward(row_of(source), row_of(read));  // [1, t, V]
+    double sum = 0;
+    for (Index t = 0; t < logits.dim(1); ++t) {
+        double total = 0, largest = static_cast<double>(logits(0, t, 0));
+        for (Index w = 0; w < logits.dim(2); ++w)
+            largest = std::max(largest, static_cast<double>(logits(0, t, w)));
+        for (Index w = 0; w < logits.dim(2); ++w)
+            total += std::exp(static_cast<double>(logits(0, t, w)) - largest);
+        sum += static_cast<double>(logits(0, t, said[static_cast<std::size_t>(t)])) - largest -
+               std::log(total);
+    }
+    return sum;
+}
+
+/// Sums of log-probabilities of some ten words.
+constexpr double sum_bound = in_double ? 1e-10 : 1e-4;
+
+/// An end symbol that random models say now and then: the third word of a greedy translation.
+std::int32_t likely_end(const Transformer& model, const Words& source) {
+    return greedy_decode(model, row_of(source), {start, no_end, 4}).ids[2];
+}
+
+// A model that is a table: the log-probabilities of the word after a prefix.
+using Table = std::function<std::vector<double>(const Words& prefix)>;
+
+/// Probabilities that a hash of the prefix draws, far enough from equal.
+Table random_table(Index n_words, std::uint64_t seed, double sharpness) {
+    return [=](const Words& prefix) {
+        std::uint64_t key = seed * 1000003;
+        for (const std::int32_t w : prefix) key = key * 31 + static_cast<std::uint64_t>(w) + 1;
+        Random random(key);
+        const Tensor z = normal({n_words}, random.stream());
+        std::vector<double> p;
+        double total = 0;
+        for (const Real x : z.values()) total += std::exp(sharpness * static_cast<double>(x));
+        for (const Real x : z.values())
+            p.push_back(sharpness * static_cast<double>(x) - std::log(total));
+        return p;
+    };
+}
+
+/// `Beam` on a table.
+std::vector<Hypothesis> search_table(const Table& table, const BeamOptions& options, Index limit,
+                                     Index* rounds = nullptr) {
+    Beam beam(options, limit);
+    for (Index round = 0; !beam.prefixes().empty(); ++round) {
+        REQUIRE(round < limit);
+        if (rounds) *rounds = round + 1;
+        std::vector<Choice> choices;
+        for (const Beam::Prefix& prefix : beam.prefixes()) {
+            const std::vector<double> p = table(prefix.words);
+            Words words;
+            for (std::size_t w = 0; w < p.size(); ++w)
+                words.push_back(static_cast<std::int32_t>(w));
+            std::ranges::stable_sort(words, std::greater(), [&](std::int32_t w) {
+                return static_cast<Real>(p[static_cast<std::size_t>(w)]);
+            });
+            words.resize(std::min(words.size(), 2 * static_cast<std::size_t>(options.beam)));
+            for (const std::int32_t w : words)
+                choices.push_back({w, static_cast<Real>(p[static_cast<std::size_t>(w)])});
+        }
+        beam.extend(choices);
+    }
+    return beam.best();
+}
+
+/// A beam search said in another way: it goes on to the limit, whatever it has found.
+std::vector<Hypothesis> to_the_limit(const Table& table, const BeamOptions& options, Index limit) {
+    struct Path {
+        Words words;
+        double sum;
+    };
+    std::vector<Path> paths{{{}, 0}};
+    std::vector<Hypothesis> ended;
+    for (Index n = 1; n <= limit && !paths.empty(); ++n) {
+        std::vector<Path> longer;
+        for (const Path& path : paths) {
+            const std::vector<double> p = table(path.words);
+            for (std::size_t w = 0; w < p.size(); ++w) {
+                longer.push_back(path);
+                longer.back().words.push_back(static_cast<std::int32_t>(w));
+                longer.back().sum += static_cast<double>(static_cast<Real>(p[w]));
+            }
+        }
+        std::ranges::stable_sort(longer, std::greater(), &Path::sum);
+        paths.clear();
+        for (std::size_t rank = 0; rank < longer.size(); ++rank) {
+            Path& path = longer[rank];
+            const bool finished = path.words.back() == options.end;
+            if (!finished && n < limit) {
+                if (static_cast<Index>(paths.size()) < options.beam) paths.push_back(path);
+                continue;
+            }
+            if (static_cast<Index>(rank) >= options.beam) continue;
+            if (finished) path.words.pop_back();
+            ended.push_back({path.words, normalized(path.sum, n, options), path.sum, finished});
+        }
+    }
+    std::ranges::stable_sort(ended, std::greater(), &Hypothesis::score);
+    ended.resize(std::min(ended.size(), static_cast<std::size_t>(options.n_best)));
+    return ended;
+}
+
+bool same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {
+    return std::ranges::equal(a, b, [](const Hypothesis& x, const Hypothesis& y) {
+        return x.ids == y.ids && x.score == y.score && x.log_probability == y.log_probability &&
+               x.finished == y.finished;
+    });
+}
+
+/// Hypotheses as tensors.
+std::vector<Tensor> tensors(const std::vector<std::vector<Hypothesis>>& found) {
+    std::vector<Tensor> list;
+    for (const auto& of_sentence : found)
+        for (const Hypothesis& h : of_sentence) {
+            Tensor t({static_cast<Index>(h.ids.size()) + 3});
+            std::ranges::copy(h.ids, t.data());
+            t(t.size() - 3) = static_cast<Real>(h.score);
+            t(t.size() - 2) = static_cast<Real>(h.log_probability);
+            t(t.size() - 1) = h.finished;
+            list.push_back(t);
+        }
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("the likeliest words are those of softmax, in order") {
+    Random random(4);
+    const Tensor logits = normal({3, 1, 300}, random.stream());
+    const Ids never({3}, {0, 17, 299});
+    const Tensor p = softmax(logits.reshape({3, 300}));
+    const BasicTensor<Choice> found = likeliest(logits, 20, never);
+    for (Index r = 0; r < 3; ++r) {
+        Words words;
+        for (std::int32_t w = 0; w < 300; ++w)
+            if (w != 0 && w != 17 && w != 299) words.push_back(w);
+        std::ranges::sort(words, std::greater(), [&](std::int32_t w) { return p(r, w); });
+        for (Index i = 0; i < 20; ++i) {
+            const std::int32_t w = words[static_cast<std::size_t>(i)];
+            REQUIRE(found(r, i).word == w);
+            CHECK(static_cast<double>(found(r, i).log_probability) ==
+                  Approx(std::log(static_cast<double>(p(r, w)))).epsilon(in_double ? 1e-12 : 1e-5));
+        }
+    }
+}
+
+TEST_CASE("every way finds plain's likeliest words, of equal ones the first") {
+    for (const Index n_words : {1, 5, 33, 127, 128, 129, 1000})
+        for (const Index n : {Index{1}, Index{4}, Index{9}, n_words}) {
+            const std::int32_t left_out = n_words > 4 ? 2 : 0;
+            if (n > n_words - left_out || (n > 100 && emulated())) continue;
+            CAPTURE(n_words, n);
+            Ids never({left_out});
+            if (left_out) never = Ids({2}, {1, static_cast<std::int32_t>(n_words) - 1});
+            Tensor logits =
+                normal({4, 1, n_words}, Random(static_cast<std::uint64_t>(n_words)).stream());
+            for (Index w = 0; w < n_words; ++w) {
+                logits(1, 0, w) = 3;                                // all are equal
+                logits(2, 0, w) = std::round(2 * logits(2, 0, w));  // many are
+                logits(3, 0, w) =
+                    w % 3 == 0 ? logits(3, 0, w) : -std::numeric_limits<Real>::infinity();
+            }
+            const BasicTensor<Choice> expected = [&] {
+                const Following plain(Way::plain);
+                return likeliest(logits, n, never);
+            }();
+            const BasicTensor<Choice> found = likeliest(logits, n, never);
+            REQUIRE(found.shape() == Shape{4, n});
+            for (Index r = 0; r < 4; ++r)
+                for (Index i = 0; i < n; ++i) {
+                    REQUIRE(found(r, i).word == expected(r, i).word);
+                    const Real a = found(r, i).log_probability, b = expected(r, i).log_probability;
+                    REQUIRE(
+                        (a == b || std::abs(a - b) < way_bound * std::max<Real>(1, std::abs(b))));
+                }
+        }
+}
+
+TEST_CASE("the likeliest words refuse what does not fit, and name the values") {
+    const Tensor logits = Tensor::zeros({2, 1, 5});
+    CHECK_THROWS_WITH(likeliest(Tensor::zeros({2, 5}), 1), Contains("[2, 5]"));
+    CHECK_THROWS_WITH(likeliest(Tensor::zeros({2, 2, 5}), 1), Contains("[2, 2, 5]"));
+    CHECK_THROWS_WITH(likeliest(logits, 0), Contains("0 words of 5"));
+    CHECK_THROWS_WITH(likeliest(logits, 6), Contains("6 words of 5"));
+    CHECK_THROWS_WITH(likeliest(logits, 4, Ids({2}, {1, 2})), Contains("4 words of 5, of which 2"));
+    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({1}, {5})), Contains("5 follows -1"));
+    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({2}, {3, 3})), Contains("3 follows 3"));
+    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({1}, {-1})), Contains("-1 follows"));
+}
+
+TEST_CASE("a beam of one is greedy decoding, bit for bit") {
+    Index ended = 0;
+    for (const auto& [name, options] : kinds)
+        for (std::uint64_t seed = 1; seed <= (emulated() ? 1u : 6u); ++seed) {
+            const Transformer model = random_model(options, seed);
+            const std::int32_t end = likely_end(model, sentences[0]);
+            const Index cap = std::min<Index>(18, options.positions.max_len);
+            const auto greedy = greedy_decode_cached(model, padded_batch(), {start, end, cap});
+            for (const Stopping stopping : {Stopping::usual, Stopping::full}) {
+                BeamOptions o{.start = start, .end = end, .beam = 1, .max_words = cap};
+                o.stopping = stopping;
+                const auto found = beam_search(model, padded_batch(), o);
+                REQUIRE(found.size() == sentences.size());
+                for (std::size_t b = 0; b < found.size(); ++b) {
+                    INFO(name << ", seed " << seed << ", sentence " << b);
+                    REQUIRE(found[b].size() == 1);
+                    CHECK(found[b][0].ids == greedy[b].ids);
+                    CHECK(found[b][0].finished == greedy[b].finished);
+                    ended += greedy[b].finished;
+                    double sum = 0;
+                    for (const Real p : greedy[b].probabilities) sum += std::log(p);
+                    CHECK((on_cuda() ? std::abs(found[b][0].log_probability - sum) < 1e-5
+                                     : found[b][0].log_probability == sum));
+                }
+            }
+        }
+    CHECK(ended > 0);
+}
+
+TEST_CASE("a beam that holds everything finds the best of all sentences") {
+    for (const auto& [name, options] : kinds)
+        for (const Real alpha : {Real(0), Real(0.6), Real(1)}) {
+            const Index n_words = 4, longest = emulated() ? 2 : 4, all = 400;
+            const Transformer model = random_model(options, 5, n_words);
+            const std::int32_t first = 3, end = 2;
+            BeamOptions o{.start = first,
+                          .end = end,
+                          .beam = all,
+                          .n_best = 30,
+                          .max_words = longest,
+                          .length_penalty = alpha};
+            if (alpha == Real(0.6)) o.normalization = Normalization::gnmt;
+            // all sentences: words other than the end, then the end or the limit
+            std::vector<Hypothesis> expected;
+            std::vector<Words> prefixes{{}};
+            for (Index n = 1; n <= longest; ++n) {
+                std::vector<Words> longer;
+                for (const Words& prefix : prefixes)
+                    for (std::int32_t w = 0; w < n_words; ++w) {
+                        Words words = prefix;
+                        if (w != end) words.push_back(w);
+                        if (w != end && n < longest) longer.push_back(words);
+                        if (w != end && n < longest) continue;
+                        Hypothesis h{words, 0, 0, w == end};
+                        h.log_probability = sum_of_whole(model, sentences[1], h, first, end);
+                        h.score = normalized(h.log_probability, n, o);
+                        expected.push_back(h);
+                    }
+                prefixes = longer;
+            }
+            std::ranges::sort(expected, std::greater(), &Hypothesis::score);
+            const auto found = beam_search(model, row_of(sentences[1]), o);
+            REQUIRE(found[0].size() == std::min<std::size_t>(30, expected.size()));
+            for (std::size_t i = 0; i < found[0].size(); ++i) {
+                INFO(name << ", alpha " << alpha << ", place " << i);
+                CHECK(found[0][i].score == Approx(expected[i].score).epsilon(0).margin(sum_bound));
+                if (in_double) CHECK(found[0][i].ids == expected[i].ids);
+            }
+        }
+}
+
+TEST_CASE("each hypothesis has the log-probability that a pass over all of it has") {
+    for (const auto& [name, options] : kinds)
+        for (std::uint64_t seed = 1; seed <= (emulated() ? 1u : 4u); ++seed) {
+            const Transformer model = random_model(options, seed);
+            const std::int32_t end = likely_end(model, sentences[3]);
+            const BeamOptions o{.start = start,
+                                .end = end,
+                                .beam = 5,
+                                .n_best = 5,
+                                .max_words = emulated() ? 4 : 9};
+            const auto found = beam_search(model, padded_batch(), o);
+            for (std::size_t b = 0; b < found.size(); ++b)
+                for (const Hypothesis& h : found[b]) {
+                    INFO(name << ", seed " << seed << ", sentence " << b);
+                    const double whole = sum_of_whole(model, sentences[b], h, start, end);
+                    CHECK(h.log_probability == Approx(whole).epsilon(0).margin(sum_bound));
+                    const Index n = static_cast<Index>(h.ids.size()) + h.finished;
+                    CHECK(h.score == normalized(h.log_probability, n, o));
+                }
+        }
+}
+
+TEST_CASE("a beam that does not reorder its keys and values gives other sums") {
+    const Index k = 3;
+    const auto difference = [&](std::uint64_t seed, bool reorder) {
+        const Transformer model = random_model(toy_like(), seed);
+        BeamOptions o{.start = start, .end = no_end, .beam = k, .n_best = k, .max_words = 8};
+        o.stopping = Stopping::full;
+        Beam beam(o, 8);
+        IncrementalDecoder decoder(model, row_of(sentences[1]), k);
+        Words words{start};
+        while (!words.empty()) {
+            beam.extend(likeliest(decoder.next(words), 2 * k).values());
+            Words parents;
+            words.clear();
+            for (const Beam::Prefix& prefix : beam.prefixes()) {
+                const bool first = beam.prefixes().size() > decoder.sentences().size();
+                parents.push_back(reorder || first ? prefix.parent
+                                                   : static_cast<std::int32_t>(words.size()));
+                words.push_back(prefix.words.back());
+            }
+            decoder.select(parents);
+        }
+        double largest = 0;
+        for (const Hypothesis& h : beam.best())
+            largest = std::max(
+                largest,
+                std::abs(h.log_probability - sum_of_whole(model, sentences[1], h, start, no_end)));
+        return largest;
+    };
+    double without = 0;
+    for (std::uint64_t seed = 1; seed <= 8 && without < 0.01; ++seed) {  // in some, beams stay put
+        CHECK(difference(seed, true) < sum_bound);
+        without = std::max(without, difference(seed, false));
+    }
+    CHECK(without > 0.01);
+}
+
+TEST_CASE("a sentence is translated by a beam as if it were alone") {
+    for (const auto& [name, options] : kinds)
+        for (std::uint64_t seed = 1; seed <= (emulated() ? 1u : 4u); ++seed) {
+            const Transformer model = random_model(options, seed);
+            const std::int32_t end = likely_end(model, sentences[1]);
+            BeamOptions o{.start = start,
+                          .end = end,
+                          .beam = 4,
+                          .n_best = 3,
+                          .max_words = emulated() ? 4 : 9};
+            o.max_more = 2;
+            const auto found = beam_search(model, padded_batch(), o);
+            for (std::size_t b = 0; b < found.size(); ++b) {
+                const auto alone = beam_search(model, row_of(sentences[b]), o);
+                INFO(name << ", seed " << seed << ", sentence " << b);
+                REQUIRE(alone[0].size() == found[b].size());
+                for (std::size_t i = 0; i < found[b].size(); ++i) {
+                    CHECK(found[b][i].ids == alone[0][i].ids);
+                    CHECK(found[b][i].finished == alone[0][i].finished);
+                    CHECK(found[b][i].score ==
+                          Approx(alone[0][i].score).epsilon(0).margin(sum_bound));
+                }
+            }
+        }
+}
+
+TEST_CASE("every way finds plain's hypotheses") {
+    for (const auto& [name, options] : kinds) {
+        INFO(name);
+        const Transformer model = random_model(options, 3);
+        const std::int32_t end = likely_end(model, sentences[1]);
+        const BeamOptions o{.start = start, .end = end, .beam = 3, .n_best = 2, .max_words = 7};
+        same_in_every_way([&] { return tensors(beam_search(model, padded_batch(), o)); },
+                          in_double ? 1e-11 : 1e-4);
+    }
+}
+
+TEST_CASE("a beam gives the same bits with any number of threads", "[fast]") {
+    TransformerOptions options = toy_like(96, 3, 512);
+    const Transformer model = random_model(options, 1, 3000);
+    const BeamOptions o{.start = start, .end = 5, .beam = 4, .n_best = 4, .max_words = 8};
+    const auto one = beam_search(model, padded_batch(), o);
+    for_threads([&](int) {
+        const auto again = beam_search(model, padded_batch(), o);
+        for (std::size_t b = 0; b < one.size(); ++b) CHECK(same(one[b], again[b]));
+    });
+}
+
+TEST_CASE("the example on paper: greedy decoding loses, a beam of two wins") {
+    // words a = 0 and b = 1, end 2
+    const Table table = [](const Words& prefix) {
+        const std::vector<double> p = prefix.empty()       ? std::vector{0.5, 0.4, 0.1}
+                                      : prefix.back() == 0 ? std::vector{0.3, 0.3, 0.4}
+                                                           : std::vector{0.05, 0.05, 0.9};
+        return std::vector{std::log(p[0]), std::log(p[1]), std::log(p[2])};
+    };
+    BeamOptions o{.end = 2, .beam = 1, .length_penalty = 0};
+    const auto greedy = search_table(table, o, 5);
+    CHECK(greedy[0].ids == Words{0});
+    CHECK(std::exp(greedy[0].log_probability) == Approx(0.2).epsilon(1e-6));
+    o.beam = o.n_best = 2;
+    Index rounds = 0;
+    const auto two = search_table(table, o, 5, &rounds);
+    CHECK(rounds == 2);
+    CHECK(two[0].ids == Words{1});
+    CHECK(std::exp(two[0].log_probability) == Approx(0.36).epsilon(1e-6));
+    CHECK(two[1].ids == Words{0});
+}
+
+TEST_CASE("what the proven rule returns is never overtaken, however long the search goes on") {
+    Index usual_differs = 0, stopped_early = 0;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed)
+        for (const Real alpha : {Real(0), Real(0.6), Real(1), Real(2)})
+            for (const Normalization normalization : {Normalization::power, Normalization::gnmt}) {
+                const Table table = random_table(5, seed, 1 + static_cast<double>(seed % 4));
+                const Index limit = 3 + static_cast<Index>(seed % 9);
+                BeamOptions o{
+                    .end = 2, .beam = 1 + static_cast<Index>(seed % 5), .length_penalty = alpha};
+                o.n_best = std::min<Index>(o.beam, 1 + static_cast<Index>(seed % 3));
+                o.normalization = normalization;
+                const std::vector<Hypothesis> expected = to_the_limit(table, o, limit);
+                o.stopping = Stopping::proven;
+                Index rounds = 0;
+                CAPTURE(seed, alpha, limit, o.beam, o.n_best);
+                CHECK(same(search_table(table, o, limit, &rounds), expected));
+                stopped_early += rounds < limit;
+                o.stopping = Stopping::usual;
+                const std::vector<Hypothesis> usual = search_table(table, o, limit);
+                if (alpha == 0) CHECK(same(usual, expected));
+                usual_differs += !same(usual, expected);
+            }
+    CHECK(stopped_early > 100);
+    CHECK(usual_differs > 10);  // it is a guess
+}
+
+TEST_CASE("the rule full stops in the round in which k hypotheses are set aside") {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        const Table table = random_table(4, seed, 2);
+        BeamOptions o{.end = 2, .beam = 3, .n_best = 3};
+        o.stopping = Stopping::full;
+        Index rounds = 0;
+        const auto found = search_table(table, o, 30, &rounds);
+        Index longest = 0;
+        for (const Hypothesis& h : found)
+            longest = std::max(longest, static_cast<Index>(h.ids.size()) + h.finished);
+        REQUIRE(found.size() == 3);
+        // what the last round has set aside may have fallen behind three others
+        CHECK(longest <= rounds);
+        o.beam = o.n_best = 1;
+        const auto one = search_table(table, o, 30, &rounds);
+        CHECK(static_cast<Index>(one[0].ids.size()) + one[0].finished == rounds);
+    }
+}
+
+TEST_CASE("raw sums of finished hypotheses prefer the shorter one") {
+    // the end at once: 0.3; or three words and the end, each 0.7
+    const Table table = [](const Words& prefix) {
+        const double end = prefix.empty() ? 0.3 : prefix.size() == 3 ? 0.7 : 0.01;
+        const double a = prefix.size() == 3 ? 0.01 : 0.7;
+        return std::vector{std::log(a), std::log(1 - a - end), std::log(end)};
+    };
+    BeamOptions o{.end = 2, .beam = 2};
+    CHECK(search_table(table, o, 8)[0].ids == Words{0, 0, 0});
+    o.length_penalty = 0;
+    CHECK(search_table(table, o, 8)[0].ids.empty());
+}
+
+TEST_CASE("scores divide by the length's power, or by GNMT's") {
+    BeamOptions o{.length_penalty = Real(0.5)};
+    CHECK(normalized(-6, 4, o) == -3);
+    o.normalization = Normalization::gnmt;
+    CHECK(normalized(-6, 19, o) == -3);  // ((5 + 19) / 6)^0.5 = 2
+    o.length_penalty = 0;
+    CHECK(normalized(-6, 19, o) == -6);
+}
+
+TEST_CASE("of equally likely translations the first in order is found, whatever the batch") {
+    Transformer model = random_model(toy_like(), 1);
+    model.output.weight.value.fill(0);  // every word is as likely as any other, everywhere
+    BeamOptions o{.start = start, .end = 4, .beam = 3, .n_best = 3, .max_words = 3};
+    const auto found = beam_search(model, padded_batch(), o);
+    for (const auto& of_sentence : found) CHECK(same(of_sentence, found[0]));
+    CHECK(found[0][0].ids == Words{0, 0, 0});
+    CHECK(found[0][1].ids == Words{0, 0, 1});
+    CHECK(found[0][2].ids == Words{0, 0, 2});
+}
+
+TEST_CASE("a word that is not to be said is not said, and keeps its probability") {
+    const Transformer model = random_model(toy_like(), 4);
+    BeamOptions o{.start = start, .end = no_end, .beam = 4, .n_best = 4, .max_words = 6};
+    const auto free = beam_search(model, row_of(sentences[0]), o);
+    o.never = {free[0][0].ids[0], 3, free[0][0].ids[0]};
+    const auto others = beam_search(model, row_of(sentences[0]), o);
+    for (const Hypothesis& h : others[0]) {
+        for (const std::int32_t w : o.never) CHECK(std::ranges::count(h.ids, w) == 0);
+        CHECK(h.log_probability == Approx(sum_of_whole(model, sentences[0], h, start, no_end))
+                                       .epsilon(0)
+                                       .margin(sum_bound));
+    }
+    o.never = {0, 1, 2, 3, 4, 5, 6, 7, 8};  // one word is left
+    const auto last = beam_search(model, row_of(sentences[0]), o)[0];
+    REQUIRE(last.size() == 1);
+    CHECK(last[0].ids == Words(6, 9));
+}
+
+TEST_CASE("a translation has at most max_words, and max_more than its source") {
+    const Transformer model = random_model(toy_like(), 4);
+    BeamOptions o{.start = start, .end = no_end, .beam = 2, .n_best = 2, .max_words = 7};
+    for (const auto& of_sentence : beam_search(model, padded_batch(), o))
+        for (const Hypothesis& h : of_sentence) {
+            CHECK(h.ids.size() == 7);
+            CHECK_FALSE(h.finished);
+        }
+    o.max_more = 2;
+    const auto found = beam_search(model, padded_batch(), o);
+    for (std::size_t b = 0; b < found.size(); ++b)
+        CHECK(found[b][0].ids.size() == std::min<std::size_t>(sentences[b].size() + 2, 7));
+    o.max_words = 1000;
+    o.max_more = 1000;
+    CHECK(beam_search(model, row_of(sentences[0]), o)[0][0].ids.size() == 20);  // positions
+}
+
+TEST_CASE("a translation may be empty") {
+    TransformerOptions options = toy_like();
+    options.output_bias = true;
+    Transformer model = random_model(options, 4);
+    model.output.bias.value(5) = 100;
+    const auto found = beam_search(model, padded_batch(), {.start = start, .end = 5});
+    for (const auto& of_sentence : found) {
+        CHECK(of_sentence[0].ids.empty());
+        CHECK(of_sentence[0].finished);
+        CHECK(of_sentence[0].score > -1e-6);
+    }
+}
+
+TEST_CASE("a beam search that cannot be made is refused, and the values are named") {
+    Transformer model = random_model(toy_like(), 1);
+    const auto with = [&](const std::function<void(BeamOptions&)>& change,
+                          const Ids& src = padded_batch()) {
+        BeamOptions o{.start = start, .end = 5};
+        change(o);
+        return beam_search(model, src, o);
+    };
+    const auto nothing = [](BeamOptions&) {};
+    CHECK_THROWS_WITH(with(nothing, Ids::full({3}, 1)), Contains("[3]"));
+    CHECK_THROWS_WITH(with(nothing, Ids({0, 3})), Contains("[0, 3]"));
+    CHECK_THROWS_WITH(with(nothing, Ids({2, 0})), Contains("[2, 0]"));
+    CHECK_THROWS_WITH(with(nothing, Ids::full({1, 21}, 1)), Contains("21 words"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.beam = 0; }), Contains("beam of 0"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 5; }),
+                      Contains("5 best of a beam of 4"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 0; }), Contains("0 best"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_words = 0; }), Contains("max_words is 0"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_more = -1; }), Contains("max_more is -1"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.length_penalty = -1; }), Contains("penalty -1"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.length_penalty = NAN; }), Contains("nan"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.start = 0; }), Contains("symbol 0 is padding"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.never = {10}; }), Contains("10"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.never = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; }),
+                      Contains("passed over"));
+    model.output.weight.value.fill(NAN);
+    CHECK_THROWS_WITH(with(nothing), Contains("not a number"));
+}

@@ -1,0 +1,420 @@
+// Models of Marian as the transformers library stores them, against that library's own numbers.
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "chapters/02_positional_encoding/other_tables.hpp"
+#include "chapters/09_training/loss.hpp"
+#include "chapters/13_real_translation/marian.hpp"
+#include "chapters/13_real_translation/text.hpp"
+#include "lib/io/files.hpp"
+#include "lib/io/safetensors.hpp"
+#include "lib/way.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path golden = fs::path(ABH_GOLDEN) / "marian";
+const std::vector<std::string> models = {"one_table", "half", "two_tables", "odd", "three_tables"};
+
+json expected(const std::string& name) {
+    return json::parse(read_file(golden / name / "expected.json"));
+}
+
+Ids ids_of(const Tensor& values) {
+    Ids ids(values.shape());
+    std::ranges::transform(values.values(), ids.data(),
+                           [](Real v) { return static_cast<std::int32_t>(v); });
+    return ids;
+}
+
+struct Pass {
+    Ids src, tgt;
+    Tensor logits;
+};
+
+Pass pass_of(const std::string& name) {
+    const TensorFile file = load_safetensors(golden / name / "expected.safetensors");
+    return {ids_of(file.tensors.at("src")), ids_of(file.tensors.at("tgt")),
+            file.tensors.at("logits")};
+}
+
+/// A model's folder to spoil, in `folder`.
+fs::path copy_of(const std::string& name, const Folder& folder) {
+    const fs::path to = folder / name;
+    fs::remove_all(to);
+    fs::copy(golden / name, to, fs::copy_options::recursive);
+    return to;
+}
+
+/// The message with which a folder is refused, or "accepted"; it is one line without control
+/// characters.
+std::string refusal(const fs::path& folder) {
+    try {
+        marian_translator(folder);
+    } catch (const std::runtime_error& error) {
+        const std::string message = error.what();
+        CHECK(printable(message) == message);
+        CHECK_THAT(message, Contains(folder.string()));
+        return message;
+    }
+    return "accepted";
+}
+
+/// The same with fields of config.json set, or taken out where the value is a lone "-".
+std::string refused_config(const std::string& name, const json& changes) {
+    const Folder folder;
+    const fs::path model = copy_of(name, folder);
+    json config = json::parse(read_file(model / "config.json"));
+    for (const auto& [field, value] : changes.items())
+        if (value == "-")
+            config.erase(field);
+        else
+            config[field] = value;
+    put(model / "config.json", config.dump());
+    return refusal(model);
+}
+
+}  // namespace
+
+TEST_CASE("logits of a model of Marian are those of the transformers library") {
+    for (const std::string& name : models) {
+        CAPTURE(name);
+        const Pass pass = pass_of(name);
+        const MarianConfig config = read_marian_config(golden / name);
+        const Transformer model = load_marian_model(golden / name, config);
+        const Tensor logits = model.forward(pass.src, pass.tgt);
+        REQUIRE(logits.shape() == pass.logits.shape());
+        // The library's table of positions is rounded to single precision. Logits are about 10.
+        CHECK(max_difference(logits, pass.logits) < (in_double ? 1e-6 : 1e-4));
+    }
+}
+
+TEST_CASE("a source's pads are hidden, and those of a target are words") {
+    const Pass pass = pass_of("one_table");
+    const MarianConfig config = read_marian_config(golden / "one_table");
+    const Transformer model = load_marian_model(golden / "one_table", config);
+    CHECK(config.start == config.model.pad);
+    CHECK_FALSE(config.model.mask_target_pads);
+    Ids longer({pass.src.dim(0), pass.src.dim(1) + 3});
+    longer.fill(config.model.pad);
+    for (Index b = 0; b < pass.src.dim(0); ++b)
+        for (Index t = 0; t < pass.src.dim(1); ++t) longer(b, t) = pass.src(b, t);
+    CHECK(max_difference(model.forward(longer, pass.tgt), pass.logits) < (in_double ? 1e-6 : 1e-4));
+}
+
+TEST_CASE("what a model of Marian is made of") {
+    const auto options = [](const char* name) { return read_marian_config(golden / name).model; };
+    const TransformerOptions one = options("one_table"), half = options("half"),
+                             two = options("two_tables"), odd = options("odd"),
+                             three = options("three_tables");
+    CHECK(one.tied == Tied::all);
+    CHECK(half.tied == Tied::all);
+    CHECK(two.tied == Tied::target);
+    CHECK(three.tied == Tied::none);
+    CHECK(half.layer.activation == Activation::relu);
+    for (const auto& o : {one, two, odd, three}) CHECK(o.layer.activation == Activation::swish);
+    CHECK(one.embedding.scale);
+    CHECK_FALSE(odd.embedding.scale);
+    CHECK(half.n_encoder_layers == 3);
+    CHECK(half.n_decoder_layers == 1);
+    for (const auto& o : {one, half, two, odd, three}) {
+        CHECK(o.positions.kind == Positions::sines_then_cosines);
+        CHECK(o.output_bias);
+        CHECK(o.layer.add_norm.placement == NormPlacement::post);
+    }
+}
+
+TEST_CASE("ids come from vocab.json, as the library's tokenizer has them") {
+    for (const std::string& name : models) {
+        CAPTURE(name);
+        const MarianConfig config = read_marian_config(golden / name);
+        const MarianWords words(golden / name, config);
+        const Subwords pieces(read_file(golden / name / "source.spm"));
+        const json all = expected(name);
+        bool as_sentencepiece = true;
+        for (const json& sentence : all["sentences"]) {
+            const std::string text = sentence["text"];
+            CAPTURE(text);
+            std::vector<std::int32_t> ids = words.encode(text);
+            as_sentencepiece = as_sentencepiece && ids == pieces.encode(text);
+            ids.push_back(config.end);
+            CHECK(ids == sentence["ids"].get<std::vector<std::int32_t>>());
+        }
+        CHECK_FALSE(as_sentencepiece);
+        for (const json& said : all["spoken"])
+            CHECK(words.decode(said["ids"].get<std::vector<std::int32_t>>()) ==
+                  tidy(said["text"].get<std::string>()));
+        CHECK_THROWS_WITH(
+            words.decode(std::vector{static_cast<std::int32_t>(config.model.tgt_words)}),
+            Contains("marian: id"));
+        CHECK_THROWS_AS(words.decode(std::vector<std::int32_t>{-1}), std::invalid_argument);
+        CHECK(words.encode("").empty());
+        CHECK(words.decode({}).empty());
+    }
+}
+
+TEST_CASE("the beams are those of the library's generate, word for word") {
+    const bool slow = way() == Way::cuda;  // on the emulated device: one model, two searches
+    for (const std::string& name : slow ? std::vector{models.front()} : models) {
+        const LineTranslator translator = marian_translator(golden / name);
+        const Pass pass = pass_of(name);
+        const json all = expected(name);
+        for (const json& search : all["searches"]) {
+            if (slow && &search - &all["searches"][0] >= 2) break;
+            BeamOptions options = translator.with_symbols({});
+            options.beam = search["num_beams"];
+            options.n_best = search.value("num_return_sequences", 1);
+            options.length_penalty = Real(search.value("length_penalty", 1.0));
+            options.max_words =
+                all["max_length"].get<Index>() - 1;  // the start symbol counts there
+            options.stopping =
+                search.value("early_stopping", false) ? Stopping::full : Stopping::usual;
+            const auto found = beam_search(translator.model, pass.src, options);
+            REQUIRE(found.size() == search["found"].size());
+            for (std::size_t b = 0; b < found.size(); ++b)
+                for (std::size_t k = 0; k < search["found"][b].size(); ++k) {
+                    INFO(name << ", beam " << options.beam << ", alpha " << options.length_penalty
+                              << ", sentence " << b << ", hypothesis " << k);
+                    const json& wanted = search["found"][b][k];
+                    REQUIRE(k < found[b].size());
+                    CHECK(found[b][k].ids == wanted["ids"].get<std::vector<std::int32_t>>());
+                    CHECK(found[b][k].finished == wanted["finished"].get<bool>());
+                    if (!wanted["score"].is_null())
+                        CHECK(found[b][k].score ==
+                              Approx(wanted["score"].get<double>()).margin(1e-4));
+                }
+        }
+    }
+}
+
+TEST_CASE("a wrong variant is far from the library's logits") {
+    const Pass pass = pass_of("one_table");
+    const auto off_by = [&](const auto& change) {
+        MarianConfig config = read_marian_config(golden / "one_table");
+        change(config.model);
+        const Transformer model = load_marian_model(golden / "one_table", config);
+        return max_difference(model.forward(pass.src, pass.tgt), pass.logits);
+    };
+    using Options = TransformerOptions;
+    CHECK(off_by([](Options& o) { o.layer.activation = Activation::relu; }) > 1);
+    CHECK(off_by([](Options& o) { o.embedding.scale = false; }) > 1);
+    CHECK(off_by([](Options& o) { o.mask_target_pads = true; }) > 0.1);
+    // the loader compares tables of positions, where a file has them; this one has none
+    CHECK(off_by([](Options& o) { o.positions.kind = Positions::sinusoid; }) > 1);
+}
+
+TEST_CASE("the gradient of one table by hand") {
+    Random random(1);
+    Embedding source(3, 2, {}, random), target(3, 2, {}, random);
+    Linear output(2, 3, false, random);
+    target.table.assign(Tensor({3, 2}, {0, 0, 1, 0, 0, 1}));
+    source.table = output.weight = target.table;
+    Embedding::Cache source_cache, target_cache;
+    Linear::Cache output_cache;
+    CrossEntropyCache loss_cache;
+    const Tensor x = source.forward(Ids({1, 1}, {1}), &source_cache) +
+                     target.forward(Ids({1, 1}, {2}), &target_cache);
+    const Tensor z = output.forward(x, &output_cache);
+    CHECK(same_bits(z, Tensor({1, 1, 3}, {0, 1, 1})));
+    cross_entropy(z, Ids({1, 1}, {1}), {.ignore = -1}, &loss_cache);
+    const Tensor dx = output.backward(cross_entropy_backward(loss_cache), output_cache);
+    source.backward(dx, source_cache);
+    target.backward(dx, target_cache);
+    const double e = std::exp(1.0), p0 = 1 / (1 + 2 * e), p = e / (1 + 2 * e);
+    CHECK(fmt::format("{:.3f} {:.3f}", p0, p) == "0.155 0.422");
+    Tensor expected({3, 2});
+    const double sums[] = {p0, p0, 2 * (p - 1), (p - 1) + p, p + (p - 1), 2 * p};
+    for (Index i = 0; i < 6; ++i) expected.data()[i] = static_cast<Real>(sums[i]);
+    CHECK(max_difference(target.table.grad(), expected) < 1e-6);
+    CHECK(fmt::format("{:.3f} {:.3f} {:.3f}", sums[2], sums[3], sums[5]) == "-1.155 -0.155 0.845");
+}
+
+// What is refused -----------------------------------------------------------------------------
+
+TEST_CASE("a configuration of another kind of model is refused, and the field is named") {
+    const auto refused = [](const json& changes, const char* message) {
+        CAPTURE(message);
+        CHECK_THAT(refused_config("one_table", changes), Contains(message));
+    };
+    CHECK(refused_config("one_table", {{"dropout", 0.3}, {"_name_or_path", "x"}}) == "accepted");
+    CHECK(refused_config("one_table", {{"activation_function", "silu"}}) == "accepted");
+    CHECK(refused_config("one_table", {{"eos_token_id", {0}}}) == "accepted");
+    CHECK(refused_config("one_table", {{"decoder_vocab_size", "-"}}) == "accepted");
+    refused({{"model_type", "bart"}}, "model_type is \"bart\", expected \"marian\"");
+    refused({{"model_type", "-"}}, "no field model_type");
+    refused({{"activation_function", "gelu"}},
+            "activation_function is \"gelu\", expected relu, swish or silu");
+    refused({{"normalize_before", true}}, "normalize_before is true, expected false");
+    refused({{"normalize_embedding", true}}, "normalize_embedding is true");
+    refused({{"add_final_layer_norm", true}}, "add_final_layer_norm is true");
+    refused({{"static_position_embeddings", false}}, "static_position_embeddings is false");
+    refused({{"is_encoder_decoder", false}}, "is_encoder_decoder is false");
+    refused({{"forced_bos_token_id", 7}}, "forced_bos_token_id is 7, expected none");
+    refused({{"quantization_config", {{"bits", 8}}}}, "quantization_config is");
+    refused({{"d_model", 33}}, "d_model is 33, expected a multiple of 4");
+    refused({{"d_model", -32}}, "d_model is -32, expected a whole number from 1");
+    refused({{"d_model", 1e9}}, "d_model is 1000000000.0, expected a whole number");
+    refused({{"d_model", std::uint64_t{1} << 63}}, "expected a whole number from 1");
+    refused({{"d_model", "32"}}, "d_model is \"32\", expected a whole number");
+    refused({{"d_model", nullptr}}, "no field d_model");
+    refused({{"decoder_attention_heads", 2}}, "decoder_attention_heads is 2, expected 4");
+    refused({{"decoder_ffn_dim", 64}}, "decoder_ffn_dim is 64, expected 48");
+    refused({{"scale_embedding", 1}}, "scale_embedding is 1, expected true or false");
+    refused({{"pad_token_id", 109}}, "pad_token_id is 109, expected a whole number from 0 to 108");
+    refused({{"eos_token_id", {0, 1}}}, "eos_token_id is [0,1], expected one id");
+    refused({{"eos_token_id", std::uint64_t(-1)}}, "eos_token_id is 18446744073709551615");
+    refused({{"decoder_vocab_size", 50}}, "decoder_vocab_size is 50, expected 109 as vocab_size");
+    refused({{"bad_words_ids", {{1, 2}}}}, "bad_words_ids is [[1,2]], expected lists of one id");
+    refused({{"tie_word_embeddings", false}}, "tensor lm_head.weight is missing");
+}
+
+TEST_CASE("sizes that the file does not have are refused before room is made for them") {
+    for (const json& change :
+         {json{{"d_model", 32768}}, json{{"encoder_layers", 1000}}, json{{"decoder_layers", 3}},
+          json{{"vocab_size", 9'999'999}, {"decoder_vocab_size", 9'999'999}},
+          json{{"encoder_ffn_dim", 262144}, {"decoder_ffn_dim", 262144}}})
+        CHECK_THAT(refused_config("one_table", change), Contains("model.safetensors"));
+    CHECK_THAT(refused_config("one_table", {{"encoder_layers", 1}}),
+               Contains("is none of such a model's"));
+}
+
+TEST_CASE("words that are not to be said come from both configurations") {
+    const Folder folder;
+    const fs::path model = copy_of("one_table", folder);
+    CHECK(read_marian_config(model).never == std::vector<std::int32_t>{108});
+    put(model / "generation_config.json", R"({"bad_words_ids": [[108], [5]], "num_beams": 6})");
+    CHECK(read_marian_config(model).never == std::vector<std::int32_t>{5, 108});
+    put(model / "generation_config.json", R"({"bad_words_ids": [[109]]})");
+    CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
+    fs::remove(model / "generation_config.json");
+    CHECK(refusal(model) == "accepted");
+}
+
+TEST_CASE("tensors that do not belong to the model, or are not there, are refused by name") {
+    const Folder folder;
+    const auto changed = [&](const auto& change) {
+        const fs::path model = copy_of("one_table", folder);
+        TensorFile file = load_safetensors(model / "model.safetensors");
+        change(file.tensors);
+        save_safetensors(model / "model.safetensors", file);
+        return refusal(model);
+    };
+    using Tensors = std::map<std::string, Tensor>;
+    CHECK(changed([](Tensors&) {}) == "accepted");
+    CHECK_THAT(changed([](Tensors& t) { t.erase("model.decoder.layers.1.fc2.bias"); }),
+               Contains("tensor model.decoder.layers.1.fc2.bias is missing"));
+    CHECK_THAT(changed([](Tensors& t) {
+                   t["model.encoder.layernorm_embedding.weight"] = Tensor::zeros({32});
+               }),
+               Contains("is none of such a model's"));
+    CHECK_THAT(changed([](Tensors& t) {
+                   t["model.shared.weight"] = Tensor::zeros({108, 32});
+               }),
+               Contains("tensor model.shared.weight has shape [108, 32], expected [109, 32]"));
+    CHECK_THAT(changed([](Tensors& t) { t["final_logits_bias"] = Tensor::zeros({109}); }),
+               Contains("final_logits_bias has shape [109], expected [1, 109]"));
+    CHECK(changed([](Tensors& t) { t.erase("final_logits_bias"); }) == "accepted");
+    // copies of what is there already, as older versions of the library write them
+    CHECK(changed([](Tensors& t) {
+              for (const char* name : {"model.encoder.embed_tokens.weight",
+                                       "model.decoder.embed_tokens.weight", "lm_head.weight"})
+                  t[name] = t["model.shared.weight"].clone();
+              t["model.encoder.embed_positions.weight"] = sines_then_cosines(96, 32);
+          }) == "accepted");
+    CHECK(changed([](Tensors& t) {
+              t["lm_head.weight"] = t["model.shared.weight"];
+              t.erase("model.shared.weight");
+          }) == "accepted");
+    CHECK_THAT(changed([](Tensors& t) {
+                   t["lm_head.weight"] = t["model.shared.weight"].clone();
+                   t["lm_head.weight"](3, 4) += Real(0.001);
+               }),
+               Contains("tensor lm_head.weight has other numbers"));
+    CHECK_THAT(changed([](Tensors& t) {
+                   t["model.decoder.embed_positions.weight"] = sinusoid_table(96, 32);
+               }),
+               Contains("embed_positions.weight has other numbers"));
+}
+
+TEST_CASE("a vocabulary that is none is refused") {
+    const Folder folder;
+    const auto refused = [&](const std::string& content) {
+        const fs::path model = copy_of("one_table", folder);
+        put(model / "vocab.json", content);
+        return refusal(model);
+    };
+    CHECK_THAT(refused("[]"), Contains("array, expected an object"));
+    CHECK_THAT(refused("{"), Contains("not JSON"));
+    CHECK_THAT(refused(""), Contains("not JSON"));
+    CHECK_THAT(refused("{\"\xff\": 1}"), Contains("not JSON"));
+    CHECK_THAT(refused("{\"a\": 1}"), Contains("no piece <unk>"));
+    CHECK_THAT(refused("{\"<unk>\": 109}"), Contains("id 109, expected one below 109"));
+    CHECK_THAT(refused("{\"<unk>\": -1}"), Contains("id -1"));
+    CHECK_THAT(refused("{\"<unk>\": 18446744073709551615}"), Contains("expected one below 109"));
+    CHECK_THAT(refused("{\"<unk>\": 1.5}"), Contains("id 1.5"));
+    CHECK_THAT(refused("{\"<unk>\": 1, \"a\\u001b[31m\\n\": 1}"), Contains("id 1, which another"));
+    CHECK_THAT(refused("{\"<unk>\": 1, \"<unk>\": 2}"), Contains("<unk> stands there twice"));
+    CHECK_THAT(refused(std::string(100000, '[')), Contains("nested deeper"));
+    CHECK_THAT(refused("{\"a\":" + std::string(100000, '[')), Contains("nested deeper"));
+    CHECK(refused("{\"<unk>\": 1}") == "accepted");  // every piece is unknown
+}
+
+TEST_CASE("files that are missing, cut or of another kind are refused in one line") {
+    const Folder folder;
+    for (const char* file :
+         {"config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm"}) {
+        CAPTURE(file);
+        const fs::path model = copy_of("two_tables", folder);
+        const std::string whole = read_file(model / file);
+        fs::remove(model / file);
+        CHECK_THAT(refusal(model), Contains(file));
+        for (const std::size_t length : {std::size_t{0}, std::size_t{5}, whole.size() / 2}) {
+            put(model / file, whole.substr(0, length));
+            CHECK_THAT(refusal(model), Contains(file));
+        }
+        put(model / file, std::string(1000, '\x1b'));
+        CHECK_THAT(refusal(model), Contains(file));
+    }
+    CHECK_THAT(refusal(folder / "none"), Contains("config.json: No such file"));
+}
+
+TEST_CASE("a file that is changed in any byte is a model or is refused in one line") {
+    const Folder folder;
+    const fs::path model = copy_of("odd", folder);
+    Random random(13);
+    const Stream draw = random.stream();
+    Index drawn = 0;
+    const auto below = [&](std::size_t n) {
+        return std::min(n - 1,
+                        static_cast<std::size_t>(draw.uniform(drawn++) * static_cast<Real>(n)));
+    };
+    Index accepted = 0, tried = 0;
+    for (const char* file : {"config.json", "generation_config.json", "vocab.json", "source.spm",
+                             "target.spm", "model.safetensors"}) {
+        CAPTURE(file);
+        const std::string whole = read_file(model / file);
+        const std::size_t some = std::min<std::size_t>(whole.size(), 4000);  // a header is in front
+        for (int i = 0; i < 60; ++i) {
+            std::string changed = whole;
+            const std::size_t at = below(some);
+            CAPTURE(at);
+            if (i % 3 == 0)
+                changed.erase(at, 1 + below(8));
+            else if (i % 3 == 1)
+                changed.insert(at, 1, "0919-\"[]{},.e\xff"[below(15)]);
+            else
+                changed[at] = static_cast<char>(below(256));
+            put(model / file, changed);
+            accepted += refusal(model) == "accepted";
+            ++tried;
+        }
+        put(model / file, whole);
+    }
+    CHECK(accepted > 0);
+    CHECK(accepted < tried);
+}

@@ -1,0 +1,70 @@
+#pragma once
+
+// A small model, and pairs of ids for it, that the tests of training share.
+#include <string>
+#include <vector>
+
+#include "chapters/13_real_translation/practice.hpp"
+#include "tests/support.hpp"
+
+/// Twelve words in both vocabularies, at most 20 in a sentence.
+inline abh::TransformerOptions tiny_model(abh::Real dropout, abh::Index d_model = 8) {
+    abh::TransformerOptions o;
+    o.src_words = o.tgt_words = 12;
+    o.n_encoder_layers = o.n_decoder_layers = 1;
+    o.layer.attention.d_model = d_model;
+    o.layer.attention.n_heads = 2;
+    o.layer.d_ff = 2 * d_model;
+    o.layer.add_norm.dropout = dropout;
+    o.embedding = {.scale = true, .padding_id = 0};
+    o.positions = {.kind = abh::Positions::sinusoid, .max_len = 20, .dropout = dropout};
+    return o;
+}
+
+/// Sentences of 1 to 12 random words, 4 to 11.
+inline std::vector<abh::IdPair> drawn_pairs(abh::Index n, std::uint64_t seed) {
+    abh::Random random(seed);
+    const abh::Ids lengths = abh::random_ids({n, 2}, 1, 13, random.stream()),
+                   words = abh::random_ids({n, 24}, 4, 12, random.stream());
+    std::vector<abh::IdPair> pairs;
+    for (abh::Index i = 0; i < n; ++i) {
+        const std::int32_t* const row = words.data() + 24 * i;
+        pairs.push_back({{row, row + lengths(i, 0)}, {row + 12, row + 12 + lengths(i, 1)}});
+    }
+    return pairs;
+}
+
+/// Each target is its source, two words of eight.
+inline std::vector<abh::IdPair> copied_pairs(std::int32_t n) {
+    std::vector<abh::IdPair> pairs;
+    for (std::int32_t i = 0; i < n; ++i) {
+        const std::vector<std::int32_t> words{4 + i % 8, 4 + (i * 3 + i / 8) % 8};
+        pairs.push_back({words, words});
+    }
+    return pairs;
+}
+
+/// Ids as text, and the share of texts that are as they should be.
+inline abh::TextScoring as_digits() {
+    return {[](std::span<const std::int32_t> ids) {
+                std::string text;
+                for (const std::int32_t id : ids)
+                    text += (text.empty() ? "" : " ") + std::to_string(id);
+                return text;
+            },
+            [](std::span<const std::string> texts, std::span<const std::string> references) {
+                double right = 0;
+                for (std::size_t i = 0; i < texts.size(); ++i) right += texts[i] == references[i];
+                return 100 * right / static_cast<double>(texts.size());
+            }};
+}
+
+inline abh::HeldOut held_out(const std::vector<abh::IdPair>& pairs) {
+    abh::HeldOut held{pairs, {}, {}};
+    const auto text = as_digits().text;
+    for (const abh::IdPair& pair : pairs) {
+        held.sources.push_back(text(pair.source));
+        held.references.push_back(text(pair.target));
+    }
+    return held;
+}

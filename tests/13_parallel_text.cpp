@@ -1,0 +1,351 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "chapters/13_real_translation/parallel_text.hpp"
+#include "chapters/13_real_translation/tatoeba.hpp"
+#include "chapters/13_real_translation/text.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+std::string gzip(const std::string& text) {
+    z_stream stream{};
+    REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+    std::string packed(deflateBound(&stream, text.size()) + 64, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    packed.resize(stream.total_out);
+    deflateEnd(&stream);
+    return packed;
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& file,
+                                  const TextLimits& limits = {}) {
+    std::vector<std::string> lines;
+    Index last = 0;
+    const auto keep = [&](std::string_view line, Index number) {
+        lines.emplace_back(line);
+        last = number;
+    };
+    for_each_line(file, keep, limits);
+    CHECK(last == static_cast<Index>(lines.size()));
+    return lines;
+}
+
+/// The message that reading `file` ends with.
+template <class F>
+std::string message_of(const F& f) {
+    try {
+        f();
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+using Pairs = std::vector<TextPair>;
+
+}  // namespace
+
+TEST_CASE("lines are the same from a plain file and from gzip") {
+    const Folder folder;
+    const auto file = folder / "lines";
+    const std::string text =
+        "\xEF\xBB\xBF"
+        "eins\r\n\nzwei\t2\n我\nohne Schluss";
+    const std::vector<std::string> expected{"eins", "", "zwei\t2", "我", "ohne Schluss"};
+    put(file, text);
+    CHECK(lines_of(file) == expected);
+    put(file, gzip(text));
+    CHECK(lines_of(file) == expected);
+    put(file, gzip("eins\nzw") + gzip("ei\n"));  // two streams make one file
+    CHECK(lines_of(file) == std::vector<std::string>{"eins", "zwei"});
+    put(file, "");
+    CHECK(lines_of(file).empty());
+    put(file, "a\n");
+    CHECK(lines_of(file).size() == 1);
+}
+
+TEST_CASE("a line longer than the blocks in which a file is read stays whole") {
+    const Folder folder;
+    const std::string line(200'000, 'x');
+    put(folder / "lines", "a\n" + line + "\n" + line.substr(1) + "\nb");
+    CHECK(lines_of(folder / "lines") == std::vector<std::string>{"a", line, line.substr(1), "b"});
+}
+
+TEST_CASE("a line that is not UTF-8 is refused with file, line and byte") {
+    const Folder folder;
+    const auto file = folder / "latin1.tsv";
+    put(file, "gut\tgood\nsch\xF6n\tfine\n");
+    const std::string message = message_of([&] { lines_of(file); });
+    CHECK_THAT(message, Contains("latin1.tsv:2: byte 4 is 0xF6, which is not UTF-8"));
+    put(file, gzip("\xFF\xFEg\0"));  // UTF-16
+    CHECK_THAT(message_of([&] { lines_of(file); }), Contains("latin1.tsv:1: byte 1 is 0xFF"));
+    put(folder / "a\x1B[31m", "\xFF");
+    CHECK_THAT(message_of([&] { lines_of(folder / "a\x1B[31m"); }), Contains("a\\x1B[31m:1"));
+}
+
+TEST_CASE(
+    "a gzip file that is cut anywhere is an error; one that is altered never gives other lines") {
+    const Folder folder;
+    const auto file = folder / "cut.gz";
+    std::string text;
+    for (int i = 0; i < 50; ++i) text += std::to_string(i * i * 37) + "\tsquare\n";
+    const std::string packed = gzip(text);
+    put(file, packed);
+    const std::vector<std::string> lines = lines_of(file);
+    for (std::size_t size = 2; size < packed.size(); ++size) {
+        put(file, packed.substr(0, size));
+        CHECK_THAT(message_of([&] { lines_of(file); }), Contains("ends before its end"));
+    }
+    std::size_t refused = 0;
+    for (std::size_t i = packed.size() / 2; i < packed.size(); ++i) {
+        std::string altered = packed;
+        altered[i] = static_cast<char>(altered[i] ^ 0x20);
+        put(file, altered);
+        try {
+            const auto same = lines_of(file) == lines;
+            CHECK(same);  // a bit behind the end of the packed data means nothing
+        } catch (const std::runtime_error& error) {
+            ++refused;
+        }
+    }
+    CHECK(refused > packed.size() / 2 - 4);
+}
+
+TEST_CASE("a small file that unpacks to a large one stops at a limit") {
+    const Folder folder;
+    const auto file = folder / "bomb.gz";
+    put(file, gzip(std::string(3'000'000, 'x')));
+    REQUIRE(std::filesystem::file_size(file) < 10'000);
+    CHECK_THAT(message_of([&] { lines_of(file); }),
+               Contains("bomb.gz:1: longer than 1048576 bytes"));
+    put(file, gzip(std::string(1'000'000, '\n')));
+    CHECK_THAT(message_of([&] { lines_of(file, {.file_bytes = 900'000}); }),
+               Contains("more than 900000 bytes, unpacked"));
+    CHECK_THAT(message_of([&] { lines_of(file, {.lines = 999'999}); }),
+               Contains("more than 999999 lines"));
+    CHECK(lines_of(file, {.file_bytes = 1'000'000, .lines = 1'000'000}).size() == 1'000'000);
+}
+
+TEST_CASE("what cannot be read is named") {
+    const Folder folder;
+    CHECK_THAT(message_of([&] { lines_of(folder / "nothing.tsv"); }),
+               Contains("nothing.tsv: No such"));
+    CHECK_THAT(message_of([&] { lines_of(folder.path); }), Contains("directory"));
+}
+
+TEST_CASE("pairs come from the columns of one file, in any order") {
+    const Folder folder;
+    const auto file = folder / "pairs.tsv";
+    put(file, "Hi.\t嗨。\tCC-BY #1\nGood  friend\t好 朋友\tCC-BY #2\n");
+    CHECK(read_pairs({file}) == Pairs{{"Hi.", "嗨。"}, {"Good friend", "好 朋友"}});
+    CHECK(read_pairs({file, "", 2, 1}) == Pairs{{"嗨。", "Hi."}, {"好 朋友", "Good friend"}});
+    CHECK(read_pairs({file, "", 3, 2})[1] == TextPair{"CC-BY #2", "好 朋友"});
+    CHECK_THAT(message_of([&] {
+                   read_pairs({file, "", 1, 4});
+               }),
+               Contains("pairs.tsv:1: 3 columns, but column 4 is wanted"));
+    put(file, "a\tb\nohne Tab\n");
+    CHECK_THAT(message_of([&] { read_pairs({file}); }),
+               Contains("pairs.tsv:2: 1 column, but column 2 is wanted"));
+    CHECK_THROWS_AS(read_pairs({file, "", 0, 1}), std::invalid_argument);
+}
+
+TEST_CASE("two files are read side by side and must have as many lines") {
+    const Folder folder;
+    put(folder / "x.de", "eins\nzwei\ndrei\n");
+    put(folder / "x.en", gzip("one\ntwo\nthree"));
+    const PairFiles files{folder / "x.de", folder / "x.en"};
+    CHECK(read_pairs(files) == Pairs{{"eins", "one"}, {"zwei", "two"}, {"drei", "three"}});
+    put(folder / "x.en", "one\ntwo\n");
+    CHECK_THAT(message_of([&] { read_pairs(files); }),
+               Contains("x.en: 2 lines, but") && Contains("x.de has 3"));
+    put(folder / "x.en", "one\ntwo\nthree\nfour\n");
+    CHECK_THAT(message_of([&] { read_pairs(files); }), Contains("x.en: 4 lines, but"));
+}
+
+TEST_CASE("a command line names one file or two") {
+    CHECK(PairFiles::parse("a.tsv").source == "a.tsv");
+    CHECK(PairFiles::parse("a.tsv").target.empty());
+    CHECK(PairFiles::parse("a.de,a.en").target == "a.en");
+    const PairFiles columns = PairFiles::parse("C:x.tsv:12:3");
+    CHECK(columns.source == "C:x.tsv");
+    CHECK(columns.source_column == 12);
+    CHECK(columns.target_column == 3);
+    CHECK(PairFiles::parse("a:1").source == "a:1");
+    for (const char* wrong : {"", ",a", "a,", "a,b,c"})
+        CHECK_THROWS_AS(PairFiles::parse(wrong), std::invalid_argument);
+}
+
+TEST_CASE("pairs without use are counted and left out") {
+    const Folder folder;
+    const auto file = folder / "pairs.tsv";
+    put(file,
+        "good\tgut\n\tonly right\nonly left\t \u3000\n\none two three four\tvier\n"
+        "abcdefghijk\tzuviele\nab\tabcdefghi\nabcdefghi\tab\nab\tabcdefgh\n");
+    CleanCounts counts;
+    const Pairs pairs =
+        read_pairs({file}, {.max_words = 3, .max_characters = 10, .max_ratio = 4}, &counts);
+    CHECK(pairs == Pairs{{"good", "gut"}, {"ab", "abcdefgh"}});
+    CHECK(counts.summary() == "2 pairs; left out: 3 empty, 2 too long, 2 of unlike length");
+    CHECK(counts.read() == 9);
+    read_pairs({file}, {}, &counts);
+    CHECK(counts.read() == 18);  // counts of several files add up
+    CHECK(CleanCounts{.kept = 5}.summary() == "5 pairs");
+    put(file, "\t\n");
+    CHECK_THAT(message_of([&] { read_pairs({file}); }), Contains("no pair that can be used"));
+}
+
+TEST_CASE("a sentence of a language without spaces is measured in characters and bytes") {
+    const Folder folder;
+    put(folder / "pairs.tsv", "我有一个好朋友。\tI have a good friend.\n");
+    CHECK(read_pairs({folder / "pairs.tsv"}, {.max_characters = 21, .max_ratio = 1.2}).size() == 1);
+    CHECK_THROWS(read_pairs({folder / "pairs.tsv"}, {.max_characters = 20}));
+}
+
+TEST_CASE("a hostile line is too long before it is looked at") {
+    const Folder folder;
+    std::string marks = "a";
+    for (int i = 0; i < 100'000; ++i) marks += i % 2 ? "\u0301" : "\u0323";
+    put(folder / "pairs.tsv", marks + "\tb\na\tb\n");
+    CleanCounts counts;
+    CHECK(read_pairs({folder / "pairs.tsv"}, {}, &counts).size() == 1);
+    CHECK(counts.too_long == 1);
+}
+
+namespace {
+
+/// The sentences of a part, as a reader would say that two are the same.
+std::set<std::string> keys(const Pairs& pairs, bool of_source) {
+    std::set<std::string> found;
+    for (const TextPair& pair : pairs) found.insert(letters(of_source ? pair.source : pair.target));
+    return found;
+}
+
+bool share(const Pairs& a, const Pairs& b) {
+    for (const bool of_source : {true, false}) {
+        const auto of_a = keys(a, of_source), of_b = keys(b, of_source);
+        std::vector<std::string> both;
+        std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
+                              std::back_inserter(both));
+        if (!both.empty()) return true;
+    }
+    return false;
+}
+
+/// Pairs in groups of 1 to 4 that share sentences in a chain: a-b, c-b, c-d, ...
+Pairs chains(Index n) {
+    Pairs pairs;
+    for (Index i = 0; static_cast<Index>(pairs.size()) < n; ++i)
+        for (Index j = 0; j <= i % 4; ++j)
+            pairs.push_back(
+                {fmt::format("s{}x{}", i, (j + 1) / 2), fmt::format("t{}x{}", i, j / 2)});
+    return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("no sentence stands in two parts of a split, nor by way of others") {
+    const ParallelText split = split_pairs(chains(500), 50, 60);
+    CHECK(split.dev.size() >= 50);
+    CHECK(split.dev.size() < 54);
+    CHECK(split.test.size() >= 60);
+    CHECK(split.test.size() < 64);
+    CHECK(split.train.size() + split.dev.size() + split.test.size() == chains(500).size());
+    CHECK_FALSE(share(split.train, split.dev));
+    CHECK_FALSE(share(split.train, split.test));
+    CHECK_FALSE(share(split.dev, split.test));
+    const auto group = [](const TextPair& pair) {
+        return pair.source.substr(0, pair.source.find('x'));
+    };
+    std::map<std::string, std::set<const Pairs*>> parts;
+    for (const Pairs* part : {&split.train, &split.dev, &split.test})
+        for (const TextPair& pair : *part) parts[group(pair)].insert(part);
+    for (const auto& [name, found] : parts) CHECK(found.size() == 1);
+}
+
+TEST_CASE("a leak is a sentence of either language, in any case and punctuation") {
+    const Pairs train{{"Hi.", "Hallo."}, {"Go on.", "Weiter!"}, {"?", "!"}};
+    CHECK(count_leaks(train, Pairs{{"Oh.", "Ach."}, {"Hi Tom.", "Hallo Tom."}}) == 0);
+    CHECK(count_leaks(train, Pairs{{"HI!", "Na?"}, {"Next.", "weiter"}, {"hi", "hallo"}}) == 3);
+    CHECK(count_leaks(train, Pairs{{"?", "Was?"}, {"...", "Was"}}) == 1);
+    CHECK(count_leaks({}, train) == 0);
+}
+
+TEST_CASE("another case or other punctuation does not make another sentence") {
+    Pairs pairs = chains(200);
+    for (std::size_t i = 0, n = pairs.size(); i < n; ++i) {
+        std::string shouted = pairs[i].source + "!";
+        shouted[0] = 'S';
+        pairs.push_back({shouted, "other translation " + std::to_string(i)});
+    }
+    const ParallelText split = split_pairs(pairs, 40, 40);
+    CHECK_FALSE(share(split.train, split.dev));
+    CHECK_FALSE(share(split.train, split.test));
+    CHECK_FALSE(share(split.dev, split.test));
+}
+
+TEST_CASE("a split depends on pairs and seed, not on the order of the pairs") {
+    Pairs pairs = chains(300);
+    const auto sorted = [](Pairs part) {
+        std::ranges::sort(part, {}, [](const TextPair& p) { return p.source + p.target; });
+        return part;
+    };
+    const ParallelText a = split_pairs(pairs, 30, 30, 5), again = split_pairs(pairs, 30, 30, 5);
+    CHECK(a.test == again.test);
+    CHECK(a.train == again.train);
+    std::ranges::reverse(pairs);
+    const ParallelText b = split_pairs(pairs, 30, 30, 5);
+    CHECK(sorted(a.test) == sorted(b.test));
+    CHECK(sorted(a.dev) == sorted(b.dev));
+    CHECK(sorted(split_pairs(pairs, 30, 30, 6).test) != sorted(a.test));
+}
+
+TEST_CASE("pairs that all hang together cannot be split") {
+    Pairs pairs;
+    for (int i = 0; i < 100; ++i) pairs.push_back({"the same", fmt::format("t{}", i)});
+    CHECK_THROWS_AS(split_pairs(pairs, 1, 1), std::invalid_argument);
+    CHECK_THROWS_AS(split_pairs({}, 1, 1), std::invalid_argument);
+    CHECK_THROWS_AS(split_pairs(chains(50), 25, 25), std::invalid_argument);  // none to train on
+}
+
+TEST_CASE("the sentences that come with the book are split without a leak") {
+    CleanCounts counts;
+    const ParallelText text = tatoeba(&counts);
+    CHECK(counts.kept > 20'000);
+    CHECK(static_cast<Index>(text.train.size() + text.dev.size() + text.test.size()) ==
+          counts.kept);
+    CHECK(text.dev.size() >= 1000);
+    CHECK(text.dev.size() <= 1010);
+    CHECK(text.test.size() >= 1000);
+    CHECK(text.test.size() <= 1010);
+    CHECK_FALSE(share(text.train, text.dev));
+    CHECK_FALSE(share(text.train, text.test));
+    CHECK_FALSE(share(text.dev, text.test));
+    for (const Pairs* part : {&text.train, &text.dev, &text.test})
+        for (const TextPair& pair : *part)
+            if (tidy(pair.source) != pair.source || tidy(pair.target) != pair.target)
+                FAIL(pair.source + " is not tidy");
+}
+
+TEST_CASE("each line of the shipped data keeps its attribution") {
+    Index lines = 0;
+    for_each_line(tatoeba_file(), [&](std::string_view line, Index) {
+        ++lines;
+        const auto attribution = line.substr(line.rfind('\t') + 1);
+        if (!attribution.starts_with("CC-BY 2.0 (France) Attribution: tatoeba.org #"))
+            FAIL(std::string(line));
+    });
+    CHECK(lines > 20'000);
+}

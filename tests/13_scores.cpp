@@ -1,0 +1,417 @@
+// BLEU, chrF, TER and their intervals, against what sacrebleu says (golden/scores.json).
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "chapters/13_real_translation/bleu.hpp"
+#include "chapters/13_real_translation/bootstrap.hpp"
+#include "chapters/13_real_translation/chrf.hpp"
+#include "chapters/13_real_translation/score_command.hpp"
+#include "chapters/13_real_translation/scores_shown.hpp"
+#include "chapters/13_real_translation/ter.hpp"
+#include "lib/io/files.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+using nlohmann::json;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const json& golden() {
+    static const json content = json::parse(read_file(ABH_GOLDEN "/scores.json"));
+    return content;
+}
+
+Lines lines(const char* corpus, const char* side) {
+    return golden().at("corpora").at(corpus).at(side).get<Lines>();
+}
+
+/// Our metric under sacrebleu's options.
+Metric metric_of(const json& entry) {
+    const json& o = entry.at("options");
+    if (entry.at("metric") == "bleu")
+        return bleu_metric({.tokenization = tokenization_named(o.value("tokenize", "13a")),
+                            .lowercase = o.value("lowercase", false),
+                            .smooth = o.value("smooth_method", "exp") == "exp",
+                            .effective_order = o.value("effective_order", false)});
+    if (entry.at("metric") == "chrf")
+        return chrf_metric({.characters = o.value("char_order", 6),
+                            .words = o.value("word_order", 0),
+                            .beta = o.value("beta", 2.0),
+                            .lowercase = o.value("lowercase", false)});
+    return ter_metric({.case_sensitive = o.value("case_sensitive", false),
+                       .normalize = o.value("normalized", false),
+                       .no_punctuation = o.value("no_punct", false)});
+}
+
+/// A file's text.
+std::string join_lines(const Lines& texts) {
+    std::string all;
+    for (const std::string& line : texts) all += line + "\n";
+    return all;
+}
+
+/// A signature without what names the program.
+std::string settings(const std::string& signature) {
+    return signature.substr(0, signature.find("|version:"));
+}
+
+Score bleu_of(const std::string& hypothesis, const std::string& reference,
+              const BleuOptions& options = {}) {
+    return bleu(Lines{hypothesis}, Lines{reference}, options);
+}
+
+Index edits(const std::string& hypothesis, const std::string& reference) {
+    return static_cast<Index>(ter_metric().count(hypothesis, reference)[0]);
+}
+
+}  // namespace
+
+// Against sacrebleu ------------------------------------------------------------
+
+TEST_CASE("every sentence has the counts that sacrebleu finds, and every corpus its score") {
+    Index compared = 0;
+    for (const auto& [corpus, entries] : golden().at("scores").items())
+        for (const json& entry : entries) {
+            const Metric metric = metric_of(entry);
+            const Lines said = lines(corpus.c_str(), "hypotheses"),
+                        wanted = lines(corpus.c_str(), "references");
+            CAPTURE(corpus, entry.at("signature").get<std::string>());
+            for (std::size_t i = 0; i < said.size(); ++i) {
+                CAPTURE(said[i], wanted[i]);
+                CHECK(metric.count(said[i], wanted[i]) == entry.at("counts")[i].get<Counts>());
+            }
+            const Score score = corpus_score(metric, said, wanted);
+            // sums of whole numbers are exact; a few logarithms and divisions are not
+            CHECK(score.value == Approx(entry.at("value").get<double>()).margin(1e-9));
+            CHECK(metric.name == entry.at("name"));
+            CHECK(settings(score.signature) == settings(entry.at("signature")));
+            ++compared;
+        }
+    CHECK(compared == 195);
+}
+
+TEST_CASE("intervals and the paired test are those of sacrebleu as far as chance allows") {
+    const Lines wanted = lines("english", "references"), said = lines("english", "hypotheses"),
+                others = lines("near english", "hypotheses");
+    for (const Metric& metric : {bleu_metric(), chrf_metric(), ter_metric()}) {
+        const std::string key = metric.name == "chrF2" ? "chrf"
+                                : metric.name == "TER" ? "ter"
+                                                       : "bleu";
+        const json& theirs = golden().at("intervals").at(key);
+        const std::vector<Counts> a = count_sentences(metric, said, wanted),
+                                  b = count_sentences(metric, others, wanted);
+        const PairedTest c = compare(metric, a, b, {.samples = 4000});
+        CAPTURE(metric.name, c.interval.mean, c.interval.half_width, c.p);
+        // the half width is near two deviations of a sample. A mean of 4,000 has a 63rd of a
+        // sample's deviation, a quantile at 2.5 % some three times that; here are two of each kind
+        const double half = theirs.at("half_width").get<double>(), deviation = half / 2;
+        CHECK(std::abs(c.interval.mean - theirs.at("mean").get<double>()) < 0.09 * deviation);
+        CHECK(std::abs(c.interval.half_width - half) < 0.25 * deviation);
+        const double p = theirs.at("p").get<double>();
+        CHECK(std::abs(c.p - p) < 5 * std::sqrt(2 * (p + 1e-4) / 4000));
+    }
+}
+
+// Words ------------------------------------------------------------
+
+TEST_CASE("signs are words of their own, except within numbers and words") {
+    const auto words = [](const char* line, Tokenization t = Tokenization::v13a) {
+        return score_words(line, t);
+    };
+    CHECK(words("Well, it's 1,234.50 (3-4).") ==
+          Lines{"Well", ",", "it's", "1,234.50", "(", "3", "-", "4", ")", "."});
+    CHECK(words("well-known") == Lines{"well-known"});
+    CHECK(words("&quot;A&amp;B&quot;") == Lines{"\"", "A", "&", "B", "\""});
+    CHECK(words("我有3个。", Tokenization::zh) == Lines{"我", "有", "3", "个", "。"});
+    CHECK(words("iPhone 好", Tokenization::zh) == Lines{"iPhone", "好"});
+    CHECK(words("a 好!", Tokenization::characters) == Lines{"a", "好", "!"});
+    CHECK(words(" a,  b\t. ", Tokenization::none) == Lines{"a,", "b", "."});
+    CHECK(words("a\u3000b\u00a0c", Tokenization::none) == Lines{"a", "b", "c"});
+    for (const auto t :
+         {Tokenization::v13a, Tokenization::zh, Tokenization::characters, Tokenization::none}) {
+        CHECK(words("", t).empty());
+        CHECK(words(" \t", t).empty());
+        CHECK(tokenization_named(name_of(t)) == t);
+    }
+    CHECK_THROWS_WITH(tokenization_named("intl\n"),
+                      "tokenization intl\\x0A: expected 13a, zh, char or none");
+    CHECK_THROWS_AS(words("\xff"), std::invalid_argument);
+}
+
+// BLEU ------------------------------------------------------------
+
+TEST_CASE("a word that is said more often than wanted counts as often as it is wanted") {
+    const Counts counts =
+        bleu_metric().count("the the the the the the the", "the cat is on the mat");
+    CHECK(counts == Counts{7, 6, 2, 0, 0, 0, 7, 6, 5, 4});
+}
+
+TEST_CASE("a short translation pays the brevity penalty, a long one does not") {
+    const std::string wanted = "one two three four five six seven eight";
+    CHECK(bleu_of("one two three four", wanted).value == Approx(100 * std::exp(1 - 8.0 / 4)));
+    CHECK(bleu_of(wanted, "one two three four").value ==
+          Approx(100 * std::pow(4.0 / 8 * 3 / 7 * 2 / 6 * 1 / 5, 0.25)));
+    CHECK(bleu_of(wanted, wanted).value == Approx(100));
+}
+
+TEST_CASE("the score of a corpus is not the mean of its sentences' scores") {
+    const Lines said{"a b c d e f g h", "x y"}, wanted{"a b c d e f g h", "y x"};
+    const double mean = (bleu_of(said[0], wanted[0]).value + bleu_of(said[1], wanted[1]).value) / 2;
+    CHECK(bleu(said, wanted).value == Approx(100 * std::pow(7.0 / 8, 0.25)));
+    CHECK(mean == Approx(50));
+}
+
+TEST_CASE("without smoothing one order without a match makes the score zero") {
+    const std::string said = "I have a good friend .", wanted = "I have a very good friend .";
+    CHECK(bleu_of(said, wanted, {.smooth = false}).value == 0);
+    CHECK(bleu_of(said, wanted).value ==
+          Approx(100 * std::exp(1 - 7.0 / 6) * std::pow(1.0 * 4 / 5 * 2 / 4 * (0.5 / 3), 0.25)));
+    CHECK(bleu_of("Hi .", "Hi .").value == 0);  // too short for three and four words
+    CHECK(bleu_of("Hi .", "Hi .", {.effective_order = true}).value == Approx(100));
+}
+
+TEST_CASE("the same translations have other scores as pieces than as text") {
+    // one wrong word in nine; cut into pieces, the long right words give more right n-grams
+    const Lines wanted{"The extraordinary neighbours were outstandingly good , my friend"},
+        said{"The extraordinary neighbours were outstandingly bad , my friend"},
+        pieces_wanted{
+            "▁The ▁extra ordinary ▁neighbour s ▁were ▁out standing ly ▁good ▁, ▁my ▁friend"},
+        pieces_said{"▁The ▁extra ordinary ▁neighbour s ▁were ▁out standing ly ▁bad ▁, ▁my ▁friend"};
+    const BleuOptions spaces{.tokenization = Tokenization::none};
+    const double of_text = bleu(said, wanted).value,
+                 of_pieces = bleu(pieces_said, pieces_wanted, spaces).value;
+    CHECK(of_text == Approx(100 * std::pow(8.0 / 9 * 6 / 8 * 4 / 7 * 2 / 6, 0.25)));
+    CHECK(of_pieces == Approx(100 * std::pow(12.0 / 13 * 10 / 12 * 8 / 11 * 6 / 10, 0.25)));
+    CHECK(of_pieces > of_text + 15);
+}
+
+TEST_CASE("what is called a word changes the score of the same translation") {
+    const std::string said = "我在城里有一个好朋友。", wanted = "我在城里有一个很好的朋友。";
+    CHECK(bleu_of(said, wanted).value == 0);  // one word without a space: wrong
+    CHECK(bleu_of(said, wanted, {.tokenization = Tokenization::zh}).value > 40);
+    CHECK(bleu_of("A Good Friend Of Mine", "a good friend of mine").value == 0);
+    CHECK(bleu_of("A Good Friend Of Mine", "a good friend of mine", {.lowercase = true}).value ==
+          Approx(100));
+}
+
+TEST_CASE("a score says how it was made") {
+    const Score score = bleu_of("a b c d", "a b c d e", {.lowercase = true});
+    CHECK(score.signature ==
+          "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:attention-by-hand.1");
+    CHECK(score.text == "BLEU|" + score.signature +
+                            " = 77.88 100.0/100.0/100.0/100.0 (BP = 0.779 ratio = 0.800 "
+                            "hyp_len = 4 ref_len = 5)");
+    CHECK(chrf(Lines{"a"}, Lines{"a"}, {.words = 2}).text ==
+          "chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:attention-by-hand.1 = "
+          "100.00");
+    CHECK(ter(Lines{"a"}, Lines{"a b"}).text ==
+          "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:attention-by-hand.1 "
+          "= 50.00");
+}
+
+TEST_CASE("texts of unlike length, or without a sentence, have no score") {
+    for (const Metric& metric : {bleu_metric(), chrf_metric(), ter_metric()}) {
+        CHECK_THROWS_WITH(corpus_score(metric, Lines{"a"}, Lines{"a", "b"}),
+                          metric.name + ": 1 hypotheses for 2 references");
+        CHECK_THROWS_WITH(corpus_score(metric, Lines{}, Lines{}),
+                          metric.name + ": there is no sentence to score");
+        CHECK_THROWS_AS(corpus_score(metric, Lines{"\xff"}, Lines{"a"}), std::invalid_argument);
+    }
+    CHECK_THROWS_WITH(chrf_metric({.characters = 0}),
+                      "chrF: n-grams of up to 0 characters and up to 0 words");
+}
+
+// chrF and TER ------------------------------------------------------------
+
+TEST_CASE("chrF gives credit for a word that is nearly right") {
+    const Lines wanted{"two friends"};
+    CHECK(chrf(Lines{"two friend"}, wanted).value > chrf(Lines{"two chairs"}, wanted).value);
+    CHECK(bleu(Lines{"two friend"}, wanted).value == bleu(Lines{"two chairs"}, wanted).value);
+    CHECK(chrf(Lines{"t w o friends"}, wanted).value == Approx(100));
+    // "ab" for "abc", one character and two: precision 1 and 1, recall 2/3 and 1/2
+    const double recall = (2.0 / 3 + 1.0 / 2) / 2;
+    CHECK(chrf(Lines{"ab"}, Lines{"abc"}, {.characters = 2}).value ==
+          Approx(100 * 5 * recall / (4 + recall)));
+}
+
+TEST_CASE("words that stand elsewhere are one edit for TER") {
+    CHECK(edits("In town I have a very good friend .", "I have a very good friend in town .") == 1);
+    CHECK(edits("a b c d", "a b c d") == 0);
+    CHECK(edits("A B c d", "a b c d") == 0);
+    CHECK(edits("a x c d", "a b c d") == 1);
+    CHECK(edits("", "a b") == 2);
+    CHECK(edits("a b", "") == 2);
+    CHECK(edits("d a b c", "a b c d") == 1);
+    CHECK(edits("c d a b", "a b c d") == 1);
+    CHECK(ter(Lines{"a b c"}, Lines{""}).value == 100);
+    CHECK(ter(Lines{""}, Lines{""}).value == 0);
+    CHECK(ter_metric({.case_sensitive = true}).count("A b", "a b") == Counts{1, 2});
+}
+
+TEST_CASE("edits are at least the difference in length, and at most the longer sentence") {
+    Random random(4);
+    for (int trial = 0; trial < 200; ++trial) {
+        const Ids sizes = random_ids({2}, 0, 40, random.stream());
+        const auto draw = [&](Index n) {
+            const Ids ids = random_ids({n}, 0, 6, random.stream());
+            return std::vector<std::int32_t>(ids.values().begin(), ids.values().end());
+        };
+        const auto a = draw(sizes(0)), b = draw(sizes(1));
+        const Index n = count_edits(a, b);
+        CHECK(n >= std::abs(sizes(0) - sizes(1)));
+        CHECK(n <= std::max(sizes(0), sizes(1)));
+        CHECK(count_edits(a, a) == 0);
+    }
+}
+
+TEST_CASE("a sentence of ten thousand words is scored") {
+    std::vector<std::int32_t> words(10000), other(10000);
+    std::iota(words.begin(), words.end(), 0);
+    std::iota(other.begin(), other.end(), 1);
+    std::swap(other[17], other[4017]);
+    CHECK(count_edits(words, other) == 4);
+    CHECK(count_edits({1, 2}, words) ==
+          10000);  // where they match is too far away, as for sacrebleu
+}
+
+// Intervals ------------------------------------------------------------
+
+TEST_CASE("samples are the same for the same seed, and others for another") {
+    const Lines wanted = lines("english", "references"), said = lines("english", "hypotheses");
+    const Metric metric = bleu_metric();
+    const std::vector<Counts> counts = count_sentences(metric, said, wanted);
+    const std::vector<double> a = bootstrap(metric, counts, {.samples = 20});
+    CHECK(a.size() == 20);
+    CHECK(a == bootstrap(metric, counts, {.samples = 20}));
+    CHECK(a != bootstrap(metric, counts, {.samples = 20, .seed = 2}));
+    CHECK(a[0] != a[1]);
+    CHECK_THROWS_WITH(bootstrap(metric, {}, {}), "bootstrap: 1000 samples of 0 sentences");
+    CHECK_THROWS_WITH(bootstrap(metric, counts, {.samples = 0}),
+                      "bootstrap: 0 samples of 60 sentences");
+}
+
+TEST_CASE("an interval holds 95 of 100 scores") {
+    std::vector<double> scores(1000);
+    std::iota(scores.begin(), scores.end(), 0.0);
+    std::reverse(scores.begin(), scores.end());
+    const Interval interval = interval_of(scores);
+    CHECK(interval.mean == Approx(499.5));
+    CHECK(interval.half_width == (974.0 - 25.0) / 2);
+    CHECK(interval_of({3}).half_width == 0);
+}
+
+TEST_CASE("more sentences make a score surer") {
+    const Lines wanted = lines("english", "references"), said = lines("english", "hypotheses");
+    const Metric metric = chrf_metric();
+    std::vector<Counts> counts = count_sentences(metric, said, wanted);
+    const double few = interval_of(bootstrap(metric, counts, {})).half_width;
+    const std::vector<Counts> once = counts;
+    for (int copies = 0; copies < 8; ++copies)
+        counts.insert(counts.end(), once.begin(), once.end());
+    const double many = interval_of(bootstrap(metric, counts, {})).half_width;
+    CHECK(many == Approx(few / 3).epsilon(0.1));  // as 1 / sqrt(n); 1000 samples say it to 5 %
+}
+
+TEST_CASE("a system compared with itself does not differ, a much better one does") {
+    const Lines wanted = lines("english", "references"), said = lines("english", "hypotheses");
+    const Metric metric = bleu_metric();
+    const std::vector<Counts> counts = count_sentences(metric, said, wanted),
+                              right = count_sentences(metric, wanted, wanted);
+    const PairedTest same = compare(metric, counts, counts);
+    CHECK(same.value == same.other);
+    CHECK(same.p == 1);
+    const PairedTest better = compare(metric, counts, right);
+    CHECK(better.other == Approx(100));
+    CHECK(better.other_interval.half_width == Approx(0).margin(1e-9));
+    CHECK(better.p == Approx(1.0 / 1001));
+    CHECK_THROWS_WITH(compare(metric, counts, std::span(right).first(3)),
+                      "compare: 60 sentences with 3");
+}
+
+// The command ------------------------------------------------------------
+
+namespace {
+
+/// What the command records, called with these options.
+json recorded(const std::vector<std::string>& options) {
+    const Folder folder;
+    CLI::App app;
+    app.require_subcommand(0, 1);
+    ScoreCommand command(app);
+    std::vector<std::string> reversed(options.rbegin(), options.rend());
+    reversed.push_back("score");
+    app.parse(reversed);
+    REQUIRE(command.parsed());
+    Results results(folder.path);
+    command.run(results, 1);
+    results.save();
+    return json::parse(read_file(folder / "results.json"));
+}
+
+}  // namespace
+
+TEST_CASE("the score command compares files line by line") {
+    const Folder folder;
+    const Lines wanted{"I have a good friend .", "", "It was 3.5 ."},
+        said{"I have a good old friend .", "Well .", "It is 3.5 ."};
+    const std::string reference = folder.put("r", join_lines(wanted)).string(),
+                      hypothesis = folder.put("h", join_lines(said)).string();
+    const json one = recorded({"--reference", reference, "--hypothesis", hypothesis});
+    CHECK(one["BLEU"]["value"] == bleu(said, wanted).value);
+    CHECK(one["chrF2"]["value"] == chrf(said, wanted).value);
+    CHECK(one["TER"]["value"] == ter(said, wanted).value);
+    CHECK_FALSE(one.contains("BLEU_half_width"));
+
+    const json sure = recorded({"--reference", reference, "--hypothesis", hypothesis, "--metrics",
+                                "bleu", "--tokenize", "char", "--lowercase", "--confidence"});
+    const BleuOptions options{.tokenization = Tokenization::characters, .lowercase = true};
+    CHECK(sure["BLEU"]["value"] == bleu(said, wanted, options).value);
+    CHECK(sure["BLEU_half_width"]["value"] > 0.0);
+    CHECK_FALSE(sure.contains("TER"));
+
+    const json two = recorded({"--reference", reference, "--hypothesis", hypothesis, "--other",
+                               reference, "--chrf-words", "2", "--metrics", "chrf,ter"});
+    CHECK(two["chrF2++"]["value"] == chrf(said, wanted, {.words = 2}).value);
+    CHECK(two["TER_other"]["value"] == 0.0);
+    CHECK(two["TER_p"]["value"] > 0.0);
+}
+
+TEST_CASE("the score command names the file that does not fit") {
+    const Folder folder;
+    const std::string two = folder.put("two", "a\nb\n").string(),
+                      one = folder.put("one", "a\n").string(),
+                      bytes = folder.put("bytes", "a\nb\xff\n").string();
+    CHECK_THROWS_WITH(
+        recorded({"--reference", two, "--hypothesis", one}),
+        one + " has 1 lines, " + two + " has 2: line i of one must translate line i of the other");
+    CHECK_THROWS_WITH(recorded({"--reference", two, "--hypothesis", two, "--other", one}),
+                      Contains(one + " has 1 lines"));
+    CHECK_THROWS_WITH(recorded({"--reference", two, "--hypothesis", bytes}),
+                      Contains(bytes + ":2: "));
+    CHECK_THROWS_WITH(recorded({"--reference", (folder / "none").string()}),
+                      Contains("No such file"));
+    CHECK_THROWS_AS(recorded({"--reference", two, "--metrics", "meteor"}), CLI::ParseError);
+}
+
+TEST_CASE("spoiling does to sentences what it is asked for, and to as many words") {
+    const Lines whole(500, "a b c d e f g h");  // 4000 words
+    const auto changed = [&](Damage damage) {
+        Index words = 0;
+        for (const std::string& line : spoil(whole, damage, 0.25, 3))
+            words += damage == Damage::left_out
+                         ? 8 - static_cast<Index>(score_words(line, Tokenization::none).size())
+                         : static_cast<Index>(ter_metric().count(line, whole[0])[0]);
+        return words;
+    };
+    // 1000 are expected, with a deviation of the root of 4000 * 0.25 * 0.75, which is 27
+    CHECK(std::abs(changed(Damage::left_out) - 1000) < 4 * 27);
+    const Index replaced = changed(Damage::replaced);  // one in eight becomes what it was
+    CHECK(std::abs(replaced - 875) < 4 * 27);
+    CHECK(changed(Damage::swapped) > 400);
+    CHECK(spoil(whole, Damage::swapped, 0, 3) == whole);
+    for (const std::string& line : spoil(whole, Damage::swapped, 0.5, 3))
+        CHECK(line.size() == whole[0].size());
+}

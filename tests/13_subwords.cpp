@@ -1,0 +1,233 @@
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "chapters/13_real_translation/subwords.hpp"
+#include "chapters/13_real_translation/tatoeba.hpp"
+#include "chapters/13_real_translation/text.hpp"
+#include "lib/random.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+const std::vector<std::string>& sentences() {
+    static const std::vector<std::string> all = [] {
+        const ParallelText text = tatoeba();
+        return both_sides(std::span(text.train).first(1500));
+    }();
+    return all;
+}
+
+const Subwords& subwords() {
+    static const Subwords learned = Subwords::train(sentences(), 2500);
+    return learned;
+}
+
+/// A text of characters drawn from all of Unicode, from ASCII, and from what means something here.
+std::string random_text(const Stream& stream, Index length) {
+    const Ids kinds = random_ids({length}, 0, 4, stream);
+    std::u32string codes;
+    static const std::u32string special =
+        U"▁▅\n\t <>s/ 0x41😀\U00100000é"
+        U"好我\u0301\u200D\uFFFD\uFFFF\uFEFF";
+    for (Index i = 0; i < length; ++i) {
+        const auto draw = [&](double n) {
+            return static_cast<char32_t>(static_cast<double>(stream.uniform(length + i)) * n);
+        };
+        char32_t code = kinds(i) == 0   ? draw(0x10FFFF)
+                        : kinds(i) == 1 ? special[draw(static_cast<double>(special.size()))]
+                                        : draw(0x80);
+        if (code >= 0xD800 && code <= 0xDFFF) code = U'x';
+        codes += code;
+    }
+    return utf8(codes);
+}
+
+}  // namespace
+
+TEST_CASE("pad, unknown, start and end are 0, 1, 2, 3, and no text becomes one of them") {
+    CHECK(subwords().pad() == 0);
+    CHECK(subwords().unknown() == 1);
+    CHECK(subwords().start() == 2);
+    CHECK(subwords().end() == 3);
+    CHECK(subwords().size() == 2500);
+    for (const char* text : {"<s>", "</s>", "<pad>", "<unk>", "a</s>b", "<0x41>"}) {
+        const auto ids = subwords().encode(text);
+        CHECK(std::ranges::all_of(ids, [](std::int32_t id) { return id > 3; }));
+        CHECK(subwords().decode(ids) == text);
+    }
+}
+
+TEST_CASE("what is cut into pieces is put together again, whatever it is") {
+    for (const std::string& sentence : sentences())
+        if (subwords().decode(subwords().encode(sentence)) != sentence) FAIL(sentence);
+    for (const char* text :
+         {"", " ", "  two  spaces ", "▁", " ▁ ▁▁a", "我有▁一个", "😀 é Ж\n\ttab", "\u0301x"})
+        CHECK(subwords().decode(subwords().encode(text)) == text);
+    Random random(11);
+    for (int i = 0; i < 300; ++i) {
+        const std::string text = nfc(random_text(random.stream(), 1 + i % 40));
+        const auto ids = subwords().encode(text);
+        if (subwords().decode(ids) != text) FAIL(printable(text));
+        CHECK(std::ranges::none_of(ids, [](std::int32_t id) { return id <= 3; }));
+    }
+}
+
+TEST_CASE("an unknown character becomes its bytes, and without them it is unknown") {
+    CHECK(subwords().pieces("😀") ==
+          std::vector<std::string>{"▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"});
+    const Subwords without =
+        Subwords::train(std::vector<std::string>{"a b c", "b a"}, 20, 1, false);
+    const auto ids = without.encode("a😀");
+    CHECK(std::ranges::count(ids, without.unknown()) == 1);
+    CHECK(without.pieces("a😀").back() == "😀");
+}
+
+TEST_CASE("decoding leaves out start, end and pad, and repairs what is not UTF-8") {
+    auto ids = subwords().encode("I have a good friend.");
+    ids.insert(ids.begin(), subwords().start());
+    ids.insert(ids.end(), {subwords().end(), subwords().pad(), subwords().pad()});
+    CHECK(subwords().decode(ids) == "I have a good friend.");
+    CHECK(subwords().decode({}) == "");
+    const auto bytes = subwords().encode("😀");
+    CHECK(is_utf8(subwords().decode(std::span(bytes).first(3))));
+    for (const std::int32_t wrong : {-1, 2500}) {
+        CHECK_THROWS_AS(subwords().decode(std::vector{wrong}), std::invalid_argument);
+        CHECK_THROWS_AS(subwords().piece(wrong), std::invalid_argument);
+    }
+}
+
+TEST_CASE("pieces and ids are the same cut, and pieces join to the text") {
+    for (std::size_t i = 0; i < 200; ++i) {
+        const std::string& sentence = sentences()[7 * i];
+        std::vector<std::string> named;
+        for (const std::int32_t id : subwords().encode(sentence))
+            named.push_back(subwords().piece(id));
+        CHECK(named == subwords().pieces(sentence));
+        CHECK(subwords().join(named) == sentence);
+    }
+}
+
+TEST_CASE("the same sentences give the same model, and its bytes give it back") {
+    const Subwords again = Subwords::train(sentences(), 2500);
+    CHECK(again.model() == subwords().model());
+    CHECK(Subwords::train(sentences(), 2500, 99).model() == subwords().model());
+    const Subwords loaded(subwords().model());
+    CHECK(loaded.encode(sentences()[3]) == subwords().encode(sentences()[3]));
+}
+
+TEST_CASE("what pieces cannot be learned from is said in a sentence") {
+    CHECK_THROWS_WITH(Subwords::train({}, 1000), Contains("no sentence"));
+    CHECK_THROWS_WITH(Subwords::train(sentences(), 270), Contains("270 pieces"));
+    CHECK_THROWS_WITH(Subwords::train(std::vector<std::string>{"a\xFF"}, 1000),
+                      Contains("not UTF-8: a\\xFF"));
+    CHECK_THROWS_WITH(subwords().encode("a\xFF"), Contains("byte 2 is not UTF-8"));
+    CHECK_THROWS_WITH(subwords().pieces("\x80"), Contains("byte 1 is not UTF-8"));
+}
+
+TEST_CASE("text that holds the symbols' names, or bytes as they are shown, can be learned from") {
+    std::vector<std::string> text(50, "<s> a </s> <0x41> <unk> <pad> ▁ \t \n b");
+    text.push_back("▅");  // stands for "unknown" within SentencePiece, which passes it over
+    const Subwords learned = Subwords::train(text, 350);
+    CHECK(learned.decode(learned.encode(text[0])) == text[0]);
+}
+
+namespace {
+
+/// A model as others train it: by the unigram algorithm, with rules of normalization.
+const std::string& foreign_model() {
+    static const std::string trained = [] {
+        struct Text : sentencepiece::SentenceIterator {
+            std::size_t at = 0;
+            bool done() const override { return at == 400; }
+            void Next() override { ++at; }
+            const std::string& value() const override { return sentences()[1500 + at]; }
+            sentencepiece::util::Status status() const override { return {}; }
+        } text;
+        std::string model;
+        const std::unordered_map<std::string, std::string> options{
+            {"model_type", "unigram"}, {"vocab_size", "200"},
+            {"unk_id", "1"},           {"eos_id", "0"},
+            {"bos_id", "-1"},          {"hard_vocab_limit", "false"},
+            {"minloglevel", "2"},      {"normalization_rule_name", "nmt_nfkc"}};
+        REQUIRE(sentencepiece::SentencePieceTrainer::Train(options, &text, &model).ok());
+        return model;
+    }();
+    return trained;
+}
+
+/// Loads what may be a model, and uses it. @return whether that went well
+bool use(const std::string& model) {
+    try {
+        const Subwords subwords(model);
+        const std::string text = "ab ▁ 😀 Ａ ﬁ e\u0301 \u3000";
+        subwords.decode(subwords.encode(text));
+        subwords.join(subwords.pieces(text));
+        return true;
+    } catch (const std::exception& error) {
+        CHECK(is_utf8(error.what()));
+        return false;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a model with other symbols and rules of normalization serves, too") {
+    const Subwords foreign(foreign_model());
+    CHECK(foreign.end() == 0);
+    CHECK(foreign.unknown() == 1);
+    CHECK(foreign.start() == -1);
+    CHECK(foreign.pad() == -1);
+    CHECK(foreign.decode(foreign.encode("Ｉ ﬁnd")) == "I find");
+}
+
+TEST_CASE("bytes that are no model are an error, and a damaged one does no harm") {
+    CHECK_FALSE(use(""));
+    CHECK_FALSE(use("not a model"));
+    CHECK_FALSE(use(std::string(1000, '\0')));
+    const std::string own = Subwords::train(std::vector<std::string>{"a b ab", "abc"}, 300).model();
+    Random random(5);
+    for (const std::string& good : {own, foreign_model()}) {
+        CHECK(use(good));
+        for (std::size_t size = 0; size < good.size(); size += 1 + good.size() / 200)
+            use(good.substr(0, size));  // where it ends between two pieces it is a smaller model
+        int refused = 0;
+        for (int i = 0; i < 1500; ++i) {
+            const Stream stream = random.stream();
+            std::string altered = good;
+            const Ids places = random_ids({3}, 0, static_cast<std::int32_t>(good.size()), stream);
+            for (Index j = 0; j < 3; ++j)
+                altered[static_cast<std::size_t>(places(j))] =
+                    static_cast<char>(256 * stream.uniform(10 + j));
+            refused += !use(altered);
+        }
+        CHECK(refused > 100);
+    }
+}
+
+TEST_CASE("a table of characters that points outside of itself is refused") {
+    std::string model = foreign_model();
+    const std::size_t name = model.find("nmt_nfkc");
+    REQUIRE(name != model.npos);
+    std::size_t table = name + 8 + 1;  // behind the name: the table's field, its length, the table
+    while (model[table] & 0x80) ++table;
+    ++table;
+    const auto with_units = [&](std::uint32_t unit) {
+        std::string altered = model;
+        for (int i = 0; i < 64; ++i) std::memcpy(&altered[table + 4 + 4 * i], &unit, 4);
+        return altered;
+    };
+    CHECK_THROWS_WITH(Subwords(with_units(0x7FFFFC00)), Contains("points outside of itself"));
+    CHECK_THROWS_WITH(Subwords(with_units(0x7FFFFF00)), Contains("points outside"));
+    std::uint32_t size = 0;
+    std::memcpy(&size, &model[table], 4);
+    for (const std::uint32_t wrong : {size + 1, 0u, 512u, 0xFFFFFFFCu}) {
+        std::string altered = model;
+        std::memcpy(&altered[table], &wrong, 4);
+        CHECK_THROWS_WITH(Subwords(altered), Contains("table of characters has a wrong size"));
+    }
+}

@@ -1,0 +1,76 @@
+#pragma once
+
+// What the fuzzers share. Each has a function `LLVMFuzzerTestOneInput`, which must survive all
+// bytes: what is wrong with them is said by a std::runtime_error or std::invalid_argument, in one
+// line that is safe to print.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace abh::fuzz {
+
+/// A file in memory.
+class MemoryFile {
+public:
+    MemoryFile(const void* data, std::size_t size) : descriptor_(::memfd_create("fuzz", 0)) {
+        if (descriptor_ < 0 || ::write(descriptor_, data, size) != static_cast<ssize_t>(size))
+            std::abort();
+    }
+    explicit MemoryFile(std::string_view text) : MemoryFile(text.data(), text.size()) {}
+    ~MemoryFile() { ::close(descriptor_); }
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
+
+    std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+private:
+    int descriptor_;
+};
+
+/// A safetensors file of these bytes. What begins with { is a header, a line feed and the numbers
+/// behind it, and gets the length that a header needs, so that a change to the header need not be
+/// undone by chance.
+inline std::string tensor_file(const std::uint8_t* data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    if (!bytes.starts_with('{')) return std::string(bytes);
+    const std::string_view header = bytes.substr(0, bytes.find('\n'));
+    std::string file;
+    for (std::uint64_t length = header.size(), i = 0; i < 8; ++i, length >>= 8)
+        file += static_cast<char>(length & 0xFF);
+    file += header;
+    if (header.size() < size) file += bytes.substr(header.size() + 1);
+    return file;
+}
+
+/// Ends the program with a message, which the fuzzer reports with the bytes that led here.
+[[noreturn]] inline void fail(const char* what) {
+    std::fprintf(stderr, "%s\n", what);
+    std::abort();
+}
+
+inline void expect(bool holds, const char* what) {
+    if (!holds) fail(what);
+}
+
+/// Calls `f`, which may refuse in the agreed way. Returns whether it did not.
+template <class F>
+bool accepted(const F& f) {
+    try {
+        f();
+        return true;
+    } catch (const std::invalid_argument& error) {
+        expect(*error.what() != 0, "an error says nothing");
+    } catch (const std::runtime_error& error) {
+        expect(*error.what() != 0, "an error says nothing");
+    }
+    return false;
+}
+
+}  // namespace abh::fuzz

@@ -1,0 +1,19 @@
+#include "chapters/09_training/corpus.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace abh;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const fuzz::MemoryFile file(data, size);
+    fuzz::accepted([&] {
+        const Corpus corpus = read_corpus(file.path(), 100);
+        for (const Vocabulary* words : {&corpus.source, &corpus.target})
+            for (Index id = 0; id < words->size(); ++id)
+                fuzz::expect(words->id(words->word(static_cast<std::int32_t>(id))) == id,
+                             "a word has another's id");
+        const Batch batch = make_batch(corpus, corpus.train);
+        fuzz::expect(batch.source.dim(0) == static_cast<Index>(corpus.train.size()),
+                     "a pair is missing");
+    });
+    return 0;
+}

@@ -1,0 +1,86 @@
+// Writes files to begin with into folders of the fuzzers' names: `fuzz_seeds FOLDER`. They are made
+// by the code of today, so that they stay valid; what fuzzing found stands in tests/fuzz/seeds.
+#include <cstring>
+
+#include "chapters/09_training/training.hpp"
+#ifdef ABH_HAS_TEXT
+#include "chapters/13_real_translation/subwords.hpp"
+#endif
+#include "lib/io/files.hpp"
+#include "lib/io/safetensors.hpp"
+
+using namespace abh;
+
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& content) {
+    AtomicFile file(path);
+    file.write(content);
+    file.commit();
+}
+
+/// As fuzz.hpp wants it: the header, a line feed, the numbers.
+void write_open(const std::filesystem::path& path) {
+    const std::string file = read_file(path);
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data(), 8);
+    write(path.string() + ".open", file.substr(8, length) + '\n' + file.substr(8 + length));
+}
+
+TransformerOptions tiny() {
+    TransformerOptions o = TransformerOptions::toy();
+    o.n_encoder_layers = o.n_decoder_layers = 1;
+    o.layer.attention.d_model = 4;
+    o.layer.attention.n_heads = 2;
+    o.layer.attention.attention.scale = 1;
+    o.layer.d_ff = 3;
+    o.positions.max_len = 9;
+    return o;
+}
+
+void write_models(const std::filesystem::path& folder) {
+    TensorFile file;
+    file.tensors["a"] = Tensor({2, 2}, {1, 2, 3, 4});
+    file.tensors["b.weight"] = Tensor({1}, {5});
+    file.metadata = {{"epoch", "12"}};
+    save_safetensors(folder / "safetensors/two", file);
+    write_open(folder / "safetensors/two");
+    save_safetensors(folder / "safetensors/none", {});
+    const Corpus corpus = toy_corpus();
+    Transformer model(tiny(), Random(1));
+    save_checkpoint(folder / "checkpoint/tiny", model, corpus);
+    write_open(folder / "checkpoint/tiny");
+    for (const auto& [name, options] : {std::pair{"tiny", tiny()},
+                                        {"toy", TransformerOptions::toy()},
+                                        {"article", TransformerOptions::article()},
+                                        {"shared_heads", TransformerOptions::shared_heads()}})
+        write(folder / "options" / name, to_json(options));
+}
+
+void write_text(const std::filesystem::path& folder) {
+    const std::string pairs =
+        "我 有 一 个 好 朋 友\tI have a good friend .\n\n你好\tHello .\tCC-BY\r\n";
+    write(folder / "vocabulary/pairs", pairs);
+    write(folder / "vocabulary/bom", "\xEF\xBB\xBF" + pairs);
+    write(folder / "lines/pairs", pairs);
+    write(folder / "lines/compressed", "z" + pairs);
+#ifdef ABH_HAS_TEXT
+    const std::vector<std::string> sentences{"I have a good friend .", "I have no friend .",
+                                             "我有一个好朋友。"};
+    write(folder / "subwords/bytes", Subwords::train(sentences, 300).model());
+    write(folder / "subwords/plain", Subwords::train(sentences, 40, 1, false).model());
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) return std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]), 1;
+    try {
+        write_models(argv[1]);
+        write_text(argv[1]);
+        return 0;
+    } catch (const std::exception& error) {
+        return std::fprintf(stderr, "%s: %s\n", argv[0], error.what()), 1;
+    }
+}

@@ -1,0 +1,202 @@
+"""Training that is killed, goes on, and ends with the same bits; and what else can happen to it.
+
+ABH_PROGRAM names the program of chapter 13.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = os.environ.get("ABH_PROGRAM", "")
+OPTIONS = (
+    "--d-model 16 --d-ff 16 --heads 2 --layers 1 --pieces 330 --tokens 120 --dropout 0.1 "
+    "--warmup 20 "
+    "--epochs 30 --minutes 0 --patience 0 --save-minutes 0 --average 2 --threads 1 --accumulate 2"
+).split()
+WHO = {"我": "I", "你": "you", "他": "he", "她": "she", "我们": "we"}
+DOES = {"看见": "saw", "喜欢": "liked", "认识": "knew", "找到": "found"}
+WHAT = {
+    "狗": "the dog", "猫": "the cat", "书": "the book",
+    "朋友": "a friend", "老师": "the teacher", "海": "the sea",
+}
+
+
+def pairs() -> list[str]:
+    """Chinese, tab, English: each sentence once."""
+    return [f"{a}{b}{c}。\t{WHO[a]} {DOES[b]} {WHAT[c]}." for a in WHO for b in DOES for c in WHAT]
+
+
+@unittest.skipUnless(PROGRAM, "ABH_PROGRAM names no program")
+class RunOfTraining(unittest.TestCase):
+    interrupted = 0
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.place = Path(cls.folder.name)
+        lines = pairs()
+        random.Random(5).shuffle(lines)
+        for name, some in (("train", lines[20:]), ("dev", lines[:10]), ("test", lines[10:20])):
+            (cls.place / f"{name}.tsv").write_text("\n".join(some) + "\n", encoding="utf-8")
+        cls.whole = cls.place / "whole"
+        start = time.monotonic()
+        cls.output = cls.run_whole(cls.whole)
+        cls.seconds = time.monotonic() - start
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    @classmethod
+    def command(cls, save: Path, *more: str) -> list[str]:
+        files = []
+        for name in ("train", "dev", "test"):
+            files += [f"--{name}", str(cls.place / f"{name}.tsv")]
+        options = list(OPTIONS)
+        for name in more:  # another value takes the place of the usual one
+            if name.startswith("--") and name in options:
+                at = options.index(name)
+                del options[at : at + 2]
+        return [PROGRAM, "train", *options, *files, "--save", str(save), *more]
+
+    @classmethod
+    def run_whole(cls, save: Path, *more: str) -> str:
+        done = subprocess.run(cls.command(save, *more), capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            raise AssertionError(f"{done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def fails(self, save: Path, *more: str, **keywords: object) -> str:
+        """Runs a command that must end with status 1 and one line, which is returned."""
+        done = subprocess.run(
+            self.command(save, *more), capture_output=True, text=True, timeout=300, **keywords
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        lines = done.stderr.strip().split("\n")
+        self.assertEqual(len(lines), 1, done.stderr)
+        return lines[0]
+
+    def killed(self, save: Path, moment: str, draw: random.Random) -> bool:
+        """Runs, kills at a moment, says whether a file was being written; counts kills in time."""
+        resume = ["--resume"] if list(save.glob("state-*.safetensors")) else []
+        process = subprocess.Popen(
+            self.command(save, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            if moment == "any time":
+                time.sleep(draw.uniform(0, 0.2 * self.seconds))
+            else:  # the beginning of a file that is being written, the third or a later one
+                files: set[str] = set()
+                wanted = draw.randint(2, 6)
+                while len(files) < wanted and process.poll() is None:
+                    if save.is_dir():
+                        files |= {name for name in os.listdir(save) if ".part" in name}
+        finally:
+            process.send_signal(signal.SIGKILL)
+            self.interrupted += process.wait() == -signal.SIGKILL
+        return any(".part" in name for name in os.listdir(save)) if save.is_dir() else False
+
+    def assert_same(self, save: Path) -> None:
+        """Every file of weights has the same bytes as that of the run that nothing interrupted."""
+        for file in sorted(self.whole.glob("*.safetensors")):
+            if file.name.startswith("state"):
+                continue  # it holds times, too
+            self.assertEqual((save / file.name).read_bytes(), file.read_bytes(), file.name)
+
+    def test_the_same_command_gives_the_same_bits(self) -> None:
+        save = self.place / "again"
+        output = self.run_whole(save)
+        self.assert_same(save)
+        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+
+    def test_killed_at_twenty_moments_it_ends_with_the_same_bits(self) -> None:
+        save, draw, writing = self.place / "killed", random.Random(time.time()), 0
+        self.interrupted = 0
+        for i in range(20):
+            writing += self.killed(save, "any time" if i % 2 else "while a file is written", draw)
+        self.assertGreaterEqual(writing, 3, "too few kills came while a file was written")
+        self.assertGreaterEqual(self.interrupted, 15, "too few kills came before the end")
+        resume = ["--resume"] if list(save.glob("state-*.safetensors")) else []
+        output = self.run_whole(save, *resume)
+        self.assert_same(save)
+        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+        self.assertEqual([name for name in os.listdir(save) if ".part" in name], [])
+
+    def test_a_full_disk_is_one_line_and_what_was_saved_stays(self) -> None:
+        save = self.place / "full"
+        self.killed(save, "while a file is written", random.Random(3))
+        before = {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")}
+        self.assertTrue(before)
+
+        def small_files() -> None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+        line = self.fails(save, "--resume", preexec_fn=small_files, restore_signals=False)
+        self.assertRegex(line, r"cannot write .*full/state-\d+\.safetensors: File too large")
+        after = {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")}
+        self.assertEqual(before, after)
+        self.assertEqual([name for name in os.listdir(save) if ".part" in name], [])
+        self.run_whole(save, "--resume")
+        self.assert_same(save)
+
+    def test_a_finished_run_goes_on_to_the_same_end(self) -> None:
+        output = self.run_whole(self.whole, "--resume")
+        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+
+    def test_other_options_or_data_are_refused_by_name(self) -> None:
+        before = {file.name: file.stat().st_mtime_ns for file in self.whole.iterdir()}
+        self.assertIn("training/learning_rate is", self.fails(self.whole, "--resume", "--lr", "1"))
+        for option, value, says in (
+            ("--d-model", "32", "model/d_model is 32, and was 16"),
+            ("--seed", "7", "training/seed is 7, and was 1"),
+            ("--way", "plain", 'way is "plain", and was "fast"'),
+        ):
+            self.assertIn(says, self.fails(self.whole, "--resume", option, value))
+        other = self.place / "other.tsv"
+        text = (self.place / "dev.tsv").read_text(encoding="utf-8")
+        other.write_text(text.replace("dog", "cow"), encoding="utf-8")
+        command = self.command(self.whole, "--resume")
+        command[command.index("--dev") + 1] = str(other)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"data/dev is .*, and was .* when the run began")
+        after = {file.name: file.stat().st_mtime_ns for file in self.whole.iterdir()}
+        self.assertEqual(before, after)
+
+    def test_a_folder_without_a_run_or_with_another_file_is_one_line(self) -> None:
+        self.assertIn("no state of a run is there", self.fails(self.place / "empty", "--resume"))
+        foreign = self.place / "foreign"
+        foreign.mkdir()
+        (foreign / "state-00000003.safetensors").write_bytes(b"\x1b[31mnothing\x00")
+        line = self.fails(foreign, "--resume")
+        self.assertIn("state-00000003.safetensors", line)
+        self.assertNotIn("\x1b", line)
+
+    def test_lines_come_as_they_happen(self) -> None:
+        process = subprocess.Popen(
+            self.command(self.place / "lines", "--epochs", "5000"),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if line.startswith("epoch  2"):
+                    break
+            self.assertIsNone(process.poll())  # it goes on, and we have read
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
