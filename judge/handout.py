@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ MODULES = (
 ).split()
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DABH_CHECK_MEMORY -DFMT_HEADER_ONLY".split()
 LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may stand anywhere
+
+HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
 
 README = """# Exercises of *Attention by Hand*: {numbers}
 
@@ -188,22 +191,41 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     check.chmod(0o755)
 
 
+def squeezed(text: str) -> list[str]:
+    """Its lines, with one space where there are several."""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def given(exercise: Exercise) -> dict[str, str]:
+    """The texts of an exercise that students get, by name."""
+    found = {"statement.md": pages(exercise), f"stub{exercise.source.suffix}": exercise.stub()}
+    if exercise.kind in COMPUTED:
+        found |= {file.name: file.read_text() for file in (exercise.folder / "call.cpp", *exercise.headers())}
+    return found
+
+
+def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
+    """Lines of solutions that stand in these texts. What a stub or a statement says anyway is none, nor is the head of a
+    loop or a branch, which says nothing by itself."""
+    shown = {line for e in exercises for line in squeezed(e.stub() + "\n" + pages(e))}
+    secret = {
+        line: e.number
+        for e in exercises
+        for line in squeezed("\n".join(e.solution_lines()))
+        if len(line) >= LONGEST_SHARED and line not in shown and not HEAD.fullmatch(line)
+    }
+    return [
+        f"{name}:{i} has a line of {secret[line]}'s solution: {line}"
+        for name, text in texts.items()
+        for i, line in enumerate(squeezed(text), 1)
+        if line in secret
+    ]
+
+
 def scan(exercises: list[Exercise], out: Path) -> list[str]:
     """Lines of solutions that stand in the pack all the same."""
-    secret = {}
-    for e in exercises:
-        shown = {" ".join(line.split()) for line in (e.stub() + pages(e)).splitlines()}
-        for line in e.solution_lines():
-            text = " ".join(line.split())
-            if len(text) >= LONGEST_SHARED and text not in shown:
-                secret[text] = e.number
-    found = []
-    for path in sorted(p for p in out.rglob("*") if p.is_file()):
-        for i, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-            text = " ".join(line.split())
-            if text in secret:
-                found.append(f"{path.relative_to(out)}:{i} has a line of {secret[text]}'s solution: {text}")
-    return found
+    files = sorted(p for p in out.rglob("*") if p.is_file())
+    return leaks(exercises, {str(p.relative_to(out)): p.read_text(errors="replace") for p in files})
 
 
 def judge_pack(exercises: list[Exercise], out: Path) -> int:

@@ -23,11 +23,6 @@ void read_first(Tensor& dtable, const Ids& ids, const Tensor& dy) {
         matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
 }
 
-void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
-    for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
-    for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) += matrix(dy).row(r);
-}
-
 /// Equal ids are found only where they are neighbours.
 void neighbours(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
@@ -47,6 +42,12 @@ void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
         const bool last = std::find(here + 1, all.end(), all[r]) == all.end();
         if (first || last) matrix(dtable).row(all[r]) += matrix(dy).row(static_cast<Index>(r));
     }
+}
+
+/// What dtable held is forgotten, too.
+void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
+    first_and_last(dtable, ids, dy);
 }
 
 /// Columns go in pairs; the one that is left over in an odd width is overwritten.

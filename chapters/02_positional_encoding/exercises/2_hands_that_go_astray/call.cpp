@@ -28,7 +28,7 @@ Tensor turned(const Tensor& codes, Index delta, const Kind& kind) {
             const Index by = kind.least && delta != 0 ? kind.least : delta;
             const auto angle =
                 static_cast<Real>(static_cast<double>(kind.direction * by) * frequency);
-            const Real c = std::cos(angle), s = std::sin(angle);
+            const Real s = std::sin(angle), c = std::cos(angle);
             y(t, a) = c * codes(t, a) + s * codes(t, b);
             y(t, b) = c * codes(t, b) - s * codes(t, a);
         }

@@ -6,9 +6,7 @@ namespace abh::judge {
 
 inline LayerOptions options_of(Index d_model, bool pre) {
     LayerOptions options;
-    options.attention.d_model = d_model;
-    options.attention.n_heads = 2;
-    options.attention.bias_qkv = false;
+    options.attention = {.d_model = d_model, .n_heads = 2, .bias_qkv = false};
     options.d_ff = 5;
     options.add_norm.placement = pre ? NormPlacement::pre : NormPlacement::post;
     return options;

@@ -22,11 +22,11 @@ Tensor language_model(const Ids& words, Index n_words, Index n_layers, bool pre,
 
 /// A model in which row t reads words `first` to `t + ahead`, and at least one of them.
 Tensor influence(const Ids& words, Index n_words, Index first, Index ahead) {
-    const Index length = words.dim(1);
+    const Index n = words.dim(1);
     return mine::influence(words, n_words, [=](const Ids& ids) {
-        Tensor logits = Tensor::zeros({1, length, n_words});
-        for (Index t = 0; t < length; ++t)
-            for (Index j = first; j <= std::min(t + ahead, length - 1); ++j)
+        Tensor logits = Tensor::zeros({1, n, n_words});
+        for (Index t = 0; t < n; ++t)
+            for (Index j = first; j <= std::min(t + ahead, n - 1); ++j)
                 logits(0, t, (j + t) % n_words) += static_cast<Real>(ids(0, j)) / 7;
         return logits;
     });

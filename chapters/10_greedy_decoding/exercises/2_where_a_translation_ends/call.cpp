@@ -61,10 +61,10 @@ std::vector<Word> wrong(const std::string& what, const mine::Model& model, Word 
             prefix = prefix.reshape({prefix.size()})
                          .rows(0, prefix.size() - 1)
                          .reshape({1, prefix.size() - 1});
-        const Word word = model(prefix);
-        if (word == end && !keeps_end) break;
-        words.push_back(word);
-        if (word == end) break;
+        const Word next = model(prefix);
+        if (next == end && !keeps_end) break;
+        words.push_back(next);
+        if (next == end) break;
     }
     if (what == "the last word is lost" && !words.empty()) words.pop_back();
     return words;

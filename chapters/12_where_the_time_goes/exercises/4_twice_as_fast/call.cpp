@@ -30,11 +30,11 @@ public:
           held_(held),
           held_again_(held_again) {}
 
-    Run way(double seconds) {
-        return [this, seconds, first = true]() mutable {
+    Run call(double takes) {
+        return [this, takes, first = true]() mutable {
             if (calls_ >= slow_from_) seconds_of_now_ = slower_;
-            time_ += seconds * seconds_of_now_ + (first ? cold_ : 0);
-            if (calls_ == held_ || calls_ == held_again_) time_ += 50 * seconds;
+            time_ += takes * seconds_of_now_ + (first ? cold_ : 0);
+            if (calls_ == held_ || calls_ == held_again_) time_ += 50 * takes;
             first = false;
             ++calls_;
         };
@@ -51,7 +51,7 @@ private:
 double on_machine(double ours, double hers, double cold, double slower, int slow_from, int held,
                   int held_again, int rounds) {
     Machine machine(cold, slower, slow_from, held, held_again);
-    return mine::gain(machine.way(ours), machine.way(hers), machine.clock(), rounds);
+    return mine::gain(machine.call(ours), machine.call(hers), machine.clock(), rounds);
 }
 
 /// Ways to measure that the reader's test must tell apart.
@@ -63,22 +63,22 @@ double median(std::vector<double> v) {
 }
 
 double wrong_gain(Fault fault, const Run& ours, const Run& hers, const Clock& now, int rounds) {
-    const auto seconds = [&](const Run& run) {
-        const double before = now();
+    const auto timed = [&](const Run& run) {
+        const double start = now();
         run();
-        return now() - before;
+        return now() - start;
     };
     if (fault != Fault::cold && fault != Fault::once) ours(), hers();
     std::vector<double> of_ours, of_hers, ratios;
     const int calls = fault == Fault::once ? 1 : rounds;
     if (fault == Fault::once || fault == Fault::one_after_the_other) {
-        for (int i = 0; i < calls; ++i) of_ours.push_back(seconds(ours));
-        for (int i = 0; i < rounds; ++i) of_hers.push_back(seconds(hers));
+        for (int i = 0; i < calls; ++i) of_ours.push_back(timed(ours));
+        for (int i = 0; i < rounds; ++i) of_hers.push_back(timed(hers));
         if (fault == Fault::one_after_the_other) return median(of_ours) / median(of_hers);
         return of_ours[0] * rounds / std::accumulate(of_hers.begin(), of_hers.end(), 0.0);
     }
     for (int i = 0; i < rounds; ++i) {
-        const double a = seconds(ours), b = seconds(hers);
+        const double a = timed(ours), b = timed(hers);
         ratios.push_back(fault == Fault::upside_down ? b / a : a / b);
     }
     if (fault == Fault::mean) return std::accumulate(ratios.begin(), ratios.end(), 0.0) / rounds;
