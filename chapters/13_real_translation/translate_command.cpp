@@ -61,7 +61,7 @@ TranslateCommand::TranslateCommand(CLI::App& parent)
 }
 // [run]
 void TranslateCommand::run(Results& results) {
-    std::signal(SIGPIPE, SIG_DFL);  // who reads no more ends this program, without a word
+    std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
             options_.beam.beam);
     options_.n_best_list = n_best_ > 0;
