@@ -12,6 +12,7 @@
 
 #include "chapters/13_real_translation/checked_file.hpp"
 #include "chapters/13_real_translation/text_model.hpp"
+#include "lib/io/files.hpp"
 
 namespace abh {
 // [progress as json]
@@ -226,6 +227,12 @@ void RunFolder::save_state(Practice& run, const std::string& origin, const Notes
 // [folder: epochs]
 fs::path RunFolder::epoch_file(Index epoch) const {
     return folder_ / fmt::format("epoch-{:04d}.safetensors", epoch);
+}
+
+void RunFolder::save_texts(const std::string& name, const std::vector<std::string>& texts) const {
+    AtomicFile file(folder_ / fmt::format("test.{}.txt", name));
+    for (const std::string& text : texts) file.write(text + '\n');
+    file.commit();
 }
 
 void RunFolder::save_epoch(Index epoch, Transformer& model, const Notes& notes) const {

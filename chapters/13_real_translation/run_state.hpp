@@ -28,6 +28,7 @@ void go_on_from(const TensorFile& state, Practice& run, const std::string& origi
 ///     state-00001200.safetensors   the run after step 1200; the last two stay
 ///     epoch-0007.safetensors       the weights after an epoch; the last ones and the best stay
 ///     model.safetensors            the model that was chosen at the end
+///     test.source.txt, ...         source, reference and translation of the test, line by line
 ///
 /// Every file appears whole or not at all, so a program that is killed leaves a run that goes on.
 class RunFolder {
@@ -57,6 +58,8 @@ public:
     std::filesystem::path epoch_file(Index epoch) const;
     /// The file for the model that was chosen at the end.
     std::filesystem::path model_file() const { return folder_ / "model.safetensors"; }
+    /// Writes `test.NAME.txt`, a text a line.
+    void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
 
 private:
     std::filesystem::path folder_;

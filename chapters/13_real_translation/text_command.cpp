@@ -1,7 +1,10 @@
 #include "chapters/13_real_translation/text_command.hpp"
 
+#include <fmt/format.h>
+
 #include "chapters/13_real_translation/tatoeba.hpp"
 #include "chapters/13_real_translation/text_report.hpp"
+#include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
 
 namespace abh {
@@ -9,11 +12,31 @@ namespace abh {
 TextCommand::TextCommand(CLI::App& parent)
     : command_(parent.add_subcommand("text", "the sentences, and what they are cut into")) {
     command_->fallthrough();
+    command_->add_option("--write", folder_, "only write train.tsv, dev.tsv and test.tsv there");
 }
+
+namespace {
+
+void write_parts(const ParallelText& text, const std::filesystem::path& folder) {
+    const auto write = [&](const char* name, const std::vector<TextPair>& pairs) {
+        std::string lines;
+        for (const TextPair& pair : pairs) lines += pair.source + '\t' + pair.target + '\n';
+        AtomicFile file(folder / name);
+        file.write(lines);
+        file.commit();
+        fmt::print("{}: {} pairs\n", (folder / name).string(), pairs.size());
+    };
+    write("train.tsv", text.train);
+    write("dev.tsv", text.dev);
+    write("test.tsv", text.test);
+}
+
+}  // namespace
 
 void TextCommand::run(Results& results) {
     CleanCounts counts;
     const ParallelText text = tatoeba(&counts);
+    if (!folder_.empty()) return write_parts(text, folder_);
     section("The data");
     show_data(text, counts, results);
     section("Words that training has not seen");

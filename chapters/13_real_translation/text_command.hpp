@@ -1,12 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "lib/io/results.hpp"
 
 namespace abh {
 // [text]
-/// The subcommand "text": what the sentences of the book's data are made of.
+/// The subcommand "text": what the sentences of the book's data are made of. With `--write` it puts
+/// their three parts into a folder, for other programs: `train.tsv`, `dev.tsv`, `test.tsv`.
 class TextCommand {
 public:
     explicit TextCommand(CLI::App& parent);
@@ -15,6 +17,7 @@ public:
 
 private:
     CLI::App* command_;
+    std::filesystem::path folder_;
 };
 
 }  // namespace abh

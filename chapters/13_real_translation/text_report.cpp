@@ -217,7 +217,7 @@ void show_merges(Results& results) {
 void show_pieces(const ParallelText& text, Results& results) {
     const Subwords subwords = Subwords::train(both_sides(text.train), 8000);
     for (const char* sentence :
-         {"我有一个好朋友。", "I have a good friend.", "She unfriended him.", "他喜欢榴莲🍈"})
+         {"我有一个好朋友。", "I have a good friend.", "She unfriended him.", "他喜欢下雪☃"})
         fmt::print("{}\n    {}\n", sentence, fmt::join(subwords.pieces(sentence), " "));
     Index same = 0;
     for (const std::string& sentence : both_sides(text.test))

@@ -8,6 +8,7 @@
 
 #include "chapters/13_real_translation/bleu.hpp"
 #include "chapters/13_real_translation/checked_file.hpp"
+#include "chapters/13_real_translation/error_report.hpp"
 #include "chapters/13_real_translation/tatoeba.hpp"
 #include "chapters/13_real_translation/text.hpp"
 #include "chapters/13_real_translation/training_report.hpp"
@@ -153,9 +154,10 @@ public:
     void go_on(const TensorFile& state, const std::string& origin);
     void train(const RunFolder& folder, const std::string& origin);
     void choose(const RunFolder& folder);
-    void report();
+    void report(const RunFolder& folder);
 
 private:
+    void report_errors(const Translated& test);
     Validation validated(const HeldOut& pairs) const {
         return validate(model_, pairs, symbols_, scoring_);
     }
@@ -290,7 +292,7 @@ void TrainingRun::choose(const RunFolder& folder) {
 }
 // [report]
 /// What the test pairs say, which nothing was chosen by.
-void TrainingRun::report() {
+void TrainingRun::report(const RunFolder& folder) {
     const RunProgress& p = practice_.progress();
     const EpochReport& last = p.epochs.back();
     rusage usage{};
@@ -311,9 +313,25 @@ void TrainingRun::report() {
         bleu(test.translations, data_.test.references, {tokenization_named(options_.tokenization)});
     fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n", data_.test.ids.size(),
                test.loss, std::exp(test.loss), score.value, score.signature);
+    folder.save_texts("source", data_.test.sources);
+    folder.save_texts("reference", data_.test.references);
+    folder.save_texts("translation", test.translations);
     results_.set_varying("test_loss", test.loss);
     results_.set_varying("test_perplexity", std::exp(test.loss));
     results_.set_varying("test_bleu", score.value);
+    report_errors({data_.test, test.translations, tokenization_named(options_.tokenization)});
+}
+
+void TrainingRun::report_errors(const Translated& test) {
+    section("Sentences and their translations");
+    show_samples(test, 8);
+    section("By length of the source");
+    show_by_length(test, results_);
+    section("By what the reference bears");
+    show_by_kind(test, data_.train, results_);
+    section("By width of the beam, development pairs");
+    show_beams(model_, data_.dev, symbols_, scoring_, results_);
+    record_attention(model_, test, subwords_, symbols_, results_);
 }
 
 }  // namespace
@@ -344,7 +362,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed) {
     state.reset();
     run.train(folder, begun_with);
     run.choose(folder);
-    run.report();
+    run.report(folder);
 }
 
 }  // namespace abh

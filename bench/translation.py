@@ -1,0 +1,213 @@
+"""Trains chapter 13's translator and its PyTorch twin, one after the other, seed by seed.
+
+    python bench/translation.py quick --python build/venv-bench/bin/python --seeds 1 2 3
+    python bench/translation.py multi30k --data FOLDER --python ...
+
+Both have the same pieces, pairs, sizes, recipe and number of epochs; see translation_peer.py. Recipes:
+
+    quick      the book's pairs, the small model of `./book run 13 --quick`
+    default    the book's pairs, the model of `./book run 13`
+    multi30k   German to English; FOLDER holds the six files that chapter 13 names
+
+Prints a table, and writes it with all numbers as OUT/RECIPE/result.json. Quality: BLEU of the test pairs by
+the book's `score`, greedy, and with a beam of 4 for the book. Speed: words a second, pads not counted,
+the median of all epochs; validation is left out. Memory: the peak of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import KEEP_MEMORY
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
+PEER = ROOT / "bench" / "translation_peer.py"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    ours: tuple[str, ...]  # what the book's program is told besides, sizes for instance
+    training: dict[str, float]  # what both are told
+
+    def options(self) -> list[str]:
+        return [str(part) for pair in self.training.items() for part in pair]
+
+
+RECIPES = {
+    "quick": Recipe(("--quick",), {"--epochs": 6, "--lr": 2e-3, "--warmup": 200}),
+    "default": Recipe((), {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
+    "multi30k": Recipe(
+        ("--shared", "--pieces", "8000", "--dropout", "0.3"),
+        {"--epochs": 24, "--lr": 1e-3, "--warmup": 800},
+    ),
+}
+
+
+def must(
+    command: Sequence[object],
+    log: Path,
+    text: str | None = None,
+    environment: dict[str, str] | None = None,
+) -> str:
+    """What a command prints; its messages go into a file."""
+    with log.open("w") as errors:
+        done = subprocess.run(
+            [str(part) for part in command],
+            input=text,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            check=False,
+            env={**os.environ, **(environment or {})},
+        )
+    if done.returncode != 0:
+        sys.exit(f"{command[0]} ended with {done.returncode}; {log} says why")
+    return done.stdout
+
+
+def text_files(o: argparse.Namespace) -> dict[str, str]:
+    """The options that name the pairs."""
+    if o.recipe != "multi30k":
+        must([o.program, "text", "--write", o.out / "text"], o.out / "text.log")
+        return {f"--{part}": str(o.out / "text" / f"{part}.tsv") for part in ("train", "dev", "test")}
+    names = {"--train": "train", "--dev": "val", "--test": "test_2016_flickr"}
+    return {
+        option: ",".join(str(o.data / f"{name}.{side}.gz") for side in ("de", "en")) for option, name in names.items()
+    }
+
+
+def bleu(program: Path, reference: Path, hypothesis: Path, log: Path, lowercase: bool) -> float:
+    command = [program, "score", "--metrics", "bleu", "--reference", reference]
+    command += ["--hypothesis", hypothesis, "--out", log.parent / "score"]
+    must(command + ["--lowercase"] * lowercase, log)
+    return values_in(log.parent / "score" / "results.json")["BLEU"]
+
+
+def values_in(file: Path) -> dict[str, float]:
+    return {name: entry["value"] for name, entry in json.loads(file.read_text()).items()}
+
+
+def scores(o: argparse.Namespace, reference: Path, hypothesis: Path, name: str) -> dict[str, float]:
+    log = hypothesis.parent / "score.log"
+    return {
+        f"{name}{'_lowercase' * lowercase}": bleu(o.program, reference, hypothesis, log, lowercase)
+        for lowercase in (False, True)
+    }
+
+
+def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
+    run = o.out / f"ours-{seed}"
+    command = [o.program, *recipe.ours, *recipe.options(), "--seed", seed, "--threads", o.threads]
+    command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
+    if o.recipe == "multi30k":
+        command += [part for pair in files.items() for part in pair]
+    run.mkdir(parents=True, exist_ok=True)
+    (run / "log").write_text(must(command, run / "messages"))
+    found = values_in(run / "results" / "results.json")
+    speeds = re.findall(r"^epoch .* (\d+) words/s$", (run / "log").read_text(), re.MULTILINE)
+    reference, sources = run / "test.reference.txt", (run / "test.source.txt").read_text()
+    translate = [o.program, "translate", "--model", run / "model.safetensors", "--beam", 4]
+    beam = run / "test.beam4.txt"
+    beam.write_text(must([*translate, "--threads", o.threads], run / "messages.translate", sources))
+    return {
+        "words_per_second": statistics.median(map(float, speeds)),
+        "seconds": found["training_seconds"],
+        "memory": found["memory"],
+        "dev_bleu": found["dev_bleu"],
+        **scores(o, reference, run / "test.translation.txt", "greedy"),
+        **scores(o, reference, beam, "beam4"),
+    }
+
+
+def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
+    run, ours = o.out / f"peer-{seed}", o.out / f"ours-{seed}"
+    command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
+    command += [part for pair in files.items() for part in pair]
+    run.mkdir(parents=True, exist_ok=True)
+    command += ["--seed", seed, "--threads", o.threads, "--out", run]
+    (run / "log").write_text(must(command, run / "messages", environment=KEEP_MEMORY))
+    found = json.loads((run / "peer.json").read_text())
+    return {
+        "words_per_second": found["words_per_second"],
+        "seconds": found["seconds"],
+        "memory": found["memory"],
+        "dev_bleu": max(found["best_bleu"], found["average_bleu"]),
+        **scores(o, ours / "test.reference.txt", run / "test.translation.txt", "greedy"),
+    }
+
+
+def table(runs: list[dict]) -> str:
+    lines = ["seed  system    words/s  seconds  MiB  dev BLEU  test BLEU  lowercase  beam 4  lowercase"]
+    for run in runs:
+        for system in ("ours", "PyTorch"):
+            r = run[system]
+            beam = f"{r['beam4']:6.2f}  {r['beam4_lowercase']:9.2f}" if "beam4" in r else ""
+            lines.append(
+                f"{run['seed']:4}  {system:8}  {r['words_per_second']:7.0f}  {r['seconds']:7.0f}  {r['memory']:3.0f}"
+                f"  {r['dev_bleu']:8.2f}  {r['greedy']:9.2f}  {r['greedy_lowercase']:9.2f}  {beam}".rstrip()
+            )
+    speed = statistics.median(r["ours"]["words_per_second"] / r["PyTorch"]["words_per_second"] for r in runs)
+    better = statistics.fmean(r["ours"]["greedy"] - r["PyTorch"]["greedy"] for r in runs)
+    return "\n".join([*lines, f"ours / PyTorch, words a second: {speed:.2f}; BLEU, mean difference: {better:+.2f}"])
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("recipe", choices=RECIPES)
+    parser.add_argument(
+        "--python", type=Path, default=ROOT / "build/venv-bench/bin/python", help="with torch and requirements.txt"
+    )
+    parser.add_argument("--program", type=Path, default=PROGRAM, help="of chapter 13")
+    parser.add_argument("--data", type=Path, help="folder of Multi30k")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/bench/translation")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    o = parser.parse_args()
+    if o.recipe == "multi30k" and not (o.data and (o.data / "train.de.gz").exists()):
+        parser.error("multi30k needs --data, a folder with train.de.gz and the other files that chapter 13 names")
+    for file, what in (
+        (o.program, "cmake --build --preset release"),
+        (o.python, "a virtual environment with bench/requirements.txt"),
+    ):
+        if not file.exists():
+            parser.error(f"{file} is not there; it comes from {what}")
+    o.out = o.out / o.recipe
+    o.out.mkdir(parents=True, exist_ok=True)
+    recipe, files, runs = RECIPES[o.recipe], text_files(o), []
+    for seed in o.seeds:
+        print(f"seed {seed}: the book's program", flush=True)
+        ours = train_ours(o, recipe, files, seed)
+        print(f"seed {seed}: PyTorch", flush=True)
+        runs.append({"seed": seed, "ours": ours, "PyTorch": train_peer(o, recipe, files, seed)})
+        report = {
+            "recipe": o.recipe,
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "processor": processor(),
+            "threads": o.threads,
+            "runs": runs,
+        }
+        (o.out / "result.json").write_text(json.dumps(report, indent=1) + "\n")
+    print(table(runs))
+
+
+if __name__ == "__main__":
+    main()
