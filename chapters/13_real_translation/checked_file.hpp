@@ -17,7 +17,7 @@ void save_checked(const std::filesystem::path& path, TensorFile content);
 /// @throws std::runtime_error naming the file if it is damaged, or another kind of file
 TensorFile load_checked(const std::filesystem::path& path);
 
-/// CRC-32, by zlib, in hexadecimal digits: notices a byte that changed, and no ill will.
+/// CRC-32, by zlib, in hexadecimal digits: detects damage, not tampering.
 std::string checksum(std::string_view bytes);
 /// Bytes as hexadecimal digits, for notes, which are text.
 std::string to_hex(std::string_view bytes);

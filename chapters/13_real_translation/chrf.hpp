@@ -7,7 +7,7 @@ namespace abh {
 struct ChrfOptions {
     Index characters = 6;  ///< longest n-gram of characters
     Index words = 0;       ///< longest n-gram of words: 2 makes it chrF++
-    double beta = 2;       ///< recall counts beta times as much as precision
+    double beta = 2;       ///< recall counts beta^2 times as much as precision
     bool lowercase = false;
 };
 

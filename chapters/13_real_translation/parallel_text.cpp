@@ -138,7 +138,8 @@ Index count_words(std::string_view sentence) {
     return sentence.empty() ? 0 : 1 + std::count(sentence.begin(), sentence.end(), ' ');
 }
 
-/// Is a line so long that it need not be looked at? A character has at most four bytes.
+/// Is a line so long that it need not be looked at? A character has at most four bytes; twice as
+/// many leave room for spaces and spellings that tidying shortens.
 bool far_too_long(std::string_view line, const CleanOptions& options) {
     return line.size() > 8 * static_cast<std::size_t>(options.max_characters);
 }

@@ -47,7 +47,7 @@ struct CleanOptions {
 struct CleanCounts {
     Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0;
     Index read() const { return kept + empty + too_long + bad_ratio; }
-    /// In one line, for instance "29,371 pairs; left out: 2 empty, 1 too long, 3 of unlike length".
+    /// In one line, for instance "29371 pairs; left out: 2 empty, 1 too long, 3 of unlike length".
     std::string summary() const;
 };
 

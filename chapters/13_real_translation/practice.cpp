@@ -66,7 +66,7 @@ PracticeStep Practice::step() {
         for (const Index n : numbers) tokens += count_words(train_[static_cast<std::size_t>(n)]);
     }
 
-    const double loss = trainer_.forward_backward(batches);  // zero, forward, loss, backward
+    const double loss = trainer_.forward_backward(batches);  // zero, forward, loss, both backwards
     const double norm = clip_gradients(parameters_, options_.clip);
     require_finite(loss, norm);
     const Real rate = learning_rate(++progress_.step, options_.learning_rate, options_.warmup);

@@ -89,7 +89,7 @@ double largest(const Things& things, const Measure& measure) {
     return most;
 }
 
-/// Test pairs that would share a sentence with training if pairs were drawn one by one.
+/// Test pairs that would share a sentence with the others if pairs were drawn one by one.
 Index leaks_of_a_random_split(const ParallelText& text) {
     std::vector<TextPair> pairs = text.train;
     pairs.insert(pairs.end(), text.dev.begin(), text.dev.end());

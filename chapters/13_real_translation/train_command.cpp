@@ -28,7 +28,7 @@ TrainCommand::TrainCommand(CLI::App& parent)
     parent.add_option("--test", o.test, "pairs to report on; likewise");
     parent.add_option("--save", o.folder, "folder of the run (default: checkpoints/...)");
     parent.add_flag("--resume", o.resume, "go on with the run in that folder");
-    parent.add_flag("--quick", o.quick, "a small model for two minutes");
+    parent.add_flag("--quick", o.quick, "a small model, for a minute and a half");
     parent.add_option("--epochs", p.epochs, "at most")->check(CLI::Range(1, 100'000));
     parent.add_option("--minutes", p.minutes, "begin no epoch that would end later; 0: any");
     parent.add_option("--patience", p.patience, "epochs without a better BLEU or loss; 0: any");
@@ -107,7 +107,8 @@ ParallelText TrainCommand::read_text(Results& results) const {
     return text;
 }
 // [origin]
-/// What a run must have in common with the one that it goes on with. When it ends is left out.
+/// What a run must have in common with the one that it goes on with. What touches no step is left
+/// out.
 std::string TrainCommand::origin(const TransformerOptions& model, const ParallelText& text) const {
     const PracticeOptions& p = options_.practice;
     const nlohmann::json values = {
@@ -263,6 +264,13 @@ std::vector<Index> TrainingRun::last_epochs() const {
     return epochs;
 }
 // [choose]
+/// Relative to the working directory where it lies below it.
+std::string shown(const std::filesystem::path& path) {
+    std::error_code unknown;
+    const std::filesystem::path near = std::filesystem::proximate(path, unknown);
+    return printable((near.empty() || *near.begin() == ".." ? path : near).string());
+}
+
 /// The best epoch's weights, or the mean of the last ones, whichever the development pairs prefer.
 void TrainingRun::choose(const RunFolder& folder) {
     section("The model that is kept");
@@ -282,7 +290,7 @@ void TrainingRun::choose(const RunFolder& folder) {
     put_weights(file, model_);
     save_checked(folder.model_file(), std::move(file));
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
-               printable(folder.model_file().string()));
+               shown(folder.model_file()));
     results_.set_varying("best_epoch", static_cast<double>(best.epoch));
     results_.set_varying("best_bleu", best.bleu);
     results_.set_varying("average_bleu", average.score);
