@@ -86,6 +86,8 @@ def why_not_compiled(reason: str, printed: str) -> str:
     text = "\n".join("    " + line for line in lines)
     if "undefined reference to `abh::mine::" in printed:
         return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
+    if re.search(r"fatal error: (Eigen/|.*eigen3/).*No such file", printed):
+        return f"  Eigen is not available in this exercise:\n{text}"
     absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
     if absent:
         return f"  not available in this exercise: {', '.join(absent)}\n{text}"

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise
@@ -236,6 +236,13 @@ def lighter(archive: Path, exercise: Exercise, copy: Path | None = None) -> str:
     return str(copy)
 
 
+def allowed(exercise: Exercise, found: Setting) -> Setting:
+    """What the answer may include."""
+    if exercise.eigen:
+        return found
+    return replace(found, includes=[i for i in found.includes if "eigen" not in i.lower()])
+
+
 def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bool) -> Outcome:
     """Compiles an answer and links it with what calls it. The outcome is `ok` if `program` is there."""
     found = setting()
@@ -254,7 +261,7 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
         language = ["-x", "c++"]
         command = [
             found.compiler, *found.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
-            *include_flags(found, "/book" if tight else str(reach(INCLUDE))),
+            *include_flags(allowed(exercise, found), "/book" if tight else str(reach(INCLUDE))),
             *language, source, "-x", "none", inside.get(str(call), str(call)),
             "-o", f"{place}/answer", "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
             "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",

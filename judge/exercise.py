@@ -65,6 +65,7 @@ class Exercise:
     hints: tuple[str, ...]
     links: str = ""  # the last chapter whose code the answer may call; empty: the one before
     without: tuple[str, ...] = ()  # sources of that chapter that would give the answer away
+    eigen: bool = True  # whether the answer may include Eigen
     mutants: tuple[Mutant, ...] = ()
     seconds: float = 10.0  # for all cases of a criterion
     faster: dict[str, float] = field(default_factory=dict, hash=False)  # criterion: times the speed of plain.cpp

@@ -14,10 +14,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, exercise, predict
+from judge import check, compile, exercise, predict
 from judge.exercise import Mistaken, load_all
 from judge.report import to_text
 from judge.verdict import Fault, Judged, Verdict
+
+
+class Available(unittest.TestCase):
+    def test_an_exercise_can_go_without_eigen(self):
+        found = compile.Setting("g++", [], ["/usr/include/eigen3", "/opt/fmt"], [], "", {})
+        loops, other = (next(e for e in load_all() if e.number == n) for n in ("00.6", "00.1"))
+        self.assertEqual(["/opt/fmt"], compile.allowed(loops, found).includes)
+        self.assertEqual(found, compile.allowed(other, found))
+        printed = "answer.cpp:1:10: fatal error: Eigen/Dense: No such file or directory"
+        self.assertIn("Eigen is not available", check.why_not_compiled("crash", printed))
+        self.assertNotIn("Eigen is", check.why_not_compiled("crash", printed.replace("Eigen/", "Igen/")))
 
 
 class Watch(unittest.TestCase):
