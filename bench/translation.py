@@ -50,7 +50,7 @@ RECIPES = {
     "default": Recipe((), {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
     "multi30k": Recipe(
         ("--shared", "--pieces", "8000", "--dropout", "0.3"),
-        {"--epochs": 24, "--lr": 1e-3, "--warmup": 800},
+        {"--epochs": 18, "--lr": 1e-3, "--warmup": 800},
     ),
 }
 
