@@ -44,10 +44,10 @@ void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     }
 }
 
-/// What dtable held is forgotten, too.
+/// What dtable held is forgotten; the rest is as the answer has it.
 void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
-    first_and_last(dtable, ids, dy);
+    mine::add_rows(dtable, ids, dy);
 }
 
 /// Columns go in pairs; the one that is left over in an odd width is overwritten.
