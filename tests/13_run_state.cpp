@@ -4,6 +4,7 @@
 
 #include "chapters/13_real_translation/checked_file.hpp"
 #include "chapters/13_real_translation/run_state.hpp"
+#include "chapters/13_real_translation/text_model.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/io/files.hpp"
@@ -158,6 +159,42 @@ TEST_CASE("a state that lacks something, or has another model's, leaves the run 
     CHECK(same_state(other, run));
 }
 
+TEST_CASE("notes of a state that say what cannot be are refused, and what it is", "[fast]") {
+    Run run, other, untouched;
+    run.steps(3);
+    const auto with = [&](const std::string& note, const std::string& text) {
+        TensorFile state = state_of(run.practice, origin, {});
+        state.metadata.at(note) = text;
+        go_on_from(state, other.practice, origin);
+    };
+    const std::string progress = state_of(run.practice, origin, {}).metadata.at("progress");
+    const auto altered = [&](const std::string& field, const std::string& value) {
+        std::string text = progress;
+        const std::size_t at = text.find('"' + field + "\":") + field.size() + 3;
+        with("progress", text.replace(at, text.find_first_of(",}", at) - at, value));
+    };
+    for (const char* field : {"batch", "epoch", "epoch_steps", "random_step", "step", "tokens"})
+        for (const char* value : {"-1", "2.5", "1e300", "18446744073709551615", "true", "null"})
+            CHECK_THROWS_WITH(altered(field, value),
+                              Contains(fmt::format("progress: {} is not a whole number", field)));
+    for (const char* value : {"null", "[0.5]", "\"nan\""})
+        CHECK_THROWS_WITH(altered("seconds", value), "progress: seconds is not a number");
+    CHECK_THROWS_WITH(altered("epochs", "3"), "progress: no list of epochs");
+    CHECK_THROWS_WITH(altered("epochs", "[3]"), "progress: an epoch is not an object");
+    CHECK_THROWS_WITH(altered("epochs", "[{}]"), Contains("progress: epoch is not"));
+    CHECK_THROWS_WITH(altered("epoch", "0"), Contains("epoch 0, expected 1 or more"));
+    CHECK_THROWS_WITH(altered("target_words", "0"), Contains("0 words and 3 steps in 6 batches"));
+    CHECK_THROWS_WITH(altered("epoch_steps", "0"), Contains("and 0 steps in 6 batches"));
+    for (const char* note : {"origin", "progress"}) {
+        CHECK_THROWS_WITH(with(note, "{"), Contains(fmt::format("{}: not JSON", note)));
+        CHECK_THROWS_WITH(with(note, "3"), Contains(fmt::format("{}: no object", note)));
+        CHECK_THROWS_WITH(with(note, "{}"), Contains(fmt::format("{}: no object", note)));
+        CHECK_THROWS_WITH(with(note, R"({"a": )" + std::string(100'000, '[')),
+                          Contains(fmt::format("{}: nested deeper than 4", note)));
+    }
+    CHECK(same_state(other, untouched));
+}
+
 TEST_CASE("a byte that changes anywhere in a state is noticed", "[fast]") {
     const Folder folder;
     const fs::path file = folder / "state.safetensors";
@@ -205,6 +242,32 @@ TEST_CASE("a state that is cut, or another file, is refused in one line") {
     CHECK_THROWS_WITH(load_checked(file),
                       Contains("no checkpoint of this chapter: it has no numbers"));
     CHECK_THROWS_WITH(load_checked(folder / "nothing"), Contains("No such file"));
+}
+
+TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no memory asked for") {
+    const Folder folder;
+    const fs::path file = folder / "model.safetensors";
+    const std::vector<std::string> sentences{"I have a good friend .", "I have no friend ."};
+    const Subwords words = Subwords::train(sentences, 30, 1, false);
+    TransformerOptions options = tiny_model(0);
+    options.src_words = options.tgt_words = words.size();
+    TextModel model{Transformer(options, Random(1)), words, words};
+    save_text_model(file, model);
+    TextModel back = load_text_model(file);
+    CHECK(back.target.model() == words.model());
+    const Parameters p = parameters_of(model.model), q = parameters_of(back.model);
+    for (std::size_t i = 0; i < p.size(); ++i)
+        CHECK(same_bits(p[i].parameter->value, q[i].parameter->value));
+    const TensorFile content = load_checked(file);
+    for (const char* name : {"d_model", "d_ff", "max_len", "n_encoder_layers"}) {
+        TensorFile other = content;
+        std::string& text = other.metadata.at("options");
+        const std::size_t at = text.find(fmt::format("\"{}\": ", name)) + std::strlen(name) + 4;
+        text.replace(at, text.find_first_of(",\n", at) - at, "1000000000");
+        save_checked(file, other);
+        CHECK_THROWS_WITH(load_text_model(file),
+                          Contains(file.string()) && Contains("too few for its options"));
+    }
 }
 
 TEST_CASE("a folder keeps the last two states, and the epochs that it is told") {

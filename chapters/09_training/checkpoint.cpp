@@ -24,10 +24,6 @@ void save_checkpoint(const std::filesystem::path& path, Transformer& model, cons
     save_safetensors(path, file);
 }
 // [load]
-namespace {
-
-/// Asked before a model is made, since one of absurd sizes does not fit into memory: can its
-/// matrices stand in this file?
 void require_plausible(const TransformerOptions& o, const TensorFile& file) {
     double held = 0;
     for (const auto& [name, tensor] : file.tensors) held += static_cast<double>(tensor.size());
@@ -43,8 +39,6 @@ void require_plausible(const TransformerOptions& o, const TensorFile& file) {
                 fits(o.positions.max_len, 1, std::max(held, longest_table)),
             "it holds {} numbers, too few for its options", held);
 }
-
-}  // namespace
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
     const TensorFile file = load_safetensors(path);

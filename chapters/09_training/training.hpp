@@ -12,6 +12,7 @@
 #include "chapters/09_training/vocabulary_loss.hpp"
 
 namespace abh {
+struct TensorFile;
 // [options]
 struct TrainingOptions {
     Index epochs = 100;
@@ -124,6 +125,9 @@ struct Checkpoint {
 
 /// Writes parameters, options and words to one safetensors file, whole or not at all.
 void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus);
+/// Asked before a model is made, since one of absurd sizes does not fit into memory.
+/// @throws std::invalid_argument if the model's matrices have no room in a file of these tensors
+void require_plausible(const TransformerOptions& o, const TensorFile& file);
 /// @throws std::runtime_error naming the file and what is wrong with it
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 /// Where programs keep the checkpoint of a task: `TASK-seedN.safetensors` in the folder that the

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
         if (segment.parsed()) return segment.run(results);
         if (score.parsed()) return score.run(results, program.seed());
         if (search.parsed()) return search.run(results);
-        if (translate.parsed()) return translate.run(results);
+        if (translate.parsed()) return translate.run(results, program.seed());
         train.run(results, program.seed());
     });
 }

@@ -160,6 +160,9 @@ std::string Practice::over() const {
 // [go on]
 void Practice::go_on(const RunProgress& progress) {
     require(progress.epoch >= 1, "practice: epoch {}, expected 1 or more", progress.epoch);
+    require(progress.batch <= 0 || (progress.target_words > 0 && progress.epoch_steps > 0),
+            "practice: {} words and {} steps in {} batches", progress.target_words,
+            progress.epoch_steps, progress.batch);
     batches_.draw(progress.epoch);
     const Index count = batches_.count();
     if (progress.batch < 0 || progress.batch > count) batches_.draw(progress_.epoch);

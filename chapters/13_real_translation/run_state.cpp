@@ -59,20 +59,49 @@ json written(const T& numbers) {
     return object;
 }
 
+/// The JSON object in a note.
+/// @throws std::invalid_argument naming the note if there is none, or it is nested deeper than 4
+json object_in(const char* note, const std::string& text) {
+    const auto watch = [&](int depth, json::parse_event_t, const json&) {
+        require(depth <= 4, "{}: nested deeper than 4", note);
+        return true;
+    };
+    json object;
+    try {
+        object = json::parse(text, watch);
+    } catch (const json::exception& error) {
+        require(false, "{}: not JSON: {}", note, error.what());
+    }
+    require(object.is_object() && !object.empty(), "{}: no object with fields", note);
+    return object;
+}
+
 template <class T>
 T read(const json& object) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 50;  // so that sums of some do not overflow
     T numbers;
     each_number(numbers, [&](const char* name, auto& field) {
-        field = object.at(name).get<std::decay_t<decltype(field)>>();
+        using Number = std::decay_t<decltype(field)>;
+        const json value = object.value(name, json());
+        if constexpr (std::is_integral_v<Number>)
+            require(value.is_number_unsigned() && value.get<std::uint64_t>() <= most,
+                    "progress: {} is not a whole number from 0 to 2^50", name);
+        else
+            require(value.is_number(), "progress: {} is not a number", name);
+        field = value.get<Number>();
     });
     return numbers;
 }
 
 RunProgress progress_from(const std::string& text) {
-    const json object = json::parse(text);
+    const json object = object_in("progress", text);
     auto progress = read<RunProgress>(object);
-    for (const json& epoch : object.at("epochs"))
+    const json epochs = object.value("epochs", json());
+    require(epochs.is_array(), "progress: no list of epochs");
+    for (const json& epoch : epochs) {
+        require(epoch.is_object(), "progress: an epoch is not an object");
         progress.epochs.push_back(read<EpochReport>(epoch));
+    }
     return progress;
 }
 
@@ -99,7 +128,8 @@ namespace {
 
 /// The first thing in which two runs differ, in words; empty if nothing.
 std::string difference(const std::string& began_with, const std::string& now_with) {
-    const json began = json::parse(began_with).flatten(), now = json::parse(now_with).flatten();
+    const json began = object_in("origin", began_with).flatten(),
+               now = object_in("origin", now_with).flatten();
     const auto value = [](const json& values, const std::string& name) {
         return values.contains(name) ? values[name].dump() : "missing";
     };
@@ -250,6 +280,10 @@ void RunFolder::keep_epochs(const std::vector<Index>& epochs) const {
 
 fs::path default_run_folder(std::uint64_t seed) {
     return default_checkpoint("translation", seed).replace_extension();
+}
+
+fs::path default_model_file(std::uint64_t seed) {
+    return default_run_folder(seed) / RunFolder::model_name;
 }
 // [average]
 void average_weights(const std::vector<fs::path>& files, Transformer& model) {

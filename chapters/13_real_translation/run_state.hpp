@@ -33,6 +33,8 @@ void go_on_from(const TensorFile& state, Practice& run, const std::string& origi
 /// Every file appears whole or not at all, so a program that is killed leaves a run that goes on.
 class RunFolder {
 public:
+    static constexpr const char* model_name = "model.safetensors";
+
     /// Makes the folder if need be. It belongs to one program at a time.
     /// @throws std::runtime_error naming the folder if that fails, or another program trains there
     explicit RunFolder(std::filesystem::path folder);
@@ -57,7 +59,7 @@ public:
     /// The file that holds the weights after an epoch.
     std::filesystem::path epoch_file(Index epoch) const;
     /// The file for the model that was chosen at the end.
-    std::filesystem::path model_file() const { return folder_ / "model.safetensors"; }
+    std::filesystem::path model_file() const { return folder_ / model_name; }
     /// Writes `test.NAME.txt`, a text a line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
 
@@ -67,6 +69,8 @@ private:
 };
 /// Where `./book run 13` keeps its run: `translation-seedN` among the checkpoints.
 std::filesystem::path default_run_folder(std::uint64_t seed);
+/// The model that this run leaves.
+std::filesystem::path default_model_file(std::uint64_t seed);
 // [average]
 /// Sets the weights to the mean of those in some files.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chapters/09_training/training.hpp"
 #include "chapters/13_real_translation/checked_file.hpp"
 
 namespace abh {
@@ -55,6 +56,7 @@ TextModel load_text_model(const std::filesystem::path& path) {
         require(source.size() == options.src_words && target.size() == options.tgt_words,
                 "its subwords are {} and {}, its model has {} and {} words", source.size(),
                 target.size(), options.src_words, options.tgt_words);
+        require_plausible(options, file);
         TextModel model{Transformer(options, Random(0)), std::move(source), std::move(target)};
         take_weights(file, model.model);
         return model;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "chapters/13_real_translation/marian.hpp"
+#include "chapters/13_real_translation/run_state.hpp"
 
 namespace abh {
 // [translator]
@@ -36,8 +37,9 @@ TranslateCommand::TranslateCommand(CLI::App& parent)
     options_.beam.max_more = 50;
     CLI::App& c = *command_;
     c.fallthrough();
-    c.add_option("--model", model_, "what `train` wrote, or the folder of a model of Marian")
-        ->required();
+    c.add_option("--model", model_,
+                 "what `train` wrote, or the folder of a model of Marian "
+                 "(default: that of ./book run 13)");
     c.add_option("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
         ->check(CLI::Range(1, 1000));
     c.add_option("--batch", options_.batch, "sentences at a time")->check(CLI::Range(1, 10000));
@@ -60,7 +62,13 @@ TranslateCommand::TranslateCommand(CLI::App& parent)
         ->check(CLI::Range(1, 1000000));
 }
 // [run]
-void TranslateCommand::run(Results& results) {
+void TranslateCommand::run(Results& results, std::uint64_t seed) {
+    if (model_.empty()) {
+        model_ = default_model_file(seed);
+        require(std::filesystem::exists(model_),
+                "{} is not there; ./book run 13 --quick trains it, --model names another",
+                model_.string());
+    }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
             options_.beam.beam);

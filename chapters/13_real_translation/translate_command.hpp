@@ -18,7 +18,8 @@ class TranslateCommand {
 public:
     explicit TranslateCommand(CLI::App& parent);
     bool parsed() const { return command_->parsed(); }
-    void run(Results& results);
+    /// @param seed  of the run whose model is taken where none is named
+    void run(Results& results, std::uint64_t seed);
 
 private:
     CLI::App* command_;

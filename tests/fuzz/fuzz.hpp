@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +33,29 @@ public:
 
 private:
     int descriptor_;
+};
+
+/// A folder in memory, which goes away with the program.
+class MemoryFolder {
+public:
+    MemoryFolder() {
+        std::string name = "/dev/shm/abhXXXXXX";
+        if (!::mkdtemp(name.data())) std::abort();
+        path_ = name;
+    }
+    ~MemoryFolder() { std::filesystem::remove_all(path_); }
+    MemoryFolder(const MemoryFolder&) = delete;
+    MemoryFolder& operator=(const MemoryFolder&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+    /// Writes a file in it anew.
+    std::filesystem::path put(const char* name, std::string_view content) const {
+        std::ofstream(path_ / name, std::ios::binary) << content;
+        return path_ / name;
+    }
+
+private:
+    std::filesystem::path path_;
 };
 
 /// A safetensors file of these bytes. What begins with { is a header, a line feed and the numbers

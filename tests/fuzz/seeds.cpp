@@ -3,11 +3,12 @@
 #include <cstring>
 
 #include "chapters/09_training/training.hpp"
-#ifdef ABH_HAS_TEXT
-#include "chapters/13_real_translation/subwords.hpp"
-#endif
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
+#ifdef ABH_HAS_TEXT
+#include "chapters/13_real_translation/checked_file.hpp"
+#include "tests/fuzz/run.hpp"
+#endif
 
 using namespace abh;
 
@@ -72,6 +73,36 @@ void write_text(const std::filesystem::path& folder) {
 #endif
 }
 
+#ifdef ABH_HAS_TEXT
+void write_runs(const std::filesystem::path& folder) {
+    fuzz::Run run;
+    for (const char* name : {"begun", "a_step", "an_epoch"}) {
+        const std::filesystem::path file = folder / "run_state" / name;
+        save_checked(file, run.state());
+        write_open(file);
+        if (run.practice.epoch_over())
+            run.practice.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+        run.practice.step();
+    }
+}
+
+void write_marian(const std::filesystem::path& folder) {
+    const std::string config =
+        R"({"model_type": "marian", "vocab_size": 9, "encoder_layers": 1, "decoder_layers": 2, )"
+        R"("d_model": 4, "encoder_attention_heads": 2, "decoder_attention_heads": 2, )"
+        R"("encoder_ffn_dim": 3, "decoder_ffn_dim": 3, "activation_function": "swish", )"
+        R"("max_position_embeddings": 20, "pad_token_id": 8, "decoder_start_token_id": 8, )";
+    const std::string one = config + R"("eos_token_id": 0})",
+                      two = config + R"("decoder_vocab_size": 10, "tie_word_embeddings": false, )"
+                                     R"("scale_embedding": true, "eos_token_id": [0]})",
+                      generation = R"({"bad_words_ids": [[8]]})",
+                      words = R"({"</s>": 0, "<unk>": 1, "▁friend": 2, ">>deu<<": 3, "a": 4})";
+    write(folder / "marian/config", one);
+    write(folder / "marian/generation", two + '\n' + generation);
+    write(folder / "marian/words", one + '\n' + generation + '\n' + words);
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,6 +110,10 @@ int main(int argc, char** argv) {
     try {
         write_models(argv[1]);
         write_text(argv[1]);
+#ifdef ABH_HAS_TEXT
+        write_runs(argv[1]);
+        write_marian(argv[1]);
+#endif
         return 0;
     } catch (const std::exception& error) {
         return std::fprintf(stderr, "%s: %s\n", argv[0], error.what()), 1;

@@ -180,6 +180,31 @@ class RunOfTraining(unittest.TestCase):
         self.assertIn("state-00000003.safetensors", line)
         self.assertNotIn("\x1b", line)
 
+    def test_translate_takes_the_model_that_the_run_of_the_seed_left(self) -> None:
+        def translated(*more: str) -> subprocess.CompletedProcess:
+            return subprocess.run(
+                [PROGRAM, "translate", *more],
+                input="我看见狗。\n你喜欢猫。\n",
+                capture_output=True,
+                text=True,
+                timeout=300,
+                env={**os.environ, "ABH_CHECKPOINTS": str(self.place)},
+            )
+
+        file = self.place / "translation-seed3" / "model.safetensors"
+        none = translated("--seed", "3")
+        self.assertEqual((none.returncode, none.stdout), (1, ""))
+        self.assertEqual(len(none.stderr.strip().split("\n")), 1, none.stderr)
+        for part in (str(file), "./book run 13 --quick", "--model"):
+            self.assertIn(part, none.stderr)
+        file.parent.mkdir()
+        file.write_bytes((self.whole / "model.safetensors").read_bytes())
+        found = translated("--seed", "3")
+        named = translated("--model", str(self.whole / "model.safetensors"))
+        self.assertEqual((found.returncode, found.stdout), (0, named.stdout), found.stderr)
+        self.assertEqual(found.stdout.count("\n"), 2)
+        self.assertEqual(translated("--seed", "4").returncode, 1)
+
     def test_lines_come_as_they_happen(self) -> None:
         process = subprocess.Popen(
             self.command(self.place / "lines", "--epochs", "5000"),

@@ -1,0 +1,55 @@
+#include "chapters/13_real_translation/checked_file.hpp"
+#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/run.hpp"
+
+using namespace abh;
+
+namespace {
+
+bool same(const TensorFile& a, const TensorFile& b) {
+    const auto equal = [](const auto& x, const auto& y) {
+        return x.first == y.first && max_difference(x.second, y.second) == 0;
+    };
+    return a.metadata == b.metadata && std::ranges::equal(a.tensors, b.tensors, equal);
+}
+
+/// Goes on as a program does. After a step that is not refused, and an epoch's end, the run can be
+/// saved and read again.
+void go_on(fuzz::Run& run) {
+    const bool going_on = fuzz::accepted([&] {
+        if (!run.practice.epoch_over()) run.practice.step();
+        if (run.practice.epoch_over())
+            run.practice.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+        run.practice.over();
+    });
+    fuzz::Run other;
+    if (going_on) go_on_from(run.state(), other.practice, fuzz::Run::origin);
+}
+
+}  // namespace
+
+/// A folder's newest state, and what `--resume` makes of it. A safetensors file gets the checksum
+/// that it needs, since chance finds none.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const fuzz::MemoryFolder folder;
+    static const RunFolder kept(folder.path());
+    const auto file = folder.put("state-00000001.safetensors", fuzz::tensor_file(data, size));
+    TensorFile state;
+    const auto read = [&] {
+        std::vector<std::string> damaged;
+        state = kept.newest_state(damaged);
+    };
+    const auto mend_and_read = [&] {
+        save_checked(file, load_safetensors(file));
+        read();
+    };
+    if (!fuzz::accepted(read) && !fuzz::accepted(mend_and_read)) return 0;
+    fuzz::accepted([&] { load_text_model(file); });
+    fuzz::Run run;
+    const TensorFile before = run.state();
+    if (fuzz::accepted([&] { go_on_from(state, run.practice, fuzz::Run::origin); }))
+        go_on(run);
+    else
+        fuzz::expect(same(run.state(), before), "a state that is refused leaves its traces");
+    return 0;
+}
