@@ -3,7 +3,7 @@
 exercise.json  title, kind, difficulty, points, criteria, hints, mutants (see `Exercise`)
 statement.md   what is asked; the chapter's page includes it
 answer.cpp     the solution; the stub that a reader starts from is cut from it
-call.cpp       what calls the reader's functions
+call.cpp       what calls the reader's functions; in a hand-out compiled, call.o
 cases.cpp      draws inputs and knows what is right; never shown
 model.hpp      where there is one: what call.cpp and cases.cpp make alike; beside the folders, what several exercises do
 solution.md    where there is one: the derivation, shown with the solution
@@ -209,7 +209,7 @@ def check(exercise: Exercise) -> None:
         cases = "cases.bin" if exercise.kind in COMPUTED else "numbers.json"
         needed = ["statement.md", f"stub{exercise.source.suffix}", cases]
     if exercise.kind in COMPUTED:
-        needed.append("call.cpp")
+        needed.append("call.o" if IN_HANDOUT else "call.cpp")
     if exercise.faster:
         needed.append("plain.cpp")
     missing = [name for name in needed if not (exercise.folder / name).is_file()]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import cases as draws
 from .compile import BUILD as JUDGE
-from .compile import INCLUDE, Failed, copy_headers, libraries, lighter, prepare, setting
+from .compile import INCLUDE, Failed, copy_headers, include_flags, libraries, lighter, prepare, setting
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
 from .predict import variants
 from .report import section
@@ -133,6 +133,18 @@ def manifest(exercise: Exercise) -> dict:
     return full
 
 
+def compile_call(exercise: Exercise, target: Path) -> None:
+    """call.cpp, compiled: in a bug's are the faulty functions that the student's test must find.
+
+    :raises Failed: with what the compiler printed
+    """
+    found = setting()
+    command = [found.compiler, *FLAGS, *include_flags(found, str(INCLUDE)), "-c", exercise.folder / "call.cpp"]
+    done = subprocess.run([*command, "-o", target], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(done.stderr)
+
+
 def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     """Writes the pack into an empty folder: what is named here, and nothing else."""
     if out.exists() and any(out.iterdir()):
@@ -168,8 +180,9 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         else:
             (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
             (out / "answers" / e.file_name).write_text(e.stub())
-            for file in (e.folder / "call.cpp", *e.headers()):
-                shutil.copyfile(file, out / file.relative_to(ROOT))
+            compile_call(e, folder / "call.o")
+            if e.faster:
+                (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(
         json.dumps({"flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
@@ -196,18 +209,21 @@ def squeezed(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+def beaten(exercise: Exercise) -> str:
+    """The plain way whose time is the measure; empty where there is none."""
+    return (exercise.folder / "plain.cpp").read_text() if exercise.faster else ""
+
+
 def given(exercise: Exercise) -> dict[str, str]:
     """The texts of an exercise that students get, by name."""
     found = {"statement.md": pages(exercise), f"stub{exercise.source.suffix}": exercise.stub()}
-    if exercise.kind in COMPUTED:
-        found |= {file.name: file.read_text() for file in (exercise.folder / "call.cpp", *exercise.headers())}
-    return found
+    return found | ({"plain.cpp": beaten(exercise)} if exercise.faster else {})
 
 
 def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
-    """Lines of solutions that stand in these texts. What a stub or a statement says anyway is none, nor is the head of a
-    loop or a branch, which says nothing by itself."""
-    shown = {line for e in exercises for line in squeezed(e.stub() + "\n" + pages(e))}
+    """Lines of solutions that stand in these texts. What a stub, a statement or the way that is to be beaten says anyway
+    is none, nor is the head of a loop or a branch, which says nothing by itself."""
+    shown = {line for e in exercises for line in squeezed("\n".join((e.stub(), pages(e), beaten(e))))}
     secret = {
         line: e.number
         for e in exercises
