@@ -79,7 +79,7 @@ def judge_answer(
 def why_not_compiled(reason: str, printed: str) -> str:
     """What the compiler said, without what does not help."""
     if reason == "timeout":
-        return "the compiler did not end in time: templates without end?"
+        return "the compiler did not end in time: templates without end? On a busy machine, try again"
     if reason in ("memory", "output"):
         return "the compiler took too much memory, or printed without end"
     lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]

@@ -41,6 +41,8 @@ Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on D
     ./check {first} --hint     gives a hint
     ./check --progress      lists what is done
 
+Links, "the chapter", "the page" and commands that begin with `./book` belong to the book itself, which this pack does not hold.
+
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
 {list}
@@ -121,7 +123,7 @@ def build() -> None:
 
 def pages(exercise: Exercise) -> str:
     """The statement."""
-    return (exercise.folder / "statement.md").read_text()
+    return (exercise.folder / "statement.md").read_text().replace("`./book check", "`./check")
 
 
 def manifest(exercise: Exercise) -> dict:

@@ -74,8 +74,8 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, FeedForward& ff) {
     const std::string
         forgotten = "ReLU is forgotten on the way back",
         sign =
-            "ReLU lets through what was positive "
-            "forward, whatever the sign of the gradient",
+            "ReLU goes by the sign of the gradient; it should go by what was "
+            "positive forward",
         alone = "this is the last row alone; all rows share weights and biases, so it is a sum";
     add_case("dx", "dx", values(right.dx), {"dx"},
              {{forgotten, values(no_relu.dx)}, {sign, values(by_gradient.dx)}});

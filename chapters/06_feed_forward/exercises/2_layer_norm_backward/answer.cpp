@@ -11,10 +11,10 @@ namespace abh::mine {
 /// @param cache  normalized is x_hat, the shape of dy; inverse_stddev is 1 / sigma, [rows]
 /// @return       dx, the shape of dy
 Tensor layer_norm_backward(const Tensor& dy_, LayerNorm& norm, const LayerNorm::Cache& cache) {
-    const Shape matrix{rows(dy_.shape()), dy_.dim(-1)};
-    const Tensor dy = dy_.reshape(matrix), x_hat = cache.normalized.reshape(matrix);
+    const Shape flat{rows(dy_.shape()), dy_.dim(-1)};
+    const Tensor dy = dy_.reshape(flat), x_hat = cache.normalized.reshape(flat);
     const Tensor gamma = norm.gamma.value;
-    Tensor dx(matrix), dgamma = norm.gamma.grad(), dbeta = norm.beta.grad();  // the same elements
+    Tensor dx(flat), dgamma = norm.gamma.grad(), dbeta = norm.beta.grad();  // the same elements
     // solution
     const Real n = static_cast<Real>(dy.dim(1));
     for (Index r = 0; r < dy.dim(0); ++r) {

@@ -62,8 +62,8 @@ void add(Cases& cases, const char* criterion, const Tensor& x, const Tensor& dy,
                                        before_beta),
                    .results = values(norm.gamma.grad(), norm.beta.grad()),
                    .about = about,
-                   .names = {"dy", "x_hat", "1 / sigma", "gamma", "the gradient of gamma before",
-                             "the gradient of beta before", "dgamma", "dbeta"}});
+                   .names = {"dy", "x_hat", "1 / sigma", "gamma", "what dgamma held before",
+                             "what dbeta held before", "dgamma", "dbeta"}});
         return;
     }
     const Real n = static_cast<Real>(norm.d_model());

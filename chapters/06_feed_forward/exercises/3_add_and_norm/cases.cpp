@@ -67,6 +67,8 @@ void add(Cases& cases, const Shape& shape, Real p) {
                    "dbeta"},
          .mistakes = {{"the gradient along the residual connection is dropped, too; x was not",
                        values(dsublayer, dsublayer, dgamma, dbeta)},
+                      {"the sublayer's gradient does not go back through dropout",
+                       values(dx, dx, dgamma, dbeta)},
                       {"both gradients are added up; the caller does that, behind the sublayer's "
                        "own backward pass",
                        values(dx + dsublayer, dsublayer, dgamma, dbeta)}}});

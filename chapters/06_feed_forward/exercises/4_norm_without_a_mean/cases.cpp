@@ -22,10 +22,11 @@ Tensor rms_norm(const Tensor& x, const Tensor& gamma, Real eps, bool outside = f
 
 /// Which terms of dx are there.
 struct Terms {
-    bool gain = true;  ///< dx_hat = gamma dy
-    Real root = 1;     ///< the path through the root
-    Real mean = 0;     ///< layer norm's path through the mean
-    bool sum = false;  ///< a sum over the row where a mean should be
+    bool gain = true;   ///< dx_hat = gamma dy
+    Real root = 1;      ///< the path through the root
+    Real mean = 0;      ///< layer norm's path through the mean
+    bool sum = false;   ///< a sum over the row where a mean should be
+    bool late = false;  ///< gamma stands in front of the whole, and not in dx_hat
 };
 
 Tensor dx_with(const Terms& terms, const Tensor& dy, const Tensor& x, const Tensor& gamma,
@@ -34,7 +35,9 @@ Tensor dx_with(const Terms& terms, const Tensor& dy, const Tensor& x, const Tens
     const Real n = static_cast<Real>(x.dim(1));
     Tensor dx(x.shape());
     for (Index r = 0; r < x.dim(0); ++r) {
-        const auto dx_hat = [&](Index i) { return (terms.gain ? gamma(i) : 1) * dy(r, i); };
+        const auto dx_hat = [&](Index i) {
+            return (terms.gain && !terms.late ? gamma(i) : 1) * dy(r, i);
+        };
         Real square = 0, mean = 0, along = 0;
         for (Index i = 0; i < x.dim(1); ++i) {
             square += x(r, i) * x(r, i) / n;
@@ -42,7 +45,8 @@ Tensor dx_with(const Terms& terms, const Tensor& dy, const Tensor& x, const Tens
             along += dx_hat(i) * x_hat(r, i) / (terms.sum ? 1 : n);
         }
         for (Index i = 0; i < x.dim(1); ++i)
-            dx(r, i) = (dx_hat(i) - terms.mean * mean - terms.root * x_hat(r, i) * along) /
+            dx(r, i) = (terms.late ? gamma(i) : 1) *
+                       (dx_hat(i) - terms.mean * mean - terms.root * x_hat(r, i) * along) /
                        std::sqrt(square + eps);
     }
     return dx;
@@ -93,6 +97,8 @@ void add(Cases& cases, const Tensor& x, const Tensor& gamma, const Tensor& dy, R
                     wrong({.root = 0})},
                    {"the path through the root has the wrong sign", wrong({.root = -1})},
                    {"gamma is missing: dx_hat is gamma dy", wrong({.gain = false})},
+                   {"the mean is of dx_hat x_hat: gamma belongs inside, at each column",
+                    wrong({.late = true})},
                    {"this norm subtracts no mean, so no path leads through it", wrong({.mean = 1})},
                    {"the sum over the row should be a mean", wrong({.sum = true})}}});
     cases.add(

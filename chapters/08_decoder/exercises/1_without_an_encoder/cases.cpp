@@ -39,14 +39,17 @@ void add_influence(Cases& cases, const Ids& words, Index n_words, Index first, I
             moved(j, t) = j >= first && j <= t + ahead;
             whole(j, t) = j >= first;
         }
-    cases.add({.criterion = "influence",
-               .call = "influence",
-               .arguments = values(words, n_words, first, ahead),
-               .results = values(moved),
-               .about = fmt::format("a model whose row t reads words {} to t{:+}", first, ahead),
-               .names = {"words", "n_words", "first", "ahead", "the influence"},
-               .mistakes = {{"the rows are compared as a whole: each has an entry of its own",
-                             values(whole)}}});
+    cases.add(
+        {.criterion = "influence",
+         .call = "influence",
+         .arguments = values(words, n_words, first, ahead),
+         .results = values(moved),
+         .about = fmt::format("a model whose row t reads words {} to t{:+}", first, ahead),
+         .names = {"words", "n_words", "first", "ahead", "the influence"},
+         .mistakes = {{"a change shows in rows that do not read it: rows are compared as a whole, "
+                       "or words changed before were not put back (a copy of Ids "
+                       "shares its elements; clone it)",
+                       values(whole)}}});
 }
 
 }  // namespace

@@ -26,12 +26,12 @@ Tensor forward(const DecoderLayer& l, const Tensor& x, const Tensor& memory,
 /// Backward, where asked for without the residual connections of self- and cross-attention.
 DecoderLayer::Gradients backward(DecoderLayer l, const Tensor& dy, const Cache& cache,
                                  bool past_self = true, bool past_cross = true, bool as_key = true,
-                                 bool as_value = true) {
+                                 bool as_value = true, bool all_three = true) {
     auto [dx2, df3] = l.norm3.after_backward(dy, cache.norm3);
     dx2 = dx2 + l.norm3.before_backward(l.ff.backward(df3, cache.ff), cache.norm3);
     auto [dx1, df2] = l.norm2.after_backward(dx2, cache.norm2);
     const auto [dq, dk, dv] = l.self_attn.backward(df2, cache.self_attn);
-    const Tensor through_self = l.norm2.before_backward(dq + dk + dv, cache.norm2);
+    const Tensor through_self = l.norm2.before_backward(all_three ? dq + dk + dv : dq, cache.norm2);
     dx1 = past_self ? dx1 + through_self : through_self;
     const auto [dx, df1] = l.norm1.after_backward(dx1, cache.norm1);
     const auto [dquery, dkey, dvalue] = l.cross_attn.backward(df1, cache.cross_attn);
@@ -70,27 +70,33 @@ void add(Cases& cases, const std::string& which, const Ids& src, const Ids& tgt,
             {"self_mask hides nothing", values(forward(layer, x, memory, {}, cross_mask))},
             {"cross_mask hides nothing", values(forward(layer, x, memory, self_mask, {}))}};
     }
+    const std::string three =
+        "self-attention reads one tensor as query, key and value: its three gradients add";
     if (which == "the gradient of x") {
         require_close(dx, differences(y, x, dy), "dx");
         c.call = "dx";
         c.results = values(dx);
         c.names.push_back("dx");
-        c.mistakes = {{"what comes past self-attention, along its residual connection, is missing",
-                       values(backward(layer, dy, cache, false).dx)},
-                      {"what comes past cross-attention, along its residual connection, is missing",
-                       values(backward(layer, dy, cache, true, false).dx)}};
+        c.mistakes = {
+            {"what comes past self-attention, along its residual connection, is missing",
+             values(backward(layer, dy, cache, false).dx)},
+            {"what comes past cross-attention, along its residual connection, is missing",
+             values(backward(layer, dy, cache, true, false).dx)},
+            {three, values(backward(layer, dy, cache, true, true, true, true, false).dx)}};
     }
     if (which == "the gradient of memory") {
         require_close(dmemory, differences(y, memory, dy), "dmemory");
         c.call = "dmemory";
         c.results = values(dmemory);
         c.names.push_back("dmemory");
-        c.mistakes = {{"memory was used as value, too",
-                       values(backward(layer, dy, cache, true, true, true, false).dmemory)},
-                      {"memory was used as key, too",
-                       values(backward(layer, dy, cache, true, true, false).dmemory)},
-                      {"what comes past self-attention, along its residual connection, is missing",
-                       values(backward(layer, dy, cache, false).dmemory)}};
+        c.mistakes = {
+            {"the gradient through memory as value is missing",
+             values(backward(layer, dy, cache, true, true, true, false).dmemory)},
+            {"the gradient through memory as key is missing",
+             values(backward(layer, dy, cache, true, true, false).dmemory)},
+            {"what comes past self-attention, along its residual connection, is missing",
+             values(backward(layer, dy, cache, false).dmemory)},
+            {three, values(backward(layer, dy, cache, true, true, true, true, false).dmemory)}};
     }
     if (which == "the gradients of the parameters") {
         c.call = "dparameters";

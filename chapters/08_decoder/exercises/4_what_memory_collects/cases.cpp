@@ -72,11 +72,11 @@ void add(Cases& cases, const std::string& which, const Ids& src, Index length, I
                                 n_layers, n_heads),
            .names = {"x", "enc", "dy", "src", "gamma", "n_layers", "n_heads", "seed"}};
     const std::vector<std::pair<const char*, Slips>> slips{
-        {"memory was read as key, too", {.key = false}},
-        {"memory was read as value, too", {.value = false}},
+        {"the gradient through memory as key is missing", {.key = false}},
+        {"the gradient through memory as value is missing", {.value = false}},
         {"only the layer that is reached last has its share in this: each layer read memory",
          {.all_layers = false}},
-        {"a layer's own gradient goes on along its residual connection, too", {.residual = false}},
+        {"what comes past a layer, along its residual connection, is missing", {.residual = false}},
         {"each layer's attention goes back at dy of the whole stack, and not at its own",
          {.at_dy = true}},
         {"this is the gradient before the norm: the norm's backward pass follows the sum",
@@ -103,9 +103,7 @@ void add(Cases& cases, const std::string& which, const Ids& src, Index length, I
             return values(stack.norm.gamma.grad().clone(), stack.norm.beta.grad().clone());
         });
         c.mistakes.push_back(
-            {"the norm's backward pass is called more than once, or its "
-             "gradients are added twice",
-             values(dgamma + dgamma, dbeta + dbeta)});
+            {"the norm's gradients are added twice", values(dgamma + dgamma, dbeta + dbeta)});
     } else {
         c.call = "denc";
         c.results = values(denc);
