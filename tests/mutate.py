@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 import tomllib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -304,21 +305,23 @@ class Objects:
 
 def find_programs() -> list[Program]:
     listed = must("ctest", "--test-dir", BUILD, "--show-only=json-v1", why="ctest lists no tests")
-    programs = []
-    for test in json.loads(listed)["tests"]:
+    return list(programs_in(json.loads(listed)))
+
+
+def programs_in(listed: dict) -> Iterator[Program]:
+    """Those of what ctest lists that follow a way: named for it, and labelled with it."""
+    for test in listed["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
-        if set(WAYS) & set(properties.get("LABELS", [])):
+        way = test["name"].rpartition("_")[2]
+        if way in WAYS and way in properties.get("LABELS", []):
             path, *arguments = test["command"]
-            programs.append(
-                Program(
-                    test["name"],
-                    os.path.relpath(path, BUILD),
-                    tuple(arguments),
-                    tuple(properties.get("ENVIRONMENT", ())),  # ABH_TEST_WAY
-                    properties["WORKING_DIRECTORY"],
-                )
+            yield Program(
+                test["name"],
+                os.path.relpath(path, BUILD),
+                tuple(arguments),
+                tuple(properties.get("ENVIRONMENT", ())),  # ABH_TEST_WAY
+                properties["WORKING_DIRECTORY"],
             )
-    return programs
 
 
 def test(program: Program, place: Path = BUILD) -> Verdict | None:

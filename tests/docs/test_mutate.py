@@ -30,6 +30,22 @@ def words(source: str) -> list[str]:
     return [token.text for token in mutate.tokens(source)]
 
 
+class Programs(unittest.TestCase):
+    def test_only_those_that_follow_a_way_can_be_asked(self) -> None:
+        def listed(name: str, label: str) -> dict:
+            properties = {"LABELS": [label], "WORKING_DIRECTORY": "."}
+            return {
+                "name": name,
+                "command": [str(mutate.BUILD / "a" / "test"), "--colour-mode=none"],
+                "properties": [{"name": n, "value": v} for n, v in properties.items()],
+            }
+
+        tests = [listed("04_fast", "fast"), listed("resume", "fast"), listed("fuzz_fast", "fuzz")]
+        found = list(mutate.programs_in({"tests": tests}))
+        self.assertEqual([p.name for p in found], ["04_fast"])
+        self.assertEqual((found[0].way, found[0].path), ("fast", "a/test"))
+
+
 class Tokens(unittest.TestCase):
     def test_white_space_and_comments_are_dropped(self) -> None:
         self.assertEqual(words("a /* b\n c */ +\\\n\tb; // c\nd"), ["a", "+", "b", ";", "d"])
