@@ -6,6 +6,7 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/06_feed_forward/experiments.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
+#include "chapters/06_feed_forward/swish.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -166,7 +167,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
     results.set("post_residual", post(2, 0));
 }
 // [speed]
-/// Dropout, sum and norm, and a linear map with ReLU, plain and fast.
+/// Dropout, sum and norm, swish, and a linear map with ReLU, plain and fast.
 void speed(Results& results, Random random) {
     section("Making it fast");
     AddNorm add_norm(512, {.dropout = Real(0.1)}, random), no_dropout(512, {}, random);
@@ -189,6 +190,8 @@ void speed(Results& results, Random random) {
     compare("sum, norm", "sum_norm", [&] { return no_dropout.after(x, s, &summed[way()]); });
     compare("norm alone", "layer_norm", [&] { return norm.forward(x, &normed[way()]); });
     compare("  backward", "layer_norm_backward", [&] { return norm.backward(dy, normed[way()]); });
+    compare("swish", "swish", [&] { return swish(x); });
+    compare("  backward", "swish_backward", [&] { return swish_backward(dy, x); });
     compare("linear map to 2048 columns, ReLU", "relu", [&] { return linear_relu(x, map); });
     fmt::print("largest difference {:.1e}\n", difference);
     results.set_varying("speed_difference", difference);

@@ -24,8 +24,8 @@ public:
     bool takes(Real z) const { return found_ < n_ || z > choices_[n_ - 1].log_probability; }
     void put(Choice choice) {
         found_ += found_ < n_;
-        Index i =
-            found_ - 1;  // what is no better moves down, or out; of equal ones the first stays
+        // what is no better moves down, or out; of equal ones the first stays
+        Index i = found_ - 1;
         for (; i > 0 && choice.log_probability > choices_[i - 1].log_probability; --i)
             choices_[i] = choices_[i - 1];
         choices_[i] = choice;

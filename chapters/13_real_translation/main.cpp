@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
         if (text.parsed()) return text.run(results);
         if (segment.parsed()) return segment.run(results);
         if (score.parsed()) return score.run(results, program.seed());
-        if (search.parsed()) return search.run(results);
+        if (search.parsed()) return search.run(results, program.seed());
         if (translate.parsed()) return translate.run(results, program.seed());
         train.run(results, program.seed());
     });

@@ -11,7 +11,7 @@ class SearchCommand {
 public:
     explicit SearchCommand(CLI::App& parent);
     bool parsed() const { return command_->parsed(); }
-    void run(Results& results);
+    void run(Results& results, std::uint64_t seed);
 
 private:
     CLI::App* command_;

@@ -74,7 +74,9 @@ def text_of(element: ET.Element) -> str:
     return " ".join("".join(element.itertext()).split())
 
 
-def rebuild(element: ET.Element, change: Callable[[ET.Element], list[ET.Element] | None]) -> None:
+def rebuild(
+    element: ET.Element, change: Callable[[ET.Element], list[ET.Element | str] | None]
+) -> None:
     """Put what `change` makes of each child in its place, innermost first; None keeps the child."""
     kept: list[ET.Element] = []
 
@@ -93,7 +95,11 @@ def rebuild(element: ET.Element, change: Callable[[ET.Element], list[ET.Element]
         rebuild(child, change)
         tail, child.tail = child.tail, None
         new = change(child)
-        kept += [child] if new is None else new
+        for item in [child] if new is None else new:
+            if isinstance(item, str):
+                add_text(item)
+            else:
+                kept.append(item)
         add_text(tail)
     element[:] = kept
 

@@ -8,6 +8,7 @@ still would not fit fails the build, and so does a link that leads nowhere.
 from __future__ import annotations
 
 import logging
+import re
 import unicodedata
 import xml.etree.ElementTree as ET
 from html import escape
@@ -22,6 +23,7 @@ IN_BOX = 6  # fewer in a box: see `.box`
 SMALLEST = 0.82  # of the usual size
 SHORT = 14  # lines of code that stay together
 TOLERANCE = 1.5  # in CSS pixels
+COLOURED = frozenset(re.findall(r"\.(\w+)", (HERE / "code.css").read_text(encoding="utf-8")))
 
 
 class Complaints(logging.Handler):
@@ -38,13 +40,20 @@ class Complaints(logging.Handler):
 # What goes in -------------------------------------------------------------------------------------
 
 
-def as_print(element: ET.Element) -> list[ET.Element] | None:
+def as_print(element: ET.Element) -> list[ET.Element | str] | None:
     """Of what KaTeX made, the HTML alone; data for other programs goes."""
     if has(element, "katex-mathml"):
         return []
     for name in [name for name in element.attrib if name.startswith("data-")]:
         del element.attrib[name]
     return None
+
+
+def uncoloured(element: ET.Element) -> list[ET.Element | str] | None:
+    """Of code, what no rule colours as text: more than half of all elements, and their memory."""
+    if element.tag != "span" or element.get("id") or COLOURED & set(classes(element)):
+        return None
+    return [element.text or "", *element]
 
 
 def columns(text: str) -> int:
@@ -90,10 +99,12 @@ def broken(pre: ET.Element, limit: int) -> None:
 
 
 def fit_code(page: Page) -> None:
-    """Short code stays together; wide code is set smaller, very wide code is broken."""
+    """Short code stays together; wide code is set smaller, very wide code is broken. Only what has a
+    colour is marked up."""
 
     def fit(pre: ET.Element, room: int) -> int:
         """Returns the number of lines."""
+        rebuild(pre, uncoloured)
         lines = "".join(pre.itertext()).rstrip("\n").split("\n")
         widest = max(columns(line) for line in lines)
         if widest > room:

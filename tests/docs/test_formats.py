@@ -269,6 +269,17 @@ class Pdf(Case):
         self.assertIn("weights.light.svg", text)
         self.assertNotIn(".dark.svg", text)
 
+    def test_only_what_has_a_colour_is_marked_up_in_code(self) -> None:
+        rules = (FORMATS / "code.css").read_text(encoding="utf-8")
+        text = (self.good.build / "print.html").read_text(encoding="utf-8")
+        spans = {
+            span
+            for code in re.findall(r"<pre.*?</pre>", text, re.DOTALL)
+            for span in re.findall(r'<span class="([^"]*)"', code)
+        }
+        self.assertIn("k", spans)
+        self.assertLessEqual(spans, {"broken", *re.findall(r"\.(\w+)", rules)})
+
     def test_poppler_sees_the_same(self) -> None:
         if shutil.which("pdffonts") is None:
             self.skipTest("no pdffonts here: install the package poppler-utils")
