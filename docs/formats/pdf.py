@@ -203,6 +203,24 @@ def too_wide(document: Any) -> list[str]:
     return wrong
 
 
+def bare(document: Any) -> list[str]:
+    """Pages with nothing, or with nothing but headings: what follows them was moved away."""
+
+    def says(box: Any) -> bool:
+        """Whether there is a figure, or text that is no heading."""
+        if type(box).__name__ == "MarginBox" or box.element_tag in {"h1", "h2", "h3", "h4"}:
+            return False
+        if type(box).__name__ in {"InlineReplacedBox", "BlockReplacedBox"}:
+            return True
+        return bool(getattr(box, "text", "").strip()) or any(map(says, getattr(box, "children", ())))
+
+    return [
+        f"page {number} is empty but for headings"
+        for number, page in enumerate(document.pages, 1)
+        if not any(map(says, page._page_box.children))
+    ]
+
+
 def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
     """Write the PDF; returns what to say about it."""
     try:
@@ -217,9 +235,10 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     logger = logging.getLogger("weasyprint")
     logger.addHandler(complaints)
     document = weasyprint.HTML(string=text, base_url=html.as_uri()).render()
-    wrong = too_wide(document)
-    if wrong:
+    if wrong := too_wide(document):
         raise FormatError("the PDF would be cut:\n" + "\n".join(wrong))
+    if wrong := bare(document):
+        raise FormatError("the PDF would have holes:\n" + "\n".join(wrong))
     part = out.with_suffix(".part")
     document.write_pdf(part, pdf_tags=True)
     logger.removeHandler(complaints)
