@@ -84,11 +84,13 @@ void Cases::given(const Values& arguments, const std::vector<std::string>& names
 
 void Cases::add_test(const std::string& criterion, const std::string& function,
                      const std::string& about, const Values& more) {
+    const bool own = function == "own";
     Case c{.criterion = criterion,
            .call = "accepts",
            .arguments = values(function),
-           .results = values(function == "own"),
-           .about = "your test is called with " + about,
+           .results = values(own),
+           .about = about + (own ? ", which it should accept once it is repaired"
+                                 : ", which it should refuse"),
            .names = {"function"}};
     for (const Value& argument : more) {
         c.arguments.push_back(argument);

@@ -41,7 +41,7 @@ def causes(case: Case, number: int, got: Value) -> Iterator[str]:
         guesses = [summed, permuted, squeezed]
     else:
         guesses = [
-            zero, not_finite, precision, given_back, factor, permuted, reversed_axis, shifted, offset, added_to, signs, part,
+            zero, not_finite, precision, given_back, factor, permuted, reversed_axis, repeated, shifted, offset, added_to, signs, part,
         ]  # fmt: skip
     for guess in guesses:
         if said := guess(case, expected, got):
@@ -57,6 +57,8 @@ def floats(value: Value) -> list[float]:
 def zero(case: Case, expected: Value, got: Value) -> str:
     """Nothing was computed."""
     if got.shape and size(floats(got)) == 0 < size(floats(expected)):
+        if got.kind == "M":
+            return "nothing is hidden here"
         return "every number is 0: is anything written to the result?"
     return ""
 
@@ -159,7 +161,7 @@ def summed(case: Case, expected: Value, got: Value) -> str:
     """A sum over leading axes is missing, or one too many was taken."""
     large, small = (got, expected) if len(got.elements) > len(expected.elements) else (expected, got)
     n = len(small.elements)
-    if n == 0 or len(large.elements) % n != 0 or large.shape[len(large.shape) - len(small.shape) :] != small.shape:
+    if n == 0 or len(large.elements) == n or len(large.elements) % n != 0 or large.shape[len(large.shape) - len(small.shape) :] != small.shape:
         return ""
     parts = len(large.elements) // n
     sums = [math.fsum(large.elements[p * n + i] for p in range(parts)) for i in range(n)]
@@ -174,6 +176,9 @@ def summed(case: Case, expected: Value, got: Value) -> str:
 def squeezed(case: Case, expected: Value, got: Value) -> str:
     """The right numbers under another shape."""
     if same(floats(expected), floats(got)):
+        if [n for n in expected.shape if n > 1] == [n for n in got.shape if n > 1]:
+            many = "missing" if len(got.shape) < len(expected.shape) else "too many" if len(got.shape) > len(expected.shape) else "in the wrong place"
+            return f"the numbers are right, an axis of size 1 is {many}"
         return "the numbers are right, the shape is not"
     return ""
 
@@ -183,6 +188,14 @@ def reversed_axis(case: Case, expected: Value, got: Value) -> str:
     for axis, n in enumerate(expected.shape):
         if n > 1 and same(moved(expected, axis, lambda i, n: n - 1 - i), floats(got)):
             return f"the numbers are right, but axis {axis} runs backward"
+    return ""
+
+
+def repeated(case: Case, expected: Value, got: Value) -> str:
+    """One row for all."""
+    for axis, n in enumerate(expected.shape):
+        if n > 1 and same(moved(expected, axis, lambda i, n: 0), floats(got)):
+            return f"all along axis {axis} are what the first should be: is its index used?"
     return ""
 
 

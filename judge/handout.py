@@ -33,23 +33,26 @@ Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on D
 
     sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev
 
-{named}Write your answers into the files in `answers/`; each says what is to do. Then
+{named}Write your answers into the files in `answers/`; each says what to do. Then
 
     ./check {first}            judges one exercise and says what is wrong
-    ./check                 judges all of them
+    ./check                 judges all that have been begun
     ./check {first} --watch    judges again whenever you save
     ./check {first} --hint     gives a hint
     ./check --progress      lists what is done
 
 Links, "the chapter", "the page" and commands that begin with `./book` belong to the book itself, which this pack does not hold.
 
+Questions at the end of a statement are for you to think about: no line of the file asks for them, and they give no points.
+
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
 {list}
 """
 
-NAMED = """Write the name that your instructor knows you by into `answers/student.txt`: your numbers in {drawn} are drawn from it. `./check` writes
-the files of these into `answers/`, with your numbers, when you name them for the first time.
+NAMED = """Write the name that your instructor knows you by into `answers/student.txt`: your numbers in {drawn} are drawn from it. The first
+`./check {one}` writes the file of {one} into `answers/`, with your numbers. What you predict there is judged when you have handed it in: until then `./check` says
+whether every line holds a number.
 
 """
 
@@ -197,7 +200,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
     numbers = " ".join(e.number for e in exercises)
     drawn = ", ".join(e.number for e in exercises if e not in computed)
-    named = NAMED.format(drawn=drawn) if drawn else ""
+    named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
     (out / "README.md").write_text(
         README.format(numbers=numbers, named=named, first=exercises[0].number, machine=machine, list=listing)
     )

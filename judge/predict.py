@@ -39,16 +39,25 @@ def given(exercise: Exercise, student: str) -> str:
 
 
 def read(answer: Path) -> dict[str, float]:
-    """The lines `name = number`; digits may be grouped by _ or a space, a power be written 1e6."""
+    """The lines `name = number`; digits may be grouped by _ or a space, a power be written 1e6. Not a number: NaN."""
     numbers = {}
     for line in answer.read_text(errors="replace")[:LONGEST].splitlines():
-        match = re.fullmatch(r"\s*([a-z_0-9]+)\s*=\s*([-+0-9._ e]+?)\s*(#.*)?", line, re.IGNORECASE)
+        match = re.fullmatch(r"\s*([a-z_0-9]+)\s*=\s*(.*?)\s*(#.*)?", line, re.IGNORECASE)
         if match:
             try:
                 numbers[match[1]] = float(re.sub(r"[ _]", "", match[2]))
             except ValueError:
                 numbers[match[1]] = math.nan
     return numbers
+
+
+def unreadable(line: str, numbers: dict[str, float], drawn: str) -> Fault | None:
+    """None if the line is there, with a number."""
+    if line not in numbers:
+        return Fault("missing", f"there is no line '{line} = NUMBER'", about=drawn)
+    if not math.isfinite(numbers[line]):
+        return Fault("missing", f"there is no number behind '{line} ='; write it as 540, 0.75 or 1e6", about=drawn)
+    return None
 
 
 def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
@@ -71,24 +80,21 @@ def complete(exercise: Exercise, answer: Path, student: str) -> Verdict:
     """What can be said without knowing what is right: whether all lines are there."""
     found, drawn = read(answer), given(exercise, student)
     if drawn not in answer.read_text(errors="replace")[:LONGEST]:
-        return refused(exercise, Fault("wrong", f"these are not the numbers of {student}, {drawn}: remove the file, and {CHECK} writes it anew"))
+        return refused(exercise, Fault("wrong", f"these are not the numbers of {student}: the line that says what is given must hold {drawn}"))
     verdict = Verdict(exercise)
     lines = json.loads((exercise.folder / "numbers.json").read_text())["lines"]
     for criterion in exercise.criteria:
         line = lines[criterion.name]
-        fault = Fault("later", "every line is there; your numbers are judged when you have handed them in")
-        if line not in found:
-            fault = Fault("missing", f"there is no line '{line} = NUMBER'", about=drawn)
-        elif math.isnan(found[line]):
-            fault = Fault("wrong", f"{line} is no number", about=drawn)
+        later = Fault("later", "every line holds a number; they are judged when you have handed them in")
+        fault = unreadable(line, found, drawn) or later
         verdict.criteria.append(Judged(criterion.name, criterion.points, 0, fault))
     return verdict
 
 
 def compare(case: Case, numbers: dict[str, float], drawn: str) -> Fault | None:
     """None if the number is right."""
-    if case.call not in numbers:
-        return Fault("missing", f"there is no line '{case.call} = NUMBER'", about=drawn)
+    if fault := unreadable(case.call, numbers, drawn):
+        return fault
     got, expected = numbers[case.call], case.results[0].number
     if abs(got - expected) <= case.tolerance * abs(expected):
         return None

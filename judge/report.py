@@ -53,6 +53,8 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
     e = verdict.exercise
     done = verdict.points == e.points
     points = paint(f"{verdict.points} of {e.points} points", "green" if done else "red" if verdict.points == 0 else "yellow")
+    if verdict.reason == "later":
+        points = paint(f"complete, {e.points} points to be given later", "green")
     lines = [f"{paint(f'{e.number} {e.title}', 'bold')}: {points}"]
     if verdict.reason in ("missing", "later") and len({c.fault.text if c.fault else "" for c in verdict.criteria}) == 1:
         lines.append(f"  {verdict.criteria[0].fault.text}")
@@ -60,10 +62,11 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
         lines += [wrap(verdict.problem.text, "  ") if "\n" not in verdict.problem.text else verdict.problem.text]
     else:
         for c in verdict.criteria:
-            mark = paint("ok   ", "green") if not c.fault else paint("wrong", "red")
+            later = c.fault is not None and c.fault.reason == "later"
+            mark = paint("there", "green") if later else paint("ok   ", "green") if not c.fault else paint("wrong", "red")
             speed = f", {c.ratio:.1f} times as fast as the plain way" if c.ratio else ""
             lines.append(f"  {mark} {c.name} ({c.points} of {c.most}{speed})")
-            if c.fault:
+            if c.fault and not later:
                 about = f" Case: {c.fault.about}." if c.fault.about else ""
                 lines.append(wrap(f"{c.fault.text}.{about}", "        "))
                 lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c.fault.causes[:2]]

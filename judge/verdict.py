@@ -117,7 +117,9 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
     except Threw as threw:
         if NOT_WRITTEN in str(threw):
             return Fault("missing", NOT_WRITTEN)
-        return Fault("wrong", f"it threw: {threw}", about=case.about)
+        expected = [r.text for r in case.results if r.kind == "S"]
+        said = f"; expected: {expected[0]}" if expected else ""
+        return Fault("wrong", f"it threw: {threw}{said}", about=case.about)
     except Malformed as malformed:
         return Fault("wrong", f"no result: {malformed}", about=case.about)
     except Ended:
@@ -189,7 +191,10 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
         causes = ()
         if got.kind == expected.kind and got.kind != "S":
             causes = tuple(diagnose.causes(case, number, got))
-        return Fault("wrong", f"{name} is a {got.describe()}, expected a {expected.describe()}", causes, case.about)
+        said = f"{name} is a {got.describe()}, expected a {expected.describe()}"
+        if got.kind == expected.kind:
+            said = f"{name} has the shape {list(got.shape)}, expected {list(expected.shape)}"
+        return Fault("wrong", said, causes, case.about)
     if expected.kind == "S":
         if got.text == expected.text:
             return None
@@ -208,10 +213,13 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
     worst = max(range(len(a)), key=distance, default=0)
     if not a or distance(worst) <= bound:
         return None
+    if case.call == "accepts":
+        return Fault("wrong", f"your test {'accepts' if a[0] else 'refuses'} {case.about}")
     place = f"[{', '.join(map(str, got.index(worst)))}]" if got.shape else ""
     digits = ".6g" if got.kind in "TR" else ".0f"
     text = f"{name}{place} is {a[worst]:{digits}}, expected {b[worst]:{digits}}"
     wrong = sum(distance(i) > bound for i in range(len(a)))
     if len(a) > 1:
-        text += f" ({wrong} of {len(a)} numbers are wrong, this one by most)"
+        which = "the others are right" if wrong == 1 else f"{wrong} of {len(a)} numbers are wrong, this one {'by most' if got.kind in 'TR' else 'first'}"
+        text += f" ({which})"
     return Fault("wrong", text, tuple(diagnose.causes(case, number, got)), case.about)

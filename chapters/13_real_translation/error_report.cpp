@@ -121,10 +121,12 @@ void show_by_kind(const Translated& test, std::span<const IdPair> train, Results
          {Mark::number, "number", "digits"},
          {Mark::name, "name", "a name"}}};
     for (const auto& [mark, key, name] : kinds) {
-        const Numbers with =
-            which(test, [&](std::size_t i) { return !marks(mark, references[i]).empty(); });
+        const auto marked = [&, mark = mark](std::size_t i) {
+            return !marks(mark, references[i]).empty();
+        };
+        const Numbers with = which(test, marked);
         const Numbers all = which(test, [](std::size_t) { return true; });
-        const auto not_kept = [&](const std::string& a, const std::string& b) {
+        const auto not_kept = [mark = mark](const std::string& a, const std::string& b) {
             return !kept(mark, a, b);
         };
         const std::size_t lost = count(test, with, not_kept);

@@ -35,17 +35,18 @@ int main(int argc, char** argv) {
     draw(cases.between(3, 6), 5, 3);
     draw(24, 4, 8);
     draw(9, 20, 1);
-    const char* own = "your own add_rows, which it should accept";
+    const char* own = "your own add_rows";
     const char* fault = "your test finds the fault";
     const char* others = "your test finds others";
     cases.add_test(fault, "own", own);
     cases.add_test(fault, "read first", "the function as it was at the beginning");
     cases.add_test(others, "own", own);
-    cases.add_test(others, "from zero", "one that loses what dtable held before");
+    cases.add_test(others, "from zero", "a function that loses what dtable held before");
     cases.add_test(others, "neighbours",
-                   "one that adds equal ids only where they follow one another");
-    cases.add_test(others, "first and last",
-                   "one for which a word's first and last place count, and none between them");
+                   "a function that adds equal ids only where they follow one another");
+    cases.add_test(
+        others, "first and last",
+        "a function for which a word's first and last place count, and none between them");
     cases.add_test(others, "column left over",
-                   "one that overwrites the last column where the width is odd");
+                   "a function that overwrites the last column where the width is odd");
 }

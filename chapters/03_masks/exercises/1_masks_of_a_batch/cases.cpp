@@ -26,11 +26,15 @@ void add_cross(Cases& cases, const Ids& target, const Ids& source, std::int32_t 
          .results = values(mask),
          .about = fmt::format("target {}, source {}, pad {}", target.shape(), source.shape(), pad),
          .names = {"target", "source", "pad", "mask"},
-         .mistakes = {{"keep and hide are mixed up: a 1 hides", values(invert(mask))},
-                      {"pads are hidden as queries, too; only a pad that is a key is hidden",
-                       where(mask, [&](Index b, Index i, Index j) {
-                           return source(b, j) == pad || target(b, i) == pad;
-                       })}}});
+         .mistakes = {
+             {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
+             {"pads are hidden as queries, too; only a pad that is a key is hidden",
+              where(mask, [&](Index b, Index i,
+                              Index j) { return source(b, j) == pad || target(b, i) == pad; })},
+             {"pads of the target are hidden, as queries; hide the source's, as keys",
+              where(mask, [&](Index b, Index i, Index) { return target(b, i) == pad; })},
+             {"the id 0 is taken for the pad, whose id is the parameter",
+              where(mask, [&](Index b, Index, Index j) { return source(b, j) == 0; })}}});
 }
 
 void add_decoder(Cases& cases, const char* criterion, const Ids& ids, std::int32_t pad) {
@@ -60,6 +64,8 @@ void add_decoder(Cases& cases, const char* criterion, const Ids& ids, std::int32
                               Index j) { return j > i || ids(b, i) == pad || ids(b, j) == pad; })},
              {"this is the past: rows are queries, columns are keys",
               where(mask, [&](Index b, Index i, Index j) { return j < i || ids(b, j) == pad; })},
+             {"the id 0 is taken for the pad, whose id is the parameter",
+              where(mask, [&](Index b, Index i, Index j) { return j > i || ids(b, j) == 0; })},
              {"keep and hide are mixed up: a 1 hides", values(invert(mask))}}});
 }
 
@@ -70,7 +76,7 @@ int main(int argc, char** argv) {
     add_cross(cases, Ids({1, 3}, {1, 2, 3}), Ids({1, 4}, {4, 5, 0, 0}), 0);
     add_cross(cases, cases.ids({3, 5}, 3), cases.ids({3, 4}, 3), 0);
     add_cross(cases, cases.ids({4, 1}, 9), Ids({4, 2}, {8, 0, 3, 8, 8, 8, 0, 0}), 8);
-    for (const Index n : {1, 2, 5}) add_decoder(cases, "the future", cases.ids({2, n}, 4), 4);
+    for (const Index n : {5, 2, 1}) add_decoder(cases, "the future", cases.ids({2, n}, 4), 4);
     add_decoder(cases, "pads and future", Ids({1, 4}, {1, 2, 3, 0}), 0);
     add_decoder(cases, "pads and future", Ids({2, 5}, {7, 7, 1, 2, 3, 1, 0, 7, 2, 7}), 7);
     add_decoder(cases, "pads and future", cases.ids({3, 6}, 3), 1);

@@ -19,9 +19,9 @@ std::string refusal(Index n_queries, Index n_keys) {
         const bool both = text.find(std::to_string(n_queries)) != std::string::npos &&
                           text.find(std::to_string(n_keys)) != std::string::npos;
         return both ? "std::invalid_argument with both numbers"
-                    : "std::invalid_argument whose message lacks a number";
+                    : "std::invalid_argument whose message lacks a number: " + text;
     }
-    return "no refusal";
+    return "nothing is thrown";
 }
 
 }  // namespace

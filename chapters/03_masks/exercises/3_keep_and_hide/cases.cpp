@@ -12,6 +12,11 @@ void add_mask(Cases& cases, const Mask& keep) {
     for (Index i = 0; i < ids.size(); ++i) ids.data()[i] = keep.data()[i];
     const Mask pads = padding_mask(ids, ids), future = look_ahead_mask(ids);
     const Mask mask = mask_or(pads, future);
+    Mask both = mask.clone();
+    for (Index b = 0; b < both.dim(0); ++b)
+        for (Index i = 0; i < both.dim(1); ++i)
+            for (Index j = 0; j < both.dim(2); ++j)
+                if (keep(b, i) == 0) both(b, i, j) = 1;
     cases.add({.criterion = "the repair",
                .call = "decoder_mask",
                .arguments = values(keep),
@@ -21,6 +26,8 @@ void add_mask(Cases& cases, const Mask& keep) {
                .mistakes = {{"this is what the code as it was gives: its mistake is still there",
                              values(invert(mask_or(invert(pads), invert(future))))},
                             {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
+                            {"pads are hidden as queries, too; only a pad that is a key is hidden",
+                             values(both)},
                             {"the future is seen", values(pads)},
                             {"pads are seen", values(future)}}});
 }
@@ -41,10 +48,10 @@ int main(int argc, char** argv) {
         cases.add_test(criterion, "own", own);
     cases.add_test("your test: the code as it was", "as it was", "decoder_mask as it was");
     const char* other = "your test: other mistakes";
-    cases.add_test(other, "1 keeps", "one whose 1 keeps");
-    cases.add_test(other, "pads are seen", "one that hides the future alone");
-    cases.add_test(other, "the future is seen", "one that hides pads alone");
-    cases.add_test(other, "queries", "one that hides pads as queries");
-    cases.add_test(other, "both", "one that hides pads as keys and as queries");
-    cases.add_test(other, "a leak", "one that shows each row the next word");
+    cases.add_test(other, "1 keeps", "a function in which a 1 keeps");
+    cases.add_test(other, "pads are seen", "a function that hides the future alone");
+    cases.add_test(other, "the future is seen", "a function that hides pads alone");
+    cases.add_test(other, "queries", "a function that hides pads as queries");
+    cases.add_test(other, "both", "a function that hides pads as keys and as queries");
+    cases.add_test(other, "a leak", "a function that shows each row the next word");
 }

@@ -19,7 +19,10 @@ Index ones(const Mask& mask) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    const Index length = cases.between(9, 16), heads = cases.between(3, 8);
+    const Index length = cases.between(9, 16);
+    Index heads;
+    do heads = cases.between(3, 8);
+    while (heads == 3);  // the sentences, which heads would be confused with
     const std::array<Index, 3> n{cases.between(6, 8), cases.between(2, 5), cases.between(4, 7)};
     Ids ids({3, length});  // 1: a word, 0: a pad
     for (Index b = 0; b < 3; ++b)

@@ -46,9 +46,9 @@ int main(int argc, char** argv) {
     for (const char* criterion : {original, other})
         cases.add_test(criterion, "own", "your own masked_weights");
     cases.add_test(original, "as it was", "masked_weights as it was");
-    cases.add_test(other, "no scale", "one that forgets the scale");
-    cases.add_test(other, "no maximum", "one whose softmax overflows at large scores");
-    cases.add_test(other, "zeroed", "one that sets hidden weights to 0 after the softmax");
-    cases.add_test(other, "1 keeps", "one that hides what should be seen");
-    cases.add_test(other, "one mask", "one that takes the first sentence's mask for all");
+    cases.add_test(other, "no scale", "a function that forgets the scale");
+    cases.add_test(other, "no maximum", "a function whose softmax overflows at large scores");
+    cases.add_test(other, "zeroed", "a function that sets hidden weights to 0 after the softmax");
+    cases.add_test(other, "1 keeps", "a function that hides what should be seen");
+    cases.add_test(other, "one mask", "a function that takes the first sentence's mask for all");
 }

@@ -48,7 +48,7 @@ void add(Cases& cases, const char* of, const Tensor& x, Index n_heads) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    Tensor counted({1, 2, 4});
+    Tensor counted({1, 3, 4});
     std::iota(counted.values().begin(), counted.values().end(), Real(0));
     add(cases, "one sentence", counted, 2);
     add(cases, "one sentence", cases.normal({1, 5, 6}), 3);

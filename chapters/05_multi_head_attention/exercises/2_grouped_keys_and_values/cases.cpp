@@ -87,6 +87,8 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
                     mask,
                     n_groups};
     check(in);
+    Inputs bare = in;
+    bare.mask = Mask();
     const bool own = n_groups == n_heads, one = n_groups == 1;
     const std::string about =
         fmt::format("H = {}, G = {}{}", n_heads, n_groups, masked ? ", masked" : "");
@@ -98,7 +100,11 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
                .results = values(forward(in, neighbours)),
                .about = about,
                .names = {"q", "k", "v", "mask", "y"},
-               .mistakes = {{turned, values(forward(in, in_turn))}}});
+               .mistakes = {{turned, values(forward(in, in_turn))},
+                            {"the mask has no effect", values(forward(bare, neighbours))}}});
+    AttentionCache cache;
+    forward(in, neighbours, &cache);
+    const auto [dq, dk, dv] = attention_backward(in.dy, cache);
     cases.add(
         {.criterion = own   ? "a group for each head"
                       : one ? "backward with one group for all"
@@ -114,7 +120,10 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
              {"a key head gets the gradient of its last head alone; all heads of the group read it",
               backward(in, neighbours, Take::last)},
              {"this is the mean over a group's heads; gradients of copies add, so it is the sum",
-              backward(in, neighbours, Take::mean)}}});
+              backward(in, neighbours, Take::mean)},
+             {"one gradient for each query head; those of a group share a key head: add them up",
+              values(dq, dk, dv)},
+             {"the mask has no effect", backward(bare, neighbours)}}});
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ void add_mask(Cases& cases, const Shape& shape) {
                .arguments = values(any),
                .results = values(over_heads(any)),
                .about = fmt::format("any {}", shape),
-               .names = {"any", "mask"}});
+               .names = {"any", "mask"},
+               .mistakes = {{"this is what the code as it was gives: its mistake is still there",
+                             values(any.reshape({1, any.dim(0), any.dim(1), any.dim(2)}))}}});
 }
 
 /// What attention does where two sentences, if there are two, have different masks.
@@ -39,7 +41,9 @@ void add_outcome(Cases& cases, Index batch, Index heads) {
                .call = "outcome",
                .arguments = values(batch, heads),
                .results = values(outcome(cases, batch, heads)),
-               .about = fmt::format("B = {}, H = {}", batch, heads),
+               .about = fmt::format(
+                   "B = {}, H = {}: a mask [1, {}, Lq, Lk] meets scores [{}, {}, Lq, Lk]", batch,
+                   heads, batch, batch, heads),
                .names = {"B", "H", "outcome"}});
 }
 
@@ -58,6 +62,6 @@ int main(int argc, char** argv) {
     cases.add_test("your test", "own", "your own with_heads");
     cases.add_test("your test", "as it was", "with_heads as it was");
     cases.add_test("your test", "first for all",
-                   "one that gives all sentences the mask of the first");
-    cases.add_test("your test", "inverted", "one whose 1 keeps");
+                   "a function that gives all sentences the mask of the first");
+    cases.add_test("your test", "inverted", "a function in which a 1 keeps");
 }

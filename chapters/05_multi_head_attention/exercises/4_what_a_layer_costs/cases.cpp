@@ -17,8 +17,11 @@ double parameters_with(const MultiHeadOptions& options) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    const Index heads = cases.between(2, 5), d_k = cases.between(3, 9), d_model = heads * d_k;
-    const Index batch = cases.between(6, 9), length = cases.between(7, 19);
+    Index heads, d_k, d_model, batch, length;
+    do {
+        heads = cases.between(2, 5), d_k = cases.between(3, 9), d_model = heads * d_k;
+        batch = cases.between(6, 9), length = cases.between(7, 19);
+    } while (heads == d_k || batch == length || batch == d_model || length == d_model);
     const double d = static_cast<double>(d_model), square = d * d;
     const double n_words = static_cast<double>(batch * length), h = static_cast<double>(heads);
 

@@ -55,7 +55,9 @@ int main(int argc, char** argv) {
     for (const char* criterion : {original, other})
         cases.add_test(criterion, "own", "your own block_backward");
     cases.add_test(original, "as it was", "block_backward as it was");
-    cases.add_test(other, "residual alone", "one that loses what comes through the sublayer");
-    cases.add_test(other, "twice", "one that adds what comes through the sublayer twice");
-    cases.add_test(other, "subtracted", "one that subtracts what comes through the sublayer");
+    cases.add_test(other, "residual alone",
+                   "a function that loses what comes through the sublayer");
+    cases.add_test(other, "twice", "a function that adds what comes through the sublayer twice");
+    cases.add_test(other, "subtracted",
+                   "a function that subtracts what comes through the sublayer");
 }

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
     cases.add_test("test: barriers", "leaves",
                    "the kernel whose threads without an element leave before the barriers");
     cases.add_test("test: numbers", "one_each",
-                   "one that leaves elements beyond the 256th out of the mean");
-    cases.add_test("test: numbers", "first_row", "one that takes the first row's mean for all");
+                   "a function that leaves elements beyond the 256th out of the mean");
+    cases.add_test("test: numbers", "first_row",
+                   "a function that takes the first row's mean for all");
 }

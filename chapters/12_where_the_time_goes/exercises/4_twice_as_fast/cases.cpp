@@ -52,10 +52,12 @@ int main(int argc, char** argv) {
     for (const char* const test : {"test: warm up", "test: turns and medians"})
         cases.add_test(test, "own", "your own gain");
     cases.add_test("test: warm up", "once",
-                   "one that measures ours once, cold, and then the mean of hers");
-    cases.add_test("test: warm up", "cold", "one that does not warm up");
+                   "a function that measures ours once, cold, and then the mean of hers");
+    cases.add_test("test: warm up", "cold", "a function that does not warm up");
     cases.add_test("test: turns and medians", "one_after_the_other",
-                   "one that measures ours in all rounds, and then hers");
-    cases.add_test("test: turns and medians", "mean", "one that returns the mean of the ratios");
-    cases.add_test("test: turns and medians", "upside_down", "one that divides hers by ours");
+                   "a function that measures ours in all rounds, and then hers");
+    cases.add_test("test: turns and medians", "mean",
+                   "a function that returns the mean of the ratios");
+    cases.add_test("test: turns and medians", "upside_down",
+                   "a function that divides hers by ours");
 }
