@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -249,20 +250,37 @@ def scan(exercises: list[Exercise], out: Path) -> list[str]:
     return leaks(exercises, {str(p.relative_to(out)): p.read_text(errors="replace") for p in files})
 
 
-def judge_pack(exercises: list[Exercise], out: Path) -> int:
-    """What the pack's own stubs score, judged by the pack itself."""
-    student = out / "answers" / "student.txt"
-    student.write_text("nobody")
-    numbers = [e.number for e in exercises]
-    done = subprocess.run([out / "check", "--json", *numbers], cwd=out, capture_output=True, text=True, check=False)
-    student.unlink()
-    for begun in (out / "answers").glob("*.txt"):
-        begun.unlink()
+def judged_by(out: Path, answers: dict[str, str], numbers: list[str]) -> list[dict]:
+    """What the pack itself says to these answers, by the names of their files."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {"student.txt": "nobody", **answers}.items():
+            (Path(folder) / name).write_text(content)
+        command = [out / "check", "--json", "--answers", folder, *numbers]
+        done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
     try:
-        verdicts = json.loads(done.stdout)
+        return json.loads(done.stdout)
     except json.JSONDecodeError as error:
         raise Failed(done.stdout + done.stderr) from error
-    (out / "answers" / "progress.json").unlink(missing_ok=True)
+
+
+def refused(exercises: list[Exercise], out: Path) -> list[str]:
+    """Of the right answers those that the pack takes for wrong; one that is slow on a busy machine is none."""
+    computed = [e for e in exercises if e.kind in COMPUTED]
+    if not computed:
+        return []
+    verdicts = judged_by(out, {e.file_name: e.solution() for e in computed}, [e.number for e in computed])
+    return [
+        f"{v['number']}: {c['name']}: {c['text']}"
+        for v in verdicts
+        for c in v["criteria"]
+        if c["reason"] not in ("ok", "slow")
+    ]
+
+
+def judge_pack(exercises: list[Exercise], out: Path) -> int:
+    """What the pack's own stubs score, judged by the pack itself."""
+    stubs = {path.name: path.read_text() for path in (out / "answers").iterdir()}
+    verdicts = judged_by(out, stubs, [e.number for e in exercises])
     shutil.rmtree(out / "build", ignore_errors=True)
     for cache in out.rglob("__pycache__"):
         shutil.rmtree(cache)
@@ -288,7 +306,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="./book handout",
         description="Makes what students get: stubs, checks and statements, without solutions; it is scanned for them, and "
-        "judged itself: it scores 0.",
+        "judged itself: its stubs score 0, and the solutions all points.",
     )
     parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="04.2, or 04 for all of a chapter")
     parser.add_argument("--out", type=Path, required=True, help="an empty folder, or one that is made")
@@ -311,6 +329,9 @@ def main(arguments: list[str]) -> int:
             (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
         if leaks := scan(chosen, options.out):
             print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
+            return 1
+        if wrong := refused(chosen, options.out):
+            print("book: the pack takes right answers for wrong:\n" + "\n".join(wrong), file=sys.stderr)
             return 1
         if points := judge_pack(chosen, options.out):
             print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)

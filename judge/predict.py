@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import cases as draws
 from .cases import Case
-from .exercise import CHECK, IN_HANDOUT, Exercise
+from .exercise import IN_HANDOUT, Exercise
 from .verdict import Fault, Judged, Verdict, refused
 
 LONGEST = 64 * 1024

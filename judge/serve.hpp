@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "judge/values.hpp"
@@ -15,12 +17,30 @@ namespace abh::judge {
 using Function = std::function<Values(const Values&)>;
 
 namespace detail {
+/// Small tensors must come back as they were: a copy of a tensor is a handle, and `Tensor y = x;
+/// y += ...` writes into x.
+template <class A>
+void require_unchanged(const std::decay_t<A>& x, const Value& given, std::size_t i) {
+    if constexpr (std::is_lvalue_reference_v<A>) {
+        const std::size_t size = given.reals.size() + given.whole.size();
+        if (given.shape.empty() || size > 4096) return;
+        const Value now = value(x);
+        if (now.reals != given.reals || now.whole != given.whole)
+            throw std::logic_error("argument " + std::to_string(i + 1) +
+                                   " has other numbers than before the call: a copy of a tensor "
+                                   "is a handle to the same numbers, x.clone() is not");
+    }
+}
+
 template <class R, class... A>
 Function wrap(std::function<R(A...)> f) {
     return [f](const Values& given) {
         if (given.size() != sizeof...(A)) throw std::runtime_error("wrong number of arguments");
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return values(f(as<std::decay_t<A>>(given[I])...));
+            std::tuple<std::decay_t<A>...> arguments{as<std::decay_t<A>>(given[I])...};
+            const Values results = values(f(std::get<I>(arguments)...));
+            (require_unchanged<A>(std::get<I>(arguments), given[I], I), ...);
+            return results;
         }
         (std::index_sequence_for<A...>());
     };

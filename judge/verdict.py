@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from array import array
 from dataclasses import dataclass, field
@@ -142,30 +141,32 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
 def race(
     session: Session, plain: Path, cases: list[Case], limits: Limits, wanted: float, *, tight: bool
 ) -> tuple[float, Fault | None]:
-    """Answer and plain function in turn, on fresh numbers each time: the median of the ratios must be `wanted` at least.
-    What a message takes on its way is measured, too, and left out."""
+    """Answer and plain function in turn, on fresh numbers each time: the fastest rounds of both are compared, since what
+    else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
+    way is measured, too, and left out."""
     other = Session(plain, limits, tight=tight)
-    ratios = []
+    fastest = [math.inf, math.inf]
+    ratio = 0.0
     try:
-        for turn in range(ROUNDS + 1):
-            times = []
-            for one in (session, other):
+        for turn in range(3 * ROUNDS + 1):
+            if turn > ROUNDS and ratio >= wanted:
+                break
+            for which, one in enumerate((session, other)):
                 sign = -1 if turn % 2 else 1
                 total = 0.0
                 for case in cases:
                     arguments = [with_sign(a, sign) for a in case.arguments]
                     total += timed(one, case.call, arguments) - timed(one, "nothing", arguments)
-                times.append(max(total, 1e-9))
-            if turn > 0:  # the first is to warm up
-                ratios.append(times[1] / times[0])
+                if turn > 0:  # the first is to warm up
+                    fastest[which] = min(fastest[which], max(total, 1e-9))
+            ratio = fastest[1] / fastest[0] if turn > 0 else 0.0
     except (Ended, Threw, Malformed) as error:
         return 0.0, Fault("wrong", f"it failed while its time was measured: {error}")
     finally:
         other.close()
-    ratio = statistics.median(ratios)
     if ratio >= wanted:
         return ratio, None
-    return ratio, Fault("slow", f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (median of {ROUNDS} rounds)")
+    return ratio, Fault("slow", f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (the fastest of {3 * ROUNDS} rounds each)")
 
 
 def with_sign(value: Value, sign: int) -> Value:

@@ -28,16 +28,20 @@ EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, bool pre, Index 
     return layer;
 }
 
+enum class Slip { first_residual, second_residual, adds_x, adds_norm, keys_of_x, one_norm, last };
+
 /// The layer with one of the mistakes that people make.
 Tensor wrong(const EncoderLayer& layer, const Tensor& x, const AttentionMask& mask, bool pre,
-             bool residual, bool of_norm, bool last_norm) {
-    const LayerNorm &n1 = layer.norm1.norm, &n2 = layer.norm2.norm;
-    const Tensor h1 = pre ? n1.forward(x) : x;
-    const Tensor f1 = layer.self_attn.forward(h1, h1, h1, mask);
-    const Tensor sum1 = (of_norm ? h1 : x) + f1, x1 = pre ? sum1 : n1.forward(sum1);
+             Slip slip) {
+    const LayerNorm &n1 = layer.norm1.norm,
+                    &n2 = slip == Slip::one_norm ? layer.norm1.norm : layer.norm2.norm;
+    const Tensor h1 = pre ? n1.forward(x) : x, &keys = slip == Slip::keys_of_x ? x : h1;
+    const Tensor f1 = layer.self_attn.forward(h1, keys, keys, mask);
+    const Tensor sum1 = slip == Slip::first_residual ? f1 : (slip == Slip::adds_norm ? h1 : x) + f1;
+    const Tensor x1 = pre ? sum1 : n1.forward(sum1);
     const Tensor f2 = layer.ff.forward(pre ? n2.forward(x1) : x1);
-    const Tensor sum2 = residual ? x1 + f2 : f2;
-    return pre && !last_norm ? sum2 : n2.forward(sum2);
+    const Tensor sum2 = slip == Slip::second_residual ? f2 : (slip == Slip::adds_x ? x : x1) + f2;
+    return pre && slip != Slip::last ? sum2 : n2.forward(sum2);
 }
 
 void add(Cases& cases, const char* criterion, const Tensor& x, const Ids& words, Index n_heads,
@@ -53,13 +57,20 @@ void add(Cases& cases, const char* criterion, const Tensor& x, const Ids& words,
          .about = fmt::format("x {}, {} heads, {}", x.shape(), n_heads, pre ? "pre" : "post"),
          .names = {"x", "words", "n_heads", "d_ff", "pre", "seed", "y"},
          .mistakes = {
+             {"the residual connection around attention is missing",
+              values(wrong(layer, x, mask, pre, Slip::first_residual))},
              {"the residual connection around feed-forward is missing",
-              values(wrong(layer, x, mask, pre, false, false, false))},
+              values(wrong(layer, x, mask, pre, Slip::second_residual))},
+             {"the second residual connection adds x, and should add the first one's result",
+              values(wrong(layer, x, mask, pre, Slip::adds_x))},
              {"the residual connection adds the normalized input, and should add x",
-              values(wrong(layer, x, mask, pre, true, true, false))},
+              values(wrong(layer, x, mask, pre, Slip::adds_norm))},
+             {"keys and values come from x, and should come from its norm, as the query does",
+              values(wrong(layer, x, mask, pre, Slip::keys_of_x))},
+             {"norm1 stands in both places", values(wrong(layer, x, mask, pre, Slip::one_norm))},
              {"with pre no norm ends the layer: one stands after the stack, and not after each "
               "layer",
-              values(wrong(layer, x, mask, pre, true, false, true))},
+              values(wrong(layer, x, mask, pre, Slip::last))},
              {"the mask has no influence: is it handed to attention?",
               values(layer.forward(x, {}))},
              {"this is the layer with the norm in the other place",
@@ -82,12 +93,11 @@ int main(int argc, char** argv) {
     Cases cases(argc, argv);
     for (const bool pre : {false, true}) {
         const char* const criterion = pre ? "the norm in front" : "the norm behind the sum";
-        const Tensor x({1, 1, 2}, {3, 1});
-        add_by_hand(cases, criterion, x,
-                    Tensor({1, 1, 2}, {pre ? Real(4) : Real(1), pre ? Real(0) : Real(-1)}), pre);
         add(cases, criterion, cases.normal({1, 1, 4}), Ids({1, 1}, {3}), 1, 7, pre);
         add(cases, criterion, cases.normal({2, 5, 6}), Ids({2, 5}, {1, 2, 3, 4, 5, 2, 2, 1, 6, 1}),
             3, 4, pre);
+        add_by_hand(cases, criterion, Tensor({1, 1, 2}, {3, 1}),
+                    Tensor({1, 1, 2}, {pre ? Real(4) : Real(1), pre ? Real(0) : Real(-1)}), pre);
     }
     for (const bool pre : {false, true})
         add(cases, "pads are hidden", cases.normal({2, 4, 8}),

@@ -48,6 +48,11 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
                  {"feed-forward reads the sum: the two sublayers stand one after the other",
                   values(x + f1 + layer.ff.forward(x + f1))},
                  {"the residual connection is missing", values(f1 + layer.ff.forward(h))},
+                 {"the residual connection adds x', and should add x",
+                  values(h + f1 + layer.ff.forward(h))},
+                 {"feed-forward reads x, and should read x'", values(x + f1 + layer.ff.forward(x))},
+                 {"the mask has no influence: is it handed to attention?",
+                  values(x + layer.self_attn.forward(h, h, h, {}) + layer.ff.forward(h))},
                  {"both sublayers read x: they should read x', which the norm returns",
                   values(x + layer.self_attn.forward(x, x, x, mask) + layer.ff.forward(x))}}});
     if (which == std::string("dx"))
@@ -64,6 +69,8 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
                  {"what comes back from attention is missing", values(dy + back(dff))},
                  {"of attention's three gradients only that of the value is there",
                   values(dy + back(dv + dff))},
+                 {"of attention's three gradients only that of the query is there",
+                  values(dy + back(dq + dff))},
                  {"the sum has not gone back through the norm", values(dy + dattn + dff)},
                  {"dy goes through the norm, too: the residual connection leads past it",
                   values(back(dy + dattn + dff))}}});
@@ -93,8 +100,8 @@ int main(int argc, char** argv) {
     Cases cases(argc, argv);
     const Ids words({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     for (const char* which : {"forward", "dx"}) {
-        add(cases, which, cases.normal({1, 1, 3}), Ids({1, 1}, {1}), 1, 2);
         add(cases, which, cases.normal({2, 5, 6}), words, 3, 7);
+        add(cases, which, cases.normal({1, 1, 3}), Ids({1, 1}, {1}), 1, 2);
     }
     add(cases, "dx", cases.normal({1, 3, 4}), Ids({1, 3}, {1, 2, 3}), 2, 5, 0);
     add(cases, "parameters", cases.normal({2, 5, 6}), words, 3, 7);

@@ -40,7 +40,6 @@ void add(Cases& cases, Index n_layers, bool pre) {
                .call = "copied",
                .arguments = values(x, n_layers, pre, weight, seed),
                .results = values(y, y, y),
-               .tolerance = 0,
                .about = about,
                .names = {"x", "n_layers", "pre", "weight", "seed", "what the original gives",
                          "what the copy gives",
@@ -55,10 +54,10 @@ void add(Cases& cases, Index n_layers, bool pre) {
                .about = about,
                .names = {"x", "dy", "dy of the copy", "n_layers", "pre", "weight", "seed",
                          "the original's gradient", "the copy's gradient"},
-               .mistakes = {
-                   {"the copy's backward pass adds to the original's gradients", values(sum, sum)},
-                   {"the copy starts with the original's gradients, and not with zero",
-                    values(g, sum)}}});
+               .mistakes = {{"the copy's backward pass adds to the original's gradients",
+                             values(sum, g_of_copy)},
+                            {"the copy starts with the original's gradients, and not with zero",
+                             values(g, sum)}}});
 }
 
 }  // namespace

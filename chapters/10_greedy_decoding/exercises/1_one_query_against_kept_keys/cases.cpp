@@ -1,5 +1,6 @@
 #include "judge/cases.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -19,6 +20,16 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const KeyValues& 
     Mask none = Mask::zeros(hidden.shape()), triangle = none.clone();
     for (Index b = 0; b < none.dim(0); ++b)
         for (Index j = 1; j < room; ++j) triangle(b, 0, j, 0) = 1;
+    Mask by_number = hidden.clone();  // its row i where the query's sentence has its own
+    for (Index i = 0; i < n; ++i)
+        for (Index j = 0; j < room; ++j) by_number(sentences(i), 0, j, 0) = hidden(i, 0, j, 0);
+    const auto with = [&](const AttentionOptions& other) {
+        return values(attend_cached(q, kv, length, hidden, sentences, other));
+    };
+    AttentionOptions bare = o, usual = o, filled = o;
+    bare.scale = 1;
+    usual.scale = AttentionOptions().scale;
+    filled.fill = AttentionOptions().fill;
     Ids first({n});
     std::iota(first.values().begin(), first.values().end(), 0);
     cases.add(
@@ -34,6 +45,13 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const KeyValues& 
                        result(length, hidden, first)},
                       {"the room behind the last key is read", result(room, hidden, sentences)},
                       {"hidden keys are seen", result(length, none, sentences)},
+                      {"the newest key is left out: the query sees its own word, too",
+                       result(std::max<Index>(length - 1, 1), hidden, sentences)},
+                      {"hidden is read at the query's number, and not at its sentence's",
+                       result(length, by_number, sentences)},
+                      {"the scale is missing", with(bare)},
+                      {"the scale is the usual one, and not the one of the options", with(usual)},
+                      {"the fill is the usual one, and not the one of the options", with(filled)},
                       {"each query sees the first key alone: a triangle for one row?",
                        result(length, triangle, sentences)}}});
 }

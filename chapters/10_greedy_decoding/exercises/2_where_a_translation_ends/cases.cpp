@@ -34,6 +34,10 @@ void add(Cases& cases, const Ids& script, Index max_words) {
     else
         c.mistakes.push_back(
             {"max_words words are said, and not one more", values(first(endless, n + 1), asked)});
+    if (!ends)
+        c.mistakes.push_back(
+            {"the model is asked once more, for a word that max_words does not allow",
+             values(first(endless, n), Ids({1}, {static_cast<std::int32_t>(n + 1)}))});
     if (n > 0)
         c.mistakes.push_back({"the last word is lost", values(first(endless, n - 1), asked)});
     cases.add(c);
