@@ -1,5 +1,6 @@
 """The command that readers call again and again."""
 
+import argparse
 import contextlib
 import dataclasses
 import io
@@ -116,7 +117,7 @@ class HandedOut(unittest.TestCase):
         self.folder, self.answers = Path(folder.name) / "exercise", Path(folder.name) / "answers"
         self.folder.mkdir()
         self.answers.mkdir()
-        whole = next(e for e in load_all() if e.number == "03.4")
+        whole, self.other = (next(e for e in load_all() if e.number == n) for n in ("03.4", "03.1"))
         (self.folder / "stub.txt").write_text(whole.stub())
         drawn = {"lines": {c.name: c.name for c in whole.criteria}, "given": [f"L = {i}, H = 1" for i in range(predict.VARIANTS)]}
         (self.folder / "numbers.json").write_text(json.dumps(drawn))
@@ -151,14 +152,50 @@ class HandedOut(unittest.TestCase):
 
     def test_a_line_that_is_missing_or_no_number(self):
         file = self.begin()
+        bare = file.read_text()
+        self.assertIn("there is no number behind 'padding ='", self.said(file))
+        file.write_text(bare.replace("padding =", ""))
         self.assertIn("there is no line 'padding = NUMBER'", self.said(file))
-        file.write_text(file.read_text().replace("padding =", "padding = 1..2"))
-        self.assertIn("padding is no number", self.said(file))
+        for text in ("1..2", "3/4", ",125", "464,697", "inf"):
+            with self.subTest(text):
+                file.write_text(bare.replace("padding =", f"padding = {text}"))
+                self.assertIn("there is no number behind 'padding ='", self.said(file))
+        file.write_text(bare.replace("padding =", "padding = 1 000"))
+        self.assertIn("there padding", self.said(file))  # and no word about what is right
 
     def test_all_lines(self):
         file = self.begin()
         file.write_text("".join(f"{line} 7\n" if line.endswith("=") else f"{line}\n" for line in file.read_text().splitlines()))
-        self.assertIn("every line is there; your numbers are judged when you have handed them in", self.said(file))
+        said = self.said(file)
+        self.assertIn("complete, 5 points to be given later", said)
+        self.assertIn("every line holds a number; they are judged when you have handed them in", said)
+        self.assertNotIn("wrong", said)
+        with contextlib.redirect_stdout(io.StringIO()):
+            verdicts = check.check([self.exercise], as_json=False, answers=self.answers)
+        self.assertEqual("later", verdicts[0].reason)
+        listed = io.StringIO()
+        with contextlib.redirect_stdout(listed):
+            check.progress([self.exercise], as_json=False, answers=self.answers)
+        self.assertIn("there 03.4", listed.getvalue())
+        self.assertIn("0 of 5 points; 5 more are judged when you have handed in", listed.getvalue())
+
+    def test_without_a_name_the_others_are_judged(self):
+        other = self.other
+        said, judged = io.StringIO(), []
+        (self.answers / other.file_name).touch()  # begun
+        with (
+            unittest.mock.patch.object(check, "judge_answer", lambda e, *_, **__: judged.append(e.number) or Verdict(e)),
+            contextlib.redirect_stderr(said),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            check.check([self.exercise, other], as_json=False, answers=self.answers)
+        self.assertEqual(["03.1"], judged)
+        self.assertIn("03.4 is left out: your numbers are drawn from your name", said.getvalue())
+
+    def test_a_number_of_hints_and_an_exercise_are_not_mixed_up(self):
+        self.assertEqual(2, check.number_of_hints("2"))
+        with self.assertRaisesRegex(argparse.ArgumentTypeError, "03.1 is no number of hints"):
+            check.number_of_hints("03.1")
 
     def test_the_numbers_of_another_name(self):
         self.assertIn("these are not the numbers of bert", self.said(self.begin("anna"), "bert"))

@@ -102,6 +102,35 @@ class Causes(unittest.TestCase):
     def test_the_last_row(self):
         self.assertIn("only the last row", self.said(tensor([3, 2], X), tensor([3, 2], [*X[:4], 0.1, 0.2])))
 
+    def test_the_first_for_all(self):
+        y = [1, 2, 3, 4, 5, 7]
+        said = self.said(tensor([2, 3], y), tensor([2, 3], y[:3] * 2))
+        self.assertIn("all along axis 0 are what the first should be", said)
+
+    def test_an_axis_of_size_1(self):
+        said = self.said(tensor([1, 2, 3], X), tensor([2, 3], X))
+        self.assertIn("the result has the shape [2, 3], expected [1, 2, 3]", said)
+        self.assertIn("an axis of size 1 is missing", said)
+        self.assertNotIn("summed", said)
+
+    def test_a_mask_that_hides_nothing(self):
+        expected, got = (Value("M", (3,), array("q", elements)) for elements in ([1, 0, 1], [0, 0, 0]))
+        said = self.said(expected, got)
+        self.assertIn("nothing is hidden here", said)
+        self.assertIn("2 of 3 numbers are wrong, this one first", said)
+
+    def test_one_wrong_number(self):
+        said = self.said(tensor([2, 3], X), tensor([2, 3], [9, *X[1:]]))
+        self.assertIn("(the others are right)", said)
+
+    def test_a_test_that_refuses_or_accepts(self):
+        for got, word in ((0, "refuses"), (1, "accepts")):
+            about = "your own f, which it should accept once it is repaired"
+            expected = Value("N", (), array("q", [1 - got]))
+            case = Case("c", "accepts", about, 0, [], [expected], [], {}, [])
+            fault = compare(case, 0, Value("N", (), array("q", [got])), expected)
+            self.assertEqual(f"your test {word} {about}", fault.text)
+
     def test_computed_in_float(self):
         got = tensor([6], [x * (1 + 3e-7 * (-1) ** i) for i, x in enumerate(X)])
         self.assertIn("computed in float", self.said(tensor([6], X), got))
