@@ -32,20 +32,23 @@ def wrap(text: str, indent: str) -> str:
 
 
 def section(exercise: Exercise) -> str:
-    """`chapter 4, "The gradient of softmax" (chapters/04_.../index.md)`"""
+    """`chapter 4, "The gradient of softmax" (chapters/04_.../index.md)`; `chapter 10, "One query" on the page "..." (...)`"""
     if exercise.section:
         return exercise.section
     page, _, anchor = exercise.read.partition("#")
     path = exercise.folder.parent.parent / page
-    title = anchor.replace("-", " ")
+    title, on = anchor.replace("-", " "), ""
     if path.is_file():
-        for heading in re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE):
+        headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
+        if path.stem != "index" and headings:
+            on = f' on the page "{re.sub(r"^[0-9]+ ", "", headings[0])}"'
+        for heading in headings:
             if re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-") == anchor:
                 title = heading
     where = f"build/book/html/chapters/{path.parent.name}/{path.stem}.html#{anchor}"
     if not (ROOT / where.partition("#")[0]).is_file():
         where = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else page
-    return f'chapter {int(exercise.chapter)}, "{title}" ({where})'
+    return f'chapter {int(exercise.chapter)}, "{title}"{on} ({where})'
 
 
 def to_text(verdict: Verdict, *, more: bool = True) -> str:
