@@ -315,23 +315,21 @@ class Refused(Case):
         self.assert_succeeds(project.render())
         self.assert_succeeds(make(project, "--pdf"))
 
-    def test_a_long_derivation_goes_on_overleaf_and_leaves_no_hole(self) -> None:
+    def made_with_a_long(self, box: str) -> subprocess.CompletedProcess[str]:
+        """The PDF, where this box is longer than a page and follows a heading."""
         project = self.project()
         page = "chapters/04_small_attention/index.md"
         long = "\n\n".join(["A paragraph of many."] * 120)
-        before = "`````{derivation} A row's gradient\n"
-        project.edit(page, before, f"## A heading before\n\n{before}{long}\n\n")
+        project.edit(page, f"{box}\n", f"## A heading before\n\n{box}\n{long}\n\n")
         self.assert_succeeds(project.render())
-        self.assert_succeeds(make(project, "--pdf"))
+        return make(project, "--pdf")
+
+    def test_a_long_derivation_goes_on_overleaf_and_leaves_no_hole(self) -> None:
+        self.assert_succeeds(self.made_with_a_long("`````{derivation} A row's gradient"))
 
     def test_a_heading_that_stands_alone_is_named(self) -> None:
-        project = self.project()
-        page = "chapters/04_small_attention/index.md"
-        long = "\n\n".join(["A paragraph of many."] * 120)
-        before = "````{mistake} Hiding keys after the softmax\n"
-        project.edit(page, before, f"## A heading before\n\n{before}{long}\n\n")
-        self.assert_succeeds(project.render())
-        self.assert_refused(make(project, "--pdf"), "is empty but for headings")
+        done = self.made_with_a_long("````{mistake} Hiding keys after the softmax")
+        self.assert_refused(done, "is empty but for headings")
 
     def test_a_wide_line_of_code_is_set_smaller_or_broken_with_a_mark(self) -> None:
         from pypdf import PdfReader
