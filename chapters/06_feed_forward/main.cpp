@@ -6,7 +6,6 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/06_feed_forward/experiments.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
-#include "chapters/06_feed_forward/swish.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -91,7 +90,6 @@ void sentence(Results& results, Random random, Index d_model, Index d_ff, bool s
     const AddNorm post(d_model, {.norm = {.affine = false}}, random);
     const AddNorm pre(d_model, {.placement = NormPlacement::pre, .norm = {.affine = false}},
                       random);
-
     const Tensor x = positions.forward(embedding.forward(ids));  // [1, 8, d_model]
     const Tensor sum = x + sublayer.forward(x);
     const Tensor y_post = post.after(x, sublayer.forward(x)), h = pre.before(x);
@@ -137,7 +135,6 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     results.set("hidden_zeros", percent);
     fmt::print("mean square of the result: {:.4f}, expected 1/18 = {:.4f}\n",
                dot(y, y) / static_cast<double>(y.size()), 1.0 / 18);
-
     Tensor other = x.clone();
     matrix(other).row(4).array() += 1;
     const auto change = (matrix(ff.forward(other)) - matrix(y)).cwiseAbs().eval();
