@@ -182,7 +182,7 @@ TEST_CASE("attention of all heads is attention of heads that are split before an
 }
 
 TEST_CASE("every way has plain's attention of all heads, for lengths around its blocks' sizes") {
-    // 96 queries, 48 with look-ahead, and 256 keys on the processor, 32 or 64 on the device
+    // 48 queries and 256 keys on the processor, 32 or 64 on the device
     const std::vector<std::pair<Index, Index>> lengths{
         {1, 1},   {1, 257}, {129, 1},  {15, 16},  {33, 31},  {32, 33},  {47, 127}, {48, 64},
         {49, 65}, {64, 48}, {65, 129}, {97, 128}, {95, 255}, {97, 257}, {130, 200}};

@@ -57,7 +57,7 @@ const std::vector<Real> fills{Real(-1e9), -20, -2, 3};
 }  // namespace
 
 TEST_CASE("keys hidden from a whole block of queries are left out, and change nothing", "[fast]") {
-    // blocks of 96 queries, 48 with look-ahead, and 256 keys, cut where the look-ahead begins
+    // blocks of 48 queries and 256 keys, cut where the look-ahead begins
     for (const auto& [lq, lk] : {std::pair<Index, Index>{1, 1},
                                  {1, 300},
                                  {47, 47},

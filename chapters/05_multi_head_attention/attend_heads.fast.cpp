@@ -18,10 +18,9 @@ decltype(attend_heads_backward) attend_heads_backward;
 // [sizes]
 namespace {
 
-/// A block of scores and what it is multiplied with stay in a core's own caches. All are whole
-/// lanes, and multiples of the rows that `small_matmul` computes at once. With look-ahead, blocks
-/// of fewer queries leave out more of what is hidden.
-constexpr Index query_block = 96, causal_query_block = 48, key_block = 256;
+/// A block of scores and what it is multiplied with stay in a core's own caches. Both are whole
+/// lanes, and multiples of the rows that `small_matmul` computes at once.
+constexpr Index query_block = 48, key_block = 256;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
 constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf less itself is no number
 
@@ -37,10 +36,6 @@ struct Rows {
 
     Index count() const { return end - begin; }
 };
-
-Index queries_at_once(const AttentionMask& mask) {
-    return mask.causal ? causal_query_block : query_block;
-}
 
 /// Calls `f` for blocks of up to `size` rows that cover `rows`.
 template <class F>
@@ -271,7 +266,7 @@ Tensor fast::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Ind
     for_heads(q, k, n_heads, mask, options, scratch, [&](const Head& head, Forward& t) {
         head.transpose(k, head.keys, t.keys);
         head.copy(v, head.keys, t.values);
-        for_blocks({0, head.queries.count()}, queries_at_once(mask), [&](Rows block) {
+        for_blocks({0, head.queries.count()}, query_block, [&](Rows block) {
             t.start(head, q, block, &row_max(head.b, head.h, block.begin),
                     &row_sum(head.b, head.h, block.begin));
             for_key_blocks(
@@ -356,7 +351,6 @@ AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHea
     if (q.dim(1) == 0) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
     const Index longest = scores_shape(q, k, v, all.n_heads, cache.mask.packed)[3];
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
-    const Index rows = queries_at_once(cache.mask);
     const auto scratch = [&] { return Backward(q.dim(2) / all.n_heads, longest); };
     for_heads(q, k, all.n_heads, cache.mask, cache.options, scratch,
               [&](const Head& head, Backward& t) {
@@ -365,7 +359,7 @@ AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHea
                   head.transpose(v, head.keys, t.values);
                   matrix(t.dk).topRows(head.keys.count()).setZero();
                   matrix(t.dv).topRows(head.keys.count()).setZero();
-                  for_blocks({0, head.queries.count()}, rows, [&](Rows block) {
+                  for_blocks({0, head.queries.count()}, query_block, [&](Rows block) {
                       t.start(head, cache, dy, block);
                       for_key_blocks(
                           head, block, [&] { return fill_counts(head.fill, t.max, block.count()); },
