@@ -275,7 +275,7 @@ def check_pages(root: Path, html: Path) -> None:
     """What has to hold of the rendered pages, looked at all at once."""
     checks = {
         ("tangle.py", "--sources", str(root)): "the sources cannot be put together again from the pages",
-        ("offline.py",): "the pages would ask for something that does not lie beside them",
+        ("offline.py", "--known", str(html.with_name("addresses.json"))): "the pages would ask for something that does not lie beside them",
         ("length.py",): "a page is longer than one sitting: move or fold what its idea does not need",
     }
     running = [

@@ -1,14 +1,17 @@
 """Check that the pages load nothing from another host, and that what they load or link to is there.
 
-    python docs/offline.py build/book/html
+    python docs/offline.py build/book/html [--known FILE]
 
 Links that a reader may click lead anywhere. What a browser loads by itself, and every link inside
 the book, must lie beside the pages, with the anchor that it names. Exit status 1 names each page and address.
+With --known, what a page asks for is read again only where the page has changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import sys
@@ -22,6 +25,7 @@ IN_STYLE = re.compile(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)")
 IN_SCRIPT = re.compile(
     r"(?:\bfetch|\bimport|importScripts|\.open|\.src\s*=|sendBeacon)\s*\(?\s*[\"'`](?:https?:)?//[^\"'`]*"
 )
+PARSER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()  # another program finds other things
 NOT_LOADED = {"next", "prev", "index", "search", "canonical", "license"}
 
 
@@ -49,6 +53,30 @@ class Page(HTMLParser):
         self.loads += re.findall(r"url\([\"']?([^)\"']+)", found.get("style", ""))
 
 
+def read_pages(folder: Path, known: Path | None) -> dict[Path, Page]:
+    """All pages; those whose text is known are not parsed again."""
+    try:
+        before = json.loads(known.read_text(encoding="utf-8")) if known else {}
+    except (OSError, ValueError):
+        before = {}
+    if before.get("by") != PARSER:
+        before = {}
+    now: dict[str, list[list[str]]] = {}
+    pages: dict[Path, Page] = {}
+    for path in sorted(folder.rglob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        found = before.get(digest)
+        page = Page("" if found else text)
+        if found:
+            page.loads, page.links, page.anchors = found[0], found[1], set(found[2])
+        now[digest] = [page.loads, page.links, sorted(page.anchors)]
+        pages[path] = page
+    if known:
+        known.write_text(json.dumps({"by": PARSER, **now}), encoding="utf-8")
+    return pages
+
+
 @cache
 def there(folder: Path, name: str) -> bool:
     """The pages of a folder ask for the same few hundred addresses."""
@@ -60,7 +88,7 @@ def target_of(folder: Path, name: str) -> str:
     return os.path.normpath(folder / name)
 
 
-def complaints(folder: Path) -> tuple[list[str], int]:
+def complaints(folder: Path, known: Path | None = None) -> tuple[list[str], int]:
     """What is wrong, and how many addresses were looked at."""
     wrong: list[str] = []
     count = 0
@@ -76,8 +104,7 @@ def complaints(folder: Path) -> tuple[list[str], int]:
             if name and not there(path.parent, name):
                 wrong.append(f"{where} {how} {address}, which is not there")
 
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
-
+    pages = read_pages(folder, known)
     anchors = {str(path): page.anchors for path, page in pages.items()}
 
     def look_for_anchor(path: Path, address: str) -> None:
@@ -112,8 +139,9 @@ def complaints(folder: Path) -> tuple[list[str], int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="check that the pages need no network")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
+    parser.add_argument("--known", type=Path, metavar="FILE", help="what the pages asked for when last looked at")
     options = parser.parse_args()
-    wrong, count = complaints(options.html.resolve())
+    wrong, count = complaints(options.html.resolve(), options.known)
     for line in wrong:
         print(f"offline: {line}", file=sys.stderr)
     if count == 0:

@@ -431,6 +431,26 @@ class Incremental(Case):
         self.assertIn("weights.narrow.light.svg", page.read_text(encoding="utf-8"))
 
 
+class Offline(Case):
+    def test_a_page_is_read_again_where_it_has_changed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            html, known = Path(folder) / "html", Path(folder) / "known.json"
+            html.mkdir()
+            page = html / "index.html"
+
+            def look() -> subprocess.CompletedProcess[str]:
+                return run(OFFLINE, html, "--known", known)
+
+            page.write_text('<p id="a"><a href="#a">a</a></p>', encoding="utf-8")
+            for _ in range(2):
+                self.assert_succeeds(look())
+            page.write_text('<p id="b"><a href="#a">a</a></p>', encoding="utf-8")
+            for _ in range(2):
+                self.assert_refused(look(), "links to #a, an anchor that is not there")
+            known.write_text("{", encoding="utf-8")
+            self.assert_refused(look(), "links to #a")
+
+
 class Tangle(Case):
     def test_notices_one_changed_byte(self) -> None:
         project = self.project()
