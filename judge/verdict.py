@@ -145,21 +145,24 @@ def race(
     else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
     way is measured, too, and left out."""
     other = Session(plain, limits, tight=tight)
-    fastest = [math.inf, math.inf]
+    work, message = [math.inf, math.inf], [math.inf, math.inf]  # each by itself: a slow message must not shorten the work
     ratio = 0.0
     try:
         for turn in range(3 * ROUNDS + 1):
             if turn > ROUNDS and ratio >= wanted:
                 break
+            sign = -1 if turn % 2 else 1
             for which, one in enumerate((session, other)):
-                sign = -1 if turn % 2 else 1
-                total = 0.0
+                called = sent = 0.0
                 for case in cases:
                     arguments = [with_sign(a, sign) for a in case.arguments]
-                    total += timed(one, case.call, arguments) - timed(one, "nothing", arguments)
+                    called += timed(one, case.call, arguments)
+                    sent += timed(one, "nothing", arguments)
                 if turn > 0:  # the first is to warm up
-                    fastest[which] = min(fastest[which], max(total, 1e-9))
-            ratio = fastest[1] / fastest[0] if turn > 0 else 0.0
+                    work[which], message[which] = min(work[which], called), min(message[which], sent)
+            if turn > 0:
+                ours, plains = (max(w - m, 1e-9) for w, m in zip(work, message, strict=True))
+                ratio = plains / ours
     except (Ended, Threw, Malformed) as error:
         return 0.0, Fault("wrong", f"it failed while its time was measured: {error}")
     finally:

@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, compile, exercise, predict
+from judge import check, compile, exercise, predict, verdict
+from judge.cases import Case
 from judge.exercise import Mistaken, load_all
 from judge.report import to_text
 from judge.verdict import Fault, Judged, Verdict
@@ -106,6 +107,50 @@ class Progress(unittest.TestCase):
             self.assertEqual({}, check.best_so_far(file))
             check.remember(whole, file)
             self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
+
+
+class Race(unittest.TestCase):
+    """A speed, on a machine that does other things, too."""
+
+    def ratio(self, seconds, wanted=2.0):
+        """`seconds(which, call, n)`: of the n-th request of this kind to the answer (0) or to the plain function (1)."""
+        counts = {}
+
+        def timed(session, call, arguments):
+            n = counts[session, call] = counts.get((session, call), -1) + 1
+            return seconds(session, call, n)
+
+        class Plain(int):
+            def close(self):
+                pass
+
+        with (
+            unittest.mock.patch.object(verdict, "timed", timed),
+            unittest.mock.patch.object(verdict, "Session", lambda *_, **__: Plain(1)),
+        ):
+            case = Case("c", "f", "", 0, [], [], [], {}, [])
+            return verdict.race(0, Path(), [case], None, wanted, tight=False)
+
+    def test_the_time_of_messages_is_left_out(self):
+        ratio, fault = self.ratio(lambda which, call, n: 5 + (0 if call == "nothing" else 3 if which else 1))
+        self.assertAlmostEqual(3, ratio)
+        self.assertIsNone(fault)
+
+    def test_rounds_that_something_slows_count_for_nothing(self):
+        for slow in ((0, "f"), (1, "f"), (0, "nothing"), (1, "nothing")):
+            for every in (2, 3):
+                with self.subTest(slow=slow, every=every):
+                    ratio, _ = self.ratio(
+                        lambda which, call, n, slow=slow, every=every: (
+                            1 + (0 if call == "nothing" else 3 if which else 1) + (100 if (which, call) == slow and n % every else 0)
+                        )
+                    )
+                    self.assertAlmostEqual(3, ratio)
+
+    def test_what_is_slow_stays_slow(self):
+        ratio, fault = self.ratio(lambda which, call, n: 1.0 if call == "nothing" else 2.0)
+        self.assertAlmostEqual(1, ratio)
+        self.assertEqual("slow", fault.reason)
 
 
 class HandedOut(unittest.TestCase):

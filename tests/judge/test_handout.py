@@ -2,12 +2,14 @@
 
 import sys
 import unittest
+import unittest.mock
 from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from judge import handout
 from judge.exercise import Exercise, load_all
 from judge.handout import given, leaks
 
@@ -34,6 +36,22 @@ class Given(unittest.TestCase):
         heads = [x for x in exercises[0].solution_lines() if x.strip().startswith("for (") and x.rstrip().endswith("{")]
         self.assertTrue(heads)
         self.assertEqual([], leaks(exercises, {"call.cpp": heads[0]}))
+
+    def test_a_right_answer_that_the_pack_takes_for_wrong_is_named(self):
+        exercises = [e for e in load_all() if e.number in ("04.2", "10.6", "03.4")]
+        said = {"04.2": ("ok", "wrong"), "10.6": ("ok", "slow")}
+        asked = []
+
+        def judged_by(out, answers, numbers):
+            asked.append((sorted(answers), numbers))
+            return [
+                {"number": n, "criteria": [{"name": f"part {i}", "reason": r, "text": "dz is 1"} for i, r in enumerate(said[n])]}
+                for n in numbers
+            ]
+
+        with unittest.mock.patch.object(handout, "judged_by", judged_by):
+            self.assertEqual(["04.2: part 1: dz is 1"], handout.refused(exercises, Path()))
+        self.assertEqual([["04.2", "10.6"]], [sorted(numbers) for _, numbers in asked])  # predictions are judged elsewhere
 
 
 if __name__ == "__main__":
