@@ -193,8 +193,9 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
 
 
 def libraries(exercise: Exercise, found: Setting) -> list[str]:
-    """The archives that an answer is linked with, the highest chapter first. The last chapter's and the library
-    below all chapters lack the objects that would give the answer away.
+    """The archives that an answer is linked with, the highest chapter first. The last chapter's and those that belong
+    to no chapter lack the objects that would give the answer away. What belongs to no chapter is listed before the first
+    one that needs it, and linked from there on.
 
     :raises Failed: if there are no such objects
     """
@@ -202,15 +203,15 @@ def libraries(exercise: Exercise, found: Setting) -> list[str]:
         return found.libraries[exercise.number]
     last = exercise.links or f"{int(exercise.chapter) - 1:02d}"
     archives, absent = [], set()
-    for name, file in reversed(found.libraries.items()):
+    for name, file in found.libraries.items():
         chapter = re.match(r"abh_(\d\d)_", name)
         if chapter and chapter[1] > last:
-            continue
+            break
         if exercise.without and (not chapter or chapter[1] == last):
             here = {base(m) for m in members(file)} & set(exercise.without)
             file = lighter(Path(file), exercise) if here else file
             absent |= here
-        archives.append(file)
+        archives.insert(0, file)
     if absent != set(exercise.without):
         raise Failed(f"{exercise.number}: there is no {', '.join(sorted(set(exercise.without) - absent))} to be left out")
     return archives

@@ -17,8 +17,10 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
 /// (seed, stream id, s, i), so it is the same on every device and for any number of threads.
 class Stream {
 public:
-    Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const std::uint64_t> step)
-        : seed_(seed), id_(id), step_(std::move(step)) {}
+    /// @param step, first  training step and first block, as they are whenever numbers are drawn
+    Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const std::uint64_t> step,
+           std::shared_ptr<const std::uint64_t> first)
+        : seed_(seed), id_(id), step_(std::move(step)), first_(std::move(first)) {}
 
     /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
     std::array<Real, 4> uniform4(std::uint64_t block) const;
@@ -28,11 +30,13 @@ public:
     std::uint64_t seed() const { return seed_; }
     std::uint32_t id() const { return id_; }
     std::uint64_t step() const { return *step_; }
+    /// The block with which element 0 begins: 0, unless a tensor is a part of a larger one.
+    std::uint64_t first() const { return *first_; }
 
 private:
     std::uint64_t seed_;
     std::uint32_t id_;
-    std::shared_ptr<const std::uint64_t> step_;
+    std::shared_ptr<const std::uint64_t> step_, first_;
 };
 // [random]
 /// The source of all randomness of a model. Each parameter and each dropout takes a stream of its
@@ -42,6 +46,8 @@ public:
     explicit Random(std::uint64_t seed);
 
     Stream stream();
+    /// Streams made from here on begin with block `*first`.
+    Random& from(std::shared_ptr<const std::uint64_t> first);
     void next_step() { ++*step_; }
     std::uint64_t step() const { return *step_; }
     void set_step(std::uint64_t step) { *step_ = step; }
@@ -51,6 +57,7 @@ private:
     std::uint64_t seed_;
     std::uint32_t next_id_ = 0;
     std::shared_ptr<std::uint64_t> step_;
+    std::shared_ptr<const std::uint64_t> first_;
 };
 // [fill]
 /// A fresh tensor of independent uniform numbers, low + (high - low) u with u in [0, 1).

@@ -283,7 +283,7 @@ TEST_CASE("a folder keeps the last two states, and the epochs that it is told") 
     };
     for (Index i = 0; i < 4; ++i) {
         run.steps(1);
-        kept.save_state(run.practice, origin, {});
+        kept.save_state(run.practice.progress().step, state_of(run.practice, origin, {}));
         kept.save_epoch(i + 1, run.model, {});
     }
     kept.keep_epochs({2, 4});
@@ -304,7 +304,7 @@ TEST_CASE("where the newest state is damaged the one before it serves, and is no
     third.steps(3);
     for (Index i = 0; i < 4; ++i) {
         run.steps(1);
-        kept.save_state(run.practice, origin, {});
+        kept.save_state(run.practice.progress().step, state_of(run.practice, origin, {}));
     }
     const fs::path newest = folder / "run" / "state-00000004.safetensors";
     flip(newest, fs::file_size(newest) - 3, 4);
@@ -316,7 +316,7 @@ TEST_CASE("where the newest state is damaged the one before it serves, and is no
     CHECK_THAT(damaged[0], Contains(newest.string()) && Contains("damaged"));
     CHECK(fs::exists(newest.string() + ".damaged"));
     other.steps(1);
-    kept.save_state(other.practice, origin, {});
+    kept.save_state(other.practice.progress().step, state_of(other.practice, origin, {}));
     damaged.clear();
     go_on_from(kept.newest_state(damaged), third.practice, origin);
     CHECK(same_state(third, run));
@@ -350,7 +350,8 @@ TEST_CASE("a new run sets another one aside, and nothing else that lies there") 
     RunFolder kept(folder / "run");
     CHECK(!kept.set_aside());
     for (const std::string word : {"first", "second"}) {
-        kept.save_state(run.practice, origin, {{"word", word}});
+        kept.save_state(run.practice.progress().step,
+                        state_of(run.practice, origin, {{"word", word}}));
         kept.save_epoch(3, run.model, {});
         put(folder / "run" / "letter.txt", "dear reader");
         CHECK(kept.set_aside());

@@ -127,9 +127,12 @@ double plain_step(Transformer& model, Optimizer& optimizer, const Batch& batch, 
 }
 // [trainer]
 Trainer::Trainer(Transformer& model, const TrainingOptions& options)
+    : Trainer(model, options, parameters_of(model)) {}
+
+Trainer::Trainer(Transformer& model, const TrainingOptions& options, Parameters moved)
     : model_(model),
       parameters_(parameters_of(model)),
-      optimizer_(make_optimizer(parameters_, options)),
+      optimizer_(make_optimizer(moved, options)),
       loss_{model.options().pad, options.smoothing} {}
 
 /// What is left out of this batch: pads behind the last words, where there are any.
@@ -143,8 +146,9 @@ double Trainer::forward_backward(const Batch& batch) {
     return forward_backward(std::span(&batch, 1));
 }
 
-/// Forward, loss, backward.
-double Trainer::add_gradients(const Batch& batch, const CrossEntropyOptions& options) {
+double Trainer::add_gradients(const Batch& batch, Index of_words) {
+    CrossEntropyOptions options = loss_;
+    options.of_words = of_words;
     const Packed packed = pads_left_out(batch);
     const Ids targets = packed.empty() ? batch.target_out : pack(batch.target_out, packed.queries);
     const Tensor y = model_.forward_hidden(batch.source, batch.target_in, &cache_, nullptr, packed);
@@ -158,17 +162,21 @@ double Trainer::add_gradients(const Batch& batch, const CrossEntropyOptions& opt
 // forward was:  loss = sum over all words of the step / of_words
 // hence:        each batch adds its share to the gradients, which are set to zero once
 double Trainer::forward_backward(std::span<const Batch> batches) {
-    CrossEntropyOptions options = loss_;
-    for (const Batch& batch : batches)
-        for (const std::int32_t target : batch.target_out.values())
-            options.of_words += target != loss_.ignore;
+    Index words = 0;
+    for (const Batch& batch : batches) words += count_targets(batch);
     zero_grad(parameters_);
     double loss = 0;
     for (const Batch& batch : batches) {
         if (&batch != &batches.front()) model_.random().next_step();  // dropout: other elements
-        loss += add_gradients(batch, options);
+        loss += add_gradients(batch, words);
     }
     return loss;
+}
+
+Index Trainer::count_targets(const Batch& batch) const {
+    Index words = 0;
+    for (const std::int32_t target : batch.target_out.values()) words += target != loss_.ignore;
+    return words;
 }
 // [update]
 void Trainer::update(Real learning_rate) {

@@ -62,6 +62,8 @@ public:
     /// @param model  is trained; to stay where it is
     /// @throws std::invalid_argument if an option is out of its range
     Trainer(Transformer& model, const TrainingOptions& options);
+    /// The same, but the optimizer moves only the parameters in `moved`.
+    Trainer(Transformer& model, const TrainingOptions& options, Parameters moved);
 
     /// Forward, loss, backward: sets the gradients of all parameters to those of this batch.
     /// @return the loss
@@ -69,12 +71,17 @@ public:
     /// The same for a step of several batches, one after the other: loss and gradients are those
     /// of one batch that holds the pairs of all.
     double forward_backward(std::span<const Batch> batches);
+    /// Forward, loss, backward of a part of a step: adds to the gradients.
+    /// @param of_words  target words of the whole step
+    /// @return          the part's share in the loss
+    double add_gradients(const Batch& batch, Index of_words);
+    /// Target words of a batch that count.
+    Index count_targets(const Batch& batch) const;
     /// Moves the weights, and the randomness of dropout on to the next step.
     void update(Real learning_rate);
     Optimizer& optimizer() { return *optimizer_; }
 
 private:
-    double add_gradients(const Batch& batch, const CrossEntropyOptions& options);
     Packed pads_left_out(const Batch& batch) const;
 
     Transformer& model_;

@@ -12,10 +12,10 @@ Transformer::Transformer(const TransformerOptions& o, Random random)
       random_(std::move(random)),
       src_embed(o.src_words, o.layer.attention.d_model, o.embedding, random_),
       tgt_embed(o.tgt_words, o.layer.attention.d_model, o.embedding, random_),
-      src_positions(o.layer.attention.d_model, o.positions, random_),
-      tgt_positions(o.layer.attention.d_model, o.positions, random_),
-      encoder(o.layer, o.n_encoder_layers, random_),
-      decoder(o.layer, o.n_decoder_layers, random_),
+      src_positions(o.layer.attention.d_model, o.positions, random_.from(first_.source_places)),
+      tgt_positions(o.layer.attention.d_model, o.positions, random_.from(first_.target_places)),
+      encoder(o.layer, o.n_encoder_layers, random_.from(first_.source_words)),
+      decoder(o.layer, o.n_decoder_layers, random_.from(first_.target_words)),
       output(o.layer.attention.d_model, o.tgt_words, o.output_bias, random_) {
     if (o.tied != Tied::none) tie();
 }
@@ -33,6 +33,19 @@ void Transformer::collect(Parameters& list, const std::string& name) {
         output.collect(list, join_name(name, "output"));
     else if (output.has_bias())
         list.push_back({join_name(name, "output.bias"), &output.bias});
+}
+// [begin]
+void Transformer::begin_at(const FirstRows& rows) {
+    const auto block = [&](Index row) {
+        const Index element = row * options_.layer.attention.d_model;
+        require(element % 4 == 0, "transformer: row {} begins with element {}, no multiple of 4",
+                row, element);
+        return static_cast<std::uint64_t>(element / 4);
+    };
+    *first_.source_places = block(rows.source_places);
+    *first_.target_places = block(rows.target_places);
+    *first_.source_words = block(rows.source_words);
+    *first_.target_words = block(rows.target_words);
 }
 // [tie]
 void Transformer::tie() {

@@ -50,6 +50,12 @@ std::string to_json(const TransformerOptions& options);
 /// @throws std::invalid_argument if the text is not JSON, or naming a field that is missing,
 ///         unknown, there twice, or of another type
 TransformerOptions transformer_options(const std::string& text);
+// [first rows]
+/// How many rows of a larger batch stand before those of the batch that is computed: places of the
+/// padded sources and targets, and the words that are left of them without pads.
+struct FirstRows {
+    Index source_places = 0, target_places = 0, source_words = 0, target_words = 0;
+};
 // [transformer]
 /// The Transformer of Vaswani et al. 2017: embeddings, positions, encoder, decoder, and a linear
 /// map to one score a target word.
@@ -112,12 +118,26 @@ public:
     void collect(Parameters& list, const std::string& name);
     const TransformerOptions& options() const { return options_; }
     Random& random() { return random_; }
+    /// The batches from here on are parts of larger ones, whose rows they are from these on:
+    /// dropout then draws for an element what it would draw in the larger batch.
+    /// @throws std::invalid_argument if a row's numbers do not begin with a block of four
+    void begin_at(const FirstRows& rows);
 
 private:
     void tie();
     bool tables_are_tied() const;
 
+    /// Blocks of random numbers before those of a batch.
+    struct FirstBlocks {
+        using Block = std::shared_ptr<std::uint64_t>;
+        Block source_places = std::make_shared<std::uint64_t>(0);
+        Block target_places = std::make_shared<std::uint64_t>(0);
+        Block source_words = std::make_shared<std::uint64_t>(0);
+        Block target_words = std::make_shared<std::uint64_t>(0);
+    };
+
     TransformerOptions options_;
+    FirstBlocks first_;
     Random random_;
 
 public:

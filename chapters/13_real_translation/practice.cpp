@@ -40,14 +40,14 @@ const PracticeOptions& checked(const PracticeOptions& o) {
 }  // namespace
 
 Practice::Practice(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
-                   const PracticeOptions& options)
+                   const PracticeOptions& options, const Team& team)
     : model_(model),
-      parameters_(parameters_of(model)),
+      team_(team),
       train_(train),
       symbols_(symbols),
       options_(checked(options)),
       batches_(train, options.tokens, options.seed),
-      trainer_(model, training_options(options)) {
+      steps_(team.steps(model, training_options(options))) {
     const Index longest = model.options().positions.max_len;
     for (std::size_t i = 0; i < train.size(); ++i)
         require(
@@ -66,11 +66,11 @@ PracticeStep Practice::step() {
         for (const Index n : numbers) tokens += count_words(train_[static_cast<std::size_t>(n)]);
     }
 
-    const double loss = trainer_.forward_backward(batches);  // zero, forward, loss, both backwards
-    const double norm = clip_gradients(parameters_, options_.clip);
+    const double loss = steps_->forward_backward(batches);  // zero, forward, loss, both backwards
+    const double norm = steps_->clip(options_.clip);
     require_finite(loss, norm);
     const Real rate = learning_rate(++progress_.step, options_.learning_rate, options_.warmup);
-    trainer_.update(rate);
+    steps_->update(rate);
 
     progress_.random_step = model_.random().step();
     return count({loss, norm, rate, tokens}, batches);
@@ -121,6 +121,7 @@ EpochReport Practice::end_epoch(const Validation& validation) {
 }
 
 void Practice::took(double seconds, bool training) {
+    seconds = team_.agreed(seconds);
     progress_.seconds += seconds;
     if (training) progress_.epoch_seconds += seconds;
 }
@@ -170,7 +171,7 @@ void Practice::go_on(const RunProgress& progress) {
             progress.batch, count);
     progress_ = progress;
     model_.random().set_step(progress.random_step);
-    trainer_.optimizer().set_steps(progress.step);
+    steps_->set_steps(progress.step);
 }
 // [a bad run]
 double frequency_loss(std::span<const IdPair> pairs, Index n_words, const Symbols& symbols,

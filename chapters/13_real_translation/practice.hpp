@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chapters/09_training/training.hpp"
+#include "chapters/13_real_translation/team.hpp"
 #include "chapters/13_real_translation/token_batches.hpp"
 #include "chapters/13_real_translation/validation.hpp"
 
@@ -73,10 +74,11 @@ struct PracticeStep {
 /// A run of training: model, optimizer, batches, and how far it has come.
 class Practice {
 public:
-    /// @param model  is trained; it and `train` outlive this
+    /// @param model  is trained; it, `train` and `team` outlive this
+    /// @param team   the processes that compute the steps
     /// @throws std::invalid_argument if an option is out of its range, or a pair does not fit
     Practice(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
-             const PracticeOptions& options);
+             const PracticeOptions& options, const Team& team = alone());
 
     /// Trains on the epoch's next batches, and updates the weights once.
     /// @throws std::runtime_error that says what to change if loss or gradients are not finite; the
@@ -89,12 +91,12 @@ public:
     std::string over() const;
 
     Transformer& model() { return model_; }
-    Optimizer& optimizer() { return trainer_.optimizer(); }
+    PracticeSteps& steps() { return *steps_; }
     const PracticeOptions& options() const { return options_; }
     const RunProgress& progress() const { return progress_; }
     /// Batches of an epoch.
     Index batches() const { return batches_.count(); }
-    /// Counts time that work took.
+    /// Counts time that work took, by the clock of the team's first process.
     void took(double seconds, bool training);
     /// Goes on from here, in the order of batches that the epoch has.
     /// @throws std::invalid_argument if there is no such place in an epoch
@@ -105,12 +107,12 @@ private:
     PracticeStep count(const PracticeStep& step, std::span<const Batch> batches);
 
     Transformer& model_;
-    Parameters parameters_;
+    const Team& team_;
     std::span<const IdPair> train_;
     Symbols symbols_;
     PracticeOptions options_;
     TokenBatches batches_;
-    Trainer trainer_;
+    std::unique_ptr<PracticeSteps> steps_;
     RunProgress progress_;
 };
 // [a bad run]

@@ -119,50 +119,54 @@ TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes
     file.metadata["origin"] = origin;
     file.metadata["progress"] = to_text(run.progress());
     put_weights(file, run.model());
-    for (const NamedTensor& t : run.optimizer().memory())
+    for (const NamedTensor& t : run.steps().memory())
         file.tensors["optimizer." + t.name] = t.tensor;
     return file;
+}
+// [difference]
+std::optional<Difference> first_difference(const std::string& now, const std::string& before) {
+    const json one = object_in("origin", now).flatten(),
+               other = object_in("origin", before).flatten();
+    const auto value = [](const json& values, const std::string& name) {
+        return values.contains(name) ? values[name].dump() : "missing";
+    };
+    for (const json& both : {one, other})
+        for (const auto& [name, ignored] : both.items())
+            if (value(one, name) != value(other, name))
+                return Difference{name.substr(1), value(one, name), value(other, name)};
+    return {};
 }
 // [go on]
 namespace {
 
-/// The first thing in which two runs differ, in words; empty if nothing.
-std::string difference(const std::string& began_with, const std::string& now_with) {
-    const json began = object_in("origin", began_with).flatten(),
-               now = object_in("origin", now_with).flatten();
-    const auto value = [](const json& values, const std::string& name) {
-        return values.contains(name) ? values[name].dump() : "missing";
-    };
-    for (const json& both : {now, began})
-        for (const auto& [name, ignored] : both.items())
-            if (value(began, name) != value(now, name))
-                return fmt::format("{} is {}, and was {} when the run began", name.substr(1),
-                                   value(now, name), value(began, name));
-    return "";
+/// @throws std::invalid_argument if there is none
+const std::string& note(const TensorFile& state, const char* name) {
+    const auto found = state.metadata.find(name);
+    require(found != state.metadata.end(), "no {} in its notes: no state of a run", name);
+    return found->second;
 }
 
 }  // namespace
 
+Index step_of(const TensorFile& state) {
+    return progress_from(note(state, "progress")).step;
+}
+
 void go_on_from(const TensorFile& state, Practice& run, const std::string& origin) {
-    const auto note = [&](const char* name) {
-        const auto found = state.metadata.find(name);
-        require(found != state.metadata.end(), "no {} in its notes: no state of a run", name);
-        return found->second;
-    };
-    const std::string other = difference(note("origin"), origin);
-    require(other.empty(), "{}; the same goes on, something else begins anew without --resume",
-            other);
-    const RunProgress progress = progress_from(note("progress"));
-    const std::vector<NamedTensor> memory = run.optimizer().memory();
-    for (const NamedTensor& t : memory) state.at("optimizer." + t.name, t.tensor.shape());
+    if (const auto other = first_difference(origin, note(state, "origin")))
+        require(false,
+                "{} is {}, and was {} when the run began; the same goes on, something else begins "
+                "anew without --resume",
+                other->name, other->now, other->before);
+    const RunProgress progress = progress_from(note(state, "progress"));
+    std::vector<Tensor> memory;
+    for (const NamedTensor& t : run.steps().memory())
+        memory.push_back(state.at("optimizer." + t.name, t.tensor.shape()));
     for (const NamedParameter& p : parameters_of(run.model()))
         state.at(p.name, p.parameter->value.shape());
     run.go_on(progress);  // the last that may throw
     take_weights(state, run.model());
-    for (NamedTensor t : memory) {
-        const Tensor& from = state.tensors.at("optimizer." + t.name);
-        std::copy(from.values().begin(), from.values().end(), t.tensor.values().begin());
-    }
+    run.steps().remember(memory);
 }
 // [folder]
 namespace {
@@ -196,7 +200,8 @@ std::vector<fs::path> numbered(const fs::path& folder, const std::string& kind) 
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path folder) : folder_(std::move(folder)) {
+RunFolder::RunFolder(fs::path folder, bool writes) : folder_(std::move(folder)), writes_(writes) {
+    if (!writes) return;
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) fail(folder_, error.value());
@@ -215,10 +220,11 @@ RunFolder::RunFolder(fs::path folder) : folder_(std::move(folder)) {
 }
 
 RunFolder::~RunFolder() {
-    ::close(lock_);
+    if (writes_) ::close(lock_);
 }
 // [folder: set aside]
 bool RunFolder::set_aside() {
+    if (!writes_) return false;
     std::vector<fs::path> files = numbered(folder_, "state");
     for (const fs::path& file : numbered(folder_, "epoch")) files.push_back(file);
     if (fs::exists(model_file())) files.push_back(model_file());
@@ -247,9 +253,13 @@ TensorFile RunFolder::newest_state(std::vector<std::string>& damaged) const {
     throw std::runtime_error(damaged.front());
 }
 
-void RunFolder::save_state(Practice& run, const std::string& origin, const Notes& notes) const {
-    save_checked(folder_ / fmt::format("state-{:08d}.safetensors", run.progress().step),
-                 state_of(run, origin, notes));
+fs::path RunFolder::state_file(Index step) const {
+    return folder_ / fmt::format("state-{:08d}.safetensors", step);
+}
+
+void RunFolder::save_state(Index step, TensorFile state) const {
+    if (!writes_) return;
+    save_checked(state_file(step), std::move(state));
     const std::vector<fs::path> files = numbered(folder_, "state");
     std::error_code ignored;
     for (std::size_t i = 2; i < files.size(); ++i) fs::remove(files[i], ignored);
@@ -260,18 +270,29 @@ fs::path RunFolder::epoch_file(Index epoch) const {
 }
 
 void RunFolder::save_texts(const std::string& name, const std::vector<std::string>& texts) const {
+    if (!writes_) return;
     AtomicFile file(folder_ / fmt::format("test.{}.txt", name));
     for (const std::string& text : texts) file.write(text + '\n');
     file.commit();
 }
 
 void RunFolder::save_epoch(Index epoch, Transformer& model, const Notes& notes) const {
+    save_weights(epoch_file(epoch), model, notes);
+}
+
+void RunFolder::save_model(Transformer& model, const Notes& notes) const {
+    save_weights(model_file(), model, notes);
+}
+
+void RunFolder::save_weights(const fs::path& path, Transformer& model, const Notes& notes) const {
+    if (!writes_) return;
     TensorFile file{{}, notes};
     put_weights(file, model);
-    save_checked(epoch_file(epoch), std::move(file));
+    save_checked(path, std::move(file));
 }
 
 void RunFolder::keep_epochs(const std::vector<Index>& epochs) const {
+    if (!writes_) return;
     std::error_code ignored;
     for (const fs::path& file : numbered(folder_, "epoch"))
         if (std::find(epochs.begin(), epochs.end(), number_in(file, "epoch")) == epochs.end())

@@ -18,10 +18,19 @@ using Notes = std::map<std::string, std::string>;
 /// it the order of the batches and the random numbers), and `notes`.
 /// @param origin  JSON that says what the run was begun with: model, options, data
 TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes);
+/// The step after which a state was written. @throws std::invalid_argument if it does not say
+Index step_of(const TensorFile& state);
 /// Puts a run, just made, into this state.
 /// @throws std::invalid_argument naming the difference if it was begun with something else, or the
 ///         tensor or note that is missing; the run is then as before
 void go_on_from(const TensorFile& state, Practice& run, const std::string& origin);
+// [difference]
+/// Something that one run has otherwise than another.
+struct Difference {
+    std::string name, now, before;  ///< a place in a JSON object, and what stands there
+};
+/// The first difference of two JSON objects, if there is one.
+std::optional<Difference> first_difference(const std::string& now, const std::string& before);
 // [folder]
 /// Where a run keeps what it needs to go on, and what comes out of it:
 ///
@@ -36,8 +45,9 @@ public:
     static constexpr const char* model_name = "model.safetensors";
 
     /// Makes the folder if need be. It belongs to one program at a time.
+    /// @param writes  false for the further processes of a team: what writes does nothing then
     /// @throws std::runtime_error naming the folder if that fails, or another program trains there
-    explicit RunFolder(std::filesystem::path folder);
+    explicit RunFolder(std::filesystem::path folder, bool writes = true);
     ~RunFolder();
     RunFolder(const RunFolder&) = delete;
     RunFolder& operator=(const RunFolder&) = delete;
@@ -49,22 +59,30 @@ public:
     /// @param damaged  receives what was wrong with them, a line each
     /// @throws std::runtime_error naming the folder if there is no state, or none that is whole
     TensorFile newest_state(std::vector<std::string>& damaged) const;
-    /// Writes the run's state; those before the last two go.
+    /// Writes the run's state after a step; those before the last two go.
     /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
-    void save_state(Practice& run, const std::string& origin, const Notes& notes) const;
+    void save_state(Index step, TensorFile state) const;
+    /// The file that holds the state after a step.
+    std::filesystem::path state_file(Index step) const;
     /// Writes the weights after an epoch.
     void save_epoch(Index epoch, Transformer& model, const Notes& notes) const;
     /// Removes the weights of all epochs but these.
     void keep_epochs(const std::vector<Index>& epochs) const;
     /// The file that holds the weights after an epoch.
     std::filesystem::path epoch_file(Index epoch) const;
-    /// The file for the model that was chosen at the end.
+    /// Writes the model that was chosen at the end.
+    void save_model(Transformer& model, const Notes& notes) const;
+    /// The file for it.
     std::filesystem::path model_file() const { return folder_ / model_name; }
     /// Writes `test.NAME.txt`, a text a line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
 
 private:
+    void save_weights(const std::filesystem::path& path, Transformer& model,
+                      const Notes& notes) const;
+
     std::filesystem::path folder_;
+    bool writes_;
     int lock_ = -1;
 };
 /// Where `./book run 13` keeps its run: `translation-seedN` among the checkpoints.

@@ -109,9 +109,10 @@ ParallelText TrainCommand::read_text(Results& results) const {
 // [origin]
 /// What a run must have in common with the one that it goes on with. What touches no step is left
 /// out.
-std::string TrainCommand::origin(const TransformerOptions& model, const ParallelText& text) const {
+std::string TrainCommand::origin(const TransformerOptions& model, const ParallelText& text,
+                                 Index shards) const {
     const PracticeOptions& p = options_.practice;
-    const nlohmann::json values = {
+    nlohmann::json values = {
         {"model", nlohmann::json::parse(to_json(model))},
         {"training",
          {{"tokens", p.tokens},
@@ -130,6 +131,7 @@ std::string TrainCommand::origin(const TransformerOptions& model, const Parallel
           {"test", fingerprint(text.test)}}},
         {"way", to_string(way())},
     };
+    if (shards > 1) values["training"]["shards"] = shards;
     return values.dump();
 }
 // [the run]
@@ -139,14 +141,15 @@ namespace {
 class TrainingRun {
 public:
     TrainingRun(const TrainOptions& options, const ParallelText& text, TransformerOptions sizes,
-                std::pair<Subwords, Subwords> subwords, Results& results)
+                std::pair<Subwords, Subwords> subwords, Results& results, const Team& team)
         : options_(options),
           results_(results),
+          team_(team),
           subwords_(std::move(subwords)),
           data_(encode_text(text, subwords_.first, subwords_.second, sizes.positions.max_len)),
           notes_(model_notes(sizes, subwords_.first, subwords_.second)),
           model_(sizes, Random(options.practice.seed)),
-          practice_(model_, data_.train, symbols_, options.practice) {
+          practice_(model_, data_.train, symbols_, options.practice, team) {
         for (Index i = 1; i <= 3; ++i)
             samples_.push_back(i * static_cast<Index>(data_.dev.ids.size()) / 4);
     }
@@ -160,7 +163,7 @@ public:
 private:
     void report_errors(const Translated& test);
     Validation validated(const HeldOut& pairs) const {
-        return validate(model_, pairs, symbols_, scoring_);
+        return validate(model_, pairs, symbols_, scoring_, team_);
     }
     void epoch_ended(const EpochReport& report, const Validation& validation,
                      const RunFolder& folder);
@@ -168,6 +171,7 @@ private:
 
     const TrainOptions& options_;
     Results& results_;
+    const Team& team_;  ///< whose first process writes
     std::pair<Subwords, Subwords> subwords_;
     Symbols symbols_{subwords_.second.pad(), subwords_.second.start(), subwords_.second.end()};
     TranslationData data_;
@@ -222,22 +226,22 @@ void TrainingRun::train(const RunFolder& folder, const std::string& origin) {
     section("Training");
     TrainingProgress progress(practice_);
     double saved = practice_.progress().seconds;
-    const std::string why =
-        practise(practice_, [&](const Transformer&) { return validated(data_.dev); },
-                 {.step = [&](const PracticeStep& step) { progress.step(step); },
-                  .epoch =
-                      [&](const EpochReport& report, const Validation& validation) {
-                          progress.clear();
-                          epoch_ended(report, validation, folder);
-                      },
-                  .safe_place =
-                      [&](bool epoch_over) {
-                          const double now = practice_.progress().seconds;
-                          if (!epoch_over && now - saved < 60 * options_.save_minutes) return;
-                          folder.save_state(practice_, origin, notes_);
-                          if (epoch_over) folder.keep_epochs(last_epochs());
-                          saved = now;
-                      }});
+    const std::string why = practise(
+        practice_, [&](const Transformer&) { return validated(data_.dev); },
+        {.step = [&](const PracticeStep& step) { progress.step(step); },
+         .epoch =
+             [&](const EpochReport& report, const Validation& validation) {
+                 progress.clear();
+                 epoch_ended(report, validation, folder);
+             },
+         .safe_place =
+             [&](bool epoch_over) {
+                 const double now = practice_.progress().seconds;
+                 if (!epoch_over && now - saved < 60 * options_.save_minutes) return;
+                 folder.save_state(practice_.progress().step, state_of(practice_, origin, notes_));
+                 if (epoch_over) folder.keep_epochs(last_epochs());
+                 saved = now;
+             }});
     progress.clear();
     fmt::print("\n{}\n", why);
 }
@@ -251,7 +255,7 @@ void TrainingRun::epoch_ended(const EpochReport& report, const Validation& valid
     const double known = frequency_loss(data_.train, model_.options().tgt_words, symbols_,
                                         static_cast<double>(p.smoothing));
     const std::string bad = explain_bad_epoch(report, before, known, p);
-    if (!bad.empty()) fmt::print(stderr, "{}\n", bad);
+    if (!bad.empty() && team_.first()) fmt::print(stderr, "{}\n", bad);
     folder.save_epoch(report.epoch, model_, notes_);
 }
 
@@ -279,6 +283,7 @@ void TrainingRun::choose(const RunFolder& folder) {
     std::vector<std::filesystem::path> files;
     for (auto e = epochs.begin() + 1; e != epochs.end(); ++e)
         files.push_back(folder.epoch_file(*e));
+    team_.agreed(0);  // the last file is there
     average_weights(files, model_);
     const Validation average = validated(data_.dev);
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
@@ -286,9 +291,7 @@ void TrainingRun::choose(const RunFolder& folder) {
                average.loss, average.score);
     const bool mean = average.score > best.bleu;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model_);
-    TensorFile file{{}, notes_};
-    put_weights(file, model_);
-    save_checked(folder.model_file(), std::move(file));
+    folder.save_model(model_, notes_);
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
                shown(folder.model_file()));
     results_.set_varying("best_epoch", static_cast<double>(best.epoch));
@@ -342,26 +345,44 @@ void TrainingRun::report_errors(const Translated& test) {
     record_attention(model_, test, subwords_, symbols_, results_);
 }
 
-}  // namespace
-// [command]
-void TrainCommand::run(Results& results, std::uint64_t seed) {
-    if (options_.quick) use_quick_defaults();
-    options_.practice.seed = seed;
-    if (options_.folder.empty()) options_.folder = default_run_folder(seed);
-    RunFolder folder(options_.folder);
+/// What a run was begun with, and the vocabularies that it has.
+std::string with_vocabulary(const std::string& begun_with,
+                            const std::pair<Subwords, Subwords>& subwords) {
+    nlohmann::json values = nlohmann::json::parse(begun_with);
+    values["vocabulary"] = {{"source", checksum(subwords.first.model())},
+                            {"target", checksum(subwords.second.model())}};
+    return values.dump();
+}
+
+/// The newest state of a run, for all of the team.
+TensorFile read_state(const RunFolder& folder, const Team& team) {
     std::optional<TensorFile> state;
-    if (options_.resume) {
+    if (team.first()) {
         std::vector<std::string> damaged;
         state = folder.newest_state(damaged);
         for (const std::string& line : damaged) fmt::print(stderr, "{}\n", line);
     }
+    const double step = team.agreed(state ? static_cast<double>(step_of(*state)) : 0);
+    return state ? std::move(*state) : load_checked(folder.state_file(static_cast<Index>(step)));
+}
+
+}  // namespace
+// [command]
+void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
+    if (options_.quick) use_quick_defaults();
+    options_.practice.seed = seed;
+    if (options_.folder.empty()) options_.folder = default_run_folder(seed);
+    RunFolder folder(options_.folder, team.first());
+    std::optional<TensorFile> state;
+    if (options_.resume) state = read_state(folder, team);
 
     const ParallelText text = read_text(results);
     auto subwords = state ? subwords_of(state->metadata)
                           : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes = model_options(subwords.first.size(), subwords.second.size());
-    const std::string begun_with = origin(sizes, text);
-    TrainingRun run(options_, text, sizes, std::move(subwords), results);
+    const std::string begun_with = origin(sizes, text, team.shards());
+    team.require_same(with_vocabulary(begun_with, subwords));
+    TrainingRun run(options_, text, sizes, std::move(subwords), results, team);
     run.describe();
     if (state) run.go_on(*state, begun_with);
     if (!state && folder.set_aside())

@@ -38,13 +38,15 @@ public:
     /// @param seed     of weights, dropout and batches
     /// @param results  receives `parameters`, `epochs`, `steps`, `best_epoch`, `dev_bleu`,
     ///                 `test_bleu`, ..., and the learning curves, an array for each column
-    void run(Results& results, std::uint64_t seed);
+    /// @param team     the processes that train together
+    void run(Results& results, std::uint64_t seed, const Team& team = alone());
 
 private:
     void use_quick_defaults();
     TransformerOptions model_options(Index src_words, Index tgt_words) const;
     ParallelText read_text(Results& results) const;
-    std::string origin(const TransformerOptions& model, const ParallelText& text) const;
+    std::string origin(const TransformerOptions& model, const ParallelText& text,
+                       Index shards) const;
 
     CLI::App& parent_;
     CLI::App* command_;

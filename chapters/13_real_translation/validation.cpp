@@ -5,6 +5,7 @@
 
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "lib/io/bytes.hpp"
 
 namespace abh {
 // [by length]
@@ -31,46 +32,65 @@ std::vector<std::vector<Index>> by_length(std::span<const IdPair> pairs, std::si
 
 }  // namespace
 // [loss]
-double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols) {
+double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols,
+                 const Team& team) {
     require(!pairs.empty(), "validation: there is no pair");
-    double sum = 0;
-    Index words = 0;
-    for (const std::vector<Index>& numbers : by_length(pairs, 16)) {  // few: all logits stand there
-        const Batch batch = make_batch(pairs, numbers, symbols);
-        Index counted = 0;
+    const auto batches = by_length(pairs, 16);  // few: all logits stand there
+    const auto sums = team.share_out(static_cast<Index>(batches.size()), [&](Index i) {
+        const Batch batch = make_batch(pairs, batches[static_cast<std::size_t>(i)], symbols);
+        double counted = 0;
         for (const std::int32_t target : batch.target_out.values())
             counted += target != symbols.pad;
         const Tensor y = model.forward_hidden(batch.source, batch.target_in);
         const double mean = vocabulary_loss(y, model.output, batch.target_out, {symbols.pad});
-        sum += mean * static_cast<double>(counted);
-        words += counted;
+        return to_bytes(std::vector{mean * counted, counted});
+    });
+    double sum = 0, words = 0;
+    for (const std::string& bytes : sums) {
+        const std::vector<double> numbers = from_bytes<double>(bytes);
+        sum += numbers[0];
+        words += numbers[1];
     }
-    return sum / static_cast<double>(words);
+    return sum / words;
 }
 // [translate]
 std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,
                                                           std::span<const IdPair> pairs,
-                                                          const Symbols& symbols) {
-    std::vector<std::vector<std::int32_t>> translations(pairs.size());
-    for (const std::vector<Index>& numbers : by_length(pairs, 64)) {
+                                                          const Symbols& symbols,
+                                                          const Team& team) {
+    const auto batches = by_length(pairs, 64);
+    const auto found = team.share_out(static_cast<Index>(batches.size()), [&](Index b) {
         std::vector<const std::vector<std::int32_t>*> sources;
-        for (const Index number : numbers)
+        for (const Index number : batches[static_cast<std::size_t>(b)])
             sources.push_back(&pairs[static_cast<std::size_t>(number)].source);
         const Ids src = source_batch(sources, symbols);
-        const auto found = greedy_decode_cached(
-            model, src,
-            {.start = symbols.start, .end = symbols.end, .max_words = 2 * src.dim(1) + 10});
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            translations[static_cast<std::size_t>(numbers[i])] = found[i].ids;
+        std::vector<std::int32_t> ids;  // of a sentence: how many, then they
+        for (const auto& translation : greedy_decode_cached(
+                 model, src,
+                 {.start = symbols.start, .end = symbols.end, .max_words = 2 * src.dim(1) + 10})) {
+            ids.push_back(static_cast<std::int32_t>(translation.ids.size()));
+            ids.insert(ids.end(), translation.ids.begin(), translation.ids.end());
+        }
+        return to_bytes(ids);
+    });
+    std::vector<std::vector<std::int32_t>> translations(pairs.size());
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+        const std::vector<std::int32_t> ids = from_bytes<std::int32_t>(found[b]);
+        auto at = ids.begin();
+        for (const Index number : batches[b]) {
+            const auto end = at + 1 + *at;
+            translations[static_cast<std::size_t>(number)].assign(at + 1, end);
+            at = end;
+        }
     }
     return translations;
 }
 // [validate]
 Validation validate(const Transformer& model, const HeldOut& held_out, const Symbols& symbols,
-                    const TextScoring& scoring) {
+                    const TextScoring& scoring, const Team& team) {
     Validation result;
-    result.loss = mean_loss(model, held_out.ids, symbols);
-    for (const auto& ids : translate_greedily(model, held_out.ids, symbols))
+    result.loss = mean_loss(model, held_out.ids, symbols, team);
+    for (const auto& ids : translate_greedily(model, held_out.ids, symbols, team))
         result.translations.push_back(scoring.text(ids));
     result.score = scoring.score(result.translations, held_out.references);
     return result;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chapters/09_training/transformer.hpp"
+#include "chapters/13_real_translation/team.hpp"
 #include "chapters/13_real_translation/token_batches.hpp"
 
 namespace abh {
@@ -33,15 +34,19 @@ struct Validation {
 
 /// Loss and score of a model. Translations are scored as text, so that another vocabulary has
 /// comparable scores.
+/// @param team  whose processes share the work out; each gets the whole result, the same bits for
+/// any team
 Validation validate(const Transformer& model, const HeldOut& held_out, const Symbols& symbols,
-                    const TextScoring& scoring);
+                    const TextScoring& scoring, const Team& team = alone());
 // [parts]
 /// The loss alone.
-double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols);
+double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols,
+                 const Team& team = alone());
 /// Greedy translations of the sources, in their order, at most twice as long as the longest source
 /// of a batch and 10 words.
 std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,
                                                           std::span<const IdPair> pairs,
-                                                          const Symbols& symbols);
+                                                          const Symbols& symbols,
+                                                          const Team& team = alone());
 
 }  // namespace abh

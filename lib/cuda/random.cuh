@@ -8,12 +8,12 @@ namespace abh::cuda {
 // [philox on the device]
 /// A stream as a kernel gets it.
 struct StreamState {
-    std::uint64_t seed;
+    std::uint64_t seed, first;
     std::uint32_t id, step;
 };
 
 inline StreamState state_of(const Stream& stream) {
-    return {stream.seed(), stream.id(), static_cast<std::uint32_t>(stream.step())};
+    return {stream.seed(), stream.first(), stream.id(), static_cast<std::uint32_t>(stream.step())};
 }
 
 /// Philox 4x32-10 in registers, the numbers of `philox` in random.cpp: 20 products of 32 x 32 bits.
@@ -41,7 +41,7 @@ using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
 /// Draws for 128 elements of a stream, from `first`, a multiple of 4, on. Each lane computes one
 /// block of four words; shared memory brings each word to the lane that asks for it.
 __device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
-    const std::uint64_t block = static_cast<std::uint64_t>(first / 4 + lane());
+    const std::uint64_t block = stream.first + static_cast<std::uint64_t>(first / 4 + lane());
     std::uint32_t c[4] = {static_cast<std::uint32_t>(block),
                           static_cast<std::uint32_t>(block >> 32), stream.id, stream.step};
     philox(c, stream.seed);

@@ -38,6 +38,7 @@ void fast::uniform_numbers(const Stream& stream, std::uint64_t block, std::span<
     constexpr std::size_t counters = 64;
     std::array<std::array<std::uint32_t, counters>, 4> words;
     std::array<Real, 4 * counters> u;
+    block += stream.first();
     for (std::size_t at = 0; at < numbers.size(); at += u.size(), block += counters) {
         for (std::size_t l = 0; l < counters; ++l) {
             words[0][l] = static_cast<std::uint32_t>(block + l);

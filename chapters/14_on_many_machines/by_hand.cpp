@@ -1,0 +1,69 @@
+#include "chapters/14_on_many_machines/by_hand.hpp"
+
+#include <vector>
+
+#include "chapters/14_on_many_machines/ring.hpp"
+#include "lib/program/program.hpp"
+#include "lib/ranks/local.hpp"
+
+namespace abh {
+// [ring]
+namespace {
+
+std::string digits(std::span<const Real> numbers) {
+    std::string text;
+    for (const Real x : numbers) text += fmt::format("{:5.0f}", x);
+    return text;
+}
+
+void show_ring(Results& results) {
+    constexpr Index n = 3;
+    const Tensor start({n, 4}, {1, 2, 3, 4,      //
+                                10, 20, 30, 40,  //
+                                100, 200, 300, 400});
+    std::vector<std::vector<std::string>> lines(2 * n - 1, std::vector<std::string>(n));
+    Index bytes = 0;
+    std::vector<Index> sent(n);
+    run_local_ranks(n, [&](Ranks& ranks) {
+        const auto me = static_cast<std::size_t>(ranks.rank());
+        Tensor x = start.rows(ranks.rank(), ranks.rank() + 1).clone().reshape({4});
+        lines[0][me] = digits(x.values());
+        ring_all_reduce(ranks, x, [&](Index round, const Tensor& now) {
+            lines[static_cast<std::size_t>(round) + 1][me] = digits(now.values());
+        });
+        sent[me] = ranks.traffic().bytes;
+    });
+    for (std::size_t round = 0; round < lines.size(); ++round)
+        fmt::print("{}   {} |{} |{}\n", round == 0 ? "start  " : fmt::format("round {}", round),
+                   lines[round][0], lines[round][1], lines[round][2]);
+    for (const Index b : sent) bytes += b;
+    const double numbers = static_cast<double>(bytes) / sizeof(Real);
+    fmt::print("{} numbers were sent\n", numbers);
+    results.set("ring_numbers", numbers);
+}
+// [orders]
+/// One sum of four numbers in three orders, in single precision.
+void show_orders(Results& results) {
+    const float numbers[] = {1.0f, 3e-8f, 3e-8f, 3e-8f};
+    const float forward = ((numbers[0] + numbers[1]) + numbers[2]) + numbers[3];
+    const float backward = ((numbers[3] + numbers[2]) + numbers[1]) + numbers[0];
+    const float tree = (numbers[0] + numbers[1]) + (numbers[2] + numbers[3]);
+    const auto show = [&](const char* order, const char* name, float sum) {
+        fmt::print("{:<28}1 + {:.9e}\n", order, static_cast<double>(sum) - 1);
+        results.set(name, (static_cast<double>(sum) - 1) / 0x1p-23);
+    };
+    show("((a + b) + c) + d", "forward_steps", forward);
+    show("((d + c) + b) + a", "backward_steps", backward);
+    show("(a + b) + (c + d)", "tree_steps", tree);
+}
+
+}  // namespace
+// [by hand]
+void show_by_hand(Results& results) {
+    section("A ring all-reduce");
+    show_ring(results);
+    section("One sum in three orders");
+    show_orders(results);
+}
+
+}  // namespace abh

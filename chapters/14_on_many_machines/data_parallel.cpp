@@ -1,0 +1,240 @@
+#include "chapters/14_on_many_machines/data_parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "chapters/03_masks/packing.hpp"
+#include "lib/io/bytes.hpp"
+
+namespace abh {
+// [shards]
+std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad) {
+    const Packing sources = leave_out_pads(batch.source, pad),
+                  targets = leave_out_pads(batch.target_in, batch.target_out, pad);
+    const auto before = [&](Index pair) { return sources.offsets(pair) + targets.offsets(pair); };
+    const Index pairs = sources.sentences(), words = before(pairs);
+    std::vector<Index> first(static_cast<std::size_t>(shards) + 1, pairs);
+    first.front() = 0;
+    for (Index shard = 1; shard < shards; ++shard) {
+        Index pair = first[static_cast<std::size_t>(shard) - 1];
+        while (pair < pairs && before(pair) * shards < words * shard) ++pair;
+        first[static_cast<std::size_t>(shard)] = pair;
+    }
+    return first;
+}
+
+FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad) {
+    return {.source_places = pair * batch.source.dim(1),
+            .target_places = pair * batch.target_in.dim(1),
+            .source_words = leave_out_pads(batch.source, pad).offsets(pair),
+            .target_words = leave_out_pads(batch.target_in, batch.target_out, pad).offsets(pair)};
+}
+// [construct]
+namespace {
+
+/// The slice of a rank, each piece as a parameter that shares its elements with the model.
+std::vector<Parameter> slices_of(const Parameters& parameters, std::span<const Piece> pieces) {
+    std::vector<Parameter> slices;
+    for (const Piece& piece : pieces)
+        slices.emplace_back(piece_of(parameters[piece.parameter].parameter->value, piece));
+    return slices;
+}
+
+Parameters named_slices(const Parameters& parameters, std::span<const Piece> pieces,
+                        std::vector<Parameter>& slices) {
+    Parameters list;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        list.push_back({fmt::format("{}[{}:{}]", parameters[pieces[i].parameter].name,
+                                    pieces[i].begin, pieces[i].end),
+                        &slices[i]});
+    return list;
+}
+
+}  // namespace
+
+DataParallel::DataParallel(Transformer& model, const TrainingOptions& options, Ranks& ranks,
+                           Index shards)
+    : model_(model),
+      ranks_(ranks),
+      shards_(shards),
+      parameters_(parameters_of(model)),
+      partition_(parameters_, ranks.size()),
+      slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
+      slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
+      trainer_(model, options, slices_list_) {
+    require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
+            shards, ranks.size());
+    for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
+}
+// [forward and backward]
+double DataParallel::forward_backward(std::span<const Batch> batches) {
+    Index words = 0;  // of all ranks: a mean of the ranks' means would be another loss
+    for (const Batch& batch : batches) words += trainer_.count_targets(batch);
+    const std::uint64_t first_step = model_.random().step();
+    const Parts own = parts_of(ranks_.rank(), ranks_.size(), shards_);
+    TreeSum gradients;
+    std::vector<double> losses;
+    for (Index shard = own.begin; shard < own.end; ++shard) {
+        zero_grad(parameters_);
+        model_.random().set_step(first_step);
+        losses.push_back(add_shard(batches, shard, words));
+        gradients.add({shard, shard + 1}, gradient_row(parameters_));
+    }
+    const Tensor sum = sum_over_ranks(gradients);
+    Index at = 0;
+    for (Parameter& slice : slices_) {
+        slice.zero_grad();
+        slice.gradient.add(sum.rows(at, at + slice.value.size()));
+        at += slice.value.size();
+    }
+    return sum_in_order(losses);
+}
+
+/// What one shard adds to loss and gradients.
+double DataParallel::add_shard(std::span<const Batch> batches, Index shard, Index of_words) {
+    const std::int32_t pad = model_.options().pad;
+    double loss = 0;
+    for (const Batch& batch : batches) {
+        if (&batch != &batches.front()) model_.random().next_step();
+        const std::vector<Index> first = cut_into_shards(batch, shards_, pad);
+        const Index begin = first[static_cast<std::size_t>(shard)],
+                    end = first[static_cast<std::size_t>(shard) + 1];
+        if (begin == end) continue;  // fewer pairs than shards
+        model_.begin_at(rows_before(batch, begin, pad));
+        const Batch part{batch.source.rows(begin, end), batch.target_in.rows(begin, end),
+                         batch.target_out.rows(begin, end)};
+        loss += trainer_.add_gradients(part, of_words);
+    }
+    model_.begin_at({});
+    return loss;
+}
+// [sum]
+/// Hands each rank its slice of the nodes that this one has added up, and adds what it is handed:
+/// the own slice of the gradient.
+Tensor DataParallel::sum_over_ranks(const TreeSum& own) {
+    const Index size = ranks_.size(), me = ranks_.rank(), count = partition_.count(me);
+    std::vector<std::vector<Parts>> nodes;  // that each rank has
+    std::size_t rounds = 0;
+    for (Index r = 0; r < size; ++r) {
+        nodes.push_back(TreeSum::nodes_of(parts_of(r, size, shards_)));
+        rounds = std::max(rounds, nodes.back().size());
+    }
+    std::vector<std::vector<Tensor>> slices(nodes.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::vector<Message> to(nodes.size());
+        std::vector<Room> from(nodes.size());
+        for (Index r = 0; r < size; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            if (r != me && round < own.nodes().size())
+                to[at] = bytes_of(std::as_const(own.nodes()[round].sum)
+                                      .rows(partition_.begin(r), partition_.begin(r + 1)));
+            if (round >= nodes[at].size()) continue;
+            slices[at].push_back(r == me ? own.nodes()[round].sum.rows(partition_.begin(me),
+                                                                       partition_.begin(me + 1))
+                                         : Tensor({count}));
+            if (r != me) from[at] = bytes_of(slices[at].back());
+        }
+        ranks_.exchange_now("gradients", to, from);
+    }
+    TreeSum sum;
+    for (std::size_t r = 0; r < nodes.size(); ++r)
+        for (std::size_t i = 0; i < nodes[r].size(); ++i) sum.add(nodes[r][i], slices[r][i]);
+    return sum.total();
+}
+
+/// Numbers of all ranks, those of shards or blocks, added in their order.
+double DataParallel::sum_in_order(const std::vector<double>& own) {
+    double sum = 0;
+    for (const std::string& numbers : ranks_.all_gather(to_bytes(own)))
+        for (const double number : from_bytes<double>(numbers)) sum += number;
+    return sum;
+}
+// [clip]
+double DataParallel::clip(Real largest) {
+    std::vector<double> squares;  // of blocks, which are the same for any number of ranks
+    for (Parameter& slice : slices_)
+        for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
+            const Tensor g =
+                slice.grad().rows(begin, std::min(slice.value.size(), begin + Partition::block));
+            squares.push_back(dot(g, g));
+        }
+    const double norm = std::sqrt(sum_in_order(squares));
+    if (largest > 0 && norm > static_cast<double>(largest))
+        for (Parameter& slice : slices_)
+            slice.grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
+    return norm;
+}
+// [update]
+void DataParallel::update(Real learning_rate) {
+    trainer_.update(learning_rate);
+    gather_weights();
+}
+
+/// Every rank hands its slice of the weights to all others.
+void DataParallel::gather_weights() {
+    if (ranks_.size() == 1) return;
+    std::vector<Tensor> own, all;
+    for (const Parameter& slice : slices_) own.push_back(slice.value);
+    for (const NamedParameter& p : parameters_) all.push_back(p.parameter->value);
+    gather(own, all);
+}
+// [gather]
+/// Puts every rank's pieces into whole tensors, one for each parameter.
+void DataParallel::gather(std::span<const Tensor> own, std::span<Tensor> whole) {
+    const auto n = static_cast<std::size_t>(ranks_.size()),
+               me = static_cast<std::size_t>(ranks_.rank());
+    std::vector<Tensor> rows;
+    for (Index r = 0; r < ranks_.size(); ++r) rows.emplace_back(Shape{partition_.count(r)});
+    auto at = rows[me].values().begin();
+    for (const Tensor& piece : own)
+        at = std::copy(piece.values().begin(), piece.values().end(), at);
+    std::vector<Message> to(n, bytes_of(std::as_const(rows[me])));
+    std::vector<Room> from;
+    for (Tensor& row : rows) from.push_back(bytes_of(row));
+    to[me] = {};
+    from[me] = {};
+    ranks_.exchange_now("slices", to, from);
+    for (std::size_t r = 0; r < n; ++r) {
+        auto next = std::as_const(rows[r]).values().begin();
+        for (const Piece& piece : partition_.pieces(static_cast<Index>(r))) {
+            Tensor part = piece_of(whole[piece.parameter], piece);
+            std::copy_n(next, piece.count(), part.values().begin());
+            next += piece.count();
+        }
+    }
+}
+// [memory]
+std::vector<NamedTensor> DataParallel::memory() {
+    const std::vector<NamedTensor> own = optimizer().memory();
+    std::string kinds;  // mean and square, for one: what an optimizer remembers for each parameter
+    for (std::size_t i = 0; i < own.size(); i += slices_.size())
+        kinds += own[i].name.substr(0, own[i].name.find('.')) + " ";
+    kinds = ranks_.all_gather(kinds).front();  // a rank may have no slice
+    std::vector<NamedTensor> all;
+    std::istringstream words(kinds);
+    std::size_t first = 0;
+    for (std::string kind; words >> kind; first += slices_.size()) {
+        std::vector<Tensor> pieces, whole;
+        for (std::size_t i = first; i < first + slices_.size(); ++i)
+            pieces.push_back(own[i].tensor);
+        for (const NamedParameter& p : parameters_) whole.emplace_back(p.parameter->value.shape());
+        gather(pieces, whole);
+        for (std::size_t p = 0; p < whole.size(); ++p)
+            all.push_back({join_name(kind, parameters_[p].name), whole[p]});
+    }
+    return all;
+}
+
+void DataParallel::remember(std::span<const Tensor> memory) {
+    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
+    std::vector<NamedTensor> own = optimizer().memory();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const Piece& piece = pieces[i % pieces.size()];
+        const std::size_t kind = i / pieces.size();
+        const Tensor from = piece_of(memory[kind * parameters_.size() + piece.parameter], piece);
+        std::copy(from.values().begin(), from.values().end(), own[i].tensor.values().begin());
+    }
+}
+
+}  // namespace abh

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "chapters/09_training/training.hpp"
+#include "chapters/14_on_many_machines/partition.hpp"
+#include "lib/ranks/ranks.hpp"
+#include "lib/ranks/tree_sum.hpp"
+
+namespace abh {
+// [shards]
+/// Cuts the pairs of a batch into neighbours that have about equally many words to compute.
+/// @return  the first pair of each shard, and the number of pairs at the end, `shards + 1` numbers
+std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad);
+/// What stands before pair `pair` in the batch.
+FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
+// [data parallel]
+/// Training on several ranks, each of which has the whole model and computes a part of each batch.
+///
+/// The gradient of a step is defined over a fixed number of shards: each is computed by itself, and
+/// their sum is a `TreeSum`. A rank computes some neighbouring shards. So losses, gradients and
+/// weights are the same bits for any number of ranks up to that of the shards.
+///
+/// Each rank keeps what the optimizer remembers for its own slice of the parameters alone, updates
+/// it, and hands it to the others: ZeRO's first stage, Rajbhandari et al. 2020.
+class DataParallel {
+public:
+    /// @param model  is trained; begins with rank 0's weights on every rank; to stay where it is
+    /// @throws std::invalid_argument if there are fewer shards than ranks, or an option is out of
+    /// its range
+    DataParallel(Transformer& model, const TrainingOptions& options, Ranks& ranks, Index shards);
+
+    /// Forward, loss, backward of a step's batches, which are the same on every rank. @return the
+    /// loss
+    double forward_backward(std::span<const Batch> batches);
+    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
+    /// The norm of the whole gradient; where it is larger than `largest`, which is not 0, all
+    /// gradients are multiplied so that it is that.
+    double clip(Real largest);
+    /// Moves the own slice of the weights, and hands it to the others.
+    void update(Real learning_rate);
+
+    Index shards() const { return shards_; }
+    const Partition& partition() const { return partition_; }
+    /// The slices that this rank updates, and their gradients.
+    const Parameters& slices() const { return slices_list_; }
+    Optimizer& optimizer() { return trainer_.optimizer(); }
+    /// What the optimizers of all ranks remember, put together: as one optimizer of all parameters
+    /// has it.
+    std::vector<NamedTensor> memory();
+    /// Makes each optimizer remember its slice of this: tensors as those of `memory`.
+    void remember(std::span<const Tensor> memory);
+
+private:
+    double add_shard(std::span<const Batch> batches, Index shard, Index of_words);
+    Tensor sum_over_ranks(const TreeSum& own);
+    double sum_in_order(const std::vector<double>& own);
+    void gather_weights();
+    void gather(std::span<const Tensor> own, std::span<Tensor> whole);
+
+    Transformer& model_;
+    Ranks& ranks_;
+    Index shards_;
+    Parameters parameters_;
+    Partition partition_;
+    std::vector<Parameter> slices_;
+    Parameters slices_list_;
+    Trainer trainer_;
+};
+
+}  // namespace abh

@@ -1,0 +1,100 @@
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "chapters/13_real_translation/train_command.hpp"
+#include "chapters/14_on_many_machines/by_hand.hpp"
+#include "chapters/14_on_many_machines/costs.hpp"
+#include "chapters/14_on_many_machines/ranks_team.hpp"
+#include "lib/program/program.hpp"
+#include "lib/ranks/mpi.hpp"
+
+using namespace abh;
+
+namespace {
+// [quiet]
+/// Further ranks compute what the first one computes: it alone prints, and keeps results. What a
+/// further one says of an error is printed if the first has not ended all by then, with an error of
+/// its own.
+class Quiet {
+public:
+    explicit Quiet(Index rank) : rank_(rank) {
+        std::fflush(stderr);
+        errors_ = ::dup(STDERR_FILENO);
+        if (!std::freopen("/dev/null", "w", stdout) || !(said_ = std::tmpfile()) ||
+            ::dup2(::fileno(said_), STDERR_FILENO) < 0)
+            throw std::runtime_error("ranks: no file to be had for messages");
+    }
+    void say() {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        std::fflush(stderr);
+        ::dup2(errors_, STDERR_FILENO);
+        std::rewind(said_);
+        std::array<char, 4096> text{};
+        const std::size_t size = std::fread(text.data(), 1, text.size(), said_);
+        if (size > 0) fmt::print(stderr, "rank {}: {}", rank_, std::string_view(text.data(), size));
+    }
+
+private:
+    Index rank_;
+    int errors_ = -1;
+    std::FILE* said_ = nullptr;
+};
+// [launch]
+/// This command for ranks that share this machine's cores.
+std::vector<std::string> shared_out(int argc, char** argv, const CLI::App& app, Index ranks) {
+    std::vector<std::string> arguments(argv, argv + argc);
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    if (app.count("--threads") == 0) {
+        arguments.push_back("--threads");
+        arguments.push_back(std::to_string(std::max<Index>(1, static_cast<Index>(cores) / ranks)));
+    }
+    return arguments;
+}
+
+}  // namespace
+// [main]
+int main(int argc, char** argv) {
+    Program program("Train a translator on several processes.");
+    CLI::App& app = program.app();
+    Index n = has_mpi() ? 2 : 1, shards = 4;
+    app.add_option("--ranks", n, "processes to start on this machine; mpirun says it elsewhere")
+        ->check(CLI::Range(1, 64));
+    app.add_option("--shards", shards, "parts of a batch: results depend on it, not on the ranks")
+        ->check(CLI::Range(1, 1024));
+    const auto command = [&](const char* name, const char* meaning) {
+        return app.add_subcommand(name, meaning)->fallthrough();
+    };
+    const auto* hand = command("hand", "a ring all-reduce, with a few numbers");
+    const auto* bytes = command("bytes", "what ranks send, counted and by formula");
+    const auto* links = command("links", "what a message takes here, and a ring elsewhere");
+    auto* step = command("step", "what a step of the base model takes on these ranks");
+    Index steps = 9;
+    step->add_option("--steps", steps, "of which the median is taken")->check(CLI::Range(1, 1000));
+    TrainCommand train(app);
+    std::optional<Quiet> quiet;
+    const int status = program.run(argc, argv, [&] {
+        if (hand->parsed()) return show_by_hand(program.results());
+        if (bytes->parsed()) return show_bytes(program.results());
+        if (!started_by_mpi() && n > 1) std::exit(launch_mpi(n, shared_out(argc, argv, app, n)));
+        Ranks ranks = started_by_mpi() ? Ranks(make_mpi_engine()) : Ranks();
+        if (!ranks.first()) {
+            quiet.emplace(ranks.rank());
+            program.results() = Results();
+        }
+        if (links->parsed()) return show_links(ranks, program.results());
+        if (step->parsed())
+            return show_step(ranks, shards, steps, program.seed(), program.results());
+        fmt::print("{}, {} shards\n",
+                   ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
+                   shards);
+        train.run(program.results(), program.seed(), RanksTeam(ranks, shards));
+    });
+    if (quiet && status != 0) quiet->say();
+    return end_mpi(status);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "chapters/13_real_translation/team.hpp"
+#include "lib/ranks/ranks.hpp"
+
+namespace abh {
+// [team]
+/// The processes of a run as chapter 13's training asks for them: steps are those of
+/// `DataParallel`.
+class RanksTeam : public Team {
+public:
+    /// @param ranks  outlives this
+    RanksTeam(Ranks& ranks, Index shards) : ranks_(ranks), shards_(shards) {}
+
+    bool first() const override { return ranks_.first(); }
+    Index shards() const override { return shards_; }
+    double agreed(double number) const override;
+    /// Rank r computes those with i modulo `size` = r.
+    std::vector<std::string> share_out(Index n,
+                                       const std::function<std::string(Index)>& f) const override;
+    void require_same(const std::string& values) const override;
+    std::unique_ptr<PracticeSteps> steps(Transformer& model,
+                                         const TrainingOptions& options) const override;
+
+private:
+    Ranks& ranks_;
+    Index shards_;
+};
+
+}  // namespace abh

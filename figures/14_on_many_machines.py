@@ -1,0 +1,35 @@
+"""Figures of chapter 14."""
+
+import numpy as np
+from style import Data, Figure, figure
+
+
+@figure("sent", width=5.6, height=3.0, narrow=(3.7, 3.0))
+def sent(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    counted = data.array("sent", run="bytes")
+    ranks = np.linspace(2, counted[-1, 0], 100)
+    axes.plot(ranks, 2 * (ranks - 1) / ranks, color="C0", label="2 (n - 1) / n")
+    axes.plot(ranks, ranks - 1, color="C1", label="n - 1")
+    axes.plot(counted[:, 0], counted[:, 1], "x", color="C0", label="ring")
+    axes.plot(counted[:, 0], counted[:, 2], "+", color="C1", label="by way of one rank")
+    axes.set_xlabel("ranks n")
+    axes.set_ylabel("rows sent by the busiest rank")
+    axes.set_ylim(bottom=0)
+    axes.grid()
+    axes.legend()
+
+
+@figure("links", width=5.6, height=3.0, narrow=(3.7, 3.0))
+def links(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    sizes, times = data.array("message_bytes", run="links"), data.array("message_seconds", run="links")
+    latency = 1e-6 * data.value("latency", run="links")
+    bandwidth = 1e9 * data.value("bandwidth", run="links")
+    line = np.geomspace(sizes[0], sizes[-1], 200)
+    axes.loglog(line, 1e6 * (latency + line / bandwidth), color="C0", label="latency + bytes / bandwidth")
+    axes.loglog(sizes, 1e6 * times, "x", color="C1", label="measured")
+    axes.set_xlabel("bytes of a message")
+    axes.set_ylabel("time / µs")
+    axes.grid()
+    axes.legend()

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "lib/ranks/engine.hpp"
+
+namespace abh {
+// [checked]
+struct CheckOptions {
+    double seconds = 60;  ///< how long a rank waits for the others, at most
+};
+
+/// An engine that checks what it hands on to `engine`, to find out why a program hangs or gives
+/// wrong sums: before each exchange the ranks tell one another what they are about to send.
+///
+/// A mistake becomes a `std::runtime_error` of one line that names the exchange and the ranks:
+/// - ranks that come to different exchanges, or do not come in time;
+/// - a message that does not fit its room, before it is sent;
+/// - a message that changes, or a room that is written to, before `wait` has returned;
+/// - a message that arrives other than it was sent.
+///
+/// Until `wait` has returned, rooms are filled with NaN, so that reading them early shows. Where
+/// nobody waits for a transfer, a line on the standard error says so. Messages and rooms must lie
+/// in the processor's memory. An exchange here waits until all ranks have come.
+std::unique_ptr<Engine> checked(std::unique_ptr<Engine> engine, CheckOptions options = {});
+
+}  // namespace abh

@@ -1,0 +1,89 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <regex>
+#include <stdexcept>
+
+#include "lib/ranks/mpi.hpp"
+
+namespace abh {
+// [started]
+bool started_by_mpi() {
+    // Open MPI; MPICH and what speaks PMI, srun among it; PMIx
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"})
+        if (std::getenv(name)) return true;
+    return false;
+}
+// [mpirun]
+namespace {
+
+/// Becomes mpirun, its error output going into `pipe`.
+[[noreturn]] void become_mpirun(Index n, const std::vector<std::string>& arguments, int pipe) {
+    // Open MPI refuses to run as root, as in a container, and more ranks than cores, unless it is
+    // told to; MPICH knows none of these variables
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                             "OMPI_MCA_rmaps_base_oversubscribe"})
+        ::setenv(name, "1", 0);
+    ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);  // threads take the cores they find
+    std::vector<std::string> words{"mpirun", "-n", std::to_string(n)};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    ::dup2(pipe, STDERR_FILENO);
+    ::execvp("mpirun", pointers.data());
+    fmt::print(stderr, "cannot start mpirun: {}; it comes with openmpi-bin, on Debian\n",
+               std::strerror(errno));
+    std::_Exit(127);
+}
+// [pass on]
+/// Passes on what the ranks print, and shortens what mpirun says about them, between two lines of
+/// dashes, to which rank was killed.
+void pass_on(std::FILE* from) {
+    static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
+    bool boxed = false;
+    char* line = nullptr;
+    std::size_t room = 0;
+    while (::getline(&line, &room, from) >= 0) {
+        const std::string text(line);
+        std::smatch found;
+        if (text.starts_with("-----"))
+            boxed = !boxed;
+        else if (boxed && std::regex_search(text, found, killed))
+            fmt::print(stderr,
+                       "rank {} was ended by signal {}, and the other ranks with it; --resume goes "
+                       "on from the last state\n",
+                       found.str(1), found.str(2));
+        else if (!boxed && !text.starts_with("["))  // [host:pid]: mpirun about its own messages
+            std::fputs(line, stderr);
+    }
+    std::free(line);
+}
+
+}  // namespace
+// [launch]
+int launch_mpi(Index n, const std::vector<std::string>& arguments) {
+    if (!has_mpi()) make_mpi_engine();  // throws, saying what is missing
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("ranks: no pipe to be had");
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("ranks: no process to be had");
+    if (child == 0) {
+        ::close(ends[0]);
+        become_mpirun(n, arguments, ends[1]);
+    }
+    ::close(ends[1]);
+    std::FILE* const from = ::fdopen(ends[0], "r");
+    pass_on(from);
+    std::fclose(from);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace abh

@@ -1,0 +1,99 @@
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include "lib/ranks/mpi.hpp"
+
+#include <mpi.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace abh {
+// [mpi transfer]
+namespace {
+
+constexpr int tag = 7;
+
+class MpiTransfer : public Transfer {
+public:
+    MpiTransfer(std::span<const Message> to, std::span<const Room> from) {
+        for (std::size_t r = 0; r < from.size(); ++r) {
+            if (from[r].empty()) continue;
+            requests_.push_back(MPI_REQUEST_NULL);
+            ranks_.push_back(static_cast<Index>(r));
+            MPI_Irecv(from[r].data(), count(from[r].size()), MPI_BYTE, static_cast<int>(r), tag,
+                      MPI_COMM_WORLD, &requests_.back());
+        }
+        for (std::size_t r = 0; r < to.size(); ++r) {
+            if (to[r].empty()) continue;
+            requests_.push_back(MPI_REQUEST_NULL);
+            ranks_.push_back(static_cast<Index>(r));
+            MPI_Isend(to[r].data(), count(to[r].size()), MPI_BYTE, static_cast<int>(r), tag,
+                      MPI_COMM_WORLD, &requests_.back());
+        }
+    }
+
+    std::vector<Index> missing() override {
+        std::vector<Index> ranks;
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            int done = 0;
+            MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+            if (!done && (ranks.empty() || ranks.back() != ranks_[i])) ranks.push_back(ranks_[i]);
+        }
+        return ranks;
+    }
+
+    void wait() override {
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    }
+
+private:
+    static int count(std::size_t bytes) {
+        require(bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+                "mpi: a message of {} bytes, expected less than 2 GiB", bytes);
+        return static_cast<int>(bytes);
+    }
+
+    std::vector<MPI_Request> requests_;
+    std::vector<Index> ranks_;  ///< of the requests
+};
+// [mpi engine]
+class MpiEngine : public Engine {
+public:
+    MpiEngine() {
+        int provided = 0;
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    }
+    Index rank() const override { return rank_; }
+    Index size() const override { return size_; }
+    std::unique_ptr<Transfer> exchange(const char*, std::span<const Message> to,
+                                       std::span<const Room> from) override {
+        return std::make_unique<MpiTransfer>(to, from);
+    }
+
+private:
+    int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+bool has_mpi() {
+    return true;
+}
+
+std::unique_ptr<Engine> make_mpi_engine() {
+    return std::make_unique<MpiEngine>();
+}
+
+int end_mpi(int status) {
+    int begun = 0, over = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&over);
+    if (!begun || over) return status;
+    if (status != 0) MPI_Abort(MPI_COMM_WORLD, status);
+    MPI_Finalize();
+    return status;
+}
+
+}  // namespace abh

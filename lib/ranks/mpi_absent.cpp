@@ -1,0 +1,21 @@
+#include <stdexcept>
+
+#include "lib/ranks/mpi.hpp"
+
+namespace abh {
+// [no mpi]
+bool has_mpi() {
+    return false;
+}
+
+std::unique_ptr<Engine> make_mpi_engine() {
+    throw std::runtime_error(
+        "ranks: this program was built without MPI; install libopenmpi-dev and openmpi-bin, on "
+        "Debian, and build again");
+}
+
+int end_mpi(int status) {
+    return status;
+}
+
+}  // namespace abh

@@ -1,0 +1,17 @@
+#include <stdexcept>
+
+#include "lib/ranks/nccl.hpp"
+
+namespace abh {
+// [no nccl]
+bool has_nccl() {
+    return false;
+}
+
+std::unique_ptr<Engine> make_nccl_engine(Engine&) {
+    throw std::runtime_error(
+        "ranks: this program was built without NCCL; install it beside the CUDA Toolkit, and build "
+        "again");
+}
+
+}  // namespace abh

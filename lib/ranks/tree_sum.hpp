@@ -1,0 +1,48 @@
+#pragma once
+
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [parts]
+/// Parts `begin` to `end - 1` of a sum.
+struct Parts {
+    Index begin = 0, end = 0;
+
+    Index count() const { return end - begin; }
+    bool operator==(const Parts&) const = default;
+};
+
+/// Those parts of `parts` that rank `rank` of `ranks` computes: neighbours, about as many for each.
+Parts parts_of(Index rank, Index ranks, Index parts);
+// [tree sum]
+/// A sum whose bits do not depend on who computes which parts.
+///
+/// Floating-point sums depend on the order of their additions. Here the order is a fixed tree:
+/// parts 2i and 2i + 1 are added, then these pairs, then pairs of pairs. Whoever holds some
+/// neighbouring parts can add up the nodes of the tree that lie among them, and hand on these.
+class TreeSum {
+public:
+    /// The sum of some parts.
+    struct Node {
+        Parts parts;
+        Tensor sum;
+    };
+
+    /// Adds parts that follow those added last.
+    /// @param sum  of them, as this class adds; is written to
+    /// @throws std::invalid_argument if they do not follow
+    void add(Parts parts, Tensor sum);
+    /// The largest nodes of the tree so far, in the order of their parts.
+    const std::vector<Node>& nodes() const { return nodes_; }
+    /// The parts of the nodes that somebody who adds up `parts` has in the end.
+    static std::vector<Parts> nodes_of(Parts parts);
+    /// The sum of all; nothing can be added after. @throws std::logic_error if nothing was
+    Tensor total();
+
+private:
+    std::vector<Node> nodes_;
+};
+
+}  // namespace abh

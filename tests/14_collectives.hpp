@@ -1,0 +1,59 @@
+#pragma once
+
+// All collectives on ranks of this process, over an engine that a test chooses.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chapters/14_on_many_machines/ring.hpp"
+#include "lib/ranks/local.hpp"
+#include "tests/support.hpp"
+
+/// What the collectives give on a rank, and what it has sent for them.
+struct Collectives {
+    std::vector<abh::Tensor> tensors;
+    std::vector<std::string> texts;
+    abh::Traffic traffic;
+};
+
+inline Collectives all_collectives(abh::Ranks& ranks) {
+    Collectives results;
+    const auto numbers = [&](const abh::Shape& shape) {
+        return random_tensor(shape, static_cast<std::uint64_t>(ranks.rank()) + 5);
+    };
+    for (const abh::Shape& shape : {abh::Shape{1}, {3, 5}, {0}, {12}}) {
+        abh::Tensor x = numbers(shape), y = numbers(shape), z = numbers(shape);
+        ranks.all_reduce(x);
+        ranks.broadcast(y, ranks.size() - 1);
+        abh::ring_all_reduce(ranks, z);
+        results.tensors.insert(results.tensors.end(), {x, y, z, ranks.all_gather(x)});
+    }
+    results.tensors.push_back(ranks.reduce_scatter(numbers({2 * ranks.size(), 3})));
+    ranks.barrier();
+    results.texts = ranks.all_gather(std::string(static_cast<std::size_t>(ranks.rank()), 'a'));
+    results.traffic = ranks.traffic();
+    return results;
+}
+
+/// On each of `n` ranks, over the engine that `wrap` makes of a local one.
+template <class F>
+std::vector<Collectives> collectives_of(abh::Index n, const F& wrap) {
+    std::vector<Collectives> results(static_cast<std::size_t>(n));
+    abh::run_local_engines(n, [&](std::unique_ptr<abh::Engine> engine) {
+        abh::Ranks ranks(wrap(std::move(engine)));
+        results[static_cast<std::size_t>(ranks.rank())] = all_collectives(ranks);
+    });
+    return results;
+}
+
+inline void require_same(const std::vector<Collectives>& a, const std::vector<Collectives>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t r = 0; r < a.size(); ++r) {
+        REQUIRE(a[r].tensors.size() == b[r].tensors.size());
+        for (std::size_t i = 0; i < a[r].tensors.size(); ++i)
+            CHECK(same_bits(a[r].tensors[i], b[r].tensors[i]));
+        CHECK(a[r].texts == b[r].texts);
+        CHECK(a[r].traffic.messages == b[r].traffic.messages);
+        CHECK(a[r].traffic.bytes == b[r].traffic.bytes);
+    }
+}

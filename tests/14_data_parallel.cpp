@@ -1,0 +1,248 @@
+// One training on any number of ranks.
+#include "chapters/13_real_translation/practice.hpp"
+#include "chapters/14_on_many_machines/data_parallel.hpp"
+#include "lib/ranks/local.hpp"
+#include "tests/13_pairs.hpp"
+#include "tests/transformers.hpp"
+
+using namespace abh;
+
+namespace {
+
+TransformerOptions small(Real dropout = Real(0.1)) {
+    TransformerOptions o = paper_like(NormPlacement::post);
+    o.layer.attention.d_model = 8;
+    o.layer.attention.n_heads = 2;
+    o.layer.add_norm.dropout = o.positions.dropout = dropout;
+    o.src_words = o.tgt_words = 13;
+    return o;
+}
+
+struct Trained {
+    std::vector<double> losses, norms;
+    Tensor weights;
+    Index memory = 0;  ///< elements that the optimizer remembers
+};
+
+Tensor row_of_weights(Transformer& model) {
+    const Parameters parameters = parameters_of(model);
+    Tensor row({count_elements(parameters)});
+    Real* to = row.data();
+    for (const NamedParameter& p : parameters)
+        to = std::copy(p.parameter->value.values().begin(), p.parameter->value.values().end(), to);
+    return row;
+}
+
+std::vector<Batch> drawn_batches() {
+    const std::vector<IdPair> pairs = drawn_pairs(60, 9);
+    std::vector<Batch> batches;
+    TokenBatches cut(pairs, 70, 3);
+    cut.draw(1);
+    for (Index i = 0; i < cut.count(); ++i) batches.push_back(make_batch(pairs, cut[i], {}));
+    return batches;
+}
+
+const TrainingOptions adam{
+    .optimizer = "adam", .learning_rate = Real(1e-2), .smoothing = Real(0.1)};
+
+/// Trains on `ranks` ranks with so many shards; what rank `of` has in the end.
+Trained trained(Index ranks, Index shards, const TransformerOptions& o = small(),
+                const TrainingOptions& options = adam, Index at_once = 1, Index of = 0) {
+    const std::vector<Batch> batches = drawn_batches();
+    Trained result;
+    run_local_ranks(ranks, [&](Ranks& team) {
+        Transformer model(o, Random(5));
+        if (!team.first()) model.output.bias.value.fill(1);  // rank 0's weights count
+        DataParallel steps(model, options, team, shards);
+        Trained own;
+        for (std::size_t i = 0; i + static_cast<std::size_t>(at_once) <= batches.size();
+             i += static_cast<std::size_t>(at_once)) {
+            own.losses.push_back(steps.forward_backward(
+                std::span(batches).subspan(i, static_cast<std::size_t>(at_once))));
+            own.norms.push_back(steps.clip(1));
+            steps.update(options.learning_rate);
+        }
+        own.weights = row_of_weights(model);
+        for (const NamedTensor& t : steps.optimizer().memory()) own.memory += t.tensor.size();
+        if (team.rank() == of) result = own;
+    });
+    return result;
+}
+
+bool same_bits(const Trained& a, const Trained& b) {
+    return a.losses == b.losses && a.norms == b.norms &&
+           std::equal(a.weights.values().begin(), a.weights.values().end(),
+                      b.weights.values().begin());
+}
+
+}  // namespace
+
+TEST_CASE("losses, norms and weights are the same bits on 1, 2, 3 and 4 ranks") {
+    const Trained alone = trained(1, 4);
+    REQUIRE(alone.losses.size() > 5);
+    CHECK(alone.losses.back() < alone.losses.front());
+    for (const Index ranks : {2, 3, 4})
+        for (Index of = 0; of < ranks; ++of)
+            CHECK(same_bits(trained(ranks, 4, small(), adam, 1, of), alone));
+    CHECK(same_bits(trained(3, 8), trained(1, 8)));  // several nodes of the tree on a rank
+}
+
+TEST_CASE(
+    "accumulated batches, SGD and tied tables are the same bits on any number of ranks, too") {
+    CHECK(same_bits(trained(2, 4, small(), adam, 2), trained(1, 4, small(), adam, 2)));
+    const TrainingOptions sgd{.learning_rate = Real(1e-2), .momentum = Real(0.9)};
+    CHECK(same_bits(trained(2, 4, small(), sgd), trained(1, 4, small(), sgd)));
+    const TransformerOptions tied = marian_like();
+    TransformerOptions o = small();
+    o.tied = tied.tied;
+    CHECK(same_bits(trained(4, 4, o), trained(1, 4, o)));
+}
+
+TEST_CASE("shards change no more than round-off, dropout included") {
+    const Trained whole = trained(1, 1);
+    for (const Index shards : {2, 4, 5}) {
+        const Trained cut = trained(1, shards);
+        for (std::size_t i = 0; i < whole.losses.size(); ++i)
+            CHECK(cut.losses[i] == Approx(whole.losses[i]).epsilon(in_double ? 1e-9 : 1e-4));
+    }
+    // the first step, before Adam divides what round-off left by what round-off left
+    CHECK(trained(1, 4).losses[0] == Approx(whole.losses[0]).epsilon(in_double ? 1e-13 : 1e-6));
+    CHECK(trained(1, 4).norms[0] == Approx(whole.norms[0]).epsilon(in_double ? 1e-12 : 1e-5));
+}
+
+TEST_CASE("one rank and one shard train as the trainer of chapter 9 does") {
+    const std::vector<Batch> batches = drawn_batches();
+    Transformer model(small(), Random(5));
+    Trainer trainer(model, adam);
+    Trained expected;
+    for (const Batch& batch : batches) {
+        expected.losses.push_back(trainer.forward_backward(batch));
+        expected.norms.push_back(clip_gradients(parameters_of(model), 1));
+        trainer.update(adam.learning_rate);
+    }
+    const Trained cut = trained(1, 1);
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        CHECK(cut.losses[i] == Approx(expected.losses[i]).epsilon(in_double ? 1e-10 : 1e-5));
+        CHECK(cut.norms[i] == Approx(expected.norms[i]).epsilon(in_double ? 1e-9 : 1e-4));
+    }
+}
+
+TEST_CASE("each rank remembers Adam's means for its own slice alone") {
+    Transformer model(small(), Random(5));
+    const Index all = 2 * count_elements(parameters_of(model));
+    CHECK(trained(1, 4).memory == all);
+    Index sum = 0;
+    for (Index of = 0; of < 3; ++of) sum += trained(3, 4, small(), adam, 1, of).memory;
+    CHECK(sum == all);
+}
+
+TEST_CASE("slices of the parameters cover each element once, cut between blocks") {
+    Parameter small_one(Tensor::zeros({5})), large(Tensor::zeros({3, 5000})),
+        other(Tensor::zeros({9000}));
+    const Parameters parameters{{"a", &small_one}, {"b", &large}, {"c", &other}};
+    for (const Index ranks : {1, 2, 3, 4, 9, 40}) {
+        const Partition partition(parameters, ranks);
+        CHECK(partition.size() == 5 + 15000 + 9000);
+        std::vector<Index> next(3, 0);
+        Index before = 0;
+        for (Index r = 0; r < ranks; ++r) {
+            CHECK(partition.begin(r) == before);
+            for (const Piece& piece : partition.pieces(r)) {
+                CHECK(piece.begin == next[piece.parameter]);
+                CHECK(piece.begin % Partition::block == 0);
+                CHECK(piece.end > piece.begin);
+                next[piece.parameter] = piece.end;
+                before += piece.count();
+            }
+            CHECK(before - partition.begin(r) == partition.count(r));
+        }
+        CHECK(next == std::vector<Index>{5, 15000, 9000});
+        CHECK(before == partition.size());
+    }
+}
+
+TEST_CASE("shards are neighbours with about equally many words, and none is lost") {
+    for (const Batch& batch : drawn_batches())
+        for (const Index shards : {1, 2, 4, 7}) {
+            const std::vector<Index> first = cut_into_shards(batch, shards, 0);
+            REQUIRE(first.size() == static_cast<std::size_t>(shards) + 1);
+            CHECK(first.front() == 0);
+            CHECK(first.back() == batch.source.dim(0));
+            CHECK(std::is_sorted(first.begin(), first.end()));
+        }
+    const Ids source({4, 3}, {5, 5, 5, 5, 0, 0, 5, 0, 0, 5, 0, 0});
+    const Batch uneven{source, source, source};
+    CHECK(cut_into_shards(uneven, 2, 0) == std::vector<Index>{0, 1, 4});  // 3 words, 3 words
+    CHECK_THROWS_WITH(trained(3, 2), Contains("2 shards for 3 ranks"));
+}
+
+TEST_CASE("a batch of fewer sentences than ranks is computed, and some ranks add zeros") {
+    const std::vector<IdPair> pairs = drawn_pairs(2, 4);
+    const std::vector<Index> both{0, 1};
+    const Batch batch = make_batch(pairs, both, {});
+    std::vector<double> losses(4);
+    std::vector<Tensor> weights(4);
+    run_local_ranks(4, [&](Ranks& team) {
+        Transformer model(small(), Random(5));
+        DataParallel steps(model, adam, team, 4);
+        const auto me = static_cast<std::size_t>(team.rank());
+        losses[me] = steps.forward_backward(batch);
+        steps.update(Real(1e-2));
+        weights[me] = row_of_weights(model);
+    });
+    Transformer model(small(), Random(5));
+    Trainer whole(model, adam);
+    CHECK(losses.front() ==
+          Approx(whole.forward_backward(batch)).epsilon(in_double ? 1e-13 : 1e-6));
+    for (std::size_t r = 0; r < 4; ++r) {
+        CHECK(losses[r] == losses.front());
+        CHECK(max_difference(weights[r], weights.front()) == 0);
+    }
+}
+
+TEST_CASE("what the slices' optimizers remember is put together and taken apart") {
+    const std::vector<Batch> batches = drawn_batches();
+    const auto after = [&](Index before, Index later) {
+        std::vector<NamedTensor> memory;
+        Tensor weights;
+        const auto train = [&](Index ranks, std::size_t first, std::size_t end) {
+            const Tensor given = weights;
+            run_local_ranks(ranks, [&](Ranks& team) {
+                Transformer model(small(), Random(5));
+                const Parameters parameters = parameters_of(model);
+                const Real* from = given.empty() ? nullptr : given.data();
+                for (const NamedParameter& p : parameters) {
+                    if (!from) break;
+                    std::copy_n(from, p.parameter->value.size(), p.parameter->value.data());
+                    from += p.parameter->value.size();
+                }
+                DataParallel steps(model, adam, team, 4);
+                if (from) {
+                    std::vector<Tensor> tensors;
+                    for (const NamedTensor& t : memory) tensors.push_back(t.tensor);
+                    team.barrier();
+                    steps.remember(tensors);
+                    steps.optimizer().set_steps(static_cast<Index>(first));
+                    model.random().set_step(first);
+                }
+                for (std::size_t i = first; i < end; ++i) {
+                    steps.forward_backward(batches[i]);
+                    steps.update(Real(1e-2));
+                }
+                const std::vector<NamedTensor> own = steps.memory();
+                team.barrier();
+                if (team.first()) {
+                    memory = own;
+                    weights = row_of_weights(model);
+                }
+            });
+        };
+        train(before, 0, 3);
+        train(later, 3, 6);
+        return weights;
+    };
+    const Tensor alone = after(1, 1);
+    CHECK(max_difference(after(3, 2), alone) == 0);
+    CHECK(max_difference(after(1, 4), alone) == 0);
+    CHECK(max_difference(after(4, 1), alone) == 0);
+}

@@ -1,0 +1,200 @@
+// What ranks do together: sums, copies, and what is said when they do not do the same.
+#include <mutex>
+
+#include "chapters/14_on_many_machines/ring.hpp"
+#include "lib/random.hpp"
+#include "lib/ranks/local.hpp"
+#include "lib/ranks/tree_sum.hpp"
+#include "tests/14_on_ranks.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// Numbers of rank `rank`, whose sums round.
+Tensor numbers_of(Index rank, const Shape& shape) {
+    Random random(static_cast<std::uint64_t>(rank) + 17);
+    return normal(shape, random.stream());
+}
+
+double sum_at(Index ranks, const Shape& shape, Index i) {
+    double sum = 0;
+    for (Index r = 0; r < ranks; ++r)
+        sum += static_cast<double>(numbers_of(r, shape).values()[static_cast<std::size_t>(i)]);
+    return sum;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::equal(a.values().begin(), a.values().end(), b.values().begin());
+}
+
+constexpr double round_off_of_sums =
+    in_double ? 1e-14 : 1e-6;  // a few roundings of numbers of order one
+
+}  // namespace
+
+TEST_CASE("an all-reduce gives every rank the sum, the same bits on each") {
+    for (const Index n : {1, 2, 3, 4, 5, 8})
+        for (const Shape& shape : {Shape{1}, Shape{3, 4}, Shape{7}, Shape{0}, Shape{2, 3, 5}}) {
+            const auto sums = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), shape);
+                ranks.all_reduce(x);
+                return x;
+            });
+            for (const Tensor& sum : sums) CHECK(same_bits(sum, sums.front()));
+            for (Index i = 0; i < shape.size(); ++i)
+                CHECK(static_cast<double>(sums.front().values()[static_cast<std::size_t>(i)]) ==
+                      Approx(sum_at(n, shape, i)).margin(round_off_of_sums));
+        }
+}
+
+TEST_CASE(
+    "reduce-scatter leaves each rank its rows of the sum, and all-gather puts them together") {
+    for (const Index n : {1, 2, 3, 4}) {
+        const Shape shape{2 * n, 3};
+        const auto pairs = on_ranks(n, [&](Ranks& ranks) {
+            const Tensor own = ranks.reduce_scatter(numbers_of(ranks.rank(), shape));
+            return std::pair(own, ranks.all_gather(own));
+        });
+        for (Index r = 0; r < n; ++r) {
+            const auto& [own, all] = pairs[static_cast<std::size_t>(r)];
+            CHECK(own.shape() == Shape{2, 3});
+            CHECK(all.shape() == shape);
+            CHECK(same_bits(own, all.rows(2 * r, 2 * r + 2)));
+            for (Index i = 0; i < shape.size(); ++i)
+                CHECK(static_cast<double>(all.values()[static_cast<std::size_t>(i)]) ==
+                      Approx(sum_at(n, shape, i)).margin(round_off_of_sums));
+        }
+    }
+    run_local_ranks(1, [](Ranks& ranks) {
+        CHECK(same_bits(ranks.reduce_scatter(numbers_of(0, {3})), numbers_of(0, {3})));
+    });
+    CHECK_THROWS_WITH(on_ranks(2, [](Ranks& ranks) { return ranks.reduce_scatter(Tensor({3})); }),
+                      Contains("[3] in 2 equal parts"));
+}
+
+TEST_CASE("a broadcast gives every rank what the root has") {
+    for (const Index n : {1, 2, 3, 4, 5, 7, 8})
+        for (Index root = 0; root < n; ++root) {
+            const auto copies = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), {2, 3});
+                ranks.broadcast(x, root);
+                return x;
+            });
+            for (const Tensor& copy : copies) CHECK(same_bits(copy, numbers_of(root, {2, 3})));
+        }
+}
+
+TEST_CASE("texts of any length come to all ranks in the order of ranks") {
+    for (const Index n : {1, 2, 4}) {
+        const auto all = on_ranks(n, [&](Ranks& ranks) {
+            return ranks.all_gather(std::string(static_cast<std::size_t>(3 * ranks.rank()), 'a'));
+        });
+        for (const auto& texts : all)
+            for (Index r = 0; r < n; ++r)
+                CHECK(texts[static_cast<std::size_t>(r)].size() == static_cast<std::size_t>(3 * r));
+    }
+}
+
+TEST_CASE("ranks that come to different calls are told so, with both calls") {
+    const auto together = [](const auto& even, const auto& odd) {
+        run_local_ranks(2, [&](Ranks& ranks) { ranks.first() ? even(ranks) : odd(ranks); });
+    };
+    const auto reduce = [](Ranks& ranks) {
+        Tensor x = Tensor::zeros({3, 4});
+        ranks.all_reduce(x);
+    };
+    CHECK_THROWS_WITH(together(reduce,
+                               [](Ranks& ranks) {
+                                   Tensor x = Tensor::zeros({3, 5});
+                                   ranks.all_reduce(x);
+                               }),
+                      Contains("all_reduce of [3, 4]") && Contains("all_reduce of [3, 5]"));
+    CHECK_THROWS_WITH(together(reduce,
+                               [](Ranks& ranks) {
+                                   ranks.all_gather(Tensor::zeros({3, 4}));
+                               }),
+                      Contains("all_reduce of [3, 4]") && Contains("all_gather of [3, 4]"));
+    CHECK_THROWS_WITH(together(
+                          [](Ranks& ranks) {
+                              Tensor x = Tensor::zeros({2});
+                              ranks.broadcast(x, 0);
+                          },
+                          [](Ranks& ranks) {
+                              Tensor x = Tensor::zeros({2});
+                              ranks.broadcast(x, 1);
+                          }),
+                      Contains("(0)") && Contains("(1)"));
+    CHECK_THROWS_WITH(together(reduce, [](Ranks&) {}), Contains("rank 1 has ended"));
+    CHECK_THROWS_WITH(
+        together(reduce, [](Ranks&) -> void { throw std::runtime_error("the disk is full"); }),
+        Contains("the disk is full"));
+}
+
+TEST_CASE("a tree sum is the same bits whoever adds which parts") {
+    for (const Index n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16}) {
+        const auto summed_by = [&](Index ranks) {
+            TreeSum whole;
+            for (Index r = 0; r < ranks; ++r) {
+                const Parts own = parts_of(r, ranks, n);
+                TreeSum some;
+                for (Index part = own.begin; part < own.end; ++part)
+                    some.add({part, part + 1}, numbers_of(part, {33}));
+                const std::vector<Parts> expected = TreeSum::nodes_of(own);
+                REQUIRE(some.nodes().size() == expected.size());
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    CHECK(some.nodes()[i].parts == expected[i]);
+                    whole.add(expected[i], some.nodes()[i].sum.clone());
+                }
+            }
+            return whole.total();
+        };
+        const Tensor alone = summed_by(1);
+        for (Index ranks = 2; ranks <= n; ++ranks) CHECK(same_bits(summed_by(ranks), alone));
+        for (Index i = 0; i < 33; ++i)
+            CHECK(static_cast<double>(alone(i)) ==
+                  Approx(sum_at(n, {33}, i)).margin(4 * round_off_of_sums));
+    }
+    TreeSum sum;
+    CHECK_THROWS_AS(sum.total(), std::logic_error);
+    sum.add({0, 1}, Tensor::zeros({2}));
+    CHECK_THROWS_WITH(sum.add({2, 3}, Tensor::zeros({2})), Contains("do not follow"));
+}
+
+TEST_CASE("a ring all-reduce sums, sends to the next rank alone, and sends as little as can be") {
+    for (const Index n : {1, 2, 3, 4, 5})
+        for (const Index size : {1, 4, 12, 60}) {
+            const auto results = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), {size});
+                ring_all_reduce(ranks, x);
+                return std::pair(x, ranks.traffic());
+            });
+            Index bytes = 0;
+            for (const auto& [sum, traffic] : results) {
+                CHECK(same_bits(sum, results.front().first));
+                CHECK(traffic.messages <= 2 * (n - 1));
+                bytes += traffic.bytes;
+            }
+            CHECK(bytes == 2 * (n - 1) * size * static_cast<Index>(sizeof(Real)));
+            for (Index i = 0; i < size; ++i)
+                CHECK(static_cast<double>(results.front().first(i)) ==
+                      Approx(sum_at(n, {size}, i)).margin(round_off_of_sums));
+        }
+}
+
+TEST_CASE("reduce-scatter and all-gather together send as much as a ring") {
+    for (const Index n : {2, 3, 4}) {
+        const auto sent = on_ranks(n, [&](Ranks& ranks) {
+            const Index before = ranks.traffic().bytes;
+            ranks.barrier();
+            const Index meeting = ranks.traffic().bytes - before;  // what a call compares
+            Tensor x = numbers_of(ranks.rank(), {12 * n});
+            ranks.all_reduce(x);
+            return ranks.traffic().bytes - before - 4 * meeting;
+        });
+        for (const Index bytes : sent)
+            CHECK(bytes == 2 * (n - 1) * 12 * static_cast<Index>(sizeof(Real)));
+    }
+}

@@ -1,0 +1,219 @@
+"""One training on several processes: the same bits, killed processes, and processes that do not fit together.
+
+ABH_PROGRAM names the program of chapter 14; ABH_KILLS says how often it is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "resume"))
+
+import test_resume as resume
+
+PROGRAM = os.environ.get("ABH_PROGRAM", "")
+KILLS = int(os.environ.get("ABH_KILLS", "12"))
+ENVIRONMENT = {
+    **os.environ,
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there and does something: what nobody has waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def about_errors(said: str) -> list[str]:
+    """What a program says besides that this small model has not learned much."""
+    return [line for line in said.strip().split("\n") if line and not line.startswith("epoch ")]
+
+
+@unittest.skipUnless(PROGRAM and shutil.which("mpirun"), "no program, or no mpirun")
+class SeveralProcesses(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.place = Path(cls.folder.name)
+        lines = resume.pairs()
+        random.Random(5).shuffle(lines)
+        cls.files = []
+        for name, some in (("train", lines[20:]), ("dev", lines[:10]), ("test", lines[10:20])):
+            (cls.place / f"{name}.tsv").write_text("\n".join(some) + "\n", encoding="utf-8")
+            cls.files += [f"--{name}", str(cls.place / f"{name}.tsv")]
+        cls.whole = cls.place / "whole"
+        start = time.monotonic()
+        cls.output = cls.run_whole(cls.whole, 1)
+        cls.seconds = time.monotonic() - start
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    @classmethod
+    def options(cls, save: Path, *more: str) -> list[str]:
+        usual = list(resume.OPTIONS)
+        for name in more:  # another value takes the place of the usual one
+            if name.startswith("--") and name in usual:
+                at = usual.index(name)
+                del usual[at : at + 2]
+        return ["train", *usual, *cls.files, "--save", str(save), *more]
+
+    @classmethod
+    def command(cls, save: Path, ranks: int, *more: str) -> list[str]:
+        return [PROGRAM, "--ranks", str(ranks), *cls.options(save, *more)]
+
+    @classmethod
+    def run_whole(cls, save: Path, ranks: int, *more: str) -> str:
+        done = subprocess.run(cls.command(save, ranks, *more), capture_output=True, text=True, timeout=300)
+        if done.returncode != 0 or about_errors(done.stderr):
+            raise AssertionError(f"{done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def assert_same(self, save: Path) -> None:
+        """Every file of weights has the same bytes as that of one process."""
+        for file in sorted(self.whole.glob("*.safetensors")):
+            if not file.name.startswith("state"):
+                self.assertEqual((save / file.name).read_bytes(), file.read_bytes(), file.name)
+
+    def one_line(self, done: subprocess.CompletedProcess) -> str:
+        self.assertEqual(done.returncode, 1, done.stderr)
+        lines = about_errors(done.stderr)
+        self.assertEqual(len(lines), 1, done.stderr)
+        return lines[0]
+
+    def test_any_number_of_processes_ends_with_the_same_bytes(self) -> None:
+        for ranks in (2, 3, 4):
+            with self.subTest(ranks=ranks):
+                save = self.place / f"ranks{ranks}"
+                output = self.run_whole(save, ranks)
+                self.assert_same(save)
+                self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+
+    def test_killed_again_and_again_it_ends_with_the_same_bytes(self) -> None:
+        save, draw, named = self.place / "killed", random.Random(time.time()), 0
+        for i in range(KILLS):
+            ranks = draw.randint(2, 4)
+            more = ["--resume"] if list(save.glob("state-*.safetensors")) else []
+            process = subprocess.Popen(
+                self.command(save, ranks, *more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            until = time.monotonic() + 60
+            processes: list[int] = []
+            while len(processes) < ranks and process.poll() is None and time.monotonic() < until:
+                processes = [p for mpirun in children(process.pid) for p in children(mpirun)]
+            self.assertEqual(len(processes), ranks)
+            time.sleep(draw.uniform(0.1, 0.1 + 0.5 * self.seconds))
+            victim = draw.choice(processes)
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it was done
+            killed = time.monotonic()
+            _, said = process.communicate(timeout=60)
+            with self.subTest(kill=i, ranks=ranks, said=said):
+                self.assertLess(time.monotonic() - killed, 10)
+                self.assertEqual([p for p in processes if lives(p)], [])
+                if process.returncode != 0:
+                    lines = about_errors(said)
+                    self.assertEqual(len(lines), 1)
+                    self.assertRegex(lines[0], r"^rank [0-3] was ended by signal 9, and the other ranks with it; --res")
+                    named += 1
+        self.assertGreaterEqual(named, KILLS // 2, "too few kills came before the end")
+        more = ["--resume"] if list(save.glob("state-*.safetensors")) else []
+        self.run_whole(save, 3, *more)
+        self.assert_same(save)
+        self.run_whole(save, 1, "--resume")
+        self.assert_same(save)
+
+    def test_another_version_of_the_program_is_refused(self) -> None:
+        other = self.place / "other_version"
+        other.write_bytes(Path(PROGRAM).read_bytes() + b"\n")
+        other.chmod(0o755)
+        save = self.place / "versions"
+        command = ["mpirun", "--quiet", "-n", "1", PROGRAM, *self.options(save)]
+        command += [":", "-n", "1", str(other), *self.options(save)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+        self.assertRegex(self.one_line(done), 'program is ".*" on rank 1, and ".*" on rank 0')
+
+    def together(self, save: Path, *differ: list[str]) -> subprocess.CompletedProcess:
+        """One process for each list of options, under mpirun."""
+        command = ["mpirun", "--quiet"]
+        for i, more in enumerate(differ):
+            command += [":"] * (i > 0) + ["-n", "1", PROGRAM, *self.options(save, *more)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+
+    def test_processes_that_do_not_have_the_same_are_refused_by_name(self) -> None:
+        for more, says in (
+            (["--clip", "3"], "training/clip is 3.0 on rank 1, and 1.0 on rank 0"),
+            (["--shards", "2"], "training/shards is 2 on rank 1, and 4 on rank 0"),
+            (["--way", "plain"], 'way is "plain" on rank 1, and "fast" on rank 0'),
+        ):
+            with self.subTest(more=more):
+                save = self.place / "differ"
+                self.assertIn(says, self.one_line(self.together(save, [], more)))
+                self.assertEqual(list(save.glob("*.safetensors")), [])
+
+    def test_another_number_of_shards_is_another_training(self) -> None:
+        done = subprocess.run(
+            self.command(self.whole, 2, "--resume", "--shards", "2"), capture_output=True, text=True, timeout=120
+        )
+        self.assertIn("training/shards is 2, and was 4 when the run began", self.one_line(done))
+
+    def test_what_cannot_be_is_one_line(self) -> None:
+        for more, says in (
+            (["--shards", "2"], "2 shards for 3 ranks"),
+            (["--train", "/no/such/file"], "/no/such/file: No such file"),
+        ):
+            with self.subTest(more=more):
+                command = self.command(self.place / "wrong", 3, *more)
+                if more[0] == "--train":
+                    del command[command.index("--train") : command.index("--train") + 2]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+                self.assertIn(says, self.one_line(done))
+
+    def test_a_full_disk_is_one_line_and_what_was_saved_stays(self) -> None:
+        save = self.place / "full"
+        self.run_whole(save, 2, "--epochs", "2")
+        before = {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")}
+        self.assertTrue(before)
+
+        def small_files() -> None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+        done = subprocess.run(
+            [PROGRAM, "--ranks", "1", *self.options(save, "--resume")],
+            capture_output=True, text=True, timeout=120, preexec_fn=small_files, restore_signals=False,
+        )
+        self.assertRegex(self.one_line(done), r"cannot write .*full/(state|epoch)-\d+\.safetensors: File too large")
+        self.assertEqual(before, {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")})
+        self.run_whole(save, 4, "--resume")
+        self.assert_same(save)
+
+
+if __name__ == "__main__":
+    unittest.main()
