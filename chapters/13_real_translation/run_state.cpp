@@ -299,8 +299,8 @@ void RunFolder::keep_epochs(const std::vector<Index>& epochs) const {
             fs::remove(file, ignored);
 }
 
-fs::path default_run_folder(std::uint64_t seed) {
-    return default_checkpoint("translation", seed).replace_extension();
+fs::path default_run_folder(std::uint64_t seed, const std::string& name) {
+    return default_checkpoint(name, seed).replace_extension();
 }
 
 fs::path default_model_file(std::uint64_t seed) {

@@ -85,8 +85,10 @@ private:
     bool writes_;
     int lock_ = -1;
 };
-/// Where `./book run 13` keeps its run: `translation-seedN` among the checkpoints.
-std::filesystem::path default_run_folder(std::uint64_t seed);
+constexpr const char* default_run_name = "translation";
+/// Where a program keeps its run: `NAME-seedN` among the checkpoints.
+std::filesystem::path default_run_folder(std::uint64_t seed,
+                                         const std::string& name = default_run_name);
 /// The model that this run leaves.
 std::filesystem::path default_model_file(std::uint64_t seed);
 // [average]

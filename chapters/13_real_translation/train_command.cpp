@@ -17,8 +17,10 @@
 
 namespace abh {
 // [options]
-TrainCommand::TrainCommand(CLI::App& parent)
-    : parent_(parent), command_(parent.add_subcommand("train", "train a translator (default)")) {
+TrainCommand::TrainCommand(CLI::App& parent, std::string name)
+    : parent_(parent),
+      name_(std::move(name)),
+      command_(parent.add_subcommand("train", "train a translator (default)")) {
     command_->fallthrough();
     TrainOptions& o = options_;
     PracticeOptions& p = o.practice;
@@ -371,7 +373,7 @@ TensorFile read_state(const RunFolder& folder, const Team& team) {
 void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     if (options_.quick) use_quick_defaults();
     options_.practice.seed = seed;
-    if (options_.folder.empty()) options_.folder = default_run_folder(seed);
+    if (options_.folder.empty()) options_.folder = default_run_folder(seed, name_);
     RunFolder folder(options_.folder, team.first());
     std::optional<TensorFile> state;
     if (options_.resume) state = read_state(folder, team);

@@ -30,7 +30,8 @@ struct TrainOptions {
 class TrainCommand {
 public:
     /// Adds the subcommand; its options are the parent's, which trains without a subcommand, too.
-    explicit TrainCommand(CLI::App& parent);
+    /// @param name  of the run, where no folder is given for it
+    explicit TrainCommand(CLI::App& parent, std::string name = default_run_name);
     bool parsed() const { return command_->parsed(); }
 
     /// Trains, or goes on training; chooses a model by the development pairs; reports on the test
@@ -49,6 +50,7 @@ private:
                        Index shards) const;
 
     CLI::App& parent_;
+    std::string name_;
     CLI::App* command_;
     TrainOptions options_;
 };

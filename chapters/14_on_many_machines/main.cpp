@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     auto* step = command("step", "what a step of the base model takes on these ranks");
     Index steps = 9;
     step->add_option("--steps", steps, "of which the median is taken")->check(CLI::Range(1, 1000));
-    TrainCommand train(app);
+    TrainCommand train(app, "translation-on-ranks");
     std::optional<Quiet> quiet;
     const int status = program.run(argc, argv, [&] {
         if (hand->parsed()) return show_by_hand(program.results());
