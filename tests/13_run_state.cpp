@@ -335,9 +335,11 @@ TEST_CASE("a folder belongs to one program, is made if need be, and loses what a
         CHECK_THROWS_WITH(RunFolder(place),
                           Contains(place.string()) && Contains("another program"));
         put(place / "state-00000007.safetensors.part4711", "half");
+        put(place / "test.reference.txt.part4711", "half");
     }
     const RunFolder second(place);
     CHECK(!fs::exists(place / "state-00000007.safetensors.part4711"));
+    CHECK(!fs::exists(place / "test.reference.txt.part4711"));
     std::vector<std::string> damaged;
     CHECK_THROWS_WITH(second.newest_state(damaged), Contains("no state of a run"));
     const fs::path file = folder.put("file", "");

@@ -187,6 +187,13 @@ Index number_in(const fs::path& path, const std::string& kind) {
     return error == std::errc() && stop == last ? number : -1;
 }
 
+/// Whether a program that was killed left this: a state, weights or a text that it was writing.
+bool is_half_written(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.find(".safetensors.part") != std::string::npos ||
+           (name.starts_with("test.") && name.find(".txt.part") != std::string::npos);
+}
+
 /// Files with such names, the highest number first.
 std::vector<fs::path> numbered(const fs::path& folder, const std::string& kind) {
     std::vector<fs::path> files;
@@ -215,8 +222,7 @@ RunFolder::RunFolder(fs::path folder, bool writes) : folder_(std::move(folder)),
             "{}: another program trains there; --save names another folder", folder_.string()));
     }
     for (const auto& entry : fs::directory_iterator(folder_))  // of a program that was killed
-        if (entry.path().filename().string().find(".safetensors.part") != std::string::npos)
-            fs::remove(entry.path(), error);
+        if (is_half_written(entry.path())) fs::remove(entry.path(), error);
 }
 
 RunFolder::~RunFolder() {
