@@ -4,11 +4,11 @@
 include_guard(GLOBAL)
 
 option(ABH_MPI "several processes by MPI, where it is found" ON)
-set(ABH_HAS_MPI OFF)
+set(ABH_HAS_MPI OFF CACHE INTERNAL "processes by MPI")  # for tests/, too
 if(ABH_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)
-  set(ABH_HAS_MPI ${MPI_CXX_FOUND})
+  set(ABH_HAS_MPI ${MPI_CXX_FOUND} CACHE INTERNAL "processes by MPI")
 endif()
 if(NOT ABH_HAS_MPI)
   message(STATUS "MPI is not found: programs have one process (on Debian: libopenmpi-dev openmpi-bin)")
