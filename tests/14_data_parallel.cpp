@@ -39,6 +39,7 @@ std::vector<Batch> drawn_batches() {
     TokenBatches cut(pairs, 70, 3);
     cut.draw(1);
     for (Index i = 0; i < cut.count(); ++i) batches.push_back(make_batch(pairs, cut[i], {}));
+    if (way() == Way::cuda) batches.resize(6);  // the emulated device is slow
     return batches;
 }
 
