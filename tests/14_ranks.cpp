@@ -1,6 +1,7 @@
 // What ranks do together: sums, copies, and what is said when they do not do the same.
 #include <mutex>
 
+#include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/random.hpp"
 #include "lib/ranks/local.hpp"
@@ -117,16 +118,17 @@ TEST_CASE("ranks that come to different calls are told so, with both calls") {
                                    ranks.all_gather(Tensor::zeros({3, 4}));
                                }),
                       Contains("all_reduce of [3, 4]") && Contains("all_gather of [3, 4]"));
-    CHECK_THROWS_WITH(together(
-                          [](Ranks& ranks) {
-                              Tensor x = Tensor::zeros({2});
-                              ranks.broadcast(x, 0);
-                          },
-                          [](Ranks& ranks) {
-                              Tensor x = Tensor::zeros({2});
-                              ranks.broadcast(x, 1);
-                          }),
-                      Contains("(0)") && Contains("(1)"));
+    CHECK_THROWS_WITH(
+        together(
+            [](Ranks& ranks) {
+                Tensor x = Tensor::zeros({2});
+                ranks.broadcast(x, 0);
+            },
+            [](Ranks& ranks) {
+                Tensor x = Tensor::zeros({2});
+                ranks.broadcast(x, 1);
+            }),
+        Contains("broadcast of [2] from rank 0") && Contains("broadcast of [2] from rank 1"));
     CHECK_THROWS_WITH(together(reduce, [](Ranks&) {}), Contains("rank 1 has ended"));
     CHECK_THROWS_WITH(
         together(reduce, [](Ranks&) -> void { throw std::runtime_error("the disk is full"); }),
@@ -197,4 +199,25 @@ TEST_CASE("reduce-scatter and all-gather together send as much as a ring") {
         for (const Index bytes : sent)
             CHECK(bytes == 2 * (n - 1) * 12 * static_cast<Index>(sizeof(Real)));
     }
+}
+
+TEST_CASE("a rank that computes longer than the others is named") {
+    CHECK(slow_rank({10, 11, 19, 10}) == std::optional<std::size_t>(2));
+    CHECK(slow_rank({10, 30}) == std::optional<std::size_t>(1));
+    CHECK(!slow_rank({10, 11, 10.5}));
+    CHECK(!slow_rank({10}));
+    CHECK(!slow_rank({}));
+}
+
+TEST_CASE("a link is fitted to times that it would give, and a ring of two is two messages") {
+    const Link link{3e-6, 2e-10};
+    const std::vector<double> bytes{4, 1e3, 1e5, 1e7};
+    std::vector<double> seconds;
+    for (const double b : bytes) seconds.push_back(link(b));
+    const Link fitted = fit_link(bytes, seconds);
+    CHECK(fitted.latency == Approx(link.latency).epsilon(1e-9));
+    CHECK(fitted.seconds_per_byte == Approx(link.seconds_per_byte).epsilon(1e-9));
+    CHECK(link.ring(1e6, 2) == Approx(2 * link(5e5)).epsilon(1e-12));
+    CHECK_THROWS_WITH(fit_link(std::vector{4.0, 4.0}, std::vector{1.0, 2.0}),
+                      Contains("tell no latency"));
 }

@@ -245,6 +245,12 @@ std::vector<double> gathered(Ranks& ranks, double number) {
 
 }  // namespace
 
+std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
+    const auto slowest = std::max_element(computes.begin(), computes.end());
+    if (computes.empty() || *slowest <= 1.2 * quantile(computes, 0.5)) return {};
+    return static_cast<std::size_t>(slowest - computes.begin());
+}
+
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
     const Step work = base_step();
     Transformer model(work.options, Random(seed));
@@ -271,10 +277,9 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
                           varying("waits, ms", "10.1f", "waits_{}_ms", "ms")});
     for (std::size_t r = 0; r < own.size(); ++r) table.row(r, r, own[r], step - own[r]);
     fmt::print("a step takes {:.1f} ms\n", step);
-    const auto slowest = std::max_element(own.begin(), own.end());
-    if (*slowest > 1.2 * quantile(own, 0.5))
-        fmt::print("rank {} is slow: it computes {:.1f} times as long as the median rank\n",
-                   slowest - own.begin(), *slowest / quantile(own, 0.5));
+    if (const auto slow = slow_rank(own))
+        fmt::print("rank {} is slow: it computes {:.1f} times as long as the median rank\n", *slow,
+                   own[*slow] / quantile(own, 0.5));
     results.set_varying("step_ms", step, "ms");
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "lib/io/results.hpp"
 #include "lib/ranks/ranks.hpp"
 
@@ -33,9 +36,11 @@ Link fit_link(std::span<const double> bytes, std::span<const double> seconds);
 void show_links(Ranks& ranks, Results& results);
 
 // [step]
+/// The rank that computes more than 1.2 times as long as the median rank, if there is one.
+std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
 /// Times steps of the base model on these ranks, and prints what each rank computes and waits. A
 /// rank that computes longer than the others is named.
-/// @param count    steps, of which the median is taken
+/// @param count    how many steps; the median is reported
 /// @param results  receives `step_ms`, `computes_RANK_ms`, `waits_RANK_ms`
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results);
 

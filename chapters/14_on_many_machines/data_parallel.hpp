@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/13_real_translation/team.hpp"
 #include "chapters/14_on_many_machines/partition.hpp"
 #include "lib/ranks/ranks.hpp"
 #include "lib/ranks/tree_sum.hpp"
@@ -24,7 +24,7 @@ FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
 ///
 /// Each rank keeps what the optimizer remembers for its own slice of the parameters alone, updates
 /// it, and hands it to the others: ZeRO's first stage, Rajbhandari et al. 2020.
-class DataParallel {
+class DataParallel : public PracticeSteps {
 public:
     /// @param model  is trained; begins with rank 0's weights on every rank; to stay where it is
     /// @throws std::invalid_argument if there are fewer shards than ranks, or an option is out of
@@ -33,24 +33,25 @@ public:
 
     /// Forward, loss, backward of a step's batches, which are the same on every rank. @return the
     /// loss
-    double forward_backward(std::span<const Batch> batches);
+    double forward_backward(std::span<const Batch> batches) override;
     double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
     /// The norm of the whole gradient; where it is larger than `largest`, which is not 0, all
     /// gradients are multiplied so that it is that.
-    double clip(Real largest);
+    double clip(Real largest) override;
     /// Moves the own slice of the weights, and hands it to the others.
-    void update(Real learning_rate);
+    void update(Real learning_rate) override;
 
     Index shards() const { return shards_; }
     const Partition& partition() const { return partition_; }
     /// The slices that this rank updates, and their gradients.
     const Parameters& slices() const { return slices_list_; }
     Optimizer& optimizer() { return trainer_.optimizer(); }
+    void set_steps(Index steps) override { optimizer().set_steps(steps); }
     /// What the optimizers of all ranks remember, put together: as one optimizer of all parameters
     /// has it.
-    std::vector<NamedTensor> memory();
+    std::vector<NamedTensor> memory() override;
     /// Makes each optimizer remember its slice of this: tensors as those of `memory`.
-    void remember(std::span<const Tensor> memory);
+    void remember(std::span<const Tensor> memory) override;
 
 private:
     double add_shard(std::span<const Batch> batches, Index shard, Index of_words);

@@ -75,7 +75,8 @@ int main(int argc, char** argv) {
     const auto* links = command("links", "what a message takes here, and a ring elsewhere");
     auto* step = command("step", "what a step of the base model takes on these ranks");
     Index steps = 9;
-    step->add_option("--steps", steps, "of which the median is taken")->check(CLI::Range(1, 1000));
+    step->add_option("--steps", steps, "how many; the median is reported")
+        ->check(CLI::Range(1, 1000));
     TrainCommand train(app, "translation-on-ranks");
     std::optional<Quiet> quiet;
     const int status = program.run(argc, argv, [&] {

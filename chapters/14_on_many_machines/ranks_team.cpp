@@ -11,32 +11,9 @@
 
 namespace abh {
 // [steps]
-namespace {
-
-/// Chapter 13's steps, computed by all ranks.
-class RanksSteps : public PracticeSteps {
-public:
-    RanksSteps(Transformer& model, const TrainingOptions& options, Ranks& ranks, Index shards)
-        : steps_(model, options, ranks, shards) {}
-
-    double forward_backward(std::span<const Batch> batches) override {
-        return steps_.forward_backward(batches);
-    }
-    double clip(Real largest) override { return steps_.clip(largest); }
-    void update(Real learning_rate) override { steps_.update(learning_rate); }
-    void set_steps(Index steps) override { steps_.optimizer().set_steps(steps); }
-    std::vector<NamedTensor> memory() override { return steps_.memory(); }
-    void remember(std::span<const Tensor> memory) override { steps_.remember(memory); }
-
-private:
-    DataParallel steps_;
-};
-
-}  // namespace
-
 std::unique_ptr<PracticeSteps> RanksTeam::steps(Transformer& model,
                                                 const TrainingOptions& options) const {
-    return std::make_unique<RanksSteps>(model, options, ranks_, shards_);
+    return std::make_unique<DataParallel>(model, options, ranks_, shards_);
 }
 // [agreed]
 double RanksTeam::agreed(double number) const {

@@ -16,20 +16,8 @@ constexpr int tag = 7;
 class MpiTransfer : public Transfer {
 public:
     MpiTransfer(std::span<const Message> to, std::span<const Room> from) {
-        for (std::size_t r = 0; r < from.size(); ++r) {
-            if (from[r].empty()) continue;
-            requests_.push_back(MPI_REQUEST_NULL);
-            ranks_.push_back(static_cast<Index>(r));
-            MPI_Irecv(from[r].data(), count(from[r].size()), MPI_BYTE, static_cast<int>(r), tag,
-                      MPI_COMM_WORLD, &requests_.back());
-        }
-        for (std::size_t r = 0; r < to.size(); ++r) {
-            if (to[r].empty()) continue;
-            requests_.push_back(MPI_REQUEST_NULL);
-            ranks_.push_back(static_cast<Index>(r));
-            MPI_Isend(to[r].data(), count(to[r].size()), MPI_BYTE, static_cast<int>(r), tag,
-                      MPI_COMM_WORLD, &requests_.back());
-        }
+        for (std::size_t r = 0; r < from.size(); ++r) begin(MPI_Irecv, from[r], r);
+        for (std::size_t r = 0; r < to.size(); ++r) begin(MPI_Isend, to[r], r);
     }
 
     std::vector<Index> missing() override {
@@ -47,6 +35,15 @@ public:
     }
 
 private:
+    /// Receives from rank r, or sends to it, unless there is nothing.
+    template <class Call, class Bytes>
+    void begin(const Call& call, Bytes bytes, std::size_t r) {
+        if (bytes.empty()) return;
+        requests_.push_back(MPI_REQUEST_NULL);
+        ranks_.push_back(static_cast<Index>(r));
+        call(bytes.data(), count(bytes.size()), MPI_BYTE, static_cast<int>(r), tag, MPI_COMM_WORLD,
+             &requests_.back());
+    }
     static int count(std::size_t bytes) {
         require(bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
                 "mpi: a message of {} bytes, expected less than 2 GiB", bytes);

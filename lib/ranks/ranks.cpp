@@ -15,12 +15,13 @@ namespace {
 struct Intent {
     std::array<char, 32> what{};
     std::array<Index, Shape::max_rank> sizes{};
-    Index rank = 0, bytes_of_element = 0, detail = 0, meeting = 0;
+    Index axes = 0, bytes_of_element = 0, root = -1, call = 0;
 
     std::string said() const {
         const std::span<const Index> all(sizes);
-        return fmt::format("{} of {}{}", what.data(),
-                           Shape(all.first(static_cast<std::size_t>(rank))),
+        return fmt::format("call {}, {} of {}{}{}", call, what.data(),
+                           Shape(all.first(static_cast<std::size_t>(axes))),
+                           root < 0 ? "" : fmt::format(" from rank {}", root),
                            bytes_of_element == sizeof(float) ? "" : " in double precision");
     }
     bool operator==(const Intent&) const = default;
@@ -33,17 +34,17 @@ Message bytes_of(const Intent& intent) {
 }  // namespace
 
 /// Tells the others what this rank is about to do, and compares.
-void Ranks::meet(const char* what, const Shape& shape, Index detail) {
-    ++meetings_;
+void Ranks::meet(const char* what, const Shape& shape, Index root) {
+    ++calls_;
     if (size() == 1) return;
     Intent own;
     std::strncpy(own.what.data(), what, own.what.size() - 1);
     for (int axis = 0; axis < shape.rank(); ++axis)
         own.sizes[static_cast<std::size_t>(axis)] = shape[axis];
-    own.rank = shape.rank();
+    own.axes = shape.rank();
     own.bytes_of_element = sizeof(Real);
-    own.detail = detail;
-    own.meeting = meetings_;
+    own.root = root;
+    own.call = calls_;
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
     std::vector<Intent> all(n, own);
     std::vector<Message> to(n, bytes_of(own));
@@ -54,10 +55,8 @@ void Ranks::meet(const char* what, const Shape& shape, Index detail) {
     exchange_now("meeting", to, from);
     for (std::size_t r = 0; r < n; ++r)
         if (all[r] != own)
-            throw std::runtime_error(
-                fmt::format("ranks: rank {} is at call {}, {} ({}), rank {} at call {}, {} ({})",
-                            rank(), own.meeting, own.said(), own.detail, r, all[r].meeting,
-                            all[r].said(), all[r].detail));
+            throw std::runtime_error(fmt::format("ranks: rank {} is at {}; rank {} at {}", rank(),
+                                                 own.said(), r, all[r].said()));
 }
 // [exchange]
 std::unique_ptr<Transfer> Ranks::exchange(const char* what, std::span<const Message> to,

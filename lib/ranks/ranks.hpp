@@ -51,11 +51,11 @@ public:
     const Traffic& traffic() const { return traffic_; }
 
 private:
-    void meet(const char* what, const Shape& shape, Index detail = 0);
+    void meet(const char* what, const Shape& shape, Index root = -1);
 
     std::unique_ptr<Engine> engine_;
     Traffic traffic_;
-    Index meetings_ = 0;
+    Index calls_ = 0;
 };
 // [bytes]
 /// The elements of a tensor as bytes.

@@ -32,14 +32,10 @@ void TreeSum::add(Parts parts, Tensor sum) {
 }
 
 std::vector<Parts> TreeSum::nodes_of(Parts parts) {
+    TreeSum sum;
+    for (Index part = parts.begin; part < parts.end; ++part) sum.add({part, part + 1}, Tensor());
     std::vector<Parts> nodes;
-    for (Index part = parts.begin; part < parts.end; ++part) {
-        nodes.push_back({part, part + 1});
-        while (nodes.size() >= 2 && are_halves(nodes[nodes.size() - 2], nodes.back())) {
-            nodes[nodes.size() - 2].end = nodes.back().end;
-            nodes.pop_back();
-        }
-    }
+    for (const Node& node : sum.nodes()) nodes.push_back(node.parts);
     return nodes;
 }
 

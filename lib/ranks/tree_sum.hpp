@@ -36,7 +36,7 @@ public:
     void add(Parts parts, Tensor sum);
     /// The largest nodes of the tree so far, in the order of their parts.
     const std::vector<Node>& nodes() const { return nodes_; }
-    /// The parts of the nodes that somebody who adds up `parts` has in the end.
+    /// The nodes that are left once all of `parts` have been added.
     static std::vector<Parts> nodes_of(Parts parts);
     /// The sum of all; nothing can be added after. @throws std::logic_error if nothing was
     Tensor total();
