@@ -211,12 +211,17 @@ def build(options: book.Options, style: str) -> book.Transformer:
 
 
 def training_step(
-    options: book.Options, batch: tuple[Tensor, ...], optimizer: str, style: str
+    options: book.Options,
+    batch: tuple[Tensor, ...],
+    optimizer: str,
+    style: str,
+    wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
 ) -> Callable[[], object]:
     source, target_in, target_out = batch
     model = build(options, style).train()
     if style != "eager" and onednn_is_faster():
         model.use_onednn()
+    model = wrap(model)
     fast = {} if style == "eager" else {"fused": True}
     if optimizer == "sgd":
         moving = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.99, **fast)

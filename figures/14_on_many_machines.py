@@ -33,3 +33,18 @@ def links(data: Data, fig: Figure) -> None:
     axes.set_ylabel("time / µs")
     axes.grid()
     axes.legend()
+
+
+@figure("overlap", width=5.6, height=4.4, narrow=(3.7, 4.4))
+def overlap(data: Data, fig: Figure) -> None:
+    upper, lower = fig.subplots(2, sharex=True)
+    for axes, kind, title in ((upper, "overlapped", "while backward goes on"), (lower, "apart", "after backward")):
+        trips = data.array(kind, run="overlap")
+        buckets = np.arange(len(trips))
+        axes.barh(buckets, trips[:, 1] - trips[:, 0], left=trips[:, 0], height=0.8, color="C0")
+        axes.axvline(trips[0, 2], color="C1", label="backward is over")
+        axes.set_ylabel("bucket")
+        axes.set_title(title)
+        axes.invert_yaxis()
+    lower.set_xlabel("time since the step began / ms")
+    upper.legend(loc="lower left")

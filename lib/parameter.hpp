@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -51,5 +52,15 @@ Index count_elements(const Parameters& parameters);
 void zero_grad(const Parameters& parameters);
 /// Square root of the sum of squares of all gradients.
 double grad_norm(const Parameters& parameters);
+// [completed]
+/// Is told, while backward goes on, to whose gradients nobody will add any more. Of a table with
+/// several names, the name that stands in the model's list is told last.
+using Completed = std::function<void(const Parameters&)>;
+
+/// Tells that backward has done with `layer`.
+template <class Layer>
+void report(const Completed& completed, Layer& layer) {
+    if (completed) completed(parameters_of(layer));
+}
 
 }  // namespace abh

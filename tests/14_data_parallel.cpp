@@ -48,13 +48,15 @@ const TrainingOptions adam{
 
 /// Trains on `ranks` ranks with so many shards; what rank `of` has in the end.
 Trained trained(Index ranks, Index shards, const TransformerOptions& o = small(),
-                const TrainingOptions& options = adam, Index at_once = 1, Index of = 0) {
+                const TrainingOptions& options = adam, Index at_once = 1, Index of = 0,
+                bool overlap = true) {
     const std::vector<Batch> batches = drawn_batches();
     Trained result;
     run_local_ranks(ranks, [&](Ranks& team) {
         Transformer model(o, Random(5));
         if (!team.first()) model.output.bias.value.fill(1);  // rank 0's weights count
-        DataParallel steps(model, options, team, shards);
+        DataParallel steps(model, options, team,
+                           {.shards = shards, .overlap = overlap, .bucket = 300});
         Trained own;
         for (std::size_t i = 0; i + static_cast<std::size_t>(at_once) <= batches.size();
              i += static_cast<std::size_t>(at_once)) {
@@ -141,25 +143,100 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
     Parameter small_one(Tensor::zeros({5})), large(Tensor::zeros({3, 5000})),
         other(Tensor::zeros({9000}));
     const Parameters parameters{{"a", &small_one}, {"b", &large}, {"c", &other}};
-    for (const Index ranks : {1, 2, 3, 4, 9, 40}) {
-        const Partition partition(parameters, ranks);
-        CHECK(partition.size() == 5 + 15000 + 9000);
-        std::vector<Index> next(3, 0);
-        Index before = 0;
-        for (Index r = 0; r < ranks; ++r) {
-            CHECK(partition.begin(r) == before);
-            for (const Piece& piece : partition.pieces(r)) {
-                CHECK(piece.begin == next[piece.parameter]);
-                CHECK(piece.begin % Partition::block == 0);
-                CHECK(piece.end > piece.begin);
-                next[piece.parameter] = piece.end;
-                before += piece.count();
+    for (const Index bucket : {1, 20'000, 100'000})
+        for (const Index ranks : {1, 2, 3, 4, 9, 40}) {
+            const Partition partition(parameters, ranks, bucket);
+            std::vector<Index> next(3, 0), owned(static_cast<std::size_t>(ranks));
+            Index elements = 0, blocks = 0;
+            for (const Bucket& of : partition.buckets()) {
+                for (Index r = 0; r < ranks; ++r) {
+                    Index count = 0;
+                    for (const Piece& piece : of.slices[static_cast<std::size_t>(r)]) {
+                        CHECK((piece.parameter >= of.begin && piece.parameter < of.end));
+                        CHECK(piece.begin == next[piece.parameter]);
+                        CHECK(piece.begin % Partition::block == 0);
+                        CHECK(piece.end > piece.begin);
+                        next[piece.parameter] = piece.end;
+                        count += piece.count();
+                        const Index some =
+                            (piece.count() + Partition::block - 1) / Partition::block;
+                        blocks += some;
+                        owned[static_cast<std::size_t>(r)] += some;
+                    }
+                    CHECK(count == of.count(r));
+                    elements += count;
+                }
+                CHECK(of.start(0) == 0);
             }
-            CHECK(before - partition.begin(r) == partition.count(r));
+            CHECK(next == std::vector<Index>{5, 15000, 9000});
+            CHECK(elements == 5 + 15000 + 9000);
+            CHECK(partition.buckets().size() == (bucket == 1 ? 3u : bucket == 20'000 ? 2u : 1u));
+            CHECK(static_cast<Index>(partition.owners().size()) == blocks);
+            for (Index r = 0; r < ranks; ++r)
+                CHECK(std::ranges::count(partition.owners(), r) ==
+                      owned[static_cast<std::size_t>(r)]);
         }
-        CHECK(next == std::vector<Index>{5, 15000, 9000});
-        CHECK(before == partition.size());
+}
+
+TEST_CASE("backward tells of each gradient once, last layers first, when it is complete") {
+    const Batch batch = drawn_batches().front();
+    std::vector<TransformerOptions> all{small(), marian_like(), paper_like(NormPlacement::pre)};
+    all.push_back(small());
+    all.back().tied = Tied::target;
+    for (TransformerOptions o : all) {
+        o.src_words = o.tgt_words = 13;
+        Transformer model(o, Random(5));
+        const Parameters parameters = parameters_of(model);
+        Trainer trainer(model, adam);
+        zero_grad(parameters);
+        std::vector<Tensor> told(parameters.size());
+        std::size_t last = parameters.size();
+        trainer.add_gradients(batch, trainer.count_targets(batch), [&](const Parameters& some) {
+            std::size_t first = last;
+            for (const NamedParameter& p : some)
+                for (std::size_t i = 0; i < parameters.size(); ++i)
+                    if (parameters[i].parameter == p.parameter) {
+                        INFO(parameters[i].name);
+                        CHECK(told[i].empty());
+                        CHECK(i < last);
+                        told[i] = p.parameter->grad().clone();
+                        first = std::min(first, i);
+                    }
+            last = first;
+        });
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            INFO(parameters[i].name);
+            REQUIRE(!told[i].empty());
+            CHECK(max_difference(told[i], parameters[i].parameter->grad()) == 0);
+        }
     }
+}
+
+TEST_CASE("gradients that leave during backward are the same bits, and leave before it is over") {
+    const TransformerOptions tied = marian_like();
+    TransformerOptions o = small();
+    for (const Tied which : {Tied::none, tied.tied}) {
+        o.tied = which;
+        CHECK(same_bits(trained(2, 4, o), trained(2, 4, o, adam, 1, 0, false)));
+    }
+    CHECK(same_bits(trained(2, 4, small(), adam, 2), trained(2, 4, small(), adam, 2, 0, false)));
+    const Batch batch = drawn_batches().front();
+    for (const bool overlap : {true, false})
+        run_local_ranks(2, [&](Ranks& team) {
+            Transformer model(small(), Random(5));
+            DataParallel steps(model, adam, team, {.shards = 2, .overlap = overlap, .bucket = 300});
+            steps.forward_backward(batch);
+            const std::vector<Trip>& trips = steps.sum().trips();
+            require(trips.size() > 5, "{} buckets", trips.size());
+            require((trips.front().left < steps.sum().computed()) == overlap,
+                    "the first bucket left after {} ms of {}", trips.front().left,
+                    steps.sum().computed());
+            for (std::size_t b = 0; b < trips.size(); ++b)
+                require(trips[b].arrived >= trips[b].left &&
+                            (b == 0 || trips[b].left >= trips[b - 1].left),
+                        "bucket {} left after {} ms and arrived after {}", b, trips[b].left,
+                        trips[b].arrived);
+        });
 }
 
 TEST_CASE("shards are neighbours with about equally many words, and none is lost") {
@@ -185,7 +262,7 @@ TEST_CASE("a batch of fewer sentences than ranks is computed, and some ranks add
     std::vector<Tensor> weights(4);
     run_local_ranks(4, [&](Ranks& team) {
         Transformer model(small(), Random(5));
-        DataParallel steps(model, adam, team, 4);
+        DataParallel steps(model, adam, team, {.shards = 4, .bucket = 300});
         const auto me = static_cast<std::size_t>(team.rank());
         losses[me] = steps.forward_backward(batch);
         steps.update(Real(1e-2));
@@ -217,7 +294,7 @@ TEST_CASE("what the slices' optimizers remember is put together and taken apart"
                     std::copy_n(from, p.parameter->value.size(), p.parameter->value.data());
                     from += p.parameter->value.size();
                 }
-                DataParallel steps(model, adam, team, 4);
+                DataParallel steps(model, adam, team, {.shards = 4, .bucket = 300});
                 if (from) {
                     std::vector<Tensor> tensors;
                     for (const NamedTensor& t : memory) tensors.push_back(t.tensor);

@@ -1,10 +1,12 @@
 // What ranks do together: sums, copies, and what is said when they do not do the same.
+#include <chrono>
 #include <mutex>
 
 #include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/random.hpp"
 #include "lib/ranks/local.hpp"
+#include "lib/ranks/slowed.hpp"
 #include "lib/ranks/tree_sum.hpp"
 #include "tests/14_on_ranks.hpp"
 #include "tests/support.hpp"
@@ -220,4 +222,37 @@ TEST_CASE("a link is fitted to times that it would give, and a ring of two is tw
     CHECK(link.ring(1e6, 2) == Approx(2 * link(5e5)).epsilon(1e-12));
     CHECK_THROWS_WITH(fit_link(std::vector{4.0, 4.0}, std::vector{1.0, 2.0}),
                       Contains("tell no latency"));
+}
+
+TEST_CASE("messages over a slowed link come one after the other, when they are due") {
+    using Clock = std::chrono::steady_clock;
+    run_local_engines(2, [&](std::unique_ptr<Engine> engine) {
+        const double beta = 1e-7, latency = 5e-3;
+        const auto link = slowed(std::move(engine), {latency, beta});
+        std::vector<std::byte> first(200'000), second(200'000);
+        const auto me = static_cast<std::size_t>(link->rank());
+        const std::vector<std::byte> sent(first.size(), std::byte(1));
+        const auto exchange = [&](std::vector<std::byte>& room) {
+            std::vector<Message> to(2);
+            std::vector<Room> from(2);
+            to[1 - me] = sent;
+            from[1 - me] = room;
+            return link->exchange("test", to, from);
+        };
+        const Clock::time_point start = Clock::now();
+        const auto ms = [&] {
+            return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+        };
+        const auto a = exchange(first), b = exchange(second);
+        require(a->missing() == std::vector{static_cast<Index>(1 - me)} || ms() >= 25,
+                "there after {} ms", ms());
+        a->wait();
+        require(ms() >= 25 && first == sent, "the first took {} ms, expected 25", ms());
+        b->wait();
+        require(ms() >= 45 && second == sent, "the second took {} ms, expected 45", ms());
+        require(b->missing().empty(), "a message is missing after it came");
+        const double before = ms();
+        link->exchange("nothing", std::vector<Message>(2), std::vector<Room>(2))->wait();
+        require(ms() < before + 1e4, "no message took {} ms", ms() - before);
+    });
 }

@@ -79,7 +79,8 @@ public:
     Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr,
                    std::vector<Tensor>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
-    Tensor backward(const Tensor& dy, const Cache& cache);
+    /// @param completed  if given, told of each layer when its gradients are complete
+    Tensor backward(const Tensor& dy, const Cache& cache, const Completed& completed = {});
 
     void collect(Parameters& list, const std::string& name);
 

@@ -94,7 +94,8 @@ public:
                    std::vector<AttentionWeights>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. The gradient with respect to `memory` is the sum
     /// over all layers.
-    Gradients backward(const Tensor& dy, const Cache& cache);
+    /// @param completed  if given, told of each layer when its gradients are complete
+    Gradients backward(const Tensor& dy, const Cache& cache, const Completed& completed = {});
 
     void collect(Parameters& list, const std::string& name);
 

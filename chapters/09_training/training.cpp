@@ -146,7 +146,7 @@ double Trainer::forward_backward(const Batch& batch) {
     return forward_backward(std::span(&batch, 1));
 }
 
-double Trainer::add_gradients(const Batch& batch, Index of_words) {
+double Trainer::add_gradients(const Batch& batch, Index of_words, const Completed& completed) {
     CrossEntropyOptions options = loss_;
     options.of_words = of_words;
     const Packed packed = pads_left_out(batch);
@@ -154,7 +154,8 @@ double Trainer::add_gradients(const Batch& batch, Index of_words) {
     const Tensor y = model_.forward_hidden(batch.source, batch.target_in, &cache_, nullptr, packed);
     const double loss = vocabulary_loss(y, model_.output, targets, options, &loss_cache_);
     const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
-    model_.backward_hidden(dy, cache_);
+    report(completed, model_.output);
+    model_.backward_hidden(dy, cache_, completed);
     return loss;
 }
 

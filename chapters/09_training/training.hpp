@@ -72,9 +72,10 @@ public:
     /// of one batch that holds the pairs of all.
     double forward_backward(std::span<const Batch> batches);
     /// Forward, loss, backward of a part of a step: adds to the gradients.
-    /// @param of_words  target words of the whole step
-    /// @return          the part's share in the loss
-    double add_gradients(const Batch& batch, Index of_words);
+    /// @param of_words   target words of the whole step
+    /// @param completed  if given, told of each layer when its gradients are complete
+    /// @return           the part's share in the loss
+    double add_gradients(const Batch& batch, Index of_words, const Completed& completed = {});
     /// Target words of a batch that count.
     Index count_targets(const Batch& batch) const;
     /// Moves the weights, and the randomness of dropout on to the next step.

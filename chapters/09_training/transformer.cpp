@@ -24,10 +24,10 @@ void Transformer::collect(Parameters& list, const std::string& name) {
     if (!tables_are_tied())
         throw std::logic_error("transformer: tables that are tied were replaced one by one");
     src_embed.collect(list, join_name(name, "src_embed"));
-    if (options_.tied != Tied::all) tgt_embed.collect(list, join_name(name, "tgt_embed"));
     src_positions.collect(list, join_name(name, "src_positions"));
-    tgt_positions.collect(list, join_name(name, "tgt_positions"));
     encoder.collect(list, join_name(name, "encoder"));
+    if (options_.tied != Tied::all) tgt_embed.collect(list, join_name(name, "tgt_embed"));
+    tgt_positions.collect(list, join_name(name, "tgt_positions"));
     decoder.collect(list, join_name(name, "decoder"));
     if (options_.tied == Tied::none)
         output.collect(list, join_name(name, "output"));
@@ -114,18 +114,23 @@ void Transformer::backward(const Tensor& dlogits, const Cache& cache) {
     backward_hidden(output.backward(dlogits, cache.output), cache);
 }
 
-void Transformer::backward_hidden(const Tensor& dy, const Cache& cache) {
+void Transformer::backward_hidden(const Tensor& dy, const Cache& cache,
+                                  const Completed& completed) {
     const auto padded = [](const Tensor& d, const Packing& packing) {
         return packing.empty() ? d : unpack(d, packing);
     };
     const auto& [target, source] = cache.packed;
-    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
+    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder, completed);
     tgt_embed.backward(tgt_positions.backward(padded(dtgt, target), cache.tgt_positions),
                        cache.tgt_embed);
+    report(completed, tgt_positions);
+    report(completed, tgt_embed);
 
-    const Tensor dsrc = encoder.backward(dmemory, cache.encoder);
+    const Tensor dsrc = encoder.backward(dmemory, cache.encoder, completed);
     src_embed.backward(src_positions.backward(padded(dsrc, source), cache.src_positions),
                        cache.src_embed);
+    report(completed, src_positions);
+    report(completed, src_embed);
 }
 
 }  // namespace abh

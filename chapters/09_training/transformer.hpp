@@ -98,8 +98,9 @@ public:
     Tensor forward_hidden(const Ids& src, const Ids& tgt, Cache* cache = nullptr,
                           AttentionWeights* weights = nullptr, const Packed& packed = {}) const;
     /// Adds to the gradients of all parameters but those of `output`.
-    /// @param dy  gradient of the loss with respect to the result of `forward_hidden`
-    void backward_hidden(const Tensor& dy, const Cache& cache);
+    /// @param dy         gradient of the loss with respect to the result of `forward_hidden`
+    /// @param completed  if given, told of each layer when its gradients are complete
+    void backward_hidden(const Tensor& dy, const Cache& cache, const Completed& completed = {});
     // [transformer: halves]
     /// The encoder's half of `forward_hidden`. @return memory `[B, Ls, d_model]`, or packed
     Tensor encode(const Ids& src, Cache* cache = nullptr, AttentionWeights* weights = nullptr,
@@ -113,7 +114,8 @@ public:
     /// Hides the future, and the pads of the target where the options say so.
     AttentionMask target_mask(const Ids& tgt) const;
 
-    /// A table that is shared is listed once, under its first name.
+    /// In the order in which forward uses them. A table that is shared is listed once, under its
+    /// first name.
     /// @throws std::logic_error if tables that are to be one no longer share their elements
     void collect(Parameters& list, const std::string& name);
     const TransformerOptions& options() const { return options_; }

@@ -155,16 +155,22 @@ struct Searched {
 };
 
 Searched search(const LineTranslator& translator, const HeldOut& dev, const TextScoring& scoring,
-                const BeamOptions& options) {
-    std::vector<std::vector<std::int32_t>> sources;
-    for (const IdPair& pair : dev.ids) sources.push_back(pair.source);
-    std::vector<std::vector<Hypothesis>> found;
+                const BeamOptions& options, const Team& team) {
+    constexpr std::size_t at_once = 64;
+    const auto translate = [&](std::span<const std::vector<std::int32_t>* const> some) {
+        std::vector<std::vector<std::int32_t>> sources, translations;
+        for (const auto* source : some) sources.push_back(*source);
+        for (const auto& hypotheses : translate_sentences(translator, sources, at_once, options))
+            translations.push_back(hypotheses.front().ids);
+        return translations;
+    };
+    std::vector<std::vector<std::int32_t>> found;
     const double seconds =
-        milliseconds([&] { found = translate_sentences(translator, sources, 64, options); }) / 1000;
+        milliseconds([&] { found = share_sentences(dev.ids, at_once, team, translate); }) / 1000;
     std::vector<std::string> texts;
     std::size_t said = 0, wanted = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        texts.push_back(scoring.text(found[i].front().ids));
+        texts.push_back(scoring.text(found[i]));
         said += count_words(texts.back());
         wanted += count_words(dev.references[i]);
     }
@@ -175,7 +181,7 @@ Searched search(const LineTranslator& translator, const HeldOut& dev, const Text
 }  // namespace
 
 void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& symbols,
-                const TextScoring& scoring, Results& results) {
+                const TextScoring& scoring, Results& results, const Team& team) {
     const LineTranslator translator{model,         {},          {},           symbols.end,
                                     symbols.start, symbols.end, {symbols.pad}};
     constexpr std::array<Index, 4> widths{1, 2, 4, 8};
@@ -188,9 +194,9 @@ void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& sym
     Tensor curve({static_cast<Index>(widths.size()), 3});
     for (Index i = 0; const Index width : widths) {
         BeamOptions options{.beam = width, .length_penalty = 0};
-        const Searched sums = search(translator, dev, scoring, options);
+        const Searched sums = search(translator, dev, scoring, options, team);
         options.length_penalty = 1;
-        const Searched means = search(translator, dev, scoring, options);
+        const Searched means = search(translator, dev, scoring, options, team);
         table.row(width, width, sums.score, sums.length, means.score, means.length,
                   static_cast<double>(dev.ids.size()) / means.seconds);
         curve(i, 0) = static_cast<Real>(width);

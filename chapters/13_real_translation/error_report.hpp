@@ -22,8 +22,9 @@ void show_by_length(const Translated& test, Results& results);
 /// @param train  tells which source pieces are rare
 void show_by_kind(const Translated& test, std::span<const IdPair> train, Results& results);
 /// Scores and speed of beam search on sentences to choose by, for several widths.
+/// @param team  whose processes share the work out
 void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& symbols,
-                const TextScoring& scoring, Results& results);
+                const TextScoring& scoring, Results& results, const Team& team = alone());
 /// The weights of the last decoder layer's attention to the source, mean over the heads, for a
 /// sentence that is translated word for word as its reference is. Its pieces go into the results as
 /// text, between spaces.

@@ -343,7 +343,7 @@ void TrainingRun::report_errors(const Translated& test) {
     section("By what the reference bears");
     show_by_kind(test, data_.train, results_);
     section("By width of the beam, development pairs");
-    show_beams(model_, data_.dev, symbols_, scoring_, results_);
+    show_beams(model_, data_.dev, symbols_, scoring_, results_, team_);
     record_attention(model_, test, subwords_, symbols_, results_);
 }
 

@@ -54,22 +54,18 @@ double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const 
     return sum / words;
 }
 // [translate]
-std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,
-                                                          std::span<const IdPair> pairs,
-                                                          const Symbols& symbols,
-                                                          const Team& team) {
-    const auto batches = by_length(pairs, 64);
+std::vector<std::vector<std::int32_t>> share_sentences(std::span<const IdPair> pairs,
+                                                       std::size_t at_once, const Team& team,
+                                                       const TranslateSome& translate) {
+    const auto batches = by_length(pairs, at_once);
     const auto found = team.share_out(static_cast<Index>(batches.size()), [&](Index b) {
         std::vector<const std::vector<std::int32_t>*> sources;
         for (const Index number : batches[static_cast<std::size_t>(b)])
             sources.push_back(&pairs[static_cast<std::size_t>(number)].source);
-        const Ids src = source_batch(sources, symbols);
         std::vector<std::int32_t> ids;  // of a sentence: how many, then they
-        for (const auto& translation : greedy_decode_cached(
-                 model, src,
-                 {.start = symbols.start, .end = symbols.end, .max_words = 2 * src.dim(1) + 10})) {
-            ids.push_back(static_cast<std::int32_t>(translation.ids.size()));
-            ids.insert(ids.end(), translation.ids.begin(), translation.ids.end());
+        for (const auto& translation : translate(sources)) {
+            ids.push_back(static_cast<std::int32_t>(translation.size()));
+            ids.insert(ids.end(), translation.begin(), translation.end());
         }
         return to_bytes(ids);
     });
@@ -84,6 +80,21 @@ std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& mod
         }
     }
     return translations;
+}
+
+std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,
+                                                          std::span<const IdPair> pairs,
+                                                          const Symbols& symbols,
+                                                          const Team& team) {
+    return share_sentences(pairs, 64, team, [&](const auto sources) {
+        const Ids src = source_batch(sources, symbols);
+        std::vector<std::vector<std::int32_t>> translations;
+        for (const auto& translation : greedy_decode_cached(
+                 model, src,
+                 {.start = symbols.start, .end = symbols.end, .max_words = 2 * src.dim(1) + 10}))
+            translations.push_back(translation.ids);
+        return translations;
+    });
 }
 // [validate]
 Validation validate(const Transformer& model, const HeldOut& held_out, const Symbols& symbols,

@@ -42,6 +42,14 @@ Validation validate(const Transformer& model, const HeldOut& held_out, const Sym
 /// The loss alone.
 double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols,
                  const Team& team = alone());
+/// Translates some sources, one translation for each.
+using TranslateSome = std::function<std::vector<std::vector<std::int32_t>>(
+    std::span<const std::vector<std::int32_t>* const> sources)>;
+/// Translations of all sources, in their order: `translate` gets at most so many at once, of like
+/// lengths, and the processes of `team` share the work out.
+std::vector<std::vector<std::int32_t>> share_sentences(std::span<const IdPair> pairs,
+                                                       std::size_t at_once, const Team& team,
+                                                       const TranslateSome& translate);
 /// Greedy translations of the sources, in their order, at most twice as long as the longest source
 /// of a batch and 10 words.
 std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,

@@ -102,7 +102,7 @@ void show_steps(Results& results) {
         Index parameters = 0, meetings = 0;
         run_local_ranks(n, [&](Ranks& ranks) {
             Transformer model(o, Random(1));
-            DataParallel steps(model, {.optimizer = "adam"}, ranks, shards);
+            DataParallel steps(model, {.optimizer = "adam"}, ranks, {.shards = shards});
             const Traffic before = ranks.traffic();
             ranks.barrier();
             const Index meeting = ranks.traffic().bytes - before.bytes;
@@ -254,7 +254,7 @@ std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
     const Step work = base_step();
     Transformer model(work.options, Random(seed));
-    DataParallel steps(model, {.optimizer = "adam"}, ranks, shards);
+    DataParallel steps(model, {.optimizer = "adam"}, ranks, {.shards = shards});
     const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
                                      work.tgt_words, work.options.tgt_words, seed);
     std::vector<double> all, computed;

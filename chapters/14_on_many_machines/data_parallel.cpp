@@ -33,11 +33,15 @@ FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad) {
 // [construct]
 namespace {
 
-/// The slice of a rank, each piece as a parameter that shares its elements with the model.
+/// The slice of a rank, each piece as a parameter that shares its elements with the model: a whole
+/// parameter is that of the model, with its gradient.
 std::vector<Parameter> slices_of(const Parameters& parameters, std::span<const Piece> pieces) {
     std::vector<Parameter> slices;
-    for (const Piece& piece : pieces)
-        slices.emplace_back(piece_of(parameters[piece.parameter].parameter->value, piece));
+    for (const Piece& piece : pieces) {
+        const Parameter& whole = *parameters[piece.parameter].parameter;
+        slices.push_back(
+            piece.count() == whole.value.size() ? whole : Parameter(piece_of(whole.value, piece)));
+    }
     return slices;
 }
 
@@ -53,42 +57,36 @@ Parameters named_slices(const Parameters& parameters, std::span<const Piece> pie
 
 }  // namespace
 
-DataParallel::DataParallel(Transformer& model, const TrainingOptions& options, Ranks& ranks,
-                           Index shards)
+DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, Ranks& ranks,
+                           const DataParallelOptions& options)
     : model_(model),
       ranks_(ranks),
-      shards_(shards),
+      options_(options),
       parameters_(parameters_of(model)),
-      partition_(parameters_, ranks.size()),
+      partition_(parameters_, ranks.size(), options.bucket),
       slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
       slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
-      trainer_(model, options, slices_list_) {
-    require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
-            shards, ranks.size());
+      sum_(parameters_, partition_, ranks, options.shards),
+      trainer_(model, training, slices_list_) {
     for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
 }
 // [forward and backward]
 double DataParallel::forward_backward(std::span<const Batch> batches) {
+    if (options_.shards == 1)
+        return trainer_.forward_backward(batches);  // on one rank: nothing to sum
     Index words = 0;  // of all ranks: a mean of the ranks' means would be another loss
     for (const Batch& batch : batches) words += trainer_.count_targets(batch);
     const std::uint64_t first_step = model_.random().step();
-    const Parts own = parts_of(ranks_.rank(), ranks_.size(), shards_);
-    TreeSum gradients;
+    const Parts own = sum_.begin();
     std::vector<double> losses;
     for (Index shard = own.begin; shard < own.end; ++shard) {
         zero_grad(parameters_);
         model_.random().set_step(first_step);
         losses.push_back(add_shard(batches, shard, words));
-        gradients.add({shard, shard + 1}, gradient_row(parameters_));
+        sum_.end_shard();
     }
-    const Tensor sum = sum_over_ranks(gradients);
-    Index at = 0;
-    for (Parameter& slice : slices_) {
-        slice.zero_grad();
-        slice.gradient.add(sum.rows(at, at + slice.value.size()));
-        at += slice.value.size();
-    }
-    return sum_in_order(losses);
+    sum_.finish(slices_);
+    return sum_in_order(losses, sum_.owners());
 }
 
 /// What one shard adds to loss and gradients.
@@ -97,57 +95,32 @@ double DataParallel::add_shard(std::span<const Batch> batches, Index shard, Inde
     double loss = 0;
     for (const Batch& batch : batches) {
         if (&batch != &batches.front()) model_.random().next_step();
-        const std::vector<Index> first = cut_into_shards(batch, shards_, pad);
+        const std::vector<Index> first = cut_into_shards(batch, options_.shards, pad);
         const Index begin = first[static_cast<std::size_t>(shard)],
                     end = first[static_cast<std::size_t>(shard) + 1];
         if (begin == end) continue;  // fewer pairs than shards
         model_.begin_at(rows_before(batch, begin, pad));
         const Batch part{batch.source.rows(begin, end), batch.target_in.rows(begin, end),
                          batch.target_out.rows(begin, end)};
-        loss += trainer_.add_gradients(part, of_words);
+        const bool last = &batch == &batches.back();  // what is added here is all that comes
+        loss += trainer_.add_gradients(part, of_words,
+                                       options_.overlap && last ? sum_.listener() : Completed());
     }
     model_.begin_at({});
     return loss;
 }
-// [sum]
-/// Hands each rank its slice of the nodes that this one has added up, and adds what it is handed:
-/// the own slice of the gradient.
-Tensor DataParallel::sum_over_ranks(const TreeSum& own) {
-    const Index size = ranks_.size(), me = ranks_.rank(), count = partition_.count(me);
-    std::vector<std::vector<Parts>> nodes;  // that each rank has
-    std::size_t rounds = 0;
-    for (Index r = 0; r < size; ++r) {
-        nodes.push_back(TreeSum::nodes_of(parts_of(r, size, shards_)));
-        rounds = std::max(rounds, nodes.back().size());
-    }
-    std::vector<std::vector<Tensor>> slices(nodes.size());
-    for (std::size_t round = 0; round < rounds; ++round) {
-        std::vector<Message> to(nodes.size());
-        std::vector<Room> from(nodes.size());
-        for (Index r = 0; r < size; ++r) {
-            const auto at = static_cast<std::size_t>(r);
-            if (r != me && round < own.nodes().size())
-                to[at] = bytes_of(std::as_const(own.nodes()[round].sum)
-                                      .rows(partition_.begin(r), partition_.begin(r + 1)));
-            if (round >= nodes[at].size()) continue;
-            slices[at].push_back(r == me ? own.nodes()[round].sum.rows(partition_.begin(me),
-                                                                       partition_.begin(me + 1))
-                                         : Tensor({count}));
-            if (r != me) from[at] = bytes_of(slices[at].back());
-        }
-        ranks_.exchange_now("gradients", to, from);
-    }
-    TreeSum sum;
-    for (std::size_t r = 0; r < nodes.size(); ++r)
-        for (std::size_t i = 0; i < nodes[r].size(); ++i) sum.add(nodes[r][i], slices[r][i]);
-    return sum.total();
-}
 
-/// Numbers of all ranks, those of shards or blocks, added in their order.
-double DataParallel::sum_in_order(const std::vector<double>& own) {
+/// Numbers of all ranks, those of shards or blocks, added in the order in which `owners` has them.
+double DataParallel::sum_in_order(const std::vector<double>& own, std::span<const Index> owners) {
+    std::vector<std::vector<double>> numbers;
+    for (const std::string& bytes : ranks_.all_gather(to_bytes(own)))
+        numbers.push_back(from_bytes<double>(bytes));
+    std::vector<std::size_t> next(numbers.size(), 0);
     double sum = 0;
-    for (const std::string& numbers : ranks_.all_gather(to_bytes(own)))
-        for (const double number : from_bytes<double>(numbers)) sum += number;
+    for (const Index owner : owners) {
+        const auto r = static_cast<std::size_t>(owner);
+        sum += numbers[r][next[r]++];
+    }
     return sum;
 }
 // [clip]
@@ -155,11 +128,11 @@ double DataParallel::clip(Real largest) {
     std::vector<double> squares;  // of blocks, which are the same for any number of ranks
     for (Parameter& slice : slices_)
         for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
-            const Tensor g =
-                slice.grad().rows(begin, std::min(slice.value.size(), begin + Partition::block));
+            const Index end = std::min(slice.value.size(), begin + Partition::block);
+            const Tensor g = piece_of(slice.grad(), {.begin = begin, .end = end});
             squares.push_back(dot(g, g));
         }
-    const double norm = std::sqrt(sum_in_order(squares));
+    const double norm = std::sqrt(sum_in_order(squares, partition_.owners()));
     if (largest > 0 && norm > static_cast<double>(largest))
         for (Parameter& slice : slices_)
             slice.grad() *= static_cast<Real>(static_cast<double>(largest) / norm);

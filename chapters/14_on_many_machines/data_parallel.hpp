@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "chapters/13_real_translation/team.hpp"
-#include "chapters/14_on_many_machines/partition.hpp"
-#include "lib/ranks/ranks.hpp"
-#include "lib/ranks/tree_sum.hpp"
+#include "chapters/14_on_many_machines/gradient_sum.hpp"
 
 namespace abh {
 // [shards]
@@ -16,6 +14,12 @@ std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_
 /// What stands before pair `pair` in the batch.
 FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
 // [data parallel]
+struct DataParallelOptions {
+    Index shards = 4;
+    bool overlap = true;  ///< send gradients while backward goes on; not for the bits
+    Index bucket = Partition::bucket_size;  ///< elements of a bucket that takes no more
+};
+
 /// Training on several ranks, each of which has the whole model and computes a part of each batch.
 ///
 /// The gradient of a step is defined over a fixed number of shards: each is computed by itself, and
@@ -29,7 +33,8 @@ public:
     /// @param model  is trained; begins with rank 0's weights on every rank; to stay where it is
     /// @throws std::invalid_argument if there are fewer shards than ranks, or an option is out of
     /// its range
-    DataParallel(Transformer& model, const TrainingOptions& options, Ranks& ranks, Index shards);
+    DataParallel(Transformer& model, const TrainingOptions& training, Ranks& ranks,
+                 const DataParallelOptions& options);
 
     /// Forward, loss, backward of a step's batches, which are the same on every rank. @return the
     /// loss
@@ -41,8 +46,8 @@ public:
     /// Moves the own slice of the weights, and hands it to the others.
     void update(Real learning_rate) override;
 
-    Index shards() const { return shards_; }
-    const Partition& partition() const { return partition_; }
+    /// How the gradients of the last step were summed.
+    const GradientSum& sum() const { return sum_; }
     /// The slices that this rank updates, and their gradients.
     const Parameters& slices() const { return slices_list_; }
     Optimizer& optimizer() { return trainer_.optimizer(); }
@@ -55,18 +60,18 @@ public:
 
 private:
     double add_shard(std::span<const Batch> batches, Index shard, Index of_words);
-    Tensor sum_over_ranks(const TreeSum& own);
-    double sum_in_order(const std::vector<double>& own);
+    double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
     void gather_weights();
     void gather(std::span<const Tensor> own, std::span<Tensor> whole);
 
     Transformer& model_;
     Ranks& ranks_;
-    Index shards_;
+    DataParallelOptions options_;
     Parameters parameters_;
     Partition partition_;
     std::vector<Parameter> slices_;
     Parameters slices_list_;
+    GradientSum sum_;
     Trainer trainer_;
 };
 

@@ -10,9 +10,11 @@
 #include "chapters/13_real_translation/train_command.hpp"
 #include "chapters/14_on_many_machines/by_hand.hpp"
 #include "chapters/14_on_many_machines/costs.hpp"
+#include "chapters/14_on_many_machines/overlap.hpp"
 #include "chapters/14_on_many_machines/ranks_team.hpp"
 #include "lib/program/program.hpp"
 #include "lib/ranks/mpi.hpp"
+#include "lib/ranks/slowed.hpp"
 
 using namespace abh;
 
@@ -77,13 +79,23 @@ int main(int argc, char** argv) {
     Index steps = 9;
     step->add_option("--steps", steps, "how many; the median is reported")
         ->check(CLI::Range(1, 1000));
+    auto* overlap = command("overlap", "gradients that travel while backward goes on");
+    Index turns = 3;
+    double gbit = 1;
+    overlap->add_option("--steps", turns, "how many of each kind; medians are reported")
+        ->check(CLI::Range(1, 1000));
+    overlap->add_option("--gbit", gbit, "the network to imitate, in Gb/s; 0: none")
+        ->check(CLI::Range(0.0, 1e4));
     TrainCommand train(app, "translation-on-ranks");
     std::optional<Quiet> quiet;
     const int status = program.run(argc, argv, [&] {
         if (hand->parsed()) return show_by_hand(program.results());
         if (bytes->parsed()) return show_bytes(program.results());
         if (!started_by_mpi() && n > 1) std::exit(launch_mpi(n, shared_out(argc, argv, app, n)));
-        Ranks ranks = started_by_mpi() ? Ranks(make_mpi_engine()) : Ranks();
+        auto engine = started_by_mpi() ? make_mpi_engine() : nullptr;
+        if (engine && overlap->parsed() && gbit > 0)
+            engine = slowed(std::move(engine), {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
+        Ranks ranks(std::move(engine));
         if (!ranks.first()) {
             quiet.emplace(ranks.rank());
             program.results() = Results();
@@ -91,6 +103,7 @@ int main(int argc, char** argv) {
         if (links->parsed()) return show_links(ranks, program.results());
         if (step->parsed())
             return show_step(ranks, shards, steps, program.seed(), program.results());
+        if (overlap->parsed()) return show_overlap(ranks, turns, program.seed(), program.results());
         fmt::print("{}, {} shards\n",
                    ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
                    shards);

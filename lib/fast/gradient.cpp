@@ -96,6 +96,11 @@ void Gradient::add(const Tensor& share) {
     state_->is_zero = false;
 }
 
+void Gradient::assign(Tensor numbers) {
+    require_shape(numbers.shape(), shape_, "gradient", "numbers");
+    *state_ = {.sum = std::move(numbers), .is_zero = false, .waiting = {}};
+}
+
 void Gradient::add_product(const Tensor& dy, const Tensor& x) {
     require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
                 shape_ == Shape{dy.dim(1), x.dim(1)},

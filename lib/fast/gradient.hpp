@@ -47,6 +47,8 @@ public:
     void zero();
     /// `+= share`, of the gradient's shape.
     void add(const Tensor& share);
+    /// Becomes these numbers, of the gradient's shape, and keeps their tensor.
+    void assign(Tensor numbers);
     /// `+= dy^T x` for a gradient of shape `[d_out, d_in]`. Where the factors are much smaller than
     /// the product they are kept, and multiplied when somebody asks.
     /// @param dy  `[rows, d_out]`; not to be changed afterwards

@@ -74,8 +74,12 @@ std::unique_ptr<Transfer> Ranks::exchange(const char* what, std::span<const Mess
 
 void Ranks::exchange_now(const char* what, std::span<const Message> to,
                          std::span<const Room> from) {
+    wait(exchange(what, to, from));
+}
+
+void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
     const auto start = std::chrono::steady_clock::now();
-    if (const auto transfer = exchange(what, to, from)) transfer->wait();
+    if (transfer) transfer->wait();
     traffic_.seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -10,7 +10,7 @@ namespace abh {
 /// What this rank has sent, and how long it has waited.
 struct Traffic {
     Index messages = 0, bytes = 0;
-    double seconds = 0;  ///< in exchanges, for messages and for ranks that came later
+    double seconds = 0;  ///< waiting for messages, and for ranks that came later
 };
 // [ranks]
 /// The processes of a run, which compute together, seen from one of them.
@@ -46,7 +46,9 @@ public:
     /// compared, and nobody waits here for anybody.
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                        std::span<const Room> from);
-    /// The same, and waits.
+    /// Returns when all of a transfer's messages have come; of none, at once.
+    void wait(const std::unique_ptr<Transfer>& transfer);
+    /// Starts an exchange, and waits.
     void exchange_now(const char* what, std::span<const Message> to, std::span<const Room> from);
     const Traffic& traffic() const { return traffic_; }
 

@@ -1,0 +1,135 @@
+"""Times a step of the base model on two processes beside PyTorch's DistributedDataParallel over gloo.
+
+    cmake --preset bench && cmake --build --preset bench --target bench_steps on_many_machines
+    python bench/ranks.py
+
+Two ranks of one thread each, 16 of 32 sentences of 24 words for each, Adam; PyTorch in the style
+`tuned` of pytorch_peer.py. Also one rank of two threads beside the same step without ranks. In turns,
+each with processes of its own; medians of some steps, and of the rounds. Python needs torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+PROGRAM = BUILD / "chapters/14_on_many_machines/on_many_machines"
+STEPS = BUILD / "bench/bench_steps"
+PORT = "29517"
+
+
+def ours(ranks: int, threads: int, steps: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = ["--ranks", ranks, "--shards", ranks, "--threads", threads, "--steps", steps]
+        command = [PROGRAM, "step", *sizes, "--out", folder]
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+        return json.loads((Path(folder) / "results.json").read_text())["step_ms"]["value"]
+
+
+def without_ranks(threads: int, steps: int) -> float:
+    command = [str(STEPS), "base_step", "--threads", str(threads), "--batch", "32", "--length", "24"]
+    done = subprocess.run(command, input="go\n" * (steps + 2), capture_output=True, text=True, check=True)
+    times = [float(line) for line in done.stdout.splitlines()[1:-1]]
+    return statistics.median(times[2:])
+
+
+def pytorch(ranks: int, steps: int) -> float:
+    """Milliseconds of rank 0."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, __file__, "--rank", str(rank), "--steps", str(steps)],
+            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1"}
+            | {"MASTER_PORT": PORT, "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    said = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        sys.exit("bench/ranks.py: PyTorch failed")
+    return float(said[0])
+
+
+def one_rank_of_pytorch(steps: int) -> None:
+    import time
+
+    import torch
+    import torch.distributed
+    from pytorch_peer import BASE, random_batch, training_step
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo")
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    batch = tuple(ids.chunk(size)[rank] for ids in random_batch(BASE, 32, 24))
+    step = training_step(
+        BASE,
+        batch,
+        "adam",
+        "tuned",
+        lambda model: DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True),
+    )
+    times = []
+    for i in range(-2, steps):
+        torch.distributed.barrier()
+        start = time.perf_counter()
+        step()
+        if i >= 0:
+            times.append(1000 * (time.perf_counter() - start))
+    if rank == 0:
+        print(statistics.median(times))
+    torch.distributed.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=7, help="that a process makes")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path, help="file for the numbers")
+    parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
+    o = parser.parse_args()
+    if o.rank is not None:
+        return one_rank_of_pytorch(o.steps)
+    if not (PROGRAM.exists() and STEPS.exists()):
+        sys.exit("bench/ranks.py: the programs are missing; its first lines say how to build them")
+    systems = {
+        "two ranks of one thread": lambda: ours(2, 1, o.steps),
+        "PyTorch, two of one": lambda: pytorch(2, o.steps),
+        "one rank of two threads": lambda: ours(1, 2, o.steps),
+        "no ranks, two threads": lambda: without_ranks(2, o.steps),
+    }
+    ms: dict[str, list[float]] = {name: [] for name in systems}
+    for done in range(o.rounds):
+        for name, run in systems.items():
+            ms[name].append(run())
+        print(f"round {done + 1} of {o.rounds}: " + ", ".join(f"{times[-1]:.0f} ms" for times in ms.values()))
+    for name, times in ms.items():
+        print(f"{name:25} {statistics.median(times):8.1f} ms")
+
+    def ratio(of: str, to: str) -> float:
+        return statistics.median(a / b for a, b in zip(ms[of], ms[to], strict=True))
+
+    two, one = "two ranks of one thread", "one rank of two threads"
+    ratios = {
+        "PyTorch / ours": ratio("PyTorch, two of one", two),
+        "one rank of two threads / two ranks of one": ratio(one, two),
+        "one rank / no ranks": ratio(one, "no ranks, two threads"),
+    }
+    for name, value in ratios.items():
+        print(f"{name:45} {value:.3f}")
+    if o.out:
+        o.out.write_text(json.dumps({"ms": ms, "ratios": ratios}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+#include "chapters/14_on_many_machines/gradient_sum.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace abh {
+// [construct]
+GradientSum::GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
+                         Index shards)
+    : parameters_(parameters),
+      partition_(partition),
+      ranks_(ranks),
+      shards_(shards),
+      bucket_(parameters.size()) {
+    require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
+            shards, ranks.size());
+    for (std::size_t p = 0; p < parameters.size(); ++p) number_[parameters[p].parameter] = p;
+    for (std::size_t b = 0; b < partition.buckets().size(); ++b)
+        for (std::size_t p = partition.buckets()[b].begin; p < partition.buckets()[b].end; ++p)
+            bucket_[p] = b;
+    for (Index r = 0; r < ranks.size(); ++r) {
+        const Parts parts = parts_of(r, ranks.size(), shards);
+        nodes_.push_back(TreeSum::nodes_of(parts));
+        owners_.insert(owners_.end(), static_cast<std::size_t>(parts.count()), r);
+    }
+}
+// [one bucket]
+/// Adds the gradients of this shard; after the last one the sum goes out.
+void GradientSum::add(std::size_t bucket) {
+    const Bucket& of = partition_.buckets()[bucket];
+    Tensor row({of.size()});
+    auto to = row.values().begin();
+    for (std::size_t p = of.begin; p < of.end; ++p) {
+        const std::span<const Real> gradient = parameters_[p].parameter->grad().values();
+        to = std::copy(gradient.begin(), gradient.end(), to);
+    }
+    sums_[bucket].own.add({shard_, shard_ + 1}, row);
+    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) send(bucket);
+}
+
+/// Hands each rank its slice of the nodes that this one has, and makes room for its own.
+void GradientSum::send(std::size_t bucket) {
+    const Bucket& of = partition_.buckets()[bucket];
+    Sum& sum = sums_[bucket];
+    const Index size = ranks_.size(), me = ranks_.rank();
+    const auto slice = [&](const TreeSum::Node& node, Index r) {
+        return node.sum.rows(of.start(r), of.start(r + 1));
+    };
+    std::size_t rounds = 0;
+    for (const std::vector<Parts>& nodes : nodes_) rounds = std::max(rounds, nodes.size());
+    sum.received.resize(nodes_.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::vector<Message> to(nodes_.size());
+        std::vector<Room> from(nodes_.size());
+        for (Index r = 0; r < size; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            if (r != me && round < sum.own.nodes().size())
+                to[at] = bytes_of(slice(sum.own.nodes()[round], r));
+            if (round >= nodes_[at].size()) continue;
+            sum.received[at].push_back(r == me ? slice(sum.own.nodes()[round], me)
+                                               : Tensor({of.count(me)}));
+            if (r != me) from[at] = bytes_of(sum.received[at].back());
+        }
+        sum.transfers.push_back(ranks_.exchange("gradients", to, from));
+    }
+    trips_.push_back({.left = now()});
+}
+// [step]
+Parts GradientSum::begin() {
+    start_ = std::chrono::steady_clock::now();
+    const Parts own = parts_of(ranks_.rank(), ranks_.size(), shards_);
+    sums_.clear();
+    sums_.resize(partition_.buckets().size());
+    trips_.clear();
+    begin_shard(own.begin);
+    return own;
+}
+
+void GradientSum::begin_shard(Index shard) {
+    shard_ = shard;
+    next_ = 0;
+    completed_.assign(parameters_.size(), false);
+    for (std::size_t b = 0; b < sums_.size(); ++b)
+        sums_[b].missing = partition_.buckets()[b].end - partition_.buckets()[b].begin;
+}
+
+Completed GradientSum::listener() {
+    return [this](const Parameters& some) {
+        for (const NamedParameter& p : some)
+            if (const auto found = number_.find(p.parameter); found != number_.end())
+                complete(found->second);
+        add_complete();
+        look();
+    };
+}
+
+void GradientSum::complete(std::size_t parameter) {
+    if (completed_[parameter])
+        throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
+                                           parameters_[parameter].name));
+    completed_[parameter] = true;
+    --sums_[bucket_[parameter]].missing;
+}
+
+/// Adds the buckets that are complete, in their order, which is the same on all ranks.
+void GradientSum::add_complete() {
+    for (; next_ < sums_.size() && sums_[next_].missing == 0; ++next_) add(next_);
+}
+
+void GradientSum::end_shard() {
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+        if (!completed_[p]) complete(p);
+    computed_ = now();
+    add_complete();
+    begin_shard(shard_ + 1);
+}
+// [look]
+/// Looks after the messages that are under way, which moves them on.
+void GradientSum::look() {
+    for (std::size_t b = 0; b < trips_.size(); ++b) {
+        if (sums_[b].arrived) continue;
+        sums_[b].arrived = true;
+        for (const auto& transfer : sums_[b].transfers)
+            if (transfer && !transfer->missing().empty()) sums_[b].arrived = false;
+        if (sums_[b].arrived) trips_[b].arrived = now();
+    }
+}
+
+double GradientSum::now() const {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    return Milliseconds(std::chrono::steady_clock::now() - start_).count();
+}
+// [finish]
+void GradientSum::finish(std::span<Parameter> slices) {
+    const auto me = static_cast<std::size_t>(ranks_.rank());
+    std::size_t slice = 0;
+    for (std::size_t b = 0; b < sums_.size(); ++b) {
+        Sum& of = sums_[b];
+        for (const auto& transfer : of.transfers) ranks_.wait(transfer);
+        if (!of.arrived) trips_[b].arrived = now();
+        TreeSum sum;
+        for (std::size_t r = 0; r < nodes_.size(); ++r)
+            for (std::size_t i = 0; i < nodes_[r].size(); ++i)
+                sum.add(nodes_[r][i], of.received[r][i]);
+        const Tensor total = sum.total();  // [count]
+        Index at = 0;
+        for (const Piece& piece : partition_.buckets()[b].slices[me]) {
+            Parameter& parameter = slices[slice++];
+            parameter.gradient.assign(
+                total.rows(at, at + piece.count()).reshape(parameter.value.shape()));
+            at += piece.count();
+        }
+    }
+    sums_.clear();
+}
+
+}  // namespace abh

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "chapters/14_on_many_machines/partition.hpp"
+#include "lib/ranks/ranks.hpp"
+#include "lib/ranks/tree_sum.hpp"
+
+namespace abh {
+// [trip]
+/// When a bucket's gradients left, and when those of the other ranks were there: milliseconds after
+/// the first shard began. They may have come up to a layer's backward earlier than they were seen.
+struct Trip {
+    double left = 0, arrived = 0;
+};
+// [gradient sum]
+/// Sums the gradients of all shards over all ranks, and leaves each rank the sum of its slice.
+///
+/// Each bucket is a sum of its own. It goes out as soon as its gradients are complete in the last
+/// of this rank's shards, while backward goes on with the layers below.
+class GradientSum {
+public:
+    /// @param parameters  of the model
+    /// @param partition   of these; outlives this, as does `ranks`
+    /// @throws std::invalid_argument if there are fewer shards than ranks
+    GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
+                Index shards);
+
+    /// The rank of each shard.
+    const std::vector<Index>& owners() const { return owners_; }
+    /// Begins the sum of a step. @return the shards that this rank is to compute
+    Parts begin();
+    /// To be told, in the last backward of a shard, whose gradients are complete; or of nobody's.
+    Completed listener();
+    /// Backward of a shard is over: all gradients are complete.
+    void end_shard();
+    /// Waits for the other ranks.
+    /// @param slices  receive the gradients: the parameters of this rank's pieces, in their order
+    void finish(std::span<Parameter> slices);
+    /// Of the buckets of the last step, in the order in which they left.
+    const std::vector<Trip>& trips() const { return trips_; }
+    /// When this rank had computed its last shard, as `Trip` counts.
+    double computed() const { return computed_; }
+
+private:
+    /// What one bucket's sum consists of.
+    struct Sum {
+        std::size_t missing = 0;                    ///< parameters whose gradients are not complete
+        TreeSum own;                                ///< over the shards of this rank: the whole row
+        std::vector<std::vector<Tensor>> received;  ///< of each rank, its nodes: this rank's slice
+        std::vector<std::unique_ptr<Transfer>> transfers;
+        bool arrived = false;
+    };
+
+    void begin_shard(Index shard);
+    void complete(std::size_t parameter);
+    void add_complete();
+    void add(std::size_t bucket);
+    void send(std::size_t bucket);
+    void look();
+    double now() const;
+
+    Parameters parameters_;
+    const Partition& partition_;
+    Ranks& ranks_;
+    Index shards_;
+    std::map<const Parameter*, std::size_t> number_;  ///< in the list
+    std::vector<std::size_t> bucket_;                 ///< of each parameter
+    std::vector<Index> owners_;
+    std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
+
+    Index shard_ = 0;  ///< that is computed
+    std::vector<bool> completed_;
+    std::vector<Sum> sums_;
+    std::size_t next_ = 0;  ///< the bucket whose gradients are added next
+    std::chrono::steady_clock::time_point start_;
+    std::vector<Trip> trips_;
+    double computed_ = 0;
+};
+
+}  // namespace abh

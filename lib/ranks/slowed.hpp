@@ -1,0 +1,17 @@
+#pragma once
+
+#include "lib/ranks/engine.hpp"
+
+namespace abh {
+// [slowed]
+/// A link as it is imitated: a message of m bytes takes `latency + m * seconds_per_byte`.
+struct Slowness {
+    double latency = 0, seconds_per_byte = 0;
+};
+
+/// `engine`, whose messages seem to come over a slower link: to see on one machine what a network
+/// would do. Each rank has one link for both directions at once, over which its messages go one
+/// after the other. What is computed meanwhile is not slowed down.
+std::unique_ptr<Engine> slowed(std::unique_ptr<Engine> engine, Slowness link);
+
+}  // namespace abh
