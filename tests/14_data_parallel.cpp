@@ -143,7 +143,7 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
     Parameter small_one(Tensor::zeros({5})), large(Tensor::zeros({3, 5000})),
         other(Tensor::zeros({9000}));
     const Parameters parameters{{"a", &small_one}, {"b", &large}, {"c", &other}};
-    for (const Index bucket : {1, 20'000, 100'000})
+    for (const Index bucket : {1, 9000, 100'000})
         for (const Index ranks : {1, 2, 3, 4, 9, 40}) {
             const Partition partition(parameters, ranks, bucket);
             std::vector<Index> next(3, 0), owned(static_cast<std::size_t>(ranks));
@@ -152,7 +152,7 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
                 for (Index r = 0; r < ranks; ++r) {
                     Index count = 0;
                     for (const Piece& piece : of.slices[static_cast<std::size_t>(r)]) {
-                        CHECK((piece.parameter >= of.begin && piece.parameter < of.end));
+                        CHECK(std::ranges::count(of.parameters, piece.parameter) == 1);
                         CHECK(piece.begin == next[piece.parameter]);
                         CHECK(piece.begin % Partition::block == 0);
                         CHECK(piece.end > piece.begin);
@@ -170,7 +170,7 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
             }
             CHECK(next == std::vector<Index>{5, 15000, 9000});
             CHECK(elements == 5 + 15000 + 9000);
-            CHECK(partition.buckets().size() == (bucket == 1 ? 3u : bucket == 20'000 ? 2u : 1u));
+            CHECK(partition.buckets().size() == (bucket == 100'000 ? 1u : 3u));
             CHECK(static_cast<Index>(partition.owners().size()) == blocks);
             for (Index r = 0; r < ranks; ++r)
                 CHECK(std::ranges::count(partition.owners(), r) ==

@@ -146,40 +146,45 @@ void DataParallel::update(Real learning_rate) {
 
 /// Every rank hands its slice of the weights to all others.
 void DataParallel::gather_weights() {
-    if (ranks_.size() == 1) return;
-    std::vector<Tensor> own, all;
-    for (const Parameter& slice : slices_) own.push_back(slice.value);
-    for (const NamedParameter& p : parameters_) all.push_back(p.parameter->value);
-    gather(own, all);
+    std::vector<Tensor> weights;
+    for (const NamedParameter& p : parameters_) weights.push_back(p.parameter->value);
+    gather(weights);
 }
 // [gather]
-/// Puts every rank's pieces into whole tensors, one for each parameter.
-void DataParallel::gather(std::span<const Tensor> own, std::span<Tensor> whole) {
+/// Completes whole tensors, one for each parameter, of which each rank has its pieces.
+void DataParallel::gather(std::span<Tensor> whole) {
+    if (ranks_.size() == 1) return;
     const auto n = static_cast<std::size_t>(ranks_.size()),
                me = static_cast<std::size_t>(ranks_.rank());
+    std::vector<std::vector<Tensor>> tensors;
     std::vector<Tensor> rows;
-    for (Index r = 0; r < ranks_.size(); ++r) rows.emplace_back(Shape{partition_.count(r)});
-    auto at = rows[me].values().begin();
-    for (const Tensor& piece : own)
-        at = std::copy(piece.values().begin(), piece.values().end(), at);
-    std::vector<Message> to(n, bytes_of(std::as_const(rows[me])));
-    std::vector<Room> from;
-    for (Tensor& row : rows) from.push_back(bytes_of(row));
-    to[me] = {};
-    from[me] = {};
-    ranks_.exchange_now("slices", to, from);
-    for (std::size_t r = 0; r < n; ++r) {
-        auto next = std::as_const(rows[r]).values().begin();
-        for (const Piece& piece : partition_.pieces(static_cast<Index>(r))) {
-            Tensor part = piece_of(whole[piece.parameter], piece);
-            std::copy_n(next, piece.count(), part.values().begin());
-            next += piece.count();
+    std::vector<std::unique_ptr<Transfer>> transfers;
+    for (const Bucket& bucket : partition_.buckets()) {
+        tensors.emplace_back();
+        for (const std::size_t p : bucket.parameters) tensors.back().push_back(whole[p]);
+        rows.push_back(row_of(bucket, tensors.back()));
+        const auto slice = [&](Index r) {
+            return rows.back().rows(bucket.start(r), bucket.start(r + 1));
+        };
+        std::vector<Message> to(n, bytes_of(slice(ranks_.rank())));
+        std::vector<Room> from;
+        for (Index r = 0; r < ranks_.size(); ++r) {
+            Tensor theirs = slice(r);
+            from.push_back(bytes_of(theirs));
         }
+        to[me] = {};
+        from[me] = {};
+        transfers.push_back(ranks_.exchange("slices", to, from));
+    }
+    for (std::size_t b = 0; b < rows.size(); ++b) {
+        ranks_.wait(transfers[b]);
+        put_back(partition_.buckets()[b], rows[b], tensors[b]);
     }
 }
 // [memory]
 std::vector<NamedTensor> DataParallel::memory() {
     const std::vector<NamedTensor> own = optimizer().memory();
+    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
     std::string kinds;  // mean and square, for one: what an optimizer remembers for each parameter
     for (std::size_t i = 0; i < own.size(); i += slices_.size())
         kinds += own[i].name.substr(0, own[i].name.find('.')) + " ";
@@ -188,11 +193,13 @@ std::vector<NamedTensor> DataParallel::memory() {
     std::istringstream words(kinds);
     std::size_t first = 0;
     for (std::string kind; words >> kind; first += slices_.size()) {
-        std::vector<Tensor> pieces, whole;
-        for (std::size_t i = first; i < first + slices_.size(); ++i)
-            pieces.push_back(own[i].tensor);
+        std::vector<Tensor> whole;
         for (const NamedParameter& p : parameters_) whole.emplace_back(p.parameter->value.shape());
-        gather(pieces, whole);
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            Tensor part = piece_of(whole[pieces[i].parameter], pieces[i]);
+            std::ranges::copy(own[first + i].tensor.values(), part.values().begin());
+        }
+        gather(whole);
         for (std::size_t p = 0; p < whole.size(); ++p)
             all.push_back({join_name(kind, parameters_[p].name), whole[p]});
     }

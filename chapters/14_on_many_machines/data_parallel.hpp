@@ -62,7 +62,7 @@ private:
     double add_shard(std::span<const Batch> batches, Index shard, Index of_words);
     double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
     void gather_weights();
-    void gather(std::span<const Tensor> own, std::span<Tensor> whole);
+    void gather(std::span<Tensor> whole);
 
     Transformer& model_;
     Ranks& ranks_;

@@ -17,8 +17,7 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
             shards, ranks.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) number_[parameters[p].parameter] = p;
     for (std::size_t b = 0; b < partition.buckets().size(); ++b)
-        for (std::size_t p = partition.buckets()[b].begin; p < partition.buckets()[b].end; ++p)
-            bucket_[p] = b;
+        for (const std::size_t p : partition.buckets()[b].parameters) bucket_[p] = b;
     for (Index r = 0; r < ranks.size(); ++r) {
         const Parts parts = parts_of(r, ranks.size(), shards);
         nodes_.push_back(TreeSum::nodes_of(parts));
@@ -29,13 +28,9 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
 /// Adds the gradients of this shard; after the last one the sum goes out.
 void GradientSum::add(std::size_t bucket) {
     const Bucket& of = partition_.buckets()[bucket];
-    Tensor row({of.size()});
-    auto to = row.values().begin();
-    for (std::size_t p = of.begin; p < of.end; ++p) {
-        const std::span<const Real> gradient = parameters_[p].parameter->grad().values();
-        to = std::copy(gradient.begin(), gradient.end(), to);
-    }
-    sums_[bucket].own.add({shard_, shard_ + 1}, row);
+    std::vector<Tensor> gradients;  // each shard's are tensors of their own
+    for (const std::size_t p : of.parameters) gradients.push_back(parameters_[p].parameter->grad());
+    sums_[bucket].own.add({shard_, shard_ + 1}, row_of(of, gradients));
     if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) send(bucket);
 }
 
@@ -82,7 +77,7 @@ void GradientSum::begin_shard(Index shard) {
     next_ = 0;
     completed_.assign(parameters_.size(), false);
     for (std::size_t b = 0; b < sums_.size(); ++b)
-        sums_[b].missing = partition_.buckets()[b].end - partition_.buckets()[b].begin;
+        sums_[b].missing = partition_.buckets()[b].parameters.size();
 }
 
 Completed GradientSum::listener() {

@@ -17,9 +17,10 @@ struct Piece {
 /// A piece of a tensor, `[count]`; shares memory.
 Tensor piece_of(const Tensor& whole, const Piece& piece);
 // [bucket]
-/// Neighbours in the list of parameters, whose gradients are summed together, as one row.
+/// Parameters that travel together, as one row. Many are one large parameter alone, which is its
+/// own row, and needs no copy.
 struct Bucket {
-    std::size_t begin = 0, end = 0;          ///< parameters `begin` to `end - 1`
+    std::vector<std::size_t> parameters;     ///< their numbers in the list
     std::vector<std::vector<Piece>> slices;  ///< of each rank, in the order of the row
     std::vector<Index> starts{0};  ///< where each rank's slice starts in the row; its size
 
@@ -30,17 +31,18 @@ struct Bucket {
 // [partition]
 /// Which rank updates which elements of the parameters.
 ///
-/// The list is cut into buckets, from its end, as backward completes the gradients, and the row of
-/// each bucket into a slice for each rank. The cuts lie between blocks of 4,096 elements of a
-/// parameter, wherever there are ranks.
+/// From the end of the list, as backward completes the gradients, each large parameter becomes a
+/// bucket, and small ones are collected until they are as large. The row of each bucket is cut into
+/// a slice for each rank, between blocks of 4,096 elements of a parameter, wherever there are
+/// ranks.
 class Partition {
 public:
     static constexpr Index block = 4096;
-    static constexpr Index bucket_size = Index{1} << 20;  ///< elements of one that takes no more
+    static constexpr Index bucket_size = Index{1} << 16;  ///< elements of a large parameter
 
     Partition(const Parameters& parameters, Index ranks, Index bucket = bucket_size);
 
-    /// In the order in which backward completes them: the last parameters first.
+    /// In the order in which backward completes them.
     const std::vector<Bucket>& buckets() const { return buckets_; }
     /// What a rank updates, bucket by bucket.
     const std::vector<Piece>& pieces(Index rank) const {
@@ -52,9 +54,17 @@ public:
     const std::vector<Index>& owners() const { return owners_; }
 
 private:
+    void add_bucket(const Parameters& parameters, std::vector<std::size_t> which);
+
     std::vector<Bucket> buckets_;
     std::vector<std::vector<Piece>> pieces_;
     std::vector<Index> owners_;
 };
+
+// [row]
+/// A bucket's tensors as one row, `[size]`: a copy, or the only one's own elements.
+Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors);
+/// Puts a row that `row_of` made, and that was changed, back into the tensors.
+void put_back(const Bucket& bucket, const Tensor& row, std::span<Tensor> tensors);
 
 }  // namespace abh
