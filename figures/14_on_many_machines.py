@@ -46,5 +46,6 @@ def overlap(data: Data, fig: Figure) -> None:
         axes.set_ylabel("bucket")
         axes.set_title(title)
         axes.invert_yaxis()
+    lower.set_xlim(left=0)
     lower.set_xlabel("time since the step began / ms")
-    upper.legend(loc="lower left")
+    upper.legend(loc="upper right")
