@@ -16,8 +16,8 @@ FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
 // [data parallel]
 struct DataParallelOptions {
     Index shards = 4;
-    bool overlap = true;  ///< send gradients while backward goes on; not for the bits
-    Index bucket = Partition::bucket_size;  ///< elements of a bucket that takes no more
+    bool overlap = true;  ///< send gradients while backward goes on; the bits are the same
+    Index bucket = Partition::bucket_size;  ///< elements of a parameter that travels by itself
 };
 
 /// Training on several ranks, each of which has the whole model and computes a part of each batch.

@@ -13,7 +13,7 @@ namespace abh {
 // [kinds]
 namespace {
 
-/// Steps of one kind, each kind with a model of its own.
+/// Steps of one kind. Both kinds train one model, with an optimizer each.
 struct Kind {
     const char *key, *name;
     bool overlap;
