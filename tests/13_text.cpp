@@ -72,6 +72,14 @@ TEST_CASE("a tidy sentence has single spaces, none at its ends, and no control c
     CHECK(tidy("a\u200Db") == "a\u200Db");  // a joiner, which some scripts need
 }
 
+TEST_CASE("a tidy sentence has no mark that turns the direction of writing") {
+    for (const std::string mark :
+         {"\u061C", "\u200E", "\u200F", "\u202A", "\u202E", "\u2066", "\u2069"}) {
+        CHECK(tidy("a" + mark + "b " + mark + " c") == "ab c");
+        CHECK(tidy("e" + mark + "\u0301") == "\u00E9");  // the letter meets its accent
+    }
+}
+
 TEST_CASE("letters tells what spellings of a sentence share") {
     CHECK(letters("Wait! I'm here...") == letters("wait i'm  HERE"));
     CHECK(letters("等等！") == letters("等等。"));

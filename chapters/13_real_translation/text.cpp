@@ -98,6 +98,12 @@ bool separates(char32_t code) {
     return of_code >= UTF8PROC_CATEGORY_ZS && of_code <= UTF8PROC_CATEGORY_CC;
 }
 
+/// The invisible marks that turn the direction of writing (UAX #9).
+bool turns_direction(char32_t code) {
+    return code == 0x061C || code == 0x200E || code == 0x200F ||
+           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 }  // namespace
 
 std::string nfc(std::string_view text) {
@@ -122,15 +128,15 @@ std::string lower_case(std::string_view text) {
 
 std::string tidy(std::string_view text) {
     std::u32string tidied;
-    for (const char32_t code : code_points(nfc(text))) {
-        const bool space = separates(code);
-        if (!space)
+    for (const char32_t code : code_points(text)) {
+        if (turns_direction(code)) continue;
+        if (!separates(code))
             tidied += code;
         else if (!tidied.empty() && tidied.back() != U' ')
             tidied += U' ';
     }
     if (tidied.ends_with(U' ')) tidied.pop_back();
-    return utf8(tidied);
+    return nfc(utf8(tidied));  // last, since a letter may now stand beside its accent
 }
 
 std::string letters(std::string_view text) {
@@ -143,12 +149,11 @@ std::string letters(std::string_view text) {
 namespace {
 
 /// What a terminal obeys instead of showing it: control characters, line separators, and marks
-/// that turn the direction of writing (UAX #9).
+/// that turn the direction of writing.
 bool is_command(char32_t code) {
     const auto of_code = category(code);
     return of_code == UTF8PROC_CATEGORY_CC || of_code == UTF8PROC_CATEGORY_ZL ||
-           of_code == UTF8PROC_CATEGORY_ZP || code == 0x061C || code == 0x200E || code == 0x200F ||
-           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+           of_code == UTF8PROC_CATEGORY_ZP || turns_direction(code);
 }
 
 }  // namespace
