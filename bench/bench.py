@@ -190,6 +190,7 @@ def measure_operations(threads: Sequence[int], names: str, quick: bool) -> list[
         f"--benchmark_filter={names}",
         f"--benchmark_min_time={0.02 if quick else 0.2}",
         f"--benchmark_repetitions={1 if quick else 5}",
+        "--benchmark_enable_random_interleaving=true",  # so a slow minute does not meet one alone
         *threads,
     ]
     limit = QUICK_SECONDS / 2 if quick else None
