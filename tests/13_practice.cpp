@@ -245,7 +245,7 @@ TEST_CASE("a run ends when neither BLEU nor the loss has got better for a while"
     Transformer model(tiny_model(0), Random(1));
     Practice run(model, pairs, {}, {.tokens = 500, .epochs = 20, .patience = 3});
     CHECK(practise(run, scripted({{1, 5}, {3, 4}, {3, 3.9}, {2, 3}, {3, 4.5}, {2, 4}, {1, 3.5}}),
-                   nobody) == "neither BLEU nor the loss has got better for 3 epochs");
+                   nobody) == "neither BLEU nor the loss has got better since epoch 4");
     CHECK(run.progress().epochs.size() == 7);
     CHECK(run.progress().best()->epoch == 3);  // as much BLEU as epoch 2, and less loss
 }
@@ -255,7 +255,7 @@ TEST_CASE("a run ends after its epochs, or where another one would take too long
     Transformer model(tiny_model(0), Random(1));
     const auto bad = scripted({{5, 1}, {4, 2}, {3, 3}, {2, 4}, {1, 5}});
     Practice some(model, pairs, {}, {.tokens = 500, .epochs = 4, .patience = 0});
-    CHECK(practise(some, bad, nobody) == "4 epochs are done");
+    CHECK(practise(some, bad, nobody) == "epoch 4 was the last one");
 
     Practice timed(model, pairs, {}, {.tokens = 500, .epochs = 100, .minutes = 1});
     const auto epoch = [&](double seconds) {
@@ -270,7 +270,7 @@ TEST_CASE("a run ends after its epochs, or where another one would take too long
     epoch(15);
     CHECK(timed.over().empty());  // 40 s, and 15 more
     epoch(15);
-    CHECK(timed.over() == "another epoch would take longer than the 1 minutes");
+    CHECK(timed.over() == "another epoch would take longer than 1 min");
 }
 
 TEST_CASE("listeners hear of each step, then of a place to save, and of each epoch") {

@@ -148,14 +148,14 @@ Index RunProgress::last_better() const {
 std::string Practice::over() const {
     const std::vector<EpochReport>& epochs = progress_.epochs;
     if (epochs.empty() || progress_.batch > 0) return "";
-    const Index done = epochs.back().epoch, waited = done - progress_.last_better();
-    if (done >= options_.epochs) return fmt::format("{} epochs are done", done);
-    if (options_.patience > 0 && waited >= options_.patience)
-        return fmt::format("neither BLEU nor the loss has got better for {} epochs", waited);
+    const Index done = epochs.back().epoch, better = progress_.last_better();
+    if (done >= options_.epochs) return fmt::format("epoch {} was the last one", done);
+    if (options_.patience > 0 && done - better >= options_.patience)
+        return fmt::format("neither BLEU nor the loss has got better since epoch {}", better);
     const double before = epochs.size() > 1 ? epochs[epochs.size() - 2].seconds : 0;
     const double next = epochs.back().seconds - before;  // as long as the last one
     if (options_.minutes > 0 && progress_.seconds + next > 60 * options_.minutes)
-        return fmt::format("another epoch would take longer than the {} minutes", options_.minutes);
+        return fmt::format("another epoch would take longer than {} min", options_.minutes);
     return "";
 }
 // [go on]
