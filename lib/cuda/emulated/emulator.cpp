@@ -20,6 +20,15 @@
 #include "lib/cuda/runtime.hpp"
 #include "lib/eigen.hpp"
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_UNPOISON_MEMORY_REGION(begin, size)
+#endif
+
 namespace abh::emulator {
 // [threads]
 namespace {
@@ -40,6 +49,7 @@ struct Thread {
 
 /// A stack on which threads run: one after another, as long as none must wait.
 struct Worker {
+    context::stack_context stack{};
     context::fiber fiber, scheduler;
     int thread = -1;  ///< which one it is in, while that one waits
 };
@@ -65,6 +75,12 @@ std::mt19937_64 shuffler(1);
 std::vector<Region*> shared_regions;
 Region dynamic_shared("shared", 0);
 
+/// AddressSanitizer does not know this stack, and would go on guarding what an error has left.
+void forget_frames([[maybe_unused]] const Worker& worker) {
+    ASAN_UNPOISON_MEMORY_REGION(static_cast<char*>(worker.stack.sp) - worker.stack.size,
+                                worker.stack.size);
+}
+
 /// Runs threads until one must wait; goes on with that one when it is resumed.
 context::fiber work(Worker& worker, context::fiber&& scheduler) {
     worker.scheduler = std::move(scheduler);
@@ -77,9 +93,11 @@ context::fiber work(Worker& worker, context::fiber&& scheduler) {
             try {
                 (*kernel.body)();
             } catch (const context::detail::forced_unwind&) {
+                forget_frames(worker);
                 throw;  // the fiber ends
             } catch (...) {
                 kernel.error = std::current_exception();
+                forget_frames(worker);
             }
             thread.waits = Waits::done;
         }
@@ -100,14 +118,16 @@ void resume(Worker& worker) {
 
 Worker& idle_worker() {
     if (kernel.idle.empty()) {
-        constexpr std::size_t stack = 128 << 10;
+        context::fixedsize_stack stacks(128 << 10);
         auto worker = std::make_unique<Worker>();
         Worker* const w = worker.get();
         // all stacks begin at a page; so that they do not want the same lines of the cache, each
         // goes on a little further down
         const std::size_t further = kernel.workers.size() % 32 * 320;
-        w->fiber = context::fiber(std::allocator_arg, context::fixedsize_stack(stack),
-                                  [w, further](context::fiber&& scheduler) {
+        w->stack = stacks.allocate();
+        w->fiber = context::fiber(std::allocator_arg,
+                                  context::preallocated(w->stack.sp, w->stack.size, w->stack),
+                                  stacks, [w, further](context::fiber&& scheduler) {
                                       void* const room = alloca(further + 16);
                                       asm volatile("" : : "r"(room) : "memory");  // keep it
                                       return work(*w, std::move(scheduler));
