@@ -29,8 +29,12 @@ const char* to_string(Way way);
 /// Another way until the end of the block: backward follows that of its cache.
 class Following {
 public:
-    explicit Following(Way way) : before_(abh::way()) { set_way(way); }
-    ~Following() { detail::current_way = before_; }
+    explicit Following(Way way) : before_(abh::way()) {
+        if (way != before_) set_way(way);
+    }
+    ~Following() {
+        if (abh::way() != before_) detail::current_way = before_;
+    }
     Following(const Following&) = delete;
     Following& operator=(const Following&) = delete;
 
