@@ -6,6 +6,7 @@ import atexit
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -69,8 +70,16 @@ def setting() -> Setting:
 
 
 def setting_of_handout() -> Setting:
-    """The libraries that came with the hand-out, and this machine's compiler."""
+    """The libraries that came with the hand-out, and this machine's compiler.
+
+    :raises Failed: if they are for another kind of processor
+    """
     found = json.loads((ROOT / "handout.json").read_text())
+    if (here := platform.machine()) != found["machine"]:
+        raise Failed(
+            f"this pack's libraries are for {found['machine']}, and this machine is {here}: use another machine, or ask "
+            f"for a pack that was made on one of this kind"
+        )
     places = [f"{prefix}/include/eigen3" for prefix in ("/usr", "/usr/local", "/opt/homebrew")]
     libraries = {number: [str(ROOT / file) for file in files] for number, files in found["libraries"].items()}
     return Setting(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -190,7 +191,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(
-        json.dumps({"flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
+        json.dumps({"machine": platform.machine(), "flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
     )  # fmt: skip
     listing = "\n".join(
@@ -198,12 +199,11 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         f"`answers/{e.file_name}`\n\n{pages(e)}"
         for e in exercises
     )
-    machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
     numbers = " ".join(e.number for e in exercises)
     drawn = ", ".join(e.number for e in exercises if e not in computed)
     named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
     (out / "README.md").write_text(
-        README.format(numbers=numbers, named=named, first=exercises[0].number, machine=machine, list=listing)
+        README.format(numbers=numbers, named=named, first=exercises[0].number, machine=platform.machine(), list=listing)
     )
     check = out / "check"
     check.write_text(CHECK)

@@ -1,6 +1,7 @@
 """What students get of an exercise holds no line of a solution."""
 
 import sys
+import tempfile
 import unittest
 import unittest.mock
 from itertools import groupby
@@ -9,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import handout
+from judge import compile, handout
 from judge.exercise import Exercise, load_all
 from judge.handout import given, leaks
 
@@ -52,6 +53,14 @@ class Given(unittest.TestCase):
         with unittest.mock.patch.object(handout, "judged_by", judged_by):
             self.assertEqual(["04.2: part 1: dz is 1"], handout.refused(exercises, Path()))
         self.assertEqual([["04.2", "10.6"]], [sorted(numbers) for _, numbers in asked])  # predictions are judged elsewhere
+
+
+class Machine(unittest.TestCase):
+    def test_a_pack_for_another_kind_of_processor_says_so(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
+            (Path(folder) / "handout.json").write_text('{"machine": "pdp11"}')
+            with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, and this machine is "):
+                compile.setting_of_handout()
 
 
 if __name__ == "__main__":
