@@ -181,8 +181,8 @@ TEST_CASE("a message sent from the room that it is received in is found") {
                                             std::vector<Room> from(2);
                                             const auto other =
                                                 static_cast<std::size_t>(1 - watched->rank());
-                                            to[other] = bytes_of(std::as_const(x));
-                                            from[other] = bytes_of(x);
+                                            to[other] = std::as_bytes(x.values());
+                                            from[other] = std::as_writable_bytes(x.values());
                                             watched->exchange("sum", to, from)->wait();
                                         }),
                       Contains("changed its message"));
@@ -197,8 +197,8 @@ TEST_CASE("numbers that are read before they have arrived are NaN") {
         Tensor x = Tensor::zeros({5});
         std::vector<Message> to(2);
         std::vector<Room> from(2);
-        to[1 - me] = bytes_of(own);
-        from[1 - me] = bytes_of(x);
+        to[1 - me] = std::as_bytes(own.values());
+        from[1 - me] = std::as_writable_bytes(x.values());
         const auto transfer = watched->exchange("numbers", to, from);
         early[me] =
             std::all_of(x.values().begin(), x.values().end(), [](Real v) { return std::isnan(v); });

@@ -1,8 +1,11 @@
 // One training on any number of ranks.
 #include "chapters/13_real_translation/practice.hpp"
 #include "chapters/14_on_many_machines/data_parallel.hpp"
+#include "lib/cuda/device.hpp"
 #include "lib/ranks/local.hpp"
 #include "tests/13_pairs.hpp"
+#include "tests/14_collectives.hpp"
+#include "tests/14_device_messages.hpp"
 #include "tests/transformers.hpp"
 
 using namespace abh;
@@ -49,14 +52,16 @@ const TrainingOptions adam{
 /// Trains on `ranks` ranks with so many shards; what rank `of` has in the end.
 Trained trained(Index ranks, Index shards, const TransformerOptions& o = small(),
                 const TrainingOptions& options = adam, Index at_once = 1, Index of = 0,
-                bool overlap = true) {
+                bool overlap = true, bool from_device = false, Index bucket = 300) {
     const std::vector<Batch> batches = drawn_batches();
     Trained result;
-    run_local_ranks(ranks, [&](Ranks& team) {
+    run_local_engines(ranks, [&](std::unique_ptr<Engine> engine) {
+        if (from_device) engine = std::make_unique<device_messages::Engine>(std::move(engine));
+        Ranks team(std::move(engine));
         Transformer model(o, Random(5));
         if (!team.first()) model.output.bias.value.fill(1);  // rank 0's weights count
         DataParallel steps(model, options, team,
-                           {.shards = shards, .overlap = overlap, .bucket = 300});
+                           {.shards = shards, .overlap = overlap, .bucket = bucket});
         Trained own;
         for (std::size_t i = 0; i + static_cast<std::size_t>(at_once) <= batches.size();
              i += static_cast<std::size_t>(at_once)) {
@@ -237,6 +242,84 @@ TEST_CASE("gradients that leave during backward are the same bits, and leave bef
                         "bucket {} left after {} ms and arrived after {}", b, trips[b].left,
                         trips[b].arrived);
         });
+}
+
+TEST_CASE("collectives give the same bits where messages stand in the device's memory", "[cuda]") {
+    const Following device(Way::cuda);
+    for (const Index n : {2, 3})
+        require_same(
+            collectives_of(n,
+                           [](std::unique_ptr<Engine> engine) {
+                               return std::make_unique<device_messages::Engine>(std::move(engine));
+                           }),
+            collectives_of(n, [](std::unique_ptr<Engine> engine) { return engine; }));
+}
+
+TEST_CASE("gradients and weights in the device's memory go from there, and give the same bits",
+          "[cuda]") {
+    const Following device(Way::cuda);
+    const Trained alone = trained(1, 4);
+    std::vector<std::int64_t> bytes;
+    for (const bool from_device : {false, true}) {
+        CHECK(same_bits(trained(3, 4, small(), adam, 1, 2, true, from_device), alone));
+        const Transfers before = transfers();
+        const Trained each_by_itself = trained(2, 4, small(), adam, 1, 1, true, from_device, 1);
+        bytes.push_back(transfers().bytes_to_host - before.bytes_to_host);
+        CHECK(same_bits(each_by_itself, alone));
+    }
+    CHECK(bytes[1] < bytes[0] / 2);
+}
+
+TEST_CASE("in bfloat16 gradients send half the bytes, and a step moves all ranks alike") {
+    const Batch batch = drawn_batches().front();
+    std::vector<Tensor> gradients, weights;
+    std::vector<Index> bytes;
+    for (const bool bfloat16 : {false, true}) {
+        std::vector<Tensor> of_ranks(2);
+        run_local_ranks(2, [&](Ranks& team) {
+            Transformer model(small(), Random(5));
+            DataParallel steps(model, adam, team,
+                               {.shards = 2, .bfloat16 = bfloat16, .bucket = 300});
+            const Index before = team.traffic().bytes;
+            steps.forward_backward(batch);
+            if (team.first()) {
+                bytes.push_back(team.traffic().bytes - before);
+                const Parameters slices = steps.slices();
+                Tensor row({count_elements(slices)});
+                Real* to = row.data();
+                for (const NamedParameter& p : slices) {
+                    const Tensor& g = p.parameter->grad();
+                    to = std::copy(g.values().begin(), g.values().end(), to);
+                }
+                gradients.push_back(row);
+            }
+            steps.update(Real(1e-2));
+            of_ranks[static_cast<std::size_t>(team.rank())] = row_of_weights(model);
+        });
+        CHECK(max_difference(of_ranks[0], of_ranks[1]) == 0);
+        weights.push_back(of_ranks[0]);
+    }
+    Transformer model(small(), Random(5));
+    const Index others = count_elements(parameters_of(model)) - gradients[0].size();
+    CHECK(bytes[0] - bytes[1] == others * (static_cast<Index>(sizeof(Real)) - 2));
+    gradients[0] *= -1;
+    const Tensor error = gradients[0] + gradients[1];
+    const double relative = std::sqrt(dot(error, error) / dot(gradients[0], gradients[0]));
+    CHECK(relative > 1e-5);
+    CHECK(relative < 1.0 / 256);  // half the distance of neighbours: a 256th at most
+    CHECK(max_difference(weights[0], weights[1]) > 0);
+}
+
+TEST_CASE("bfloat16 rounds to the nearest, to even where two are as near") {
+    const Tensor x({5}, {1, 1 + Real(0x1p-8), 1 + Real(0x1.8p-7), Real(-0x1p-126), Real(3e38)});
+    Tensor y({5});
+    assign(y, to_bfloat16(x));
+    CHECK(y(0) == 1);
+    CHECK(y(1) == 1);
+    CHECK(y(2) == 1 + Real(0x1p-6));
+    CHECK(y(3) == Real(-0x1p-126));
+    CHECK(static_cast<double>(y(4)) == Approx(3e38).epsilon(1.0 / 256));
+    CHECK_THROWS_WITH(assign(y, to_bfloat16(Tensor({4}))), Contains("4 numbers for shape [5]"));
 }
 
 TEST_CASE("shards are neighbours with about equally many words, and none is lost") {

@@ -113,6 +113,18 @@ TEST_CASE("each rank of a machine takes a device of its own") {
     stand_in::devices = 8;
 }
 
+TEST_CASE("ranks that outnumber the GPUs of their machine do without NCCL") {
+    for (const auto& [ranks, devices] : {std::pair{3, 8}, {3, 3}, {3, 2}, {1, 0}}) {
+        stand_in::devices = devices;
+        std::vector<int> each(static_cast<std::size_t>(ranks), -1);
+        run_local_engines(ranks, [&](std::unique_ptr<Engine> start) {
+            each[static_cast<std::size_t>(start->rank())] = each_has_gpu(*start);
+        });
+        CHECK(each == std::vector<int>(each.size(), ranks <= devices));
+    }
+    stand_in::devices = 8;
+}
+
 TEST_CASE("what NCCL says of a transfer that fails is one line, and its connection is aborted") {
     const int destroyed = stand_in::destroyed, aborted = stand_in::aborted;
     CHECK_THROWS_WITH(on_nccl(2,

@@ -40,6 +40,8 @@ public:
                                                const std::function<std::string(Index)>& f) const;
     /// Into how many parts a batch is cut, each of which is computed by itself.
     virtual Index shards() const { return 1; }
+    /// Whether gradients are rounded to bfloat16 on their way between processes.
+    virtual bool bfloat16() const { return false; }
     /// @throws std::runtime_error naming the first difference if the processes do not have the same
     /// @param values  a JSON object
     virtual void require_same(const std::string& values) const;

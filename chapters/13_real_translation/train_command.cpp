@@ -112,7 +112,7 @@ ParallelText TrainCommand::read_text(Results& results) const {
 /// What a run must have in common with the one that it goes on with. What touches no step is left
 /// out.
 std::string TrainCommand::origin(const TransformerOptions& model, const ParallelText& text,
-                                 Index shards) const {
+                                 const Team& team) const {
     const PracticeOptions& p = options_.practice;
     nlohmann::json values = {
         {"model", nlohmann::json::parse(to_json(model))},
@@ -133,7 +133,8 @@ std::string TrainCommand::origin(const TransformerOptions& model, const Parallel
           {"test", fingerprint(text.test)}}},
         {"way", to_string(way())},
     };
-    if (shards > 1) values["training"]["shards"] = shards;
+    if (team.shards() > 1) values["training"]["shards"] = team.shards();
+    if (team.bfloat16()) values["training"]["bfloat16"] = true;
     return values.dump();
 }
 // [the run]
@@ -382,7 +383,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     auto subwords = state ? subwords_of(state->metadata)
                           : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes = model_options(subwords.first.size(), subwords.second.size());
-    const std::string begun_with = origin(sizes, text, team.shards());
+    const std::string begun_with = origin(sizes, text, team);
     team.require_same(with_vocabulary(begun_with, subwords));
     TrainingRun run(options_, text, sizes, std::move(subwords), results, team);
     run.describe();

@@ -47,7 +47,7 @@ private:
     TransformerOptions model_options(Index src_words, Index tgt_words) const;
     ParallelText read_text(Results& results) const;
     std::string origin(const TransformerOptions& model, const ParallelText& text,
-                       Index shards) const;
+                       const Team& team) const;
 
     CLI::App& parent_;
     std::string name_;

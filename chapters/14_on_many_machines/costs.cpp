@@ -25,15 +25,15 @@ void sum_at_one(Ranks& ranks, Tensor& x) {
     for (std::size_t r = 1; r < n; ++r)
         if (ranks.first()) {
             parts[r] = Tensor(x.shape());
-            from[r] = bytes_of(parts[r]);
+            from[r] = ranks.room_of(parts[r]);
         }
-    if (!ranks.first()) to[0] = bytes_of(std::as_const(x));
+    if (!ranks.first()) to[0] = ranks.message_of(x);
     ranks.exchange_now("to one", to, from);
     for (std::size_t r = 1; r < n && ranks.first(); ++r) x += parts[r];
-    to.assign(n, ranks.first() ? bytes_of(std::as_const(x)) : Message{});
+    to.assign(n, ranks.first() ? ranks.message_of(x) : Message{});
     from.assign(n, Room{});
     to[0] = {};
-    if (!ranks.first()) from[0] = bytes_of(x);
+    if (!ranks.first()) from[0] = ranks.room_of(x);
     ranks.exchange_now("back", to, from);
 }
 

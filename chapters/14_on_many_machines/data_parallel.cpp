@@ -66,7 +66,7 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
       partition_(parameters_, ranks.size(), options.bucket),
       slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
       slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
-      sum_(parameters_, partition_, ranks, options.shards),
+      sum_(parameters_, partition_, ranks, options.shards, options.bfloat16),
       trainer_(model, training, slices_list_) {
     for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
 }
@@ -166,11 +166,11 @@ void DataParallel::gather(std::span<Tensor> whole) {
         const auto slice = [&](Index r) {
             return rows.back().rows(bucket.start(r), bucket.start(r + 1));
         };
-        std::vector<Message> to(n, bytes_of(slice(ranks_.rank())));
+        std::vector<Message> to(n, ranks_.message_of(slice(ranks_.rank())));
         std::vector<Room> from;
         for (Index r = 0; r < ranks_.size(); ++r) {
             Tensor theirs = slice(r);
-            from.push_back(bytes_of(theirs));
+            from.push_back(ranks_.room_of(theirs));
         }
         to[me] = {};
         from[me] = {};

@@ -16,7 +16,8 @@ FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
 // [data parallel]
 struct DataParallelOptions {
     Index shards = 4;
-    bool overlap = true;  ///< send gradients while backward goes on; the bits are the same
+    bool overlap = true;    ///< send gradients while backward goes on; the bits are the same
+    bool bfloat16 = false;  ///< round gradients that are sent; results then depend on the ranks
     Index bucket = Partition::bucket_size;  ///< elements of a parameter that travels by itself
 };
 

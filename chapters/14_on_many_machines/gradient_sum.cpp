@@ -7,11 +7,12 @@
 namespace abh {
 // [construct]
 GradientSum::GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                         Index shards)
+                         Index shards, bool bfloat16)
     : parameters_(parameters),
       partition_(partition),
       ranks_(ranks),
       shards_(shards),
+      bfloat16_(bfloat16),
       bucket_(parameters.size()) {
     require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
             shards, ranks.size());
@@ -51,15 +52,26 @@ void GradientSum::send(std::size_t bucket) {
         for (Index r = 0; r < size; ++r) {
             const auto at = static_cast<std::size_t>(r);
             if (r != me && round < sum.own.nodes().size())
-                to[at] = bytes_of(slice(sum.own.nodes()[round], r));
+                to[at] = leaving(sum, slice(sum.own.nodes()[round], r));
             if (round >= nodes_[at].size()) continue;
             sum.received[at].push_back(r == me ? slice(sum.own.nodes()[round], me)
                                                : Tensor({of.count(me)}));
-            if (r != me) from[at] = bytes_of(sum.received[at].back());
+            if (r != me) from[at] = coming(sum, sum.received[at].back());
         }
         sum.transfers.push_back(ranks_.exchange("gradients", to, from));
     }
     trips_.push_back({.left = now()});
+}
+// [rounded]
+Message GradientSum::leaving(Sum& sum, const Tensor& x) const {
+    if (!bfloat16_) return ranks_.message_of(x);
+    return std::as_bytes(std::span(sum.sent.emplace_back(to_bfloat16(x))));
+}
+
+Room GradientSum::coming(Sum& sum, Tensor& x) const {
+    if (!bfloat16_) return ranks_.room_of(x);
+    sum.arrivals.push_back({x, std::vector<Bfloat16>(static_cast<std::size_t>(x.size()))});
+    return std::as_writable_bytes(std::span(sum.arrivals.back().numbers));
 }
 // [step]
 Parts GradientSum::begin() {
@@ -133,6 +145,7 @@ void GradientSum::finish(std::span<Parameter> slices) {
     for (std::size_t b = 0; b < sums_.size(); ++b) {
         Sum& of = sums_[b];
         for (const auto& transfer : of.transfers) ranks_.wait(transfer);
+        for (Arrival& arrival : of.arrivals) assign(arrival.to, arrival.numbers);
         if (!of.arrived) trips_[b].arrived = now();
         TreeSum sum;
         for (std::size_t r = 0; r < nodes_.size(); ++r)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chapters/14_on_many_machines/partition.hpp"
+#include "lib/ranks/bfloat16.hpp"
 #include "lib/ranks/ranks.hpp"
 #include "lib/ranks/tree_sum.hpp"
 
@@ -26,9 +27,10 @@ class GradientSum {
 public:
     /// @param parameters  of the model
     /// @param partition   of these; outlives this, as does `ranks`
+    /// @param bfloat16    whether messages are rounded to half their bytes
     /// @throws std::invalid_argument if there are fewer shards than ranks
     GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                Index shards);
+                Index shards, bool bfloat16 = false);
 
     /// The rank of each shard.
     const std::vector<Index>& owners() const { return owners_; }
@@ -47,11 +49,18 @@ public:
     double computed() const { return computed_; }
 
 private:
+    /// Rounded numbers on their way to a tensor.
+    struct Arrival {
+        Tensor to;
+        std::vector<Bfloat16> numbers;
+    };
     /// What one bucket's sum consists of.
     struct Sum {
         std::size_t missing = 0;                    ///< parameters whose gradients are not complete
         TreeSum own;                                ///< over the shards of this rank: the whole row
         std::vector<std::vector<Tensor>> received;  ///< of each rank, its nodes: this rank's slice
+        std::vector<std::vector<Bfloat16>> sent;    ///< with bfloat16, as is the next
+        std::vector<Arrival> arrivals;
         std::vector<std::unique_ptr<Transfer>> transfers;
         bool arrived = false;
     };
@@ -61,6 +70,8 @@ private:
     void add_complete();
     void add(std::size_t bucket);
     void send(std::size_t bucket);
+    Message leaving(Sum& sum, const Tensor& x) const;
+    Room coming(Sum& sum, Tensor& x) const;
     void look();
     double now() const;
 
@@ -68,6 +79,7 @@ private:
     const Partition& partition_;
     Ranks& ranks_;
     Index shards_;
+    bool bfloat16_;
     std::map<const Parameter*, std::size_t> number_;  ///< in the list
     std::vector<std::size_t> bucket_;                 ///< of each parameter
     std::vector<Index> owners_;

@@ -12,8 +12,10 @@
 #include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/overlap.hpp"
 #include "chapters/14_on_many_machines/ranks_team.hpp"
+#include "lib/cuda/device.hpp"
 #include "lib/program/program.hpp"
 #include "lib/ranks/mpi.hpp"
+#include "lib/ranks/nccl.hpp"
 #include "lib/ranks/slowed.hpp"
 
 using namespace abh;
@@ -69,6 +71,9 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 64));
     app.add_option("--shards", shards, "parts of a batch: results depend on it, not on the ranks")
         ->check(CLI::Range(1, 1024));
+    bool bfloat16 = false;
+    app.add_flag("--bfloat16", bfloat16,
+                 "round gradients that are sent, to half the bytes: results depend on the ranks");
     const auto command = [&](const char* name, const char* meaning) {
         return app.add_subcommand(name, meaning)->fallthrough();
     };
@@ -93,6 +98,8 @@ int main(int argc, char** argv) {
         if (bytes->parsed()) return show_bytes(program.results());
         if (!started_by_mpi() && n > 1) std::exit(launch_mpi(n, shared_out(argc, argv, app, n)));
         auto engine = started_by_mpi() ? make_mpi_engine() : nullptr;
+        const bool between_gpus = engine && on_cuda() && each_has_gpu(*engine);
+        if (between_gpus) engine = make_nccl_engine(*engine);
         if (engine && overlap->parsed() && gbit > 0)
             engine = slowed(std::move(engine), {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
         Ranks ranks(std::move(engine));
@@ -104,10 +111,14 @@ int main(int argc, char** argv) {
         if (step->parsed())
             return show_step(ranks, shards, steps, program.seed(), program.results());
         if (overlap->parsed()) return show_overlap(ranks, turns, program.seed(), program.results());
-        fmt::print("{}, {} shards\n",
+        fmt::print("{}, {} shards{}\n",
                    ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
-                   shards);
-        train.run(program.results(), program.seed(), RanksTeam(ranks, shards));
+                   shards, between_gpus ? ", messages from GPU to GPU" : "");
+        if (bfloat16)
+            fmt::print(
+                "gradients are sent in bfloat16: another result than without, and another "
+                "for each number of processes\n");
+        train.run(program.results(), program.seed(), RanksTeam(ranks, shards, bfloat16));
     });
     if (quiet && status != 0) quiet->say();
     return end_mpi(status);

@@ -13,8 +13,8 @@ namespace abh {
 // [steps]
 std::unique_ptr<PracticeSteps> RanksTeam::steps(Transformer& model,
                                                 const TrainingOptions& options) const {
-    return std::make_unique<DataParallel>(model, options, ranks_,
-                                          DataParallelOptions{.shards = shards_});
+    return std::make_unique<DataParallel>(
+        model, options, ranks_, DataParallelOptions{.shards = shards_, .bfloat16 = bfloat16_});
 }
 // [agreed]
 double RanksTeam::agreed(double number) const {

@@ -10,10 +10,12 @@ namespace abh {
 class RanksTeam : public Team {
 public:
     /// @param ranks  outlives this
-    RanksTeam(Ranks& ranks, Index shards) : ranks_(ranks), shards_(shards) {}
+    RanksTeam(Ranks& ranks, Index shards, bool bfloat16 = false)
+        : ranks_(ranks), shards_(shards), bfloat16_(bfloat16) {}
 
     bool first() const override { return ranks_.first(); }
     Index shards() const override { return shards_; }
+    bool bfloat16() const override { return bfloat16_; }
     double agreed(double number) const override;
     /// Rank r computes those with i modulo `size` = r.
     std::vector<std::string> share_out(Index n,
@@ -25,6 +27,7 @@ public:
 private:
     Ranks& ranks_;
     Index shards_;
+    bool bfloat16_;
 };
 
 }  // namespace abh

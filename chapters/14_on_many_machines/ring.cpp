@@ -18,8 +18,8 @@ void ring_all_reduce(Ranks& ranks, Tensor& x,
         Tensor received(theirs.shape());
         std::vector<Message> to(static_cast<std::size_t>(n));
         std::vector<Room> from(static_cast<std::size_t>(n));
-        to[static_cast<std::size_t>((me + 1) % n)] = bytes_of(std::as_const(mine));
-        from[static_cast<std::size_t>((me + n - 1) % n)] = bytes_of(received);
+        to[static_cast<std::size_t>((me + 1) % n)] = ranks.message_of(mine);
+        from[static_cast<std::size_t>((me + n - 1) % n)] = ranks.room_of(received);
         ranks.exchange_now("ring", to, from);
         if (sums_are_complete)
             std::copy(received.values().begin(), received.values().end(), theirs.values().begin());

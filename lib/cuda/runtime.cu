@@ -20,12 +20,13 @@ void open() {
         throw std::runtime_error(
             fmt::format("no CUDA device: {}", status == cudaSuccess ? "the driver finds none"
                                                                     : cudaGetErrorString(status)));
-    check(cudaFree(nullptr), "the first call");  // makes the context
 }
 
 std::string name() {
     cudaDeviceProp properties;
-    check(cudaGetDeviceProperties(&properties, 0), "device properties");
+    int device = 0;
+    check(cudaGetDevice(&device), "the current device");
+    check(cudaGetDeviceProperties(&properties, device), "device properties");
     return properties.name;
 }
 

@@ -31,6 +31,8 @@ public:
     virtual ~Engine() = default;
     virtual Index rank() const = 0;  ///< of this process, from 0
     virtual Index size() const = 0;  ///< number of ranks
+    /// Whether messages should stand in the memory of the device, from which they need no copy.
+    virtual bool on_device() const { return false; }
     /// Starts to send `to[r]` to each rank r, and to receive what r sends here into `from[r]`.
     /// Every rank calls this, in the same order, and r's message has the size of the room for it.
     /// An empty one is not sent; those from a rank to itself are empty.

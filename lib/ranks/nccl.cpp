@@ -166,6 +166,7 @@ public:
     }
     Index rank() const override { return rank_; }
     Index size() const override { return size_; }
+    bool on_device() const override { return true; }
 
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                        std::span<const Room> from) override {
@@ -181,11 +182,10 @@ private:
 struct Greeting {
     ncclUniqueId id{};  ///< rank 0's counts
     std::array<char, 64> machine{};
+    int devices = 0;  ///< that the rank sees
 };
 
-std::vector<Greeting> greet(Engine& start) {
-    Greeting own;
-    if (start.rank() == 0) check(ncclGetUniqueId(&own.id), "id");
+std::vector<Greeting> greet(Engine& start, Greeting own) {
     ::gethostname(own.machine.data(), own.machine.size() - 1);
     const auto n = static_cast<std::size_t>(start.size()),
                me = static_cast<std::size_t>(start.rank());
@@ -199,22 +199,30 @@ std::vector<Greeting> greet(Engine& start) {
     return all;
 }
 
+/// How many of these ranks are on that one's machine.
+int neighbours(std::span<const Greeting> ranks, const Greeting& one) {
+    return static_cast<int>(std::ranges::count(ranks, one.machine, &Greeting::machine));
+}
+
 }  // namespace
 // [make nccl engine]
-bool has_nccl() {
-    return true;
+bool each_has_gpu(Engine& start) {
+    Greeting own;
+    if (cudaGetDeviceCount(&own.devices) != cudaSuccess) own.devices = 0;
+    const std::vector<Greeting> ranks = greet(start, own);
+    return std::ranges::all_of(
+        ranks, [&](const Greeting& rank) { return neighbours(ranks, rank) <= rank.devices; });
 }
 
 std::unique_ptr<Engine> make_nccl_engine(Engine& start) {
-    int devices = 0;
-    check(cudaGetDeviceCount(&devices), "devices");  // none is an error
-    const std::vector<Greeting> greetings = greet(start);
-    const auto own = greetings.begin() + start.rank();
-    const auto earlier = std::count_if(greetings.begin(), own, [&](const Greeting& other) {
-        return other.machine == own->machine;
-    });
-    check(cudaSetDevice(static_cast<int>(earlier) % devices), "device");
-    return std::make_unique<NcclEngine>(start.rank(), start.size(), greetings.front().id);
+    Greeting own;
+    check(cudaGetDeviceCount(&own.devices), "devices");  // none is an error
+    if (start.rank() == 0) check(ncclGetUniqueId(&own.id), "id");
+    const std::vector<Greeting> ranks = greet(start, own);
+    const std::span earlier(ranks.begin(), ranks.begin() + start.rank());
+    const Greeting& mine = ranks[static_cast<std::size_t>(start.rank())];
+    check(cudaSetDevice(neighbours(earlier, mine) % own.devices), "device");
+    return std::make_unique<NcclEngine>(start.rank(), start.size(), ranks.front().id);
 }
 
 }  // namespace abh

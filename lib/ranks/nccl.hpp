@@ -4,8 +4,9 @@
 
 namespace abh {
 // [nccl]
-/// Whether this program was built with NCCL.
-bool has_nccl();
+/// Whether this program was built with NCCL, and there is a GPU for each rank: no machine has more
+/// ranks than GPUs. The same answer on each rank.
+bool each_has_gpu(Engine& start);
 /// The ranks of `start`, whose messages go from GPU to GPU by NCCL. One process per GPU: on each
 /// machine the i-th rank takes device i, modulo the number of devices that it sees, as the current
 /// one; so this comes before anything else that uses a device.

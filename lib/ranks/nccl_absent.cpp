@@ -4,7 +4,7 @@
 
 namespace abh {
 // [no nccl]
-bool has_nccl() {
+bool each_has_gpu(Engine&) {
     return false;
 }
 

@@ -27,10 +27,6 @@ struct Intent {
     bool operator==(const Intent&) const = default;
 };
 
-Message bytes_of(const Intent& intent) {
-    return std::as_bytes(std::span(&intent, 1));
-}
-
 }  // namespace
 
 /// Tells the others what this rank is about to do, and compares.
@@ -47,7 +43,7 @@ void Ranks::meet(const char* what, const Shape& shape, Index root) {
     own.call = calls_;
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
     std::vector<Intent> all(n, own);
-    std::vector<Message> to(n, bytes_of(own));
+    std::vector<Message> to(n, std::as_bytes(std::span(&own, 1)));
     std::vector<Room> from;
     for (Intent& intent : all) from.push_back(std::as_writable_bytes(std::span(&intent, 1)));
     to[me] = {};
@@ -59,6 +55,16 @@ void Ranks::meet(const char* what, const Shape& shape, Index root) {
                                                  own.said(), r, all[r].said()));
 }
 // [exchange]
+Message Ranks::message_of(const Tensor& x) const {
+    if (!engine_ || !engine_->on_device()) return std::as_bytes(x.values());
+    return std::as_bytes(std::span(x.on_device(), static_cast<std::size_t>(x.size())));
+}
+
+Room Ranks::room_of(Tensor& x) const {
+    if (!engine_ || !engine_->on_device()) return std::as_writable_bytes(x.values());
+    return std::as_writable_bytes(std::span(x.on_device(), static_cast<std::size_t>(x.size())));
+}
+
 std::unique_ptr<Transfer> Ranks::exchange(const char* what, std::span<const Message> to,
                                           std::span<const Room> from) {
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
@@ -94,9 +100,8 @@ void Ranks::broadcast(Tensor& x, Index root) {
     for (Index have = 1; have < size(); have *= 2) {
         std::vector<Message> to(n);
         std::vector<Room> from(n);
-        if (place < have && place + have < size())
-            to[at(place + have)] = bytes_of(std::as_const(x));
-        if (place >= have && place < 2 * have) from[at(place - have)] = bytes_of(x);
+        if (place < have && place + have < size()) to[at(place + have)] = message_of(x);
+        if (place >= have && place < 2 * have) from[at(place - have)] = room_of(x);
         exchange_now("broadcast", to, from);
     }
 }
@@ -115,8 +120,8 @@ Tensor Ranks::reduce_scatter(const Tensor& x) {
         const Tensor block = x.rows(static_cast<Index>(r) * rows, static_cast<Index>(r + 1) * rows);
         parts.push_back(r == me ? block.clone() : Tensor(block.shape()));
         if (r == me) continue;
-        to[r] = bytes_of(block);
-        from[r] = bytes_of(parts[r]);
+        to[r] = message_of(block);
+        from[r] = room_of(parts[r]);
     }
     exchange_now("reduce_scatter", to, from);
     TreeSum sum;
@@ -130,15 +135,17 @@ Tensor Ranks::all_gather(const Tensor& x) {
     meet("all_gather", x.shape());
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
     Tensor all(x.shape().with(0, size() * x.dim(0)));
-    std::vector<Message> to(n, bytes_of(x));
+    const auto rows = [&](std::size_t r) {
+        const auto at = static_cast<Index>(r);
+        return all.rows(at * x.dim(0), (at + 1) * x.dim(0));
+    };
+    Tensor own = rows(me);
+    std::copy(x.values().begin(), x.values().end(), own.values().begin());
+    std::vector<Message> to(n, message_of(own));
     std::vector<Room> from(n);
     for (std::size_t r = 0; r < n; ++r) {
-        Tensor rows =
-            all.rows(static_cast<Index>(r) * x.dim(0), static_cast<Index>(r + 1) * x.dim(0));
-        if (r == me)
-            std::copy(x.values().begin(), x.values().end(), rows.values().begin());
-        else
-            from[r] = bytes_of(rows);
+        Tensor theirs = rows(r);
+        if (r != me) from[r] = room_of(theirs);
     }
     to[me] = {};
     exchange_now("all_gather", to, from);

@@ -42,6 +42,11 @@ public:
     /// Returns when every rank has come here.
     void barrier();
     // [ranks: exchange]
+    /// The elements of a tensor as a message, in the memory from which the engine sends.
+    Message message_of(const Tensor& x) const;
+    /// The same as room for one. To be asked for when nothing else will be written to `x` before
+    /// the message has come.
+    Room room_of(Tensor& x) const;
     /// Starts an exchange of messages of the ranks' own making, as `Engine` says. Sizes are not
     /// compared, and nobody waits here for anybody.
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
@@ -59,13 +64,4 @@ private:
     Traffic traffic_;
     Index calls_ = 0;
 };
-// [bytes]
-/// The elements of a tensor as bytes.
-inline Message bytes_of(const Tensor& x) {
-    return std::as_bytes(x.values());
-}
-inline Room bytes_of(Tensor& x) {
-    return std::as_writable_bytes(x.values());
-}
-
 }  // namespace abh

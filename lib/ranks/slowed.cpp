@@ -37,6 +37,7 @@ public:
         : engine_(std::move(engine)), link_(link) {}
     Index rank() const override { return engine_->rank(); }
     Index size() const override { return engine_->size(); }
+    bool on_device() const override { return engine_->on_device(); }
 
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                        std::span<const Room> from) override {

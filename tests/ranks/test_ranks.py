@@ -170,6 +170,7 @@ class SeveralProcesses(unittest.TestCase):
         for more, says in (
             (["--clip", "3"], "training/clip is 3.0 on rank 1, and 1.0 on rank 0"),
             (["--shards", "2"], "training/shards is 2 on rank 1, and 4 on rank 0"),
+            (["--bfloat16"], "training/bfloat16 is true on rank 1, and missing on rank 0"),
             (["--way", "plain"], 'way is "plain" on rank 1, and "fast" on rank 0'),
         ):
             with self.subTest(more=more):
@@ -182,6 +183,14 @@ class SeveralProcesses(unittest.TestCase):
             self.command(self.whole, 2, "--resume", "--shards", "2"), capture_output=True, text=True, timeout=120
         )
         self.assertIn("training/shards is 2, and was 4 when the run began", self.one_line(done))
+
+    def test_gradients_in_bfloat16_are_said_to_be_another_training(self) -> None:
+        save = self.place / "bfloat16"
+        self.assertIn("gradients are sent in bfloat16: another result", self.run_whole(save, 2, "--bfloat16"))
+        name = "model.safetensors"
+        self.assertNotEqual((save / name).read_bytes(), (self.whole / name).read_bytes())
+        done = subprocess.run(self.command(save, 2, "--resume"), capture_output=True, text=True, timeout=120)
+        self.assertIn("training/bfloat16 is missing, and was true when the run began", self.one_line(done))
 
     def test_what_cannot_be_is_one_line(self) -> None:
         for more, says in (

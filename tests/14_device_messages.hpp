@@ -1,0 +1,76 @@
+#pragma once
+
+// An engine whose messages stand in the device's memory, real or emulated, as NCCL's do.
+#include <utility>
+#include <vector>
+
+#include "lib/cuda/runtime.hpp"
+#include "lib/ranks/engine.hpp"
+
+namespace device_messages {
+
+using Bytes = std::vector<std::byte>;
+
+inline bool is_on_device(const void* memory) {
+    std::byte first;
+    try {
+        abh::cuda::copy_to_host(&first, memory, 1);
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
+
+/// The device gets what has come when it is waited for.
+class Transfer : public abh::Transfer {
+public:
+    Transfer(abh::Engine& engine, const char* what, std::span<const abh::Message> to,
+             std::span<const abh::Room> from)
+        : sent_(to.size()), received_(from.size()), from_(from.begin(), from.end()) {
+        std::vector<abh::Message> messages(to.begin(), to.end());
+        std::vector<abh::Room> rooms(from.begin(), from.end());
+        for (std::size_t r = 0; r < to.size(); ++r) {
+            if (!to[r].empty() && is_on_device(to[r].data())) {
+                sent_[r].resize(to[r].size());
+                abh::cuda::copy_to_host(sent_[r].data(), to[r].data(), to[r].size());
+                messages[r] = sent_[r];
+            }
+            if (!from[r].empty() && is_on_device(from[r].data())) {
+                received_[r].resize(from[r].size());
+                rooms[r] = received_[r];
+            }
+        }
+        transfer_ = engine.exchange(what, messages, rooms);
+    }
+    std::vector<abh::Index> missing() override { return transfer_->missing(); }
+    void wait() override {
+        transfer_->wait();
+        for (std::size_t r = 0; r < from_.size(); ++r) {
+            const Bytes bytes = std::exchange(received_[r], {});
+            if (!bytes.empty())
+                abh::cuda::copy_to_device(from_[r].data(), bytes.data(), bytes.size());
+        }
+    }
+
+private:
+    std::vector<Bytes> sent_, received_;
+    std::vector<abh::Room> from_;
+    std::unique_ptr<abh::Transfer> transfer_;
+};
+
+class Engine : public abh::Engine {
+public:
+    explicit Engine(std::unique_ptr<abh::Engine> inner) : inner_(std::move(inner)) {}
+    abh::Index rank() const override { return inner_->rank(); }
+    abh::Index size() const override { return inner_->size(); }
+    bool on_device() const override { return true; }
+    std::unique_ptr<abh::Transfer> exchange(const char* what, std::span<const abh::Message> to,
+                                            std::span<const abh::Room> from) override {
+        return std::make_unique<Transfer>(*inner_, what, to, from);
+    }
+
+private:
+    std::unique_ptr<abh::Engine> inner_;
+};
+
+}  // namespace device_messages
