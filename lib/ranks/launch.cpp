@@ -28,6 +28,7 @@ namespace {
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "OMPI_MCA_rmaps_base_oversubscribe"})
         ::setenv(name, "1", 0);
+    ::setenv("UCX_HANDLE_ERRORS", "none", 0);  // MPICH: no stack where a rank is gone
     ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);  // threads take the cores they find
     std::vector<std::string> words{"mpirun", "-n", std::to_string(n)};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -41,11 +42,19 @@ namespace {
     std::_Exit(127);
 }
 // [pass on]
-/// Passes on what the ranks print, and shortens what mpirun says about them, between two lines of
-/// dashes, to which rank was killed.
-void pass_on(std::FILE* from) {
+/// Says in one line that a rank was killed.
+void say_killed(const std::string& rank, const std::string& signal) {
+    fmt::print(stderr,
+               "{} was ended by {}, and the other ranks with it; --resume goes on from the "
+               "last state\n",
+               rank, signal);
+}
+
+/// Passes on what the ranks print, and shortens what Open MPI's mpirun says about them, between two
+/// lines of dashes, to which rank was killed. @return whether one was
+bool pass_on(std::FILE* from) {
     static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
-    bool boxed = false;
+    bool boxed = false, said = false;
     char* line = nullptr;
     std::size_t room = 0;
     while (::getline(&line, &room, from) >= 0) {
@@ -53,15 +62,14 @@ void pass_on(std::FILE* from) {
         std::smatch found;
         if (text.starts_with("-----"))
             boxed = !boxed;
-        else if (boxed && std::regex_search(text, found, killed))
-            fmt::print(stderr,
-                       "rank {} was ended by signal {}, and the other ranks with it; --resume goes "
-                       "on from the last state\n",
-                       found.str(1), found.str(2));
-        else if (!boxed && !text.starts_with("["))  // [host:pid]: mpirun about its own messages
+        else if (boxed && std::regex_search(text, found, killed)) {
+            say_killed("rank " + found.str(1), "signal " + found.str(2));
+            said = true;
+        } else if (!boxed && !text.starts_with("["))  // [host:pid]: mpirun about its own messages
             std::fputs(line, stderr);
     }
     std::free(line);
+    return said;
 }
 
 }  // namespace
@@ -79,11 +87,16 @@ int launch_mpi(Index n, const std::vector<std::string>& arguments) {
     }
     ::close(ends[1]);
     std::FILE* const from = ::fdopen(ends[0], "r");
-    pass_on(from);
+    const bool said = pass_on(from);
     std::fclose(from);
     int status = 0;
     ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (!WIFEXITED(status)) return 128 + WTERMSIG(status);
+    constexpr int error = 1, not_started = 127;
+    const int code = WEXITSTATUS(status);
+    if (!said && code > error && code != not_started)  // MPICH's mpirun does not say which
+        say_killed("a rank", "a signal");
+    return code;
 }
 
 }  // namespace abh

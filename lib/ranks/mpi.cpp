@@ -4,8 +4,11 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <cstdio>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 
 namespace abh {
 // [mpi transfer]
@@ -88,7 +91,13 @@ int end_mpi(int status) {
     MPI_Initialized(&begun);
     MPI_Finalized(&over);
     if (!begun || over) return status;
-    if (status != 0) MPI_Abort(MPI_COMM_WORLD, status);
+    if (status != 0) {
+        // MPICH adds a line of its own to what the program has said, and its mpirun may drop what
+        // it has not passed on by then
+        static_cast<void>(std::freopen("/dev/null", "w", stderr));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        MPI_Abort(MPI_COMM_WORLD, status);
+    }
     MPI_Finalize();
     return status;
 }
