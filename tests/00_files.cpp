@@ -494,6 +494,8 @@ TEST_CASE("a wrong command line is one clear line and exit status 1") {
     for (const char* name : {"plain", "fast"})
         REQUIRE(refused({"--device", "cuda", "--way", name}) ==
                 fmt::format("demo: --way {} and --device cuda exclude each other\n", name));
+    REQUIRE(refused({"--device", "cpu", "--way", "cuda"}) ==
+            "demo: --device cpu and --way cuda exclude each other\n");
 }
 
 TEST_CASE("what a program's work throws is one line, and no results are written") {

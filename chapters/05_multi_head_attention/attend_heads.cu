@@ -265,7 +265,7 @@ constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + T::keys) * p
 /// d_k operations for each pair of query and key.
 template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
-    attention_kernel(Problem p, Global<Real> y, Global<Real> largest, Global<Real> total,
+    attention_kernel(Problem p, Global<Real> y, Global<Real> row_max, Global<Real> row_sum,
                      Global<const Real> q, Global<const Real> k, Global<const Real> v) {
     using T = Sizes<D, all_short>;
     constexpr int M = T::queries, N = T::keys, R = M / down, C = N / across;
@@ -333,8 +333,8 @@ __global__ void __launch_bounds__(threads)
                 y[part.queries + query * p.d_model + column] = context[i][c] * inverse;
         }
         if (own_x() > 0) continue;
-        largest[part.head * p.n_queries + query] = max[i];
-        total[part.head * p.n_queries + query] = all;
+        row_max[part.head * p.n_queries + query] = max[i];
+        row_sum[part.head * p.n_queries + query] = all;
     }
 }
 // [row sums]
@@ -357,18 +357,18 @@ __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<co
 // [backward]
 /// What is known of each query, [B, H, Lq].
 struct Rows {
-    Global<const Real> largest, total, dot;  ///< dot: <dy_i, y_i>
+    Global<const Real> row_max, row_sum, dot;  ///< dot: <dy_i, y_i>
 };
 
 /// The three numbers of one query.
 struct Row {
-    Real largest = 0, inverse = 0, dot = 0;
+    Real row_max = 0, inverse = 0, dot = 0;
 
     __device__ Row() {}
     __device__ Row(const Rows& rows, Index at)
-        : largest(rows.largest[at]), inverse(1 / rows.total[at]), dot(rows.dot[at]) {}
-    /// `w = exp(s - largest) / total`
-    __device__ Real weight(Real s) const { return exp_or_zero(s - largest) * inverse; }
+        : row_max(rows.row_max[at]), inverse(1 / rows.row_sum[at]), dot(rows.dot[at]) {}
+    /// `w = exp(s - row_max) / row_sum`
+    __device__ Real weight(Real s) const { return exp_or_zero(s - row_max) * inverse; }
 };
 
 template <class T>

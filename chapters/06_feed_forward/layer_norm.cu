@@ -1,6 +1,7 @@
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "lib/cuda/kernel.cuh"
 #include "lib/cuda/random.cuh"
+#include "lib/part.hpp"
 
 namespace abh {
 namespace fast {
@@ -141,7 +142,7 @@ Tensor cuda::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dr
     if (!takes_rows_of(x.dim(-1))) return fast::add_norm(x, sublayer, dropout, norm, cache);
     Mask kept = cache && dropout.p() > 0 ? Mask(x.shape()) : Mask();
     if (cache) cache->dropout.kept = kept;
-    return normalize(x, norm, cache ? &cache->norm : nullptr,
+    return normalize(x, norm, part(cache, &AddNormCache::norm),
                      {sublayer.on_device(), kept.empty() ? nullptr : kept.on_device(),
                       state_of(dropout.stream()), dropout.p(), dropout.factor()});
 }

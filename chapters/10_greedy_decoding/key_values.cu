@@ -95,21 +95,21 @@ __device__ void to_weights(Index length, Index d, Real scale, Real fill, Global<
                            Global<const Real> k, Global<const std::uint8_t> hidden,
                            Global<Real> weights) {
     const Index first = static_cast<Index>(threadIdx.x) / warp;
-    Real largest = -infinity<Real>(), total = 0;
+    Real row_max = -infinity<Real>(), row_sum = 0;
     for (Index j = first; j < length; j += warps) {
         Real score = 0;
         for (Index c = lane(); c < d; c += warp) score += q[c] * k[j * d + c];
         score = hidden[j] ? fill : scale * warp_sum(score);
         if (lane() == 0) weights[j] = score;
-        largest = score > largest ? score : largest;
+        row_max = score > row_max ? score : row_max;
     }
-    largest = block_max(largest);
+    row_max = block_max(row_max);
     for (Index j = threadIdx.x; j < length; j += threads) {
-        const Real e = exp_or_zero(weights[j] - largest);
+        const Real e = exp_or_zero(weights[j] - row_max);
         weights[j] = e;
-        total += e;
+        row_sum += e;
     }
-    const Real share = 1 / block_sum(total);
+    const Real share = 1 / block_sum(row_sum);
     for (Index j = threadIdx.x; j < length; j += threads) weights[j] *= share;
     __syncthreads();
 }

@@ -47,6 +47,7 @@ Index largest_cache() {
 
 Limits measure_limits(Index bytes, double seconds) {
     require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
+    const OthersLoad load;
     const Index n = bytes / static_cast<Index>(sizeof(Real));
     constexpr Index part = 1 << 15;   // of what a thread reads or updates at a time, in numbers
     constexpr Index block = 1 << 20;  // of what it copies: memcpy then goes around the cache
@@ -73,8 +74,11 @@ Limits measure_limits(Index bytes, double seconds) {
         return ways * static_cast<double>(n) * sizeof(Real) /
                shortest(seconds, [&] { parallel_ranges(n, grain, work); });
     };
-    return {product_flops(seconds), rate(1, part, read), rate(2, block, copy),
-            rate(2, part, update)};
+    return {product_flops(seconds),
+            rate(1, part, read),
+            rate(2, block, copy),
+            rate(2, part, update),
+            {load.share(), 0}};
 }
 // [least time]
 LeastTime least_time(const Floor& floor, const Limits& limits) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chapters/12_where_the_time_goes/floor.hpp"
+#include "lib/program/load.hpp"
 
 namespace abh {
 // [limits]
@@ -12,6 +13,7 @@ struct Limits {
     double read = 0;           ///< bytes that are read
     double copy = 0;           ///< bytes read here and written there; both count
     double update = 0;         ///< bytes read and written in place; both count
+    Noise noise = {};          ///< other programs meanwhile
 
     /// The stream that moves most bytes.
     double best_stream() const { return std::max({read, copy, update}); }

@@ -20,12 +20,13 @@ namespace {
 
 Limits show_limits(Results& results) {
     section("What this machine reaches");
-    const OthersLoad load;
-    const Limits limits = measure_limits();
-    const std::optional<double> others = load.share();
-    const std::string share = others ? fmt::format("{:.0f} %", 100 * *others) : "an unknown share";
-    fmt::print("{} threads, products by {}; others used {} of the processors\n", threads(),
-               products_by_library() ? "oneDNN" : "Eigen", share);
+    const Limits limits = undisturbed([] { return measure_limits(); });
+    const Noise& noise = limits.noise;
+    const std::string share =
+        noise.others ? fmt::format("{:.0f} %", 100 * *noise.others) : "an unknown share";
+    fmt::print("{} threads, products by {}; others used {} of the processors{}\n", threads(),
+               products_by_library() ? "oneDNN" : "Eigen", share,
+               noise.disturbed() ? ": disturbed" : "");
     results.set("others", share);
     Table table(results, {{"", "<36"}, varying("", "10.1f", "{}"), {"", "<8"}});
     table.row("product_flops", "matrix product, 1024 x 1024", limits.product_flops / 1e9,
@@ -81,17 +82,11 @@ void show_operations(const Limits& limits, Results& results) {
     for (Index i = 0; const MeasuredOperation& operation : list) {
         progress.show(i, operation.name);
         const Work work = operation.make();
-        const auto under = [&](Way way) {
-            return Side{[&work, way] {
-                const Following following(way);
-                work();
-            }};
-        };
         const double bytes = operation.bytes();
         const double least_ms =
             1e3 * std::max(operation.flops() / limits.product_flops, bytes / limits.best_stream());
-        const Comparison c =
-            undisturbed([&] { return take_turns(under(Way::plain), under(Way::fast)); });
+        const Comparison c = undisturbed(
+            [&] { return take_turns(under(Way::plain, work), under(Way::fast, work)); });
         progress.clear();
         const bool in_memory = bytes > std::max(64e6, 2.0 * static_cast<double>(largest_cache()));
         const bool refused = c.noise.disturbed() || (in_memory && beats_floor(c.fast_ms, least_ms));
@@ -201,19 +196,24 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    std::string only = "all";
     Program program("Count what must be done, measure what is done, and compare.");
-    program.app()
-        .add_option("--only", only, "all, floor, operations, traps or steps")
-        ->check(CLI::IsMember({"all", "floor", "operations", "traps", "steps"}));
+    CLI::App& app = program.app();
+    const auto part = [&](const char* name, const char* meaning) {
+        return app.add_subcommand(name, meaning)->fallthrough();
+    };
+    const auto* floor = part("floor", "the least that whole steps must do");
+    const auto* operations = part("operations", "every operation plain, fast, and its floor");
+    const auto* traps = part("traps", "what makes the same code slow");
+    const auto* steps = part("steps", "the own times of a step");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        const auto wanted = [&](const char* part) { return only == "all" || only == part; };
+        const bool all = app.get_subcommands().empty();
         const Limits limits = show_limits(results);
-        if (wanted("floor")) show_floors(limits, results);
-        if (wanted("operations")) show_operations(limits, results), show_attention_memory(results);
-        if (wanted("traps")) show_traps(results);
-        if (wanted("steps"))  // last: with --profile the last step is what is saved
+        if (all || floor->parsed()) show_floors(limits, results);
+        if (all || operations->parsed())
+            show_operations(limits, results), show_attention_memory(results);
+        if (all || traps->parsed()) show_traps(results);
+        if (all || steps->parsed())  // last: with --profile the last step is what is saved
             for (const Step& work : {toy_step(), small_step()})
                 show_step(work, limits, program.seed(), results);
     });

@@ -4,9 +4,12 @@
 #include <numeric>
 
 #include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
+#include "chapters/05_multi_head_attention/heads.hpp"
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/relu.hpp"
+#include "chapters/06_feed_forward/swish.hpp"
 #include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/training.hpp"
@@ -115,11 +118,72 @@ MeasuredOperation columns_added() {
 }
 
 MeasuredOperation cut_off() {
+    return {"relu", "ReLU", pass(2 * n_numbers), [] {
+                const Tensor x = numbers({n_rows, width});
+                return Work([=] { relu(x); });
+            }};
+}
+
+MeasuredOperation cut_off_backward() {
     return {
         "relu_backward", "ReLU's backward", pass(3 * n_numbers), [] {
             const Tensor y = relu(numbers({n_rows, width}, 1)), dy = numbers({n_rows, width}, 2);
             return Work([=] { relu_backward(dy, y); });
         }};
+}
+
+/// Forward and backward.
+MeasuredOperation swished() {
+    return {"swish", "swish, both passes", pass(5 * n_numbers), [] {
+                const Tensor x = numbers({n_rows, width}, 1), dy = numbers({n_rows, width}, 2);
+                return Work([=] {
+                    swish(x);
+                    swish_backward(dy, x);
+                });
+            }};
+}
+
+/// Sentences of 128 words become heads of 64 columns, and sentences again.
+MeasuredOperation split_and_joined() {
+    return {"heads", "heads split and joined", pass(4 * n_numbers), [] {
+                const Tensor x = numbers({n_rows / 128, 128, width});
+                return Work([=] { join_heads(split_heads(x, width / 64)); });
+            }};
+}
+
+MeasuredOperation transposed() {
+    return {"transpose", "transpose", pass(2 * n_numbers), [] {
+                const Tensor x = numbers({n_rows, width});
+                return Work([=] { transpose(x); });
+            }};
+}
+
+/// Sentences of 128 words. The table of positions stays in a cache.
+MeasuredOperation positioned() {
+    return {"positions", "positions", pass(2 * n_numbers), [] {
+                Random random(1);
+                const auto positions = std::make_shared<PositionalEncoding>(
+                    width, PositionalEncodingOptions{}, random);
+                const Tensor x = numbers({n_rows / 128, 128, width});
+                return Work([=] { positions->forward(x); });
+            }};
+}
+
+/// Forward and backward. Rows of the table are read, and rows of its gradient are changed.
+MeasuredOperation looked_up() {
+    return {"embedding", "embedding, both passes", pass(5 * n_numbers), [] {
+                Random random(1);
+                const auto words =
+                    std::make_shared<Embedding>(8000, width, EmbeddingOptions{}, random);
+                const Ids ids = random_ids({n_rows / 128, 128}, 0, 8000, Random(2).stream());
+                const Tensor dy = numbers({n_rows / 128, 128, width}, 3);
+                words->table.grad();
+                return Work([=] {
+                    Embedding::Cache cache;
+                    words->forward(ids, &cache);
+                    words->backward(dy, cache);
+                });
+            }};
 }
 
 MeasuredOperation drawn() {
@@ -128,11 +192,25 @@ MeasuredOperation drawn() {
             }};
 }
 
+MeasuredOperation drawn_evenly() {
+    return {"uniform", "uniform random numbers", pass(n_numbers), [] {
+                return Work([] { uniform({n_rows, width}, -1, 1, Random(1).stream()); });
+            }};
+}
+
 MeasuredOperation softmax_of_rows() {
     return {"softmax", "softmax", pass(2 * n_numbers), [] {
                 const Tensor x = numbers({n_rows, width});
                 return Work([=] { softmax(x); });
             }};
+}
+
+MeasuredOperation softmax_of_rows_backward() {
+    return {
+        "softmax_backward", "softmax's backward", pass(3 * n_numbers), [] {
+            const Tensor y = softmax(numbers({n_rows, width}, 1)), dy = numbers({n_rows, width}, 2);
+            return Work([=] { softmax_backward(dy, y); });
+        }};
 }
 
 MeasuredOperation dropped() {
@@ -144,6 +222,17 @@ MeasuredOperation dropped() {
                     Dropout::Cache cache;
                     dropout.forward(x, &cache);
                 });
+            }};
+}
+
+MeasuredOperation dropped_backward() {
+    return {"dropout_backward", "dropout's backward", pass(2.25 * n_numbers), [] {
+                Random random(1);
+                const Dropout dropout(Real(0.1), random);
+                const Tensor dy = numbers({n_rows, width});
+                Dropout::Cache cache;
+                dropout.forward(dy, &cache);
+                return Work([=] { dropout.backward(dy, cache); });
             }};
 }
 
@@ -288,9 +377,31 @@ std::vector<MeasuredOperation> measured_operations() {
         for (const auto& [sentences, length] :
              {std::pair<Index, Index>{16, 24}, {4, 256}, {1, 1024}})
             list.push_back(attention(sentences, length, causal));
-    for (const auto& make : {one_query, added, columns_added, cut_off, drawn, softmax_of_rows,
-                             dropped, normed, added_and_normed, loss_of_words, loss_of_vocabulary,
-                             best_words, adam, momentum, waiting_gradient, whole_step})
+    for (const auto& make : {one_query,
+                             added,
+                             columns_added,
+                             cut_off,
+                             cut_off_backward,
+                             swished,
+                             split_and_joined,
+                             transposed,
+                             positioned,
+                             looked_up,
+                             drawn,
+                             drawn_evenly,
+                             softmax_of_rows,
+                             softmax_of_rows_backward,
+                             dropped,
+                             dropped_backward,
+                             normed,
+                             added_and_normed,
+                             loss_of_words,
+                             loss_of_vocabulary,
+                             best_words,
+                             adam,
+                             momentum,
+                             waiting_gradient,
+                             whole_step})
         list.push_back(make());
     return list;
 }

@@ -82,6 +82,8 @@ void flush_output() {
 void Program::choose_way() {
     require(device_ == "cpu" || app_.count("--way") == 0 || way_ == "cuda",
             "--way {} and --device cuda exclude each other", way_);
+    require(device_ == "cuda" || app_.count("--device") == 0 || way_ != "cuda",
+            "--device cpu and --way cuda exclude each other");
     set_way(device_ == "cuda" ? Way::cuda : way_named(way_));
     if (on_cuda() && cuda::emulated)
         fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "lib/fast/parallel.hpp"
-#include "lib/way.hpp"
 
 namespace abh {
 // [stopwatch]
@@ -14,12 +13,6 @@ double milliseconds(const Work& work) {
     work();
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     return time.count();
-}
-
-double best_of(int times, const Work& work) {
-    double best = milliseconds(work);
-    for (int i = 1; i < times; ++i) best = std::min(best, milliseconds(work));
-    return best;
 }
 
 double quantile(std::vector<double> numbers, double part) {
@@ -63,6 +56,13 @@ bool beats_floor(double ms, double floor_ms) {
     return ms < 0.95 * floor_ms;
 }
 // [take turns]
+Side under(Way way, const Work& work) {
+    return {[work, way] {
+        const Following following(way);
+        work();
+    }};
+}
+
 namespace {
 
 /// Of one call, the mean of so many.
@@ -134,13 +134,7 @@ GainTable::GainTable(Results& results, const std::string& title, const std::stri
 
 Comparison GainTable::ways(const std::string& what, const std::string& key, const Work& work,
                            int rounds) {
-    const auto under = [&](Way way) {
-        return Side{[&work, way] {
-            const Following following(way);
-            work();
-        }};
-    };
-    return sides(what, key, under(Way::plain), under(Way::fast), rounds);
+    return sides(what, key, under(Way::plain, work), under(Way::fast, work), rounds);
 }
 
 Comparison GainTable::sides(const std::string& what, const std::string& key, const Side& first,

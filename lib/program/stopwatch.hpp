@@ -7,6 +7,7 @@
 #include "lib/io/results.hpp"
 #include "lib/program/load.hpp"
 #include "lib/program/table.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [stopwatch]
@@ -14,8 +15,6 @@ using Work = std::function<void()>;
 
 /// Milliseconds that `work` takes.
 double milliseconds(const Work& work);
-/// The shortest of `times` calls.
-double best_of(int times, const Work& work);
 /// The number below which the share `part` of the numbers lies, interpolated; 0.5: the median.
 /// @throws std::invalid_argument if there is no number
 double quantile(std::vector<double> numbers, double part);
@@ -46,6 +45,9 @@ struct Side {
     Work run;
     Work prepare = nullptr;  ///< not timed; a round is then one call of `run`
 };
+
+/// `work` under one of its ways.
+Side under(Way way, const Work& work);
 
 /// How long two ways to the same result took, in rounds in which they took turns.
 struct Comparison {

@@ -193,7 +193,7 @@ def visit_value(self: HTML5Translator, node: value) -> None:
         title += ". Measured where this book was built: it differs between machines"
         classes += " varies"
     if node["disturbed"]:
-        title += ". Other programs disturbed the measurement: nothing can be concluded from it"
+        title += ". The measurement was disturbed by other programs, or contradicts its floor: nothing can be concluded from it"
         classes += " disturbed"
     self.body.append(f'<span class="{classes}" title="{html.escape(title)}">')
 
