@@ -35,6 +35,18 @@ def links(data: Data, fig: Figure) -> None:
     axes.legend()
 
 
+@figure("ring_times", width=5.6, height=3.0, narrow=(3.7, 3.0))
+def ring_times(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    times = data.array("ring_ms", run="links")
+    for k, network in enumerate(("NVLink 4, 450 GB/s", "400 Gb/s", "100 Gb/s")):
+        axes.loglog(times[:, 0], times[:, 1 + k], marker=".", color=f"C{k}", label=network)
+    axes.set_xlabel("ranks n")
+    axes.set_ylabel("time / ms")
+    axes.grid()
+    axes.legend()
+
+
 @figure("overlap", width=5.6, height=4.4, narrow=(3.7, 4.4))
 def overlap(data: Data, fig: Figure) -> None:
     upper, lower = fig.subplots(2, sharex=True)

@@ -113,16 +113,39 @@ TEST_CASE("each rank of a machine takes a device of its own") {
     stand_in::devices = 8;
 }
 
-TEST_CASE("ranks that outnumber the GPUs of their machine do without NCCL") {
-    for (const auto& [ranks, devices] : {std::pair{3, 8}, {3, 3}, {3, 2}, {1, 0}}) {
-        stand_in::devices = devices;
-        std::vector<int> each(static_cast<std::size_t>(ranks), -1);
-        run_local_engines(ranks, [&](std::unique_ptr<Engine> start) {
-            each[static_cast<std::size_t>(start->rank())] = each_has_gpu(*start);
+TEST_CASE("ranks that outnumber the GPUs that they see do without NCCL") {
+    struct Case {
+        Index ranks;
+        int devices;
+        bool each_sees_one;
+        bool enough;
+    };
+    for (const Case& c : {Case{3, 8, false, true},
+                          {3, 3, false, true},
+                          {3, 2, false, false},
+                          {1, 0, false, false},
+                          {4, 1, true, true},
+                          {2, 1, false, false}}) {
+        stand_in::devices = c.devices;
+        std::vector<int> each(static_cast<std::size_t>(c.ranks), -1);
+        run_local_engines(c.ranks, [&](std::unique_ptr<Engine> start) {
+            stand_in::hidden = c.each_sees_one ? static_cast<int>(start->rank()) : 0;
+            each[static_cast<std::size_t>(start->rank())] = each_takes_gpu(*start);
         });
-        CHECK(each == std::vector<int>(each.size(), ranks <= devices));
+        CHECK(each == std::vector<int>(each.size(), c.enough));
     }
     stand_in::devices = 8;
+}
+
+TEST_CASE("a rank that ends with an error does not wait for the others to end in order") {
+    const int destroyed = stand_in::destroyed, aborted = stand_in::aborted;
+    CHECK_THROWS_WITH(on_nccl(2,
+                              [](std::unique_ptr<Engine> engine) {
+                                  if (engine->rank() == 1) throw std::runtime_error("disk full");
+                              }),
+                      "disk full");
+    CHECK(stand_in::aborted - aborted == 1);
+    CHECK(stand_in::destroyed - destroyed == 1);
 }
 
 TEST_CASE("what NCCL says of a transfer that fails is one line, and its connection is aborted") {

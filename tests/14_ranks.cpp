@@ -1,6 +1,7 @@
 // What ranks do together: sums, copies, and what is said when they do not do the same.
 #include <chrono>
 #include <mutex>
+#include <numeric>
 
 #include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
@@ -88,6 +89,22 @@ TEST_CASE("a broadcast gives every rank what the root has") {
             });
             for (const Tensor& copy : copies) CHECK(same_bits(copy, numbers_of(root, {2, 3})));
         }
+}
+
+TEST_CASE("a broadcast sends the row n - 1 times, and no rank more often than there are rounds") {
+    constexpr Index size = 50'000;
+    const auto row = static_cast<double>(size * static_cast<Index>(sizeof(Real)));
+    for (const auto& [n, rounds] : {std::pair<Index, int>{2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
+        const auto bytes = on_ranks(n, [](Ranks& ranks) {
+            Tensor x = Tensor::full({size}, 1);
+            ranks.broadcast(x);
+            return static_cast<double>(ranks.traffic().bytes);
+        });
+        const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0) / row;
+        const double most = *std::ranges::max_element(bytes) / row;
+        CHECK(all == Approx(static_cast<double>(n) - 1).margin(0.05));  // and what they compare
+        CHECK(most == Approx(rounds).margin(0.01));
+    }
 }
 
 TEST_CASE("texts of any length come to all ranks in the order of ranks") {
@@ -206,6 +223,8 @@ TEST_CASE("reduce-scatter and all-gather together send as much as a ring") {
 TEST_CASE("a rank that computes longer than the others is named") {
     CHECK(slow_rank({10, 11, 19, 10}) == std::optional<std::size_t>(2));
     CHECK(slow_rank({10, 30}) == std::optional<std::size_t>(1));
+    CHECK(slow_rank({10, 14.9}) == std::optional<std::size_t>(1));
+    CHECK(!slow_rank({10, 11.9}));
     CHECK(!slow_rank({10, 11, 10.5}));
     CHECK(!slow_rank({10}));
     CHECK(!slow_rank({}));

@@ -137,6 +137,15 @@ std::string TrainCommand::origin(const TransformerOptions& model, const Parallel
     if (team.bfloat16()) values["training"]["bfloat16"] = true;
     return values.dump();
 }
+/// What decides how the run goes on, and not what a step computes: for processes to compare.
+std::string TrainCommand::course() const {
+    const PracticeOptions& p = options_.practice;
+    const nlohmann::json options = {
+        {"resume", options_.resume},   {"save-minutes", options_.save_minutes},
+        {"average", options_.average}, {"epochs", p.epochs},
+        {"minutes", p.minutes},        {"patience", p.patience}};
+    return nlohmann::json{{"options", options}}.dump();
+}
 // [the run]
 namespace {
 
@@ -375,6 +384,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     if (options_.quick) use_quick_defaults();
     options_.practice.seed = seed;
     if (options_.folder.empty()) options_.folder = default_run_folder(seed, name_);
+    team.require_same(course());
     RunFolder folder(options_.folder, team.first());
     std::optional<TensorFile> state;
     if (options_.resume) state = read_state(folder, team);

@@ -48,6 +48,7 @@ private:
     ParallelText read_text(Results& results) const;
     std::string origin(const TransformerOptions& model, const ParallelText& text,
                        const Team& team) const;
+    std::string course() const;
 
     CLI::App& parent_;
     std::string name_;

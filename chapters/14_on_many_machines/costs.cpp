@@ -37,15 +37,18 @@ void sum_at_one(Ranks& ranks, Tensor& x) {
     ranks.exchange_now("back", to, from);
 }
 
-/// Numbers that the busiest of `n` ranks sends while `size` numbers are summed.
+/// Numbers that the busiest of `n` ranks sends while `work` is done with `size` ones of each rank.
+/// @param last  what then is the last number of each
 template <class F>
-double most_sent(Index n, Index size, const F& sum) {
+double most_sent(Index n, Index size, Real last, const F& work) {
     std::vector<Index> bytes(static_cast<std::size_t>(n));
     run_local_ranks(n, [&](Ranks& ranks) {
         Tensor x = Tensor::full({size}, 1);
-        sum(ranks, x);
-        bytes[static_cast<std::size_t>(ranks.rank())] = ranks.traffic().bytes;
-        require(x(size - 1) == static_cast<Real>(n), "sum of {} ranks: {}", n, x(size - 1));
+        ranks.barrier();
+        const Index before = ranks.traffic().bytes;
+        work(ranks, x);
+        bytes[static_cast<std::size_t>(ranks.rank())] = ranks.traffic().bytes - before;
+        require(x(size - 1) == last, "{} ranks: {}, expected {}", n, x(size - 1), last);
     });
     return static_cast<double>(*std::max_element(bytes.begin(), bytes.end())) / sizeof(Real);
 }
@@ -58,13 +61,19 @@ void show_sums(Results& results) {
                           {"ring", "8.3f", "ring_sent_{}"},
                           {"2 (n - 1) / n", "8.3f"},
                           {"by one rank", "8.3f", "one_sent_{}"},
-                          {"n - 1", "8.3f"}});
+                          {"n - 1", "8.3f"},
+                          {"broadcast", "10.3f", "broadcast_sent_{}"},
+                          {"rounds", "7.0f"}});
     for (std::size_t i = 0; i < counts.size(); ++i) {
         const Index n = counts[i];
         const double all = size, ranks = static_cast<double>(n);
-        const double ring = most_sent(n, size, [](Ranks& r, Tensor& x) { ring_all_reduce(r, x); });
-        const double one = most_sent(n, size, sum_at_one);
-        table.row(n, n, ring / all, 2 * (ranks - 1) / ranks, one / all, ranks - 1);
+        const auto sum = static_cast<Real>(n);
+        const double ring =
+            most_sent(n, size, sum, [](Ranks& r, Tensor& x) { ring_all_reduce(r, x); });
+        const double one = most_sent(n, size, sum, sum_at_one);
+        const double tree = most_sent(n, size, 1, [](Ranks& r, Tensor& x) { r.broadcast(x); });
+        table.row(n, n, ring / all, 2 * (ranks - 1) / ranks, one / all, ranks - 1, tree / all,
+                  std::ceil(std::log2(ranks)));
         sent(i, 0) = static_cast<Real>(n);
         sent(i, 1) = static_cast<Real>(ring / all);
         sent(i, 2) = static_cast<Real>(one / all);
@@ -201,6 +210,14 @@ void show_rings(Link here, Results& results) {
     };
     row("here", "between two ranks here", here);
     for (const Network& network : networks) row(network.key, network.name, network.link);
+    Tensor times({10, 1 + static_cast<Index>(std::size(networks))});  // n, and ms of each network
+    for (Index i = 0; i < times.dim(0); ++i) {
+        const Index n = Index{2} << i;
+        times(i, 0) = static_cast<Real>(n);
+        for (Index k = 0; const Network& network : networks)
+            times(i, ++k) = static_cast<Real>(1e3 * network.link.ring(bytes, n));
+    }
+    results.array("ring_ms", times);
 }
 
 }  // namespace
@@ -246,9 +263,31 @@ std::vector<double> gathered(Ranks& ranks, double number) {
 }  // namespace
 
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
-    const auto slowest = std::max_element(computes.begin(), computes.end());
-    if (computes.empty() || *slowest <= 1.2 * quantile(computes, 0.5)) return {};
-    return static_cast<std::size_t>(slowest - computes.begin());
+    std::vector<double> others = computes;
+    const auto slowest = std::max_element(others.begin(), others.end());
+    if (computes.size() < 2) return {};
+    const auto rank = static_cast<std::size_t>(slowest - others.begin());
+    others.erase(slowest);
+    if (computes[rank] <= 1.2 * quantile(others, 0.5)) return {};
+    return rank;
+}
+
+namespace {
+
+/// @param computes  of each rank, for all of its shards
+void name_slow_rank(std::vector<double> computes, Index shards) {
+    const auto n = static_cast<Index>(computes.size());
+    for (Index r = 0; r < n; ++r)
+        computes[static_cast<std::size_t>(r)] /=
+            static_cast<double>(parts_of(r, n, shards).count());
+    if (const auto slow = slow_rank(computes))
+        fmt::print("rank {} is slow: it computes longer for a shard than the others\n", *slow);
+}
+
+}  // namespace
+
+void name_slow_rank(Ranks& ranks, Index shards, double seconds) {
+    name_slow_rank(gathered(ranks, seconds - ranks.traffic().seconds), shards);
 }
 
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
@@ -277,9 +316,7 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
                           varying("waits, ms", "10.1f", "waits_{}_ms", "ms")});
     for (std::size_t r = 0; r < own.size(); ++r) table.row(r, r, own[r], step - own[r]);
     fmt::print("a step takes {:.1f} ms\n", step);
-    if (const auto slow = slow_rank(own))
-        fmt::print("rank {} is slow: it computes {:.1f} times as long as the median rank\n", *slow,
-                   own[*slow] / quantile(own, 0.5));
+    name_slow_rank(own, shards);
     results.set_varying("step_ms", step, "ms");
 }
 

@@ -36,8 +36,12 @@ Link fit_link(std::span<const double> bytes, std::span<const double> seconds);
 void show_links(Ranks& ranks, Results& results);
 
 // [step]
-/// The rank that computes more than 1.2 times as long as the median rank, if there is one.
+/// The rank that computes more than 1.2 times as long as the median of the others, if there is one.
+/// @param computes  of each rank, for a shard
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
+/// Prints a line if a rank has been slow. All ranks call it.
+/// @param seconds  that all ranks have taken together; this one has waited in some of them
+void name_slow_rank(Ranks& ranks, Index shards, double seconds);
 /// Times steps of the base model on these ranks, and prints what each rank computes and waits. A
 /// rank that computes longer than the others is named.
 /// @param count    how many steps; the median is reported

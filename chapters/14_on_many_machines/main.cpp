@@ -14,6 +14,7 @@
 #include "chapters/14_on_many_machines/ranks_team.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
 #include "lib/ranks/mpi.hpp"
 #include "lib/ranks/nccl.hpp"
 #include "lib/ranks/slowed.hpp"
@@ -97,16 +98,24 @@ int main(int argc, char** argv) {
         if (hand->parsed()) return show_by_hand(program.results());
         if (bytes->parsed()) return show_bytes(program.results());
         if (!started_by_mpi() && n > 1) std::exit(launch_mpi(n, shared_out(argc, argv, app, n)));
-        auto engine = started_by_mpi() ? make_mpi_engine() : nullptr;
-        const bool between_gpus = engine && on_cuda() && each_has_gpu(*engine);
-        if (between_gpus) engine = make_nccl_engine(*engine);
-        if (engine && overlap->parsed() && gbit > 0)
-            engine = slowed(std::move(engine), {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
-        Ranks ranks(std::move(engine));
+        Ranks ranks(started_by_mpi() ? make_mpi_engine() : nullptr);
         if (!ranks.first()) {
             quiet.emplace(ranks.rank());
-            program.results() = Results();
+            program.keep_nothing();
         }
+        const RanksTeam team(ranks, shards, bfloat16);
+        team.require_same(fmt::format(R"({{"way": "{}"}})", to_string(way())));
+        bool between_gpus = false;
+        if (ranks.size() > 1 && on_cuda())
+            ranks.go_on_over([&](std::unique_ptr<Engine> start) {
+                between_gpus = each_takes_gpu(*start);
+                return between_gpus ? make_nccl_engine(*start) : std::move(start);
+            });
+        if (ranks.size() > 1 && overlap->parsed() && gbit > 0)
+            ranks.go_on_over([&](std::unique_ptr<Engine> engine) {
+                return slowed(std::move(engine),
+                              {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
+            });
         if (links->parsed()) return show_links(ranks, program.results());
         if (step->parsed())
             return show_step(ranks, shards, steps, program.seed(), program.results());
@@ -118,7 +127,8 @@ int main(int argc, char** argv) {
             fmt::print(
                 "gradients are sent in bfloat16: another result than without, and another "
                 "for each number of processes\n");
-        train.run(program.results(), program.seed(), RanksTeam(ranks, shards, bfloat16));
+        const double ms = milliseconds([&] { train.run(program.results(), program.seed(), team); });
+        if (app.count("--profile") > 0) name_slow_rank(ranks, shards, ms / 1e3);
     });
     if (quiet && status != 0) quiet->say();
     return end_mpi(status);

@@ -29,6 +29,11 @@ public:
 
     std::uint64_t seed() const { return seed_; }
     Results& results() { return results_; }
+    /// Writes neither results nor a trace: another process of the run does.
+    void keep_nothing() {
+        results_ = Results();
+        trace_.clear();
+    }
 
 private:
     void choose_way();

@@ -1,7 +1,11 @@
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +20,11 @@ bool started_by_mpi() {
     // Open MPI; MPICH and what speaks PMI, srun among it; PMIx
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"})
         if (std::getenv(name)) return true;
+    if (const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks && std::atoi(tasks) > 1)
+        throw std::runtime_error(fmt::format(
+            "ranks: srun started {} programs that know nothing of each other; with Open MPI it is "
+            "srun --mpi=pmix, with MPICH srun --mpi=pmi2",
+            tasks));
     return false;
 }
 // [mpirun]
@@ -35,6 +44,9 @@ namespace {
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
+#ifdef __linux__
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever ends this program ends its ranks
+#endif
     ::dup2(pipe, STDERR_FILENO);
     ::execvp("mpirun", pointers.data());
     fmt::print(stderr, "cannot start mpirun: {}; it comes with openmpi-bin, on Debian\n",
@@ -50,22 +62,31 @@ void say_killed(const std::string& rank, const std::string& signal) {
                rank, signal);
 }
 
-/// Passes on what the ranks print, and shortens what Open MPI's mpirun says about them, between two
-/// lines of dashes, to which rank was killed. @return whether one was
-bool pass_on(std::FILE* from) {
+/// What mpirun said beside the ranks.
+struct Said {
+    bool killed = false;  ///< it has been said which rank was
+    std::string box;      ///< the last of Open MPI's texts between two lines of dashes
+};
+
+/// Passes on what the ranks print. Of mpirun's own words one line is left: which rank was killed.
+Said pass_on(std::FILE* from) {
     static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
-    bool boxed = false, said = false;
+    bool boxed = false;
+    Said said;
     char* line = nullptr;
     std::size_t room = 0;
     while (::getline(&line, &room, from) >= 0) {
         const std::string text(line);
         std::smatch found;
-        if (text.starts_with("-----"))
+        if (text.starts_with("-----")) {
             boxed = !boxed;
-        else if (boxed && std::regex_search(text, found, killed)) {
+            if (boxed) said.box.clear();
+        } else if (boxed) {
+            said.box += text;
+            if (!std::regex_search(text, found, killed)) continue;
             say_killed("rank " + found.str(1), "signal " + found.str(2));
-            said = true;
-        } else if (!boxed && !text.starts_with("["))  // [host:pid]: mpirun about its own messages
+            said.killed = true;
+        } else if (!text.starts_with("["))  // [host:pid]: mpirun about its own messages
             std::fputs(line, stderr);
     }
     std::free(line);
@@ -87,15 +108,18 @@ int launch_mpi(Index n, const std::vector<std::string>& arguments) {
     }
     ::close(ends[1]);
     std::FILE* const from = ::fdopen(ends[0], "r");
-    const bool said = pass_on(from);
+    const Said said = pass_on(from);
     std::fclose(from);
     int status = 0;
     ::waitpid(child, &status, 0);
     if (!WIFEXITED(status)) return 128 + WTERMSIG(status);
     constexpr int error = 1, not_started = 127;
     const int code = WEXITSTATUS(status);
-    if (!said && code > error && code != not_started)  // MPICH's mpirun does not say which
+    if (said.killed || code == 0 || code == not_started) return code;
+    if (is_mpich() && code > error)  // its mpirun does not say which
         say_killed("a rank", "a signal");
+    else if (code > error || said.box.find("MPI_ABORT") == std::string::npos)
+        std::fputs(said.box.c_str(), stderr);  // not about a rank that has said why
     return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -64,6 +65,12 @@ public:
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
+        for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+            if (const char* started = std::getenv(name); started && std::atoi(started) != size_)
+                throw std::runtime_error(fmt::format(
+                    "mpi: {} processes were started, and this one sees {}: is mpirun that of the "
+                    "MPI library that this program was built with?",
+                    started, size_));
     }
     Index rank() const override { return rank_; }
     Index size() const override { return size_; }
@@ -80,6 +87,14 @@ private:
 
 bool has_mpi() {
     return true;
+}
+
+bool is_mpich() {
+#ifdef MPICH_VERSION
+    return true;
+#else
+    return false;
+#endif
 }
 
 std::unique_ptr<Engine> make_mpi_engine() {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -42,7 +44,9 @@ struct Line {
     Line() = default;
     Line(const Line&) = delete;
     ~Line() {
-        if (ranks) open > 0 ? ncclCommAbort(ranks) : ncclCommDestroy(ranks);
+        // to end it in order takes all ranks: not where this one ends with an error
+        const bool in_order = open == 0 && std::uncaught_exceptions() == 0;
+        if (ranks) in_order ? ncclCommDestroy(ranks) : ncclCommAbort(ranks);
         if (stream) cudaStreamDestroy(stream);
     }
 };
@@ -182,7 +186,8 @@ private:
 struct Greeting {
     ncclUniqueId id{};  ///< rank 0's counts
     std::array<char, 64> machine{};
-    int devices = 0;  ///< that the rank sees
+    std::array<char, 16> gpu{};  ///< that the rank has taken
+    bool has_gpu = false;
 };
 
 std::vector<Greeting> greet(Engine& start, Greeting own) {
@@ -199,30 +204,45 @@ std::vector<Greeting> greet(Engine& start, Greeting own) {
     return all;
 }
 
-/// How many of these ranks are on that one's machine.
-int neighbours(std::span<const Greeting> ranks, const Greeting& one) {
-    return static_cast<int>(std::ranges::count(ranks, one.machine, &Greeting::machine));
+/// How many ranks before this one are on its machine.
+int neighbours_before(Engine& start) {
+    const std::vector<Greeting> ranks = greet(start, {});
+    const auto own = ranks.begin() + start.rank();
+    return static_cast<int>(std::count_if(
+        ranks.begin(), own, [&](const auto& r) { return r.machine == own->machine; }));
+}
+
+/// The current device, by the number that its maker gave it: a rank may see a part of the devices.
+std::array<char, 16> gpu_taken(int device) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device), "device properties");
+    return std::to_array(properties.uuid.bytes);
 }
 
 }  // namespace
 // [make nccl engine]
-bool each_has_gpu(Engine& start) {
+bool each_takes_gpu(Engine& start) {
+    const int before = neighbours_before(start);
     Greeting own;
-    if (cudaGetDeviceCount(&own.devices) != cudaSuccess) own.devices = 0;
+    int devices = 0;
+    own.has_gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+    if (own.has_gpu) {
+        check(cudaSetDevice(before % devices), "device");
+        own.gpu = gpu_taken(before % devices);
+    }
     const std::vector<Greeting> ranks = greet(start, own);
+    std::set<std::array<char, 16>> gpus;
     return std::ranges::all_of(
-        ranks, [&](const Greeting& rank) { return neighbours(ranks, rank) <= rank.devices; });
+        ranks, [&](const Greeting& rank) { return rank.has_gpu && gpus.insert(rank.gpu).second; });
 }
 
 std::unique_ptr<Engine> make_nccl_engine(Engine& start) {
+    int devices = 0;
+    check(cudaGetDeviceCount(&devices), "devices");  // none is an error
+    each_takes_gpu(start);                           // NCCL says it where two have the same
     Greeting own;
-    check(cudaGetDeviceCount(&own.devices), "devices");  // none is an error
     if (start.rank() == 0) check(ncclGetUniqueId(&own.id), "id");
-    const std::vector<Greeting> ranks = greet(start, own);
-    const std::span earlier(ranks.begin(), ranks.begin() + start.rank());
-    const Greeting& mine = ranks[static_cast<std::size_t>(start.rank())];
-    check(cudaSetDevice(neighbours(earlier, mine) % own.devices), "device");
-    return std::make_unique<NcclEngine>(start.rank(), start.size(), ranks.front().id);
+    return std::make_unique<NcclEngine>(start.rank(), start.size(), greet(start, own).front().id);
 }
 
 }  // namespace abh

@@ -4,12 +4,13 @@
 
 namespace abh {
 // [nccl]
-/// Whether this program was built with NCCL, and there is a GPU for each rank: no machine has more
-/// ranks than GPUs. The same answer on each rank.
-bool each_has_gpu(Engine& start);
-/// The ranks of `start`, whose messages go from GPU to GPU by NCCL. One process per GPU: on each
-/// machine the i-th rank takes device i, modulo the number of devices that it sees, as the current
-/// one; so this comes before anything else that uses a device.
+/// Each rank takes a GPU of its machine as the current one: the i-th rank device i, modulo the
+/// number of devices that it sees. To be called before anything else that uses a device.
+/// @return  whether no two ranks have the same one; false without NCCL, where nothing is taken. The
+///          same answer on each rank
+bool each_takes_gpu(Engine& start);
+/// The ranks of `start`, whose messages go from GPU to GPU by NCCL, one process per GPU: each takes
+/// one, as `each_takes_gpu` says.
 ///
 /// A message may stand in the memory of the processor or, faster, in that of the device.
 /// NCCL does not tell ranks apart: until a transfer is complete, all its ranks are `missing`.

@@ -4,7 +4,7 @@
 
 namespace abh {
 // [no nccl]
-bool each_has_gpu(Engine&) {
+bool each_takes_gpu(Engine&) {
     return false;
 }
 

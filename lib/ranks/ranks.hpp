@@ -15,9 +15,9 @@ struct Traffic {
 // [ranks]
 /// The processes of a run, which compute together, seen from one of them.
 ///
-/// Every rank calls the same functions in the same order. Each call compares what the ranks came to
-/// do: function, kind of number, shape; and throws `std::runtime_error`, on every rank, naming
-/// both, where two differ.
+/// Every rank calls the same functions in the same order. Each collective compares what the ranks
+/// came to do: function, kind of number, shape; and throws `std::runtime_error`, on every rank,
+/// naming both, where two differ. `exchange` alone compares nothing.
 class Ranks {
 public:
     /// One process alone.
@@ -56,6 +56,11 @@ public:
     /// Starts an exchange, and waits.
     void exchange_now(const char* what, std::span<const Message> to, std::span<const Room> from);
     const Traffic& traffic() const { return traffic_; }
+    /// Goes on over the engine that `make` makes of this one, on all ranks at once.
+    template <class Make>
+    void go_on_over(const Make& make) {
+        engine_ = make(std::move(engine_));
+    }
 
 private:
     void meet(const char* what, const Shape& shape, Index root = -1);

@@ -47,6 +47,7 @@ using cudaEvent_t = CUevent_st*;
 namespace stand_in {
 int devices = 8;
 thread_local int device = -1;  ///< the current one
+thread_local int hidden = 0;   ///< devices before the first that this rank sees
 thread_local CUstream_st default_stream;
 std::mutex mutex;
 std::map<const std::byte*, std::vector<std::byte>> memory;  ///< of all devices
@@ -69,6 +70,16 @@ cudaError_t cudaGetLastError() {
 }
 cudaError_t cudaGetDeviceCount(int* count) {
     *count = stand_in::devices;
+    return cudaSuccess;
+}
+struct cudaDeviceProp {
+    struct {
+        char bytes[16];
+    } uuid;
+};
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    *properties = {};
+    properties->uuid.bytes[0] = static_cast<char>('A' + stand_in::hidden + device);
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {

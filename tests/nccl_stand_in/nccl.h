@@ -56,7 +56,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
     std::unique_lock lock(stand_in::mutex);
     std::multiset<int>& devices = stand_in::devices_of[id.internal];
-    devices.insert(stand_in::device);
+    devices.insert(stand_in::hidden + stand_in::device);
     stand_in::somebody_came.notify_all();
     stand_in::somebody_came.wait(lock,
                                  [&] { return devices.size() == static_cast<std::size_t>(size); });
