@@ -3,10 +3,10 @@
     python docs/build.py --root . --build build/book
 
 reads the pages ROOT/docs/*.md and ROOT/chapters/*/*.md, the sources under ROOT/lib and
-ROOT/chapters, and what the programs and the figures left in BUILD/results and BUILD/figures. It
-writes BUILD/html and prints the path of its index.html last. Every warning is an error. Nothing is
-done when nothing has changed since the last call that succeeded. With ABH_NO_SOLUTIONS in the
-environment the exercises are without their solutions.
+ROOT/chapters, what ROOT/bench/results keeps, and what the programs and the figures left in
+BUILD/results and BUILD/figures. It writes BUILD/html and prints the path of its index.html last.
+Every warning is an error. Nothing is done when nothing has changed since the last call that
+succeeded. With ABH_NO_SOLUTIONS in the environment the exercises are without their solutions.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ def fingerprint(root: Path, build: Path) -> str:
     inputs += sorted((root / "tests").glob("*.cpp"))
     inputs += [p for p in root.glob("chapters/*/exercises/*/*") if p.suffix in {".md", ".json", ".cpp", ".txt"}]
     inputs += [p for p in (build / "results").glob("*/*/*") if p.suffix in {".txt", ".json"}]
+    inputs += sorted((root / "bench" / "results").glob("*.json"))
     inputs += (build / "figures").glob("*/*.svg")
     digest = hashlib.sha256(f"{sys.version} {root} {build} {SOLUTIONS}".encode())
     for path in sorted(inputs):

@@ -151,6 +151,11 @@ class Rendered(Case):
         self.assertRegex(self.page, r">3\.2\s×\s10<sup>−9</sup></span>")
         self.assertIn(">我 有 一 个 好 朋 友 P</span>", self.page)
 
+    def test_values_of_a_kept_measurement_name_its_file(self) -> None:
+        title = "From bench/results/2026-01-02_long.json: "
+        self.assertIn(f'<span class="value" title="{title}test/greedy">40.05</span>', self.page)
+        self.assertIn(f'<span class="value" title="{title}date">2026-01-02</span>', self.page)
+
     def test_lists_hold_all_of_a_kind_with_links(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
         lists = lists[lists.index("<article") : lists.index("</article")]
@@ -331,11 +336,18 @@ class Refused(Case):
             ("gain:.1f >= two", "bound 'two' is no number"),
             ("words > 3", "04/main/words is the text", "and cannot be > 3"),
         )
+        kept = (
+            ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, and the page says > 40.1"),
+            ("2026-01-02_long/test/beam:.2f", "no value test/beam", "values: date, test/beams, test/greedy"),
+            ("2026-01-02_long/test/beams", "is no number or string: {'value': [1, 4]}"),
+            ("2026-01-03_long/test/greedy", "no bench/results/2026-01-03_long.json"),
+        )
         project = self.project()
         values = ", ".join(f"{{value}}`04/main/{text}`" for text, *_ in wrong)
+        values += "".join(f", {{value}}`bench/{text}`" for text, *_ in kept)
         project.edit(CHAPTER, "Equation {eq}", f"{values}\n\nEquation {{eq}}")
         done = project.render()
-        for text, *words in wrong:
+        for text, *words in wrong + kept:
             with self.subTest(text=text):
                 self.assert_refused(done, CHAPTER, text, *words)
 

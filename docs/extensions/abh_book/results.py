@@ -9,6 +9,10 @@ not hold. A number whose measurement was disturbed is marked, and its bounds are
 
     {value}`04/main/softmax_gain:.1f >= 1.2 < 10`
 
+What takes too long to be measured in every build is kept in `bench/results`. A number of one of its files:
+
+    {value}`bench/2026-11-23_multi30k/test/greedy:.2f`
+
 Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
 
     ```{console} main
@@ -104,17 +108,40 @@ def formatted(number: Any, spec: str) -> str:
     return str(number)
 
 
+def kept(env: BuildEnvironment, name: str) -> dict[str, dict[str, Any]]:
+    """The entries of bench/results/NAME.json; one inside another is `outer/inner`."""
+    path = Path(env.config.abh_root) / "bench" / "results" / f"{name}.json"
+    env.note_dependency(str(path))
+    if not path.is_file():
+        raise ResultError(f"no bench/results/{name}.json")
+    entries: dict[str, dict[str, Any]] = {}
+
+    def add(prefix: str, fields: dict[str, Any]) -> None:
+        for field, inner in fields.items():
+            if isinstance(inner, dict):
+                add(f"{prefix}{field}/", inner)
+            else:
+                entries[prefix + field] = {"value": inner}
+
+    add("", json.loads(path.read_text(encoding="utf-8")))
+    return entries
+
+
 def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str]:
     """The formatted value that `chapter/run/name:format` means, its entry, and where it is from."""
     pieces = target.split("/", 2)
     if len(pieces) != 3 or not all(pieces):
         raise ResultError("expected chapter/run/name or chapter/run/name:format")
     chapter, run, rest = pieces
-    path = run_file(env, chapter, run, "results.json")
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ResultError(f"{path}: {error}") from None
+    if chapter == "bench":
+        entries, origin = kept(env, run), f"bench/results/{run}.json"
+    else:
+        path = run_file(env, chapter, run, "results.json")
+        origin = f"the program’s run {path.parent.parent.name}/{run}"
+        try:
+            entries = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ResultError(f"{path}: {error}") from None
     name, spec = rest, ""
     if name not in entries:
         name, _, spec = rest.rpartition(":")
@@ -130,7 +157,7 @@ def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str
         raise ResultError(f"format {spec!r} for {name} = {entry['value']!r}: {error}") from None
     if entry.get("tolerance"):
         text += f" ± {formatted(entry['tolerance'], '')}"
-    return text, entry, f"{path.parent.parent.name}/{run}: {name}"
+    return text, entry, f"{origin}: {name}"
 
 
 def not_concluded(env: BuildEnvironment) -> dict[str, list[str]]:
@@ -187,7 +214,7 @@ class Value(SphinxRole):
 
 
 def visit_value(self: HTML5Translator, node: value) -> None:
-    title = f"From the program’s run {node['origin']}"
+    title = f"From {node['origin']}"
     classes = "value"
     if node["varies"]:
         title += ". Measured where this book was built: it differs between machines"
