@@ -512,7 +512,21 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
     const Outcome hostile = run({}, [](Program&) {
         throw std::runtime_error("tensor a\x1b[2J\nb\x7f\u009b 我 is missing");
     });
-    REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\x9B 我 is missing\n");
+    REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\xC2\\x9B 我 is missing\n");
+    const std::string hidden[] = {"\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029",
+                                  "\u202a", "\u202e", "\u2066", "\u2069", "\ufeff"};
+    for (const std::string& character : hidden) {  // what turns, hides or ends a line
+        std::string bytes;
+        for (const char byte : character)
+            bytes += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+        REQUIRE(run({}, [&](Program&) { throw std::runtime_error("a" + character + "b"); }).err ==
+                "demo: a" + bytes + "b\n");
+    }
+    const std::string visible = "\u061b\u061d\u200a\u2010\u2027\u202f\u2065\u206a\ufefe\u00a0";
+    REQUIRE(run({}, [&](Program&) { throw std::runtime_error(visible); }).err ==
+            "demo: " + visible + "\n");
+    REQUIRE(run({}, [](Program&) { throw std::runtime_error("cut \xE2\x80"); }).err ==
+            "demo: cut \xE2\x80\n");
     const Outcome endless =
         run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
     REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");

@@ -53,21 +53,37 @@ void flush_denormals() {
 #endif
 }
 // [run]
-/// A message as a terminal may be shown it: control characters, which a file may have brought into
-/// it, become \xNN, and what is longer than a page is cut.
-std::string shown(const std::string& message) {
+/// How many bytes at the beginning of a text are a character that a terminal obeys or hides instead
+/// of showing it; 0 if it is another one.
+std::size_t command_bytes(std::string_view text) {
+    using namespace std::literals;
+    constexpr std::pair<std::string_view, std::string_view> commands[] = {
+        {"\0"sv, "\x1F"},  // control characters
+        {"\x7F", "\x7F"},
+        {"\xC2\x80", "\xC2\x9F"},
+        {"\xE2\x80\x8B", "\xE2\x80\x8F"},  // without a width
+        {"\xEF\xBB\xBF", "\xEF\xBB\xBF"},
+        {"\xE2\x80\xA8", "\xE2\x80\xAE"},  // line separators, directions
+        {"\xD8\x9C", "\xD8\x9C"},
+        {"\xE2\x81\xA6", "\xE2\x81\xA9"}};
+    for (const auto& [first, last] : commands) {
+        const std::string_view bytes = text.substr(0, first.size());
+        if (first <= bytes && bytes <= last) return bytes.size();
+    }
+    return 0;
+}
+
+/// A message as a terminal may be shown it: characters that command it, which a file may have
+/// brought into the message, become \xNN, and what is longer than a page is cut.
+std::string shown(std::string_view message) {
     constexpr std::size_t most = 2000;
-    const auto byte = [&](std::size_t i) {
-        return i < message.size() ? static_cast<unsigned char>(message[i]) : 0;
-    };
     std::string text;
-    for (std::size_t i = 0; i < message.size() && text.size() < most; ++i) {
-        const bool two_bytes = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
-        if (two_bytes) ++i;  // U+0080 to U+009F
-        if (two_bytes || byte(i) < 0x20 || byte(i) == 0x7F)
-            text += fmt::format("\\x{:02X}", byte(i));
-        else
-            text += message[i];
+    while (!message.empty() && text.size() < most) {
+        const std::size_t bytes = command_bytes(message);
+        if (bytes == 0) text += message.front();
+        for (const char byte : message.substr(0, bytes))
+            text += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+        message.remove_prefix(std::max<std::size_t>(bytes, 1));
     }
     return text + (text.size() < most ? "" : "...");
 }
