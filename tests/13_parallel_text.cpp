@@ -214,6 +214,22 @@ TEST_CASE("a sentence of a language without spaces is measured in characters and
     CHECK_THROWS(read_pairs({folder / "pairs.tsv"}, {.max_characters = 20}));
 }
 
+TEST_CASE(
+    "a pair with too many marks on a letter is counted and left out, in one file and in two") {
+    const Folder folder;
+    std::string marks = "a";
+    for (int i = 0; i <= 1000; ++i) marks += "\u0301";
+    put(folder / "pairs.tsv", "a\tb\n" + marks + "\tb\na\t" + marks + "\nc\td\n");
+    put(folder / "x.de", "a\n" + marks + "\na\nc\n");
+    put(folder / "x.en", "b\nb\n" + marks + "\nd\n");
+    CleanCounts counts;
+    for (const PairFiles& files :
+         {PairFiles{folder / "pairs.tsv"}, PairFiles{folder / "x.de", folder / "x.en"}})
+        CHECK(read_pairs(files, {}, &counts) == Pairs{{"a", "b"}, {"c", "d"}});
+    CHECK(counts.summary() == "4 pairs; left out: 4 with too many marks on a letter");
+    CHECK(counts.read() == 8);
+}
+
 TEST_CASE("a hostile line is too long before it is looked at") {
     const Folder folder;
     std::string marks = "a";

@@ -192,6 +192,24 @@ TEST_CASE("a line that cannot be translated gives an empty one, and a message wi
     CHECK(translated("abc\r\n", few_words()).lines[0] == found.lines[0]);
 }
 
+TEST_CASE("a letter with too many marks costs its line, on either side, and no other") {
+    std::string marks = "a";
+    for (int i = 0; i <= 1000; ++i) marks += "\u0301";
+    const Found found = translated("abc\n" + marks + "\nabc\n", few_words());
+    REQUIRE(found.lines.size() == 3);
+    CHECK(found.lines[1].empty());
+    CHECK(found.lines[2] == found.lines[0]);
+    CHECK(found.messages ==
+          "line 2: a letter with more than 1000 marks; its translation is left empty\n");
+
+    LineTranslator translator = letter_model();
+    translator.decode = [&](std::span<const std::int32_t>) { return marks; };
+    const Found said = translated("abc\n", few_words(), translator);
+    CHECK(said.lines == std::vector<std::string>{""});
+    CHECK(said.messages ==
+          "line 1: its translation: a letter with more than 1000 marks; left out\n");
+}
+
 TEST_CASE("a sentence that is too long is translated in parts") {
     std::string word;
     for (int i = 0; i < 10000; ++i) word += "abcdefgh"[i % 8];

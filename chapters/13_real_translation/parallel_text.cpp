@@ -129,6 +129,7 @@ std::string CleanCounts::summary() const {
     add(empty, "empty");
     add(too_long, "too long");
     add(bad_ratio, "of unlike length");
+    add(too_many_marks, "with too many marks on a letter");
     return fmt::format("{} pairs{}", kept, reasons.empty() ? "" : "; left out: " + reasons);
 }
 
@@ -161,7 +162,13 @@ void add_pair(std::string_view source, std::string_view target, const CleanOptio
         ++counts.too_long;
         return;
     }
-    TextPair pair{tidy(source), tidy(target)};
+    TextPair pair;
+    try {
+        pair = {tidy(source), tidy(target)};
+    } catch (const std::invalid_argument&) {  // the lines are UTF-8, so it is the marks
+        ++counts.too_many_marks;
+        return;
+    }
     if (pair.source.empty() || pair.target.empty())
         ++counts.empty;
     else if (too_long(pair.source, options) || too_long(pair.target, options))
@@ -255,6 +262,7 @@ std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& opt
         counts->empty += found.empty;
         counts->too_long += found.too_long;
         counts->bad_ratio += found.bad_ratio;
+        counts->too_many_marks += found.too_many_marks;
     }
     return pairs;
 }

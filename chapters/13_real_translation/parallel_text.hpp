@@ -45,8 +45,8 @@ struct CleanOptions {
 
 /// How many pairs were read, and why some were left out.
 struct CleanCounts {
-    Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0;
-    Index read() const { return kept + empty + too_long + bad_ratio; }
+    Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0, too_many_marks = 0;
+    Index read() const { return kept + empty + too_long + bad_ratio + too_many_marks; }
     /// In one line, for instance "29371 pairs; left out: 2 empty, 1 too long, 3 of unlike length".
     std::string summary() const;
 };

@@ -77,7 +77,7 @@ void require_few_marks(std::u32string_view codes) {
     for (const char32_t code : codes) {
         const auto* of_code = utf8proc_get_property(static_cast<utf8proc_int32_t>(code));
         marks = of_code->combining_class > 0 ? marks + 1 : 0;
-        require(marks <= most, "text: a letter with more than {} marks", most);
+        require(marks <= most, "a letter with more than {} marks", most);
     }
 }
 

@@ -15,13 +15,14 @@ std::u32string code_points(std::string_view utf8);
 std::string utf8(std::u32string_view code_points);
 // [normal forms]
 /// One spelling for characters that Unicode can write in several ways: normalization form C, by
-/// utf8proc. @throws std::invalid_argument if `text` is not UTF-8
+/// utf8proc. @throws std::invalid_argument if `text` is not UTF-8, or has a letter with more than
+///         1000 marks
 std::string nfc(std::string_view text);
 /// In lower case, character by character. @throws std::invalid_argument if `text` is not UTF-8
 std::string lower_case(std::string_view text);
 /// NFC, with each run of white space and control characters made a single space, none at either
 /// end, and without the marks that turn the direction of writing: `printable` shows it as it is.
-/// @throws std::invalid_argument if `text` is not UTF-8
+/// @throws std::invalid_argument as `nfc` does
 std::string tidy(std::string_view text);
 /// The letters and digits alone, in lower case: what two spellings of a sentence share.
 /// @throws std::invalid_argument if `text` is not UTF-8

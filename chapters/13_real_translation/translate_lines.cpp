@@ -119,7 +119,7 @@ void drop_broken_end(std::string& text) {
     if (bad != std::string::npos && text.size() - bad < 4) text.resize(bad);
 }
 
-/// A line's ids; none where it has no words or is not UTF-8.
+/// A line's ids; none where it has no words or cannot be read.
 std::vector<std::int32_t> ids_of(const LineTranslator& translator, std::string text, bool cut,
                                  Index number, std::FILE* messages) {
     if (cut) {
@@ -130,9 +130,14 @@ std::vector<std::int32_t> ids_of(const LineTranslator& translator, std::string t
         say(messages, number, "byte {} is not UTF-8; its translation is left empty", bad + 1);
         return {};
     }
-    std::vector<std::int32_t> ids = translator.encode(tidy(text));
-    if (ids.empty()) say(messages, number, "no words; its translation is left empty");
-    return ids;
+    try {
+        std::vector<std::int32_t> ids = translator.encode(tidy(text));
+        if (ids.empty()) say(messages, number, "no words; its translation is left empty");
+        return ids;
+    } catch (const std::invalid_argument& error) {
+        say(messages, number, "{}; its translation is left empty", printable(error.what()));
+        return {};
+    }
 }
 
 /// Adds a line's ids as one sentence, or in parts of about equal length where they are too many.
@@ -172,15 +177,20 @@ struct Text {
 };
 
 std::vector<Text> texts_of(const LineTranslator& translator, const Line& line,
-                           std::span<const std::vector<Hypothesis>> found) {
+                           std::span<const std::vector<Hypothesis>> found, std::FILE* messages) {
     if (line.first == line.end) return {{}};
     std::vector<Text> texts(found[line.first].size());
     for (const std::vector<Hypothesis>& part : found.subspan(line.first, line.end - line.first)) {
         texts.resize(std::min(texts.size(), part.size()));
         for (std::size_t i = 0; i < texts.size(); ++i) {
             if (&part != &found[line.first]) texts[i].text += ' ';
-            texts[i].text += tidy(translator.decode(part[i].ids));
             texts[i].score += part[i].score;
+            try {
+                texts[i].text += tidy(translator.decode(part[i].ids));
+            } catch (const std::invalid_argument& error) {
+                say(messages, line.number, "its translation: {}; left out",
+                    printable(error.what()));
+            }
         }
     }
     return texts;
@@ -209,7 +219,7 @@ Index translate_lines(const LineTranslator& translator, LineReader& in, std::FIL
         const auto found =
             translate_sentences(translator, window.sentences, options.batch, options.beam);
         for (const Line& line : window.lines)
-            write(out, line, texts_of(translator, line, found), options.n_best_list);
+            write(out, line, texts_of(translator, line, found, messages), options.n_best_list);
         if (std::fflush(out) != 0)
             throw std::runtime_error(
                 fmt::format("cannot write the output: {}", std::strerror(errno)));

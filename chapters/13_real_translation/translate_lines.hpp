@@ -76,8 +76,9 @@ struct LineOptions {
 /// for each hypothesis. Lines that are there already are translated together; it does not wait for
 /// more.
 ///
-/// A line without words gives an empty one, and so does one that is not UTF-8. One that is too long
-/// is translated in parts. For each of them `messages` gets a line with its number.
+/// A line without words gives an empty one, and so does one that is not UTF-8 or has a letter with
+/// a thousand marks. One that is too long is translated in parts. For each of them `messages` gets
+/// a line with its number.
 /// @return  how many lines there were
 /// @throws std::runtime_error if `out` cannot be written
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
