@@ -7,6 +7,8 @@
 #include "chapters/13_real_translation/text_model.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
+#include "lib/fast/matmul.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "tests/13_pairs.hpp"
 
@@ -120,6 +122,40 @@ TEST_CASE("a run goes on only with what it was begun with, and says what differs
     CHECK(same_state(other, untouched));
     goes_on(R"({"data": "5 pairs", "training": {"seed": 3, "rate": 0.5}})");
     CHECK(same_state(other, run));
+}
+
+TEST_CASE("a run that goes on with another number of threads says so where that changes bits") {
+    Run run, other;
+    run.steps(2);
+    const int before = threads();
+    const auto said = [](const TensorFile& state) {
+        const Following fast(Way::fast);
+        return explain_threads(state);
+    };
+    const auto line = [](const std::string& had, int now) {
+        if (!products_by_library()) return std::string();
+        return fmt::format(
+            "this run had {} so far; with {} its numbers may differ in the last bits", had, now);
+    };
+    set_threads(1);
+    TensorFile state = state_of(run.practice, origin, {});
+    CHECK(said(state).empty());
+    set_threads(2);
+    CHECK(said(state) == line("1 thread", 2));
+    CHECK(said(state_of(run.practice, origin, {})).empty());
+    set_threads(3);
+    CHECK(said(state_of(run.practice, origin, {})).empty());
+    state.metadata["threads"] = "2\x1B[2J";
+    CHECK(said(state) == line("2\\x1B[2J threads", 3));
+    {
+        const Following plain(Way::plain);  // which multiplies by itself
+        CHECK(explain_threads(state).empty());
+    }
+    state.metadata.erase("threads");  // as an older program wrote it
+    CHECK(said(state).empty());
+    go_on_from(state, other.practice, origin);
+    CHECK(same_state(other, run));
+    set_threads(before);
 }
 
 TEST_CASE("a state that lacks something, or has another model's, leaves the run as it was") {

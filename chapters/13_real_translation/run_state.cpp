@@ -11,8 +11,12 @@
 #include <nlohmann/json.hpp>
 
 #include "chapters/13_real_translation/checked_file.hpp"
+#include "chapters/13_real_translation/text.hpp"
 #include "chapters/13_real_translation/text_model.hpp"
+#include "lib/fast/matmul.hpp"
+#include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [progress as json]
@@ -118,6 +122,7 @@ TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes
     TensorFile file{{}, notes};
     file.metadata["origin"] = origin;
     file.metadata["progress"] = to_text(run.progress());
+    file.metadata["threads"] = std::to_string(threads());
     put_weights(file, run.model());
     for (const NamedTensor& t : run.steps().memory())
         file.tensors["optimizer." + t.name] = t.tensor;
@@ -150,6 +155,16 @@ const std::string& note(const TensorFile& state, const char* name) {
 
 Index step_of(const TensorFile& state) {
     return progress_from(note(state, "progress")).step;
+}
+
+std::string explain_threads(const TensorFile& state) {
+    if (way() != Way::fast || !products_by_library()) return "";  // the same bits in any case
+    const auto before = state.metadata.find("threads");
+    const std::string now = std::to_string(threads());
+    if (before == state.metadata.end() || before->second == now) return "";
+    return fmt::format(
+        "this run had {} thread{} so far; with {} its numbers may differ in the last bits",
+        printable(before->second, 20), before->second == "1" ? "" : "s", now);
 }
 
 void go_on_from(const TensorFile& state, Practice& run, const std::string& origin) {

@@ -20,6 +20,9 @@ using Notes = std::map<std::string, std::string>;
 TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes);
 /// The step after which a state was written. @throws std::invalid_argument if it does not say
 Index step_of(const TensorFile& state);
+/// A line for the reader if a state was written with another number of threads, and products by
+/// oneDNN depend on it in their last bits; else nothing. A state of an older program does not say.
+std::string explain_threads(const TensorFile& state);
 /// Puts a run, just made, into this state.
 /// @throws std::invalid_argument naming the difference if it was begun with something else, or the
 ///         tensor or note that is missing; the run is then as before

@@ -228,6 +228,8 @@ void TrainingRun::describe() {
 // [go on]
 void TrainingRun::go_on(const TensorFile& state, const std::string& origin) {
     go_on_from(state, practice_, origin);
+    const std::string threads = explain_threads(state);
+    if (!threads.empty() && team_.first()) fmt::print(stderr, "{}\n", threads);
     const RunProgress& p = practice_.progress();
     section("Training goes on");
     fmt::print("after step {}, epoch {}, batch {} of {}\n", p.step, p.epoch, p.batch,

@@ -151,6 +151,23 @@ class RunOfTraining(unittest.TestCase):
         output = self.run_whole(self.whole, "--resume")
         self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
 
+    def test_another_number_of_threads_is_said_in_one_line_and_the_same_in_none(self) -> None:
+        save = self.place / "threads"
+        self.run_whole(save, "--epochs", "2")
+        line = "this run had {} so far; with {} its numbers may differ in the last bits"
+        said = []
+        for epochs, threads in (("3", "1"), ("4", "2"), ("5", "2"), ("6", "1")):
+            done = subprocess.run(
+                self.command(save, "--resume", "--epochs", epochs, "--threads", threads),
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said.append([x for x in done.stderr.splitlines() if x.startswith("this run")])
+        changes = [[], [line.format("1 thread", 2)], [], [line.format("2 threads", 1)]]
+        self.assertIn(said, (changes, [[]] * 4))  # none where Eigen multiplies
+
     def test_other_options_or_data_are_refused_by_name(self) -> None:
         before = {file.name: file.stat().st_mtime_ns for file in self.whole.iterdir()}
         self.assertIn("training/learning_rate is", self.fails(self.whole, "--resume", "--lr", "1"))
