@@ -10,8 +10,19 @@ VERBS = {
     "grade": grade.main,
     "handout": handout.main,
     "mine": mine.main,
+    "prepare": grade.main_prepare,
     "progress": check.main_progress,
 }
 
+
+def main(arguments: list[str]) -> int:
+    """The verb that comes first. Exit code 2: there is none of this name."""
+    verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if verb not in VERBS:
+        print(f"book: there is no verb {verb!r}; there are {', '.join(VERBS)}", file=sys.stderr)
+        return 2
+    return VERBS[verb](rest)
+
+
 if __name__ == "__main__":
-    sys.exit(VERBS[sys.argv[1]](sys.argv[2:]))
+    sys.exit(main(sys.argv[1:]))

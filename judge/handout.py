@@ -97,7 +97,15 @@ set -uo pipefail
 cd /autograder/book
 mkdir -p /autograder/one
 rm -rf /autograder/one/* /autograder/out
-cp -r --no-dereference /autograder/submission /autograder/one/student
+# What is drawn for a student is drawn from the folder's name: the email, else the name, as Gradescope knows them.
+student=$(python3 - 2>/dev/null <<'END'
+import json, re
+user = json.load(open("/autograder/submission_metadata.json"))["users"][0]
+print(re.sub("[^A-Za-z0-9@._+-]", "_", user.get("email") or user.get("name") or "").strip("._-")[:80])
+END
+)
+student=${{student:-student}}
+cp -r --no-dereference /autograder/submission "/autograder/one/$student"
 python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1
 status=$?
 if [ $status -eq 4 ]; then  # the container is Gradescope's own sandbox; answers run as a user who owns nothing
@@ -105,7 +113,7 @@ if [ $status -eq 4 ]; then  # the container is Gradescope's own sandbox; answers
     status=$?
 fi
 if [ $status -eq 0 ]; then
-    cp /autograder/out/student/results.json /autograder/results/results.json
+    cp /autograder/out/*/results.json /autograder/results/results.json  # there is one student
 else
     echo '{{"score": 0, "output": "The grader failed; your instructor has been told."}}' >/autograder/results/results.json
 fi

@@ -1,5 +1,8 @@
 """What students get of an exercise holds no line of a solution."""
 
+import json
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -10,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from judge import __main__ as judge
 from judge import compile, handout
 from judge.exercise import Exercise, load_all
 from judge.handout import given, leaks
@@ -61,6 +65,82 @@ class Machine(unittest.TestCase):
             (Path(folder) / "handout.json").write_text('{"machine": "pdp11"}')
             with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, and this machine is "):
                 compile.setting_of_handout()
+
+
+class Scripts(unittest.TestCase):
+    """What Gradescope and GitHub call."""
+
+    def test_every_command_in_them_is_there(self):
+        for script in (handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED):
+            for verb, rest in re.findall(r"python3 -m judge (\S+)(.*)", script):
+                self.assertIn(verb, judge.VERBS)
+                command = [sys.executable, "-m", "judge", verb, "--help"]
+                usage = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+                for option in re.findall(r"--[a-z-]+", rest):
+                    self.assertIn(option, usage)
+            for option in re.findall(r"\./check.* (--[a-z]+)", script):
+                command = [sys.executable, "-m", "judge", "check", "--help"]
+                self.assertIn(option, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+            for module in re.findall(r"from judge\.(\w+) import main", script):
+                self.assertIn(module, handout.MODULES)
+            for verb in re.findall(r"\./book ([a-z]+)", script):
+                self.assertRegex((ROOT / "book").read_text(), rf"(?m)^([a-z| -]+ )?{verb}( [a-z| -]+)?\)$")
+        self.assertIn("python3 -m judge prepare {numbers}", handout.SETUP)
+
+    def test_the_module_runs_as_check_does(self):
+        script = handout.CHECK.splitlines()[-1]
+        done = subprocess.run(["sh", "-c", script, "check", "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_a_verb_that_there_is_not(self):
+        for arguments in (["prepair"], []):
+            command = [sys.executable, "-m", "judge", *arguments]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(2, done.returncode)
+            self.assertRegex(done.stderr, r"^book: there is no verb '(prepair)?'; there are check, .*\n$")
+
+    def test_prepare_takes_exercises(self):
+        command = [sys.executable, "-m", "judge", "prepare", "04.99"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(2, done.returncode)
+        self.assertRegex(done.stderr, r"^book: there is no exercise 04\.99")
+
+    def student(self, metadata):
+        """The folder's name, and the results, where a stand-in grades."""
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for folder in ("book/judge", "submission", "results"):
+                (root / folder).mkdir(parents=True)
+            (root / "submission" / "a.cpp").write_text("int a;")
+            (root / "book/judge/__main__.py").write_text(
+                "import json, pathlib, sys\n"
+                "given = dict(zip(sys.argv[3::2], sys.argv[4::2]))\n"
+                "(student,) = pathlib.Path(given['--submissions']).iterdir()\n"
+                "out = pathlib.Path(given['--out']) / ('of_' + student.name)\n"
+                "out.mkdir(parents=True)\n"
+                "(out / 'results.json').write_text(json.dumps([student.name, sorted(p.name for p in student.iterdir())]))\n"
+            )
+            if metadata is not None:
+                (root / "submission_metadata.json").write_text(metadata)
+            script = handout.RUN.format(numbers="04.2").replace("/autograder", name)
+            subprocess.run(["bash", "-c", script], check=True, capture_output=True)
+            student, files = json.loads((root / "results/results.json").read_text())
+            self.assertEqual(["a.cpp"], files)
+            return student
+
+    def test_a_student_is_known_by_the_email(self):
+        users = [{"id": 7, "email": "anna.li+1@uni.edu", "name": "Anna Li"}, {"email": "bert@uni.edu"}]
+        self.assertEqual("anna.li+1@uni.edu", self.student(json.dumps({"users": users})))
+        self.assertEqual("Anna_Li", self.student(json.dumps({"users": [{"email": None, "name": "Anna Li"}]})))
+
+    def test_a_name_of_the_student_leaves_no_folder(self):
+        for email in ("../../book", "$(touch x); a b", "-rf", "."):
+            with self.subTest(email):
+                self.assertRegex(self.student(json.dumps({"users": [{"email": email}]})), r"^[A-Za-z0-9][A-Za-z0-9._]*$")
+
+    def test_without_metadata(self):
+        for metadata in (None, "", "{}", '{"users": []}', '{"users": [{"email": "", "name": ""}]}'):
+            self.assertEqual("student", self.student(metadata))
 
 
 if __name__ == "__main__":
