@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 from . import sandbox
 from .check import judge_answer, student_in
 from .compile import Failed, prepare
-from .exercise import Exercise, Mistaken, shelf
+from .exercise import COMPUTED, Exercise, Mistaken, shelf
 from .report import to_dict, to_text
 from .verdict import Fault, Verdict, refused
 
@@ -60,6 +60,15 @@ class Submission:
         """Changes when the submission does, or how it is graded."""
         content = sorted((name, hashlib.sha256(data).hexdigest()) for name, data in self.answers.items())
         return hashlib.sha256(repr((settings, content, sorted(self.refused.items()), self.notes)).encode()).hexdigest()
+
+
+def checksum(exercises: list[Exercise]) -> str:
+    """Changes when one of the exercises does, or the judge."""
+    own = [p for p in Path(__file__).parent.iterdir() if p.suffix in (".py", ".cpp", ".hpp", ".txt")]
+    files = [*own, *(p for e in exercises for p in e.folder.rglob("*") if p.is_file())]
+    files += [p for e in exercises if e.kind in COMPUTED for p in e.headers()]  # those beside the folders
+    content = sorted({(str(p), hashlib.sha256(p.read_bytes()).hexdigest()) for p in files})
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 def readable(name: str) -> str:
@@ -259,13 +268,14 @@ def junit(results: dict[str, dict]) -> str:
         tests = result["verdicts"]
         failed = sum(t["points"] < t["of"] for t in tests)
         suite = ElementTree.SubElement(
-            suites, "testsuite", name=student, tests=str(len(tests)), failures=str(failed)
+            suites, "testsuite", name=plain(student), tests=str(len(tests)), failures=str(failed)
         )
         for t in tests:
-            case = ElementTree.SubElement(suite, "testcase", classname=student, name=f"{t['number']} {t['title']}")
+            name = plain(f"{t['number']} {t['title']}")
+            case = ElementTree.SubElement(suite, "testcase", classname=plain(student), name=name)
             if t["points"] < t["of"]:
                 message = f"{t['points']} of {t['of']} points: {t['reason']}"
-                ElementTree.SubElement(case, "failure", message=message).text = plain(why(t))
+                ElementTree.SubElement(case, "failure", message=plain(message)).text = plain(why(t))
     return ElementTree.tostring(suites, encoding="unicode")
 
 
@@ -336,7 +346,8 @@ def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, se
     settings = json.loads(settings_file.read_text()) if settings_file.is_file() else {}
     if seed is None:
         seed = settings.get("seed", secrets.randbits(63))
-    settings = {"seed": seed, "exercises": [e.number for e in exercises], "sandbox": tight}
+    numbers = [e.number for e in exercises]
+    settings = {"seed": seed, "exercises": numbers, "sandbox": tight, "checksum": checksum(exercises)}
     write(settings_file, json.dumps(settings, indent=2))
     submissions = collect(folder, ["student.txt", *(e.file_name for e in exercises)])
     results: dict[str, dict] = {}

@@ -1,9 +1,13 @@
 """What is handed in is read as data: nothing of it is followed, unpacked or believed."""
 
+import contextlib
 import csv
+import dataclasses
 import errno
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +15,9 @@ import time
 import unittest
 import unittest.mock
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -198,6 +204,51 @@ class Collecting(unittest.TestCase):
     def test_a_formula_is_text(self):
         self.assertEqual("'=HYPERLINK(1)", grade.safe("=HYPERLINK(1)"))
         self.assertEqual(["", "ok"], [grade.safe(""), grade.safe("ok")])
+
+
+class Kept(unittest.TestCase):
+    """What is written of a class."""
+
+    def test_a_name_with_characters_that_xml_cannot_hold(self):
+        verdict = {"number": "04.2", "title": "a\x01b", "points": 0, "of": 1, "reason": "wrong\x02", "problem": None, "criteria": []}
+        text = grade.junit({"an\x00na\x1b\ufffe": {"verdicts": [verdict]}})
+        (suite,) = ElementTree.fromstring(text)
+        self.assertEqual("an?na??", suite.get("name"))
+        self.assertEqual({"an?na??"}, {case.get("classname") for case in suite})
+
+    def graded(self, folder, out, exercises):
+        """Whom it judges, where nothing is compiled."""
+        judged = []
+
+        def one(submission, exercises, seed, out, digest, *, tight):
+            judged.append(submission.student)
+            kept = {"student": submission.student, "digest": digest, "notes": [], "verdicts": []}
+            grade.write(out / grade.folder_of(submission.student) / "verdicts.json", json.dumps(kept))
+            return submission.student
+
+        with (
+            unittest.mock.patch.object(grade, "grade_one", one),
+            unittest.mock.patch.object(grade, "ProcessPoolExecutor", ThreadPoolExecutor),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            grade.grade(folder, out, exercises, tight=True, seed=None, jobs=1)
+        return judged
+
+    def test_an_exercise_or_a_judge_that_has_changed_is_graded_anew(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder, out, own, judge = (Path(name) / n for n in ("submissions", "out", "2_softmax_backward", "judge"))
+            (folder / "anna").mkdir(parents=True)
+            (folder / "anna" / NAME).write_text("a")
+            shutil.copytree(TARGET.folder, own)
+            shutil.copytree(ROOT / "judge", judge, ignore=shutil.ignore_patterns("__pycache__"))
+            exercises = [dataclasses.replace(TARGET, folder=own)]
+            with unittest.mock.patch.object(grade, "__file__", str(judge / "grade.py")):
+                self.assertEqual(["anna"], self.graded(folder, out, exercises))
+                self.assertEqual([], self.graded(folder, out, exercises))
+                for file in (own / "cases.cpp", own / "exercise.json", judge / "verdict.py", judge / "serve.cpp"):
+                    file.write_bytes(file.read_bytes() + b"\n")
+                    self.assertEqual(["anna"], self.graded(folder, out, exercises), file.name)
+                    self.assertEqual([], self.graded(folder, out, exercises))
 
 
 @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
