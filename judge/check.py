@@ -182,12 +182,12 @@ def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None
     print(f"{total} of {most} points" + (f"; {later} more are judged when you have handed in what is there" if later else ""))
 
 
-def parser_for(verb: str, description: str) -> argparse.ArgumentParser:
+def parser_for(verb: str, description: str, statuses: str) -> argparse.ArgumentParser:
     """What both verbs take."""
     parser = argparse.ArgumentParser(
         prog="./check" if IN_HANDOUT else f"./book {verb}",
         description=description,
-        epilog="exit status: 0 nothing is missing or wrong, 1 something is, 2 wrong usage",
+        epilog=f"exit status: {statuses}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument("--answers", type=Path, default=ANSWERS, help="the folder of your answers (answers)")
@@ -206,12 +206,16 @@ def main(arguments: list[str]) -> int:
     parser = parser_for(
         "check",
         "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, where there is none.",
+        "0 nothing is missing or wrong (with --hint and --progress always), 1 something is, 2 wrong usage",
     )
     parser.add_argument("number", nargs="*", help="04.2, or 04 for all of a chapter; none: those that have been begun")
     parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
     parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead")
     parser.add_argument("--progress", action="store_true", help="list what is done instead")
     options = parser.parse_intermixed_args(arguments)
+    if options.watch and options.json:
+        print(f"{NAME}: --watch is for people and --json for programs: not both", file=sys.stderr)
+        return 2
     try:
         found = shelf()
         found.warn()
@@ -250,7 +254,8 @@ def main(arguments: list[str]) -> int:
 
 def main_progress(arguments: list[str]) -> int:
     """The verb progress."""
-    options = parser_for("progress", "Lists the exercises and the best points that ./book check has given.").parse_args(arguments)
+    about = "Lists the exercises and the best points that ./book check has given."
+    options = parser_for("progress", about, "0 listed, whatever is done; 2 wrong usage").parse_args(arguments)
     found = shelf()
     found.warn()
     progress(found.exercises, as_json=options.json, answers=options.answers)

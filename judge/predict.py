@@ -14,15 +14,16 @@ from .exercise import IN_HANDOUT, Exercise
 from .verdict import Fault, Judged, Verdict, refused
 
 LONGEST = 64 * 1024
+LONGEST_LINE = 1000  # characters
 VARIANTS = 200  # of an exercise: a hand-out has the numbers of all, without what is right
 GATE = "\n"  # no student has this name: whose numbers those in answer.txt are
 
 
-def seed_of(student: str) -> int:
-    """The numbers of one student, the same each time."""
+def seed_of(exercise: Exercise, student: str) -> int:
+    """The numbers of one student, the same each time. Who shares another's in one exercise need not do so in the next."""
     if student == GATE:
         return int.from_bytes(hashlib.sha256(b"gate").digest()[:7], "little")
-    return int.from_bytes(hashlib.sha256(student.encode()).digest()[:7], "little") % VARIANTS
+    return int.from_bytes(hashlib.sha256(f"{exercise.number}\n{student}".encode()).digest()[:7], "little") % VARIANTS
 
 
 def variants(exercise: Exercise) -> dict:
@@ -34,20 +35,23 @@ def variants(exercise: Exercise) -> dict:
 def given(exercise: Exercise, student: str) -> str:
     """What is drawn for this student: `B = 3, L = 17`."""
     if IN_HANDOUT:
-        return json.loads((exercise.folder / "numbers.json").read_text())["given"][seed_of(student)]
-    return draws.given(exercise, seed_of(student))
+        return json.loads((exercise.folder / "numbers.json").read_text())["given"][seed_of(exercise, student)]
+    return draws.given(exercise, seed_of(exercise, student))
 
 
 def read(answer: Path) -> dict[str, float]:
-    """The lines `name = number`; digits may be grouped by _ or a space, a power be written 1e6. Not a number: NaN."""
+    """The lines `name = number`; digits may be grouped by _ or a space, a power be written 1e6. Not a number, or a line that
+    is too long: NaN."""
     numbers = {}
     for line in answer.read_text(errors="replace")[:LONGEST].splitlines():
-        match = re.fullmatch(r"\s*([a-z_0-9]+)\s*=\s*(.*?)\s*(#.*)?", line, re.IGNORECASE)
-        if match:
+        name, equals, rest = line.partition("=")
+        name = name.strip()
+        if equals and re.fullmatch("[a-z_0-9]+", name, re.IGNORECASE):
             try:
-                numbers[match[1]] = float(re.sub(r"[ _]", "", match[2]))
+                number = rest.partition("#")[0].replace(" ", "").replace("_", "")
+                numbers[name] = float(number) if len(line) <= LONGEST_LINE else math.nan
             except ValueError:
-                numbers[match[1]] = math.nan
+                numbers[name] = math.nan
     return numbers
 
 
@@ -64,7 +68,7 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
     """Each criterion asks for one number, under the name that `Case.call` has."""
     if IN_HANDOUT:
         return complete(exercise, answer, student)
-    cases = draws.draw(exercise, seed_of(student))
+    cases = draws.draw(exercise, seed_of(exercise, student))
     numbers, drawn = read(answer), given(exercise, student)
     verdict = Verdict(exercise)
     for criterion in exercise.criteria:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -17,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from judge import check, compile, exercise, predict, verdict
 from judge.cases import Case
-from judge.exercise import Mistaken, load_all
+from judge.exercise import COMPUTED, Mistaken, load_all
 from judge.report import to_text
 from judge.verdict import Fault, Judged, Verdict
 
@@ -109,6 +110,65 @@ class Progress(unittest.TestCase):
             self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
 
 
+class Usage(unittest.TestCase):
+    def run_verb(self, main, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                return main(list(arguments)), out.getvalue(), err.getvalue()
+            except SystemExit as end:
+                return end.code, out.getvalue(), err.getvalue()
+
+    def test_a_list_of_what_is_done_promises_no_status_that_it_never_has(self):
+        with tempfile.TemporaryDirectory() as name:
+            self.assertEqual(0, self.run_verb(check.main_progress, "--answers", name)[0])
+        said = " ".join(self.run_verb(check.main_progress, "--help")[1].split())
+        self.assertIn("exit status: 0 listed, whatever is done; 2 wrong usage", said)
+        self.assertIn("1 something is", self.run_verb(check.main, "--help")[1])
+
+    def test_to_watch_is_not_for_programs(self):
+        status, out, err = self.run_verb(check.main, "04.2", "--watch", "--json")
+        self.assertEqual((2, ""), (status, out))
+        self.assertEqual("book: --watch is for people and --json for programs: not both\n", err)
+
+
+class Numbers(unittest.TestCase):
+    """What a student writes into a file of numbers."""
+
+    def read(self, text):
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "answer.txt"
+            file.write_text(text)
+            return predict.read(file)
+
+    def test_how_a_number_may_be_written(self):
+        found = self.read(" a_1 = 5 # five\nB=1_000\n c =\t1 000 000\nd = 1e6#\ne = 1 = 2\nf =\n# g = 1\nno line\nh i = 3\n")
+        self.assertEqual({"a_1": 5, "B": 1000, "c": 1e6, "d": 1e6}, {k: v for k, v in found.items() if v == v})
+        self.assertEqual({"e", "f"}, {k for k, v in found.items() if v != v})
+
+    def test_sixty_thousand_spaces_take_no_time(self):
+        for line in ("a = {}x", "a = {}", "{}a = 1", "a{}= 1", "a = 1{}#", "a = {}1"):
+            with self.subTest(line):
+                started = time.monotonic()
+                found = self.read(line.format(" " * 60_000) + "\nb = 2\n")
+                self.assertLess(time.monotonic() - started, 1)
+                self.assertNotEqual(found["a"], found["a"])  # the line is too long
+                self.assertEqual(2, found["b"])
+
+    def test_two_names_that_share_numbers_in_one_exercise_do_not_share_all(self):
+        predicted = [e for e in load_all() if e.kind not in COMPUTED]
+        names = [f"student {i}" for i in range(60)]
+        seeds = {n: [predict.seed_of(e, n) for e in predicted] for n in names}
+        self.assertTrue(all(0 <= s < predict.VARIANTS for drawn in seeds.values() for s in drawn))
+        pairs = [(a, b) for a in names for b in names if a < b]
+        shared = [sum(x == y for x, y in zip(seeds[a], seeds[b], strict=True)) for a, b in pairs]
+        self.assertGreater(sum(n > 0 for n in shared), 0)
+        self.assertLess(max(shared), 4)
+
+    def test_the_numbers_of_the_gate_stay(self):
+        self.assertEqual(1, len({predict.seed_of(e, predict.GATE) for e in load_all()}))
+
+
 class Race(unittest.TestCase):
     """A speed, on a machine that does other things, too."""
 
@@ -192,8 +252,8 @@ class HandedOut(unittest.TestCase):
 
     def test_the_file_has_the_numbers_of_the_name(self):
         text = self.begin().read_text()
-        self.assertIn(f"Your numbers: L = {predict.seed_of('anna')}, H = 1\n", text)
-        self.assertNotEqual(predict.seed_of("anna"), predict.seed_of("bert"))
+        self.assertIn(f"Your numbers: L = {predict.seed_of(self.exercise, 'anna')}, H = 1\n", text)
+        self.assertNotEqual(predict.seed_of(self.exercise, "anna"), predict.seed_of(self.exercise, "bert"))
 
     def test_a_line_that_is_missing_or_no_number(self):
         file = self.begin()
