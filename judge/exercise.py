@@ -72,6 +72,7 @@ class Exercise:
     section: str = ""  # in a hand-out: the section's title
     device: bool = False  # runs on the emulated device
     mine: tuple[str, ...] = ()  # operations that ./book run --mine can replace
+    takes_part: str = ""  # the command that runs them, where it is not ./book run 09 --mine NN.M
     given: str = ""  # for an answer that is numbers: what is drawn for the one in answer.txt, `N = 2, L = 7`
 
     @property
@@ -93,6 +94,11 @@ class Exercise:
     def file_name(self) -> str:
         """The reader's file."""
         return self.name + (".cpp" if self.kind in COMPUTED else ".txt")
+
+    @property
+    def run(self) -> str:
+        """The command that runs a chapter's program with the answer in it; empty where there is none."""
+        return (self.takes_part or f"./book run 09 --mine {self.number}") if self.mine else ""
 
     @property
     def source(self) -> Path:
@@ -220,6 +226,9 @@ def check(exercise: Exercise) -> None:
         "criteria is empty": not exercise.criteria,
         "a criterion has no points": any(c.points < 1 for c in exercise.criteria),
         f"{', '.join(missing)} is missing": bool(missing),
+        f"takes_part is not ./book run NN --mine {exercise.number}": bool(exercise.takes_part)
+        and not re.fullmatch(rf"\./book run \d\d --mine {re.escape(exercise.number)}( --.+)?", exercise.takes_part),
+        "takes_part names a command, and mine no operation": bool(exercise.takes_part) and not exercise.mine,
         "a mutant loses no criterion, or one that is none": any(
             not m.loses or not set(m.loses) <= names for m in exercise.mutants
         ),

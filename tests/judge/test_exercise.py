@@ -71,6 +71,13 @@ class Folders(unittest.TestCase):
         self.manifest(self.broken(), colour="blue")
         self.refused("04.3: exercise.json", "colour")
 
+    def test_a_command_that_runs_another_exercise_or_nothing(self):
+        command = "./book run 10 --mine 04.2"
+        self.manifest(self.broken(), takes_part=command, mine=["softmax"])
+        self.refused("takes_part is not ./book run NN --mine 04.3")
+        self.manifest(self.place / "3_another", takes_part=command.replace("04.2", "04.3"), mine=[])
+        self.refused("takes_part names a command, and mine no operation")
+
     def test_a_missing_file(self):
         (self.broken() / "cases.cpp").unlink()
         self.refused("04.3: cases.cpp is missing")
@@ -110,6 +117,30 @@ class Folders(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "judge", "check", "04.3"], cwd=self.root, capture_output=True, text=True, check=False)
         self.assertEqual(2, done.returncode)
         self.assertIn("book: 04.3: kind is one of", done.stderr)
+
+
+class TakingPart(unittest.TestCase):
+    """The command that the page shows, for a chapter's program with the answer in it."""
+
+    def test_each_operation_is_in_the_chapters_that_the_program_is_linked_with(self):
+        for exercise in load_all():
+            if not exercise.mine:
+                self.assertEqual("", exercise.run)
+                continue
+            chapter = exercise.run.split()[2]
+            sources = "".join(
+                p.read_text()
+                for p in (*(ROOT / "lib").glob("*.hpp"), *ROOT.glob("chapters/*/*.hpp"))
+                if p.parent.name == "lib" or p.parent.name[:2] <= chapter
+            )
+            for operation in exercise.mine:
+                self.assertRegex(sources, rf"\b{operation}\(", exercise.run)
+
+    def test_commands(self):
+        found = {e.number: e.run for e in load_all()}
+        self.assertEqual("./book run 09 --mine 04.2", found["04.2"])
+        self.assertEqual("./book run 10 --mine 10.1", found["10.1"])
+        self.assertEqual("./book run 09 --mine 09.4 --optimizer adam --lr 1e-4", found["09.4"])
 
 
 class Bites(unittest.TestCase):

@@ -67,8 +67,8 @@ class Exercises(SphinxDirective):
         parts = [(e.folder / "statement.md").read_text()]
         worth = ", ".join(f"{c.name} {c.points}" for c in e.criteria)
         parts.append(f"Points: {worth}. To begin, and to be judged: `./book check {e.number}`.")
-        if e.mine:
-            parts[-1] += f" To train with it: `./book run 09 --mine {e.number}`."
+        if e.run:
+            parts[-1] += f" {'To train' if ' run 09 ' in e.run else 'To run a program'} with it: `{e.run}`."
         for i, hint in enumerate(e.hints, 1):
             parts.append(f"`````{{fold}} Hint {i}\n{hint}\n`````")
         if self.env.config.abh_solutions:
