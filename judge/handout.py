@@ -297,10 +297,38 @@ def judge_pack(exercises: list[Exercise], out: Path) -> int:
     return sum(v["points"] for v in verdicts)
 
 
+def git(*arguments: str | Path) -> bytes:
+    """What git says of the book's clone.
+
+    :raises Mistaken: if the book is none
+    """
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise Mistaken("--gradescope packs the book from its git clone, and git is not installed") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise Mistaken(f"--gradescope packs the book from its git clone: {said}")
+    return done.stdout
+
+
+def require_clone(exercises: list[Exercise]) -> None:
+    """The autograder holds what is committed: warns of exercises that are otherwise here.
+
+    :raises Mistaken: if the book is no clone
+    """
+    if git("rev-parse", "--show-prefix").strip():
+        raise Mistaken(f"--gradescope packs the book from its git clone, and {ROOT} is a folder of another one")
+    git("rev-parse", "--verify", "HEAD")
+    other = [e.number for e in exercises if git("status", "--porcelain", "--", e.folder).strip()]
+    if other:
+        print(f"book: {', '.join(other)}: changes that are not committed are not in the autograder", file=sys.stderr)
+
+
 def gradescope(exercises: list[Exercise], file: Path) -> None:
     """The autograder: the book itself, and the two scripts that Gradescope calls."""
     numbers = " ".join(e.number for e in exercises)
-    book = subprocess.run(["git", "archive", "--format=tar", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
+    book = git("archive", "--format=tar", "HEAD")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in (("setup.sh", SETUP), ("run_autograder", RUN)):
             about = zipfile.ZipInfo(name)
@@ -326,6 +354,8 @@ def main(arguments: list[str]) -> int:
         found = shelf()
         found.warn()
         chosen = found.choose(options.exercises)
+        if options.gradescope:
+            require_clone(chosen)
         prepare(chosen)
         copy_headers()
         build()

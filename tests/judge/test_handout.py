@@ -1,5 +1,8 @@
 """What students get of an exercise holds no line of a solution."""
 
+import contextlib
+import dataclasses
+import io
 import json
 import re
 import subprocess
@@ -15,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from judge import __main__ as judge
 from judge import compile, handout
-from judge.exercise import Exercise, load_all
+from judge.exercise import Exercise, Mistaken, load_all
 from judge.handout import given, leaks
 
 
@@ -57,6 +60,55 @@ class Given(unittest.TestCase):
         with unittest.mock.patch.object(handout, "judged_by", judged_by):
             self.assertEqual(["04.2: part 1: dz is 1"], handout.refused(exercises, Path()))
         self.assertEqual([["04.2", "10.6"]], [sorted(numbers) for _, numbers in asked])  # predictions are judged elsewhere
+
+
+class Clone(unittest.TestCase):
+    """The autograder's book comes from git."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        patch = unittest.mock.patch.object(handout, "ROOT", self.root)
+        patch.start()
+        self.addCleanup(patch.stop)
+        own = self.root / "chapters/04_a/exercises/2_b"
+        own.mkdir(parents=True)
+        (own / "answer.cpp").write_text("int a;\n")
+        whole = next(e for e in load_all() if e.number == "04.2")
+        self.exercise = dataclasses.replace(whole, folder=own)
+
+    def git(self, *arguments):
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        subprocess.run(command, cwd=self.root, check=True, capture_output=True)
+
+    def said(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            handout.require_clone([self.exercise])
+        return said.getvalue()
+
+    def test_a_folder_that_is_no_clone_is_one_line(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            status = handout.main(["04.2", "--out", str(self.root / "out"), "--gradescope"])
+        self.assertEqual(2, status)
+        self.assertRegex(said.getvalue(), r"^book: --gradescope packs the book from its git clone: fatal: not a git repository.*\n$")
+
+    def test_a_clone_without_a_commit_or_around_the_book(self):
+        self.git("init")
+        with self.assertRaisesRegex(Mistaken, "git clone: fatal"):
+            handout.require_clone([self.exercise])
+        with unittest.mock.patch.object(handout, "ROOT", self.root / "chapters"), self.assertRaisesRegex(Mistaken, "of another one"):
+            handout.require_clone([self.exercise])
+
+    def test_changes_that_are_not_committed(self):
+        self.git("init")
+        self.git("add", ".")
+        self.git("commit", "-m", "a")
+        self.assertEqual("", self.said())
+        (self.exercise.folder / "answer.cpp").write_text("int b;\n")
+        self.assertEqual("book: 04.2: changes that are not committed are not in the autograder\n", self.said())
 
 
 class Machine(unittest.TestCase):
