@@ -29,6 +29,11 @@ class Session:
         os.set_blocking(self._running.process.stdin.fileno(), True)
         self.outcome: Outcome | None = None
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether its time was over."""
+        return self._running.timed_out
+
     def call(self, function: str, arguments: list[Value], *, most: int) -> list[Value]:
         """What the function returns.
 

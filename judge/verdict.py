@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import diagnose
@@ -130,12 +131,7 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
             signal=SIGNALS.get(outcome.status, f"status {outcome.status}"),
         )
         return Fault(reason, said, about=case.about)
-    if len(results) != len(case.results):
-        return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.about)
-    for number, (got, expected) in enumerate(zip(results, case.results, strict=True)):
-        if fault := compare(case, number, got, expected):
-            return fault
-    return None
+    return compare_all(case, results)
 
 
 def race(
@@ -143,49 +139,79 @@ def race(
 ) -> tuple[float, Fault | None]:
     """Answer and plain function in turn, on fresh numbers each time: the fastest rounds of both are compared, since what
     else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
-    way is measured, too, and left out."""
+    way is measured, too, and left out. Each result must be the plain function's."""
     other = Session(plain, limits, tight=tight)
-    work, message = [math.inf, math.inf], [math.inf, math.inf]  # each by itself: a slow message must not shorten the work
+    work, message = [math.inf, math.inf], math.inf  # one for both: a slow message must not shorten the answer's work
     ratio = 0.0
     try:
+        for case in cases:  # the answer has been called so, too: what it keeps from call to call is the same for both
+            other.call(case.call, case.arguments, most=most_of(case))
         for turn in range(3 * ROUNDS + 1):
             if turn > ROUNDS and ratio >= wanted:
                 break
-            sign = -1 if turn % 2 else 1
+            fresh = [replace(case, arguments=[redrawn(a) for a in case.arguments], mistakes=[]) for case in cases]
+            answers: list[list[list[Value]]] = []
             for which, one in enumerate((session, other)):
                 called = sent = 0.0
-                for case in cases:
-                    arguments = [with_sign(a, sign) for a in case.arguments]
-                    called += timed(one, case.call, arguments)
-                    sent += timed(one, "nothing", arguments)
+                answers.append([])
+                for case in fresh:
+                    seconds, results = timed(one, case.call, case.arguments, most_of(case))
+                    called += seconds
+                    answers[which].append(results)
+                    sent += timed(one, "nothing", case.arguments, most_of(case))[0]
                 if turn > 0:  # the first is to warm up
-                    work[which], message[which] = min(work[which], called), min(message[which], sent)
+                    work[which], message = min(work[which], called), min(message, sent)
+            for case, got, expected in zip(fresh, *answers, strict=True):
+                if fault := compare_all(replace(case, results=expected), got):
+                    return 0.0, replace(fault, text=f"{fault.text}, while its time was measured")
             if turn > 0:
-                ours, plains = (max(w - m, 1e-9) for w, m in zip(work, message, strict=True))
+                ours, plains = (max(w - message, 1e-9) for w in work)
                 ratio = plains / ours
     except (Ended, Threw, Malformed) as error:
+        if isinstance(error, Ended) and session.timed_out and 0 < ratio < wanted:
+            return ratio, slow(ratio, wanted, turn - 1)
         return 0.0, Fault("wrong", f"it failed while its time was measured: {error}")
     finally:
         other.close()
-    if ratio >= wanted:
-        return ratio, None
-    return ratio, Fault("slow", f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (the fastest of {3 * ROUNDS} rounds each)")
+    return ratio, None if ratio >= wanted else slow(ratio, wanted, 3 * ROUNDS)
 
 
-def with_sign(value: Value, sign: int) -> Value:
-    """The same numbers, or their negatives: an answer cannot keep a result for the next call."""
-    if value.kind != "T" or sign > 0:
+def slow(ratio: float, wanted: float, rounds: int) -> Fault:
+    """What was measured, and what is asked for."""
+    said = f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (the fastest of {rounds} rounds each)"
+    return Fault("slow", said)
+
+
+def redrawn(value: Value) -> Value:
+    """Other numbers of about the same size: an answer cannot keep a result for the next call."""
+    if value.kind != "T":
         return value
-    return Value("T", value.shape, array("d", (-x for x in value.elements)))
+    draw = random.random
+    return Value("T", value.shape, array("d", [4 * draw() - 2 for _ in value.elements]))
 
 
-def timed(session: Session, function: str, arguments: list[Value]) -> float:
-    """Seconds from request to answer."""
+def timed(session: Session, function: str, arguments: list[Value], most: int) -> tuple[float, list[Value]]:
+    """Seconds from request to answer, and the answer, of at most so many bytes."""
     message = session.prepare(function, arguments)
     begun = time.perf_counter()
     session.send(message)
-    session.receive(1 << 30)
-    return time.perf_counter() - begun
+    results = session.receive(most)
+    return time.perf_counter() - begun, results
+
+
+def most_of(case: Case) -> int:
+    """Bytes that an answer may have: what is right, and a little."""
+    return 4096 + sum(64 + 8 * max(len(r.elements or ()), len(r.text)) for r in case.results)
+
+
+def compare_all(case: Case, results: list[Value]) -> Fault | None:
+    """None if each result is right."""
+    if len(results) != len(case.results):
+        return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.about)
+    for number, (got, expected) in enumerate(zip(results, case.results, strict=True)):
+        if fault := compare(case, number, got, expected):
+            return fault
+    return None
 
 
 def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | None:
