@@ -12,6 +12,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from . import cases as draws
@@ -26,6 +27,7 @@ from .verdict import Verdict, judge
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # what the attacks pretend to answer
 FEWEST = 3  # wrong answers that each exercise has
+OWN = ("gate_", "judge_")  # folders for temporary files of the gate and of the judge
 
 
 @dataclass(frozen=True)
@@ -81,19 +83,25 @@ def attacks(exercises: list[Exercise]) -> list[Trial]:
 
 def machine() -> dict[str, set]:
     """What an attack may not change: files of the book and of everybody, processes of users who own nothing."""
-    files = {
-        (str(p), p.lstat().st_mtime_ns)
-        for folder in ("judge", "chapters", "lib", "tests")
-        for p in (ROOT / folder).rglob("*")
-        if "__pycache__" not in p.parts
-    }
-    shared = {p.name for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
+    book = (p for folder in ("judge", "chapters", "lib", "tests") for p in (ROOT / folder).rglob("*"))
+    files = {(str(p), changed(p)) for p in book if "__pycache__" not in p.parts}
+    shared = {(str(p), 0) for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
+    temporary = (p for p in Path("/tmp").iterdir() if not p.name.startswith(OWN))
+    shared |= {(str(p), changed(p)) for p in (*temporary, *Path("/etc").rglob("*"))}
     running = {
         p.name
         for p in Path("/proc").iterdir()
         if p.name.isdigit() and owner(p) >= sandbox.FIRST_USER
     }
     return {"files of the book": files, "shared files": shared, "processes": running}
+
+
+def changed(path: Path) -> int:
+    """When it was, in nanoseconds; -1 where it has gone."""
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return -1
 
 
 def owner(path: Path) -> int:
@@ -114,12 +122,30 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
         answer.write_text(trial.answer)
         for seed in range(1, trial.seeds + 1):
             if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
-                verdict = again(e, answer, Path(folder) / "program", seed, tight)
+                judge_again = partial(again, e, answer, Path(folder) / "program", seed, tight)
             else:
-                verdict = judge_answer(e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
+                judge_again = partial(judge_answer, e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
+            try:
+                verdict = judge_again()
+            except Failed as failed:  # an exercise that is not as it should be keeps the gate from no other
+                return f"seed {seed}: {in_one_line(failed)}", "failed"
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
     return "", verdict.reason
+
+
+def undrawn(exercise: Exercise) -> str:
+    """Why its cases cannot be drawn: empty where they can. Runs in a process of its own."""
+    try:
+        draws.draw(exercise, 1)
+    except Failed as failed:
+        return in_one_line(failed)
+    return ""
+
+
+def in_one_line(failed: Failed) -> str:
+    """What failed."""
+    return "; ".join(line.strip() for line in str(failed).splitlines() if line.strip())
 
 
 def again(e: Exercise, answer: Path, program: Path, seed: int, tight: bool) -> Verdict:
@@ -137,7 +163,7 @@ def complain(trial: Trial, verdict: Verdict) -> str:
     expected = {c.name for c in trial.exercise.criteria} if trial.loses is None else set(trial.loses)
     if lost != expected:
         return f"loses {sorted(lost) or 'nothing'} instead of {sorted(expected) or 'nothing'}"
-    if "FOUND" in verdict.printed:
+    if "FOUND" in verdict.printed or (verdict.problem and "FOUND" in verdict.problem.text):  # when it ran; when it was compiled
         return "found what it must not see"
     if trial.what == "stub" and verdict.problem:
         return "does not compile"
@@ -180,8 +206,14 @@ def main(arguments: list[str]) -> int:
     for fault in wrong:
         bad += 1
         print(f"WRONG {fault}", flush=True)
-    before = machine()
+    before, attacked = machine(), any(t.what.startswith("attack") for t in tried)
     with ProcessPoolExecutor(options.jobs) as pool:
+        members = list({t.exercise.number: t.exercise for t in tried}.values())
+        undrawable = {e.number: why for e, why in zip(members, pool.map(undrawn, members), strict=True) if why}
+        for why in undrawable.values():
+            bad += 1
+            print(f"WRONG {why}", flush=True)
+        tried = [t for t in tried if t.exercise.number not in undrawable]
         for trial, (complaint, ended) in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
             bad += bool(complaint)
             how = f" ({ended})" if trial.what.startswith("attack") else ""
@@ -189,10 +221,10 @@ def main(arguments: list[str]) -> int:
             if complaint:
                 print("      " + complaint.replace("\n", "\n      "))
     for what, now in machine().items():
-        changed = now - before[what] if what == "processes" else now ^ before[what]  # processes of others may end
-        if options.attacks and changed:
+        other = now - before[what] if what == "processes" else now ^ before[what]  # processes of others may end
+        if attacked and other:
             bad += 1
-            print(f"WRONG the machine has changed: {what}: {sorted(changed)[:5]}")
+            print(f"WRONG the machine has changed: {what}: {sorted(other)[:5]}")
     counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
     print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
     return 1 if bad else 0

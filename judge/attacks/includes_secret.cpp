@@ -1,4 +1,7 @@
 // Includes what it must not see: the compiler's messages would show it.
+#if __has_include("/etc/shadow") || __has_include("/answer/../judge/cases.cpp")
+#error FOUND a secret file
+#endif
 #include "/answer/../judge/cases.cpp"
 #include "/etc/shadow"
 #include "lib/tensor.hpp"

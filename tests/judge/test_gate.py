@@ -1,0 +1,112 @@
+"""The gate notices what it is there for."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from judge import compile, gate
+from judge.exercise import load_all
+from judge.verdict import Fault, refused
+
+TARGET = next(e for e in load_all() if e.number == gate.TARGET)
+
+
+def attack(text: str = "") -> gate.Trial:
+    return gate.Trial(TARGET, "attack a", text)
+
+
+class Complaints(unittest.TestCase):
+    def test_an_attack_that_gains_and_finds_nothing(self):
+        self.assertEqual("", gate.complain(attack(), refused(TARGET, Fault("compile", "it does not compile"))))
+
+    def test_what_a_program_has_found(self):
+        verdict = refused(TARGET, Fault("wrong", "dz is 1"))
+        verdict.printed = "FOUND the judge"
+        self.assertEqual("found what it must not see", gate.complain(attack(), verdict))
+
+    def test_what_the_compiler_has_found(self):
+        verdict = refused(TARGET, Fault("compile", "  it does not compile:\n    error: #error FOUND a secret file"))
+        self.assertEqual("found what it must not see", gate.complain(attack(), verdict))
+
+    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    def test_attacks_on_the_compiler_say_so_where_nothing_keeps_them_from_the_files(self):
+        there = {"includes_secret": '"/etc/shadow"', "includes_solution": '"chapters/04_scaled_dot_product_attention/softmax.cpp"'}
+        for name, file in there.items():
+            text = (gate.ATTACKS / f"{name}.cpp").read_text().replace(file, '"lib/tensor.hpp"')
+            with tempfile.TemporaryDirectory() as folder:
+                answer = Path(folder) / TARGET.file_name
+                answer.write_text(text)
+                outcome = compile.compile_answer(TARGET, answer, Path(folder) / "program", tight=False)
+            verdict = refused(TARGET, Fault("compile", gate_text(outcome.printed)))
+            self.assertEqual("found what it must not see", gate.complain(attack(), verdict), name)
+
+
+def gate_text(printed: str) -> str:
+    """As the judge shows it."""
+    from judge.check import why_not_compiled
+
+    return why_not_compiled("crash", printed)
+
+
+class Main(unittest.TestCase):
+    """The verb, where nothing is built or run."""
+
+    def run_gate(self, *arguments, draw=lambda *_: None, attempt=lambda *_: ("", "ok"), machines=None):
+        machines = iter(machines or [{"shared files": set()}] * 2)
+        with contextlib.ExitStack() as stack:
+            for place, name, stand_in in (
+                (gate, "ProcessPoolExecutor", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
+                (gate, "attempt", attempt), (gate, "machine", lambda: next(machines)),
+                (gate, "faults", lambda _: []), (gate.draws, "draw", draw), (gate.sandbox, "why_unavailable", lambda: ""),
+            ):  # fmt: skip
+                stack.enter_context(unittest.mock.patch.object(place, name, stand_in))
+            printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            return gate.main(list(arguments)), printed.getvalue()
+
+    def test_a_criterion_without_a_case_is_one_line(self):
+        def draw(exercise, _):
+            if exercise.number == "04.2":
+                raise compile.Failed("04.2: criteria ['a', 'b'], but cases for ['a']")
+
+        status, printed = self.run_gate("04.1", "04.2", draw=draw)
+        self.assertEqual(1, status)
+        wrong = [line for line in printed.splitlines() if "04.2" in line]
+        self.assertEqual(["WRONG 04.2: criteria ['a', 'b'], but cases for ['a']"], wrong)
+        self.assertRegex(printed, r"ok    04.1   solution\nok    04.1   stub\n1 solutions, 1 stubs in .* 1 wrong")
+
+    def test_a_machine_that_has_changed_counts_with_and_without_the_others(self):
+        changed = [{"shared files": set()}, {"shared files": {("/tmp/left", 1)}}]
+        for arguments in (["--attacks"], ["--all"]):
+            status, printed = self.run_gate(*arguments, machines=changed)
+            self.assertEqual(1, status)
+            self.assertIn("WRONG the machine has changed: shared files: [('/tmp/left', 1)]", printed)
+        self.assertEqual(0, self.run_gate("04.2", "--all", machines=changed)[0])  # nothing has attacked
+
+    def test_a_judge_that_fails_is_one_complaint(self):
+        def judge(*_, **__):
+            raise compile.Failed("04.2: plain.cpp\n  does not compile")
+
+        with unittest.mock.patch.object(gate, "judge_answer", judge):
+            self.assertEqual(("seed 1: 04.2: plain.cpp; does not compile", "failed"), gate.attempt(attack("int a;"), False))
+
+
+class Machine(unittest.TestCase):
+    def test_what_appears_in_tmp_is_noticed_but_for_the_gates_own(self):
+        before = gate.machine()["shared files"]
+        with tempfile.NamedTemporaryFile(dir="/tmp", prefix="left_") as file, tempfile.TemporaryDirectory(dir="/tmp", prefix="gate_") as own:
+            new = {name for name, _ in gate.machine()["shared files"] - before}
+        self.assertIn(file.name, new)
+        self.assertNotIn(own, new)
+        self.assertIn("/etc/passwd", {name for name, _ in before})
+
+
+if __name__ == "__main__":
+    unittest.main()
