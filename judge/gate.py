@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import os
 import re
+import stat
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ from .verdict import Verdict, judge
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # what the attacks pretend to answer
 FEWEST = 3  # wrong answers that each exercise has
+SETTLED = 3  # seconds after which what others write for a moment has gone
 OWN = ("gate_", "judge_")  # folders for temporary files of the gate and of the judge
 
 
@@ -97,11 +99,27 @@ def machine() -> dict[str, set]:
 
 
 def changed(path: Path) -> int:
-    """When it was, in nanoseconds; -1 where it has gone."""
+    """When it was, in nanoseconds; -1 where it has gone, 0 for a folder that not everybody may write to."""
     try:
-        return path.lstat().st_mtime_ns
+        about = path.lstat()
     except OSError:
         return -1
+    return 0 if stat.S_ISDIR(about.st_mode) and not about.st_mode & stat.S_IWOTH else about.st_mtime_ns
+
+
+def difference(before: dict[str, set]) -> dict[str, set]:
+    """What of the machine has changed. Processes of others may end."""
+    return {what: now - before[what] if what == "processes" else now ^ before[what] for what, now in machine().items()}
+
+
+def harm(before: dict[str, set]) -> dict[str, set]:
+    """What has changed and stays so: others' programs make temporary files, too, and delete them."""
+    found = difference(before)
+    if any(found.values()):
+        time.sleep(SETTLED)
+        later = difference(before)
+        found = {what: changes & later[what] for what, changes in found.items()}
+    return {what: changes for what, changes in found.items() if changes}
 
 
 def owner(path: Path) -> int:
@@ -163,7 +181,8 @@ def complain(trial: Trial, verdict: Verdict) -> str:
     expected = {c.name for c in trial.exercise.criteria} if trial.loses is None else set(trial.loses)
     if lost != expected:
         return f"loses {sorted(lost) or 'nothing'} instead of {sorted(expected) or 'nothing'}"
-    if "FOUND" in verdict.printed or (verdict.problem and "FOUND" in verdict.problem.text):  # when it ran; when it was compiled
+    compiling = verdict.problem.text if verdict.problem else ""
+    if "FOUND" in verdict.printed or "FOUND" in compiling:
         return "found what it must not see"
     if trial.what == "stub" and verdict.problem:
         return "does not compile"
@@ -220,11 +239,9 @@ def main(arguments: list[str]) -> int:
             print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}{how}", flush=True)
             if complaint:
                 print("      " + complaint.replace("\n", "\n      "))
-    for what, now in machine().items():
-        other = now - before[what] if what == "processes" else now ^ before[what]  # processes of others may end
-        if attacked and other:
-            bad += 1
-            print(f"WRONG the machine has changed: {what}: {sorted(other)[:5]}")
+    for what, changes in harm(before).items() if attacked else ():
+        bad += 1
+        print(f"WRONG the machine has changed: {what}: {sorted(changes)[:5]}")
     counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
     print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
     return 1 if bad else 0

@@ -38,7 +38,8 @@ class Complaints(unittest.TestCase):
 
     @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
     def test_attacks_on_the_compiler_say_so_where_nothing_keeps_them_from_the_files(self):
-        there = {"includes_secret": '"/etc/shadow"', "includes_solution": '"chapters/04_scaled_dot_product_attention/softmax.cpp"'}
+        softmax = '"chapters/04_scaled_dot_product_attention/softmax.cpp"'
+        there = {"includes_secret": '"/etc/shadow"', "includes_solution": softmax}
         for name, file in there.items():
             text = (gate.ATTACKS / f"{name}.cpp").read_text().replace(file, '"lib/tensor.hpp"')
             with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +66,7 @@ class Main(unittest.TestCase):
             for place, name, stand_in in (
                 (gate, "ProcessPoolExecutor", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
                 (gate, "attempt", attempt), (gate, "machine", lambda: next(machines)),
-                (gate, "faults", lambda _: []), (gate.draws, "draw", draw), (gate.sandbox, "why_unavailable", lambda: ""),
+                (gate, "faults", lambda _: []), (gate.draws, "draw", draw), (gate.sandbox, "why_unavailable", lambda: ""), (gate, "SETTLED", 0),
             ):  # fmt: skip
                 stack.enter_context(unittest.mock.patch.object(place, name, stand_in))
             printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
@@ -83,12 +84,14 @@ class Main(unittest.TestCase):
         self.assertRegex(printed, r"ok    04.1   solution\nok    04.1   stub\n1 solutions, 1 stubs in .* 1 wrong")
 
     def test_a_machine_that_has_changed_counts_with_and_without_the_others(self):
-        changed = [{"shared files": set()}, {"shared files": {("/tmp/left", 1)}}]
+        left = {"shared files": {("/tmp/left", 1)}}
+        changed = [{"shared files": set()}, left, left]
         for arguments in (["--attacks"], ["--all"]):
             status, printed = self.run_gate(*arguments, machines=changed)
             self.assertEqual(1, status)
             self.assertIn("WRONG the machine has changed: shared files: [('/tmp/left', 1)]", printed)
         self.assertEqual(0, self.run_gate("04.2", "--all", machines=changed)[0])  # nothing has attacked
+        self.assertEqual(0, self.run_gate("--attacks", machines=[*changed[:2], changed[0]])[0])  # and nothing is left
 
     def test_a_judge_that_fails_is_one_complaint(self):
         def judge(*_, **__):
@@ -101,7 +104,8 @@ class Main(unittest.TestCase):
 class Machine(unittest.TestCase):
     def test_what_appears_in_tmp_is_noticed_but_for_the_gates_own(self):
         before = gate.machine()["shared files"]
-        with tempfile.NamedTemporaryFile(dir="/tmp", prefix="left_") as file, tempfile.TemporaryDirectory(dir="/tmp", prefix="gate_") as own:
+        left = tempfile.NamedTemporaryFile(dir="/tmp", prefix="left_")
+        with left as file, tempfile.TemporaryDirectory(dir="/tmp", prefix="gate_") as own:
             new = {name for name, _ in gate.machine()["shared files"] - before}
         self.assertIn(file.name, new)
         self.assertNotIn(own, new)

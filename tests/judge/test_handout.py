@@ -93,14 +93,16 @@ class Clone(unittest.TestCase):
         with contextlib.redirect_stderr(said):
             status = handout.main(["04.2", "--out", str(self.root / "out"), "--gradescope"])
         self.assertEqual(2, status)
-        self.assertRegex(said.getvalue(), r"^book: --gradescope packs the book from its git clone: fatal: not a git repository.*\n$")
+        one_line = r"^book: --gradescope packs the book from its git clone: fatal: not a git repository.*\n$"
+        self.assertRegex(said.getvalue(), one_line)
 
     def test_a_clone_without_a_commit_or_around_the_book(self):
         self.git("init")
         with self.assertRaisesRegex(Mistaken, "git clone: fatal"):
             handout.require_clone([self.exercise])
-        with unittest.mock.patch.object(handout, "ROOT", self.root / "chapters"), self.assertRaisesRegex(Mistaken, "of another one"):
-            handout.require_clone([self.exercise])
+        with unittest.mock.patch.object(handout, "ROOT", self.root / "chapters"):
+            with self.assertRaisesRegex(Mistaken, "of another one"):
+                handout.require_clone([self.exercise])
 
     def test_changes_that_are_not_committed(self):
         self.git("init")
