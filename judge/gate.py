@@ -28,6 +28,7 @@ from .verdict import Verdict, judge
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # what the attacks pretend to answer
 FEWEST = 3  # wrong answers that each exercise has
+MAY_GO = ("temporary files", "processes")
 SETTLED = 3  # seconds after which what others write for a moment has gone
 OWN = ("gate_", "judge_")  # folders for temporary files of the gate and of the judge
 
@@ -88,14 +89,14 @@ def machine() -> dict[str, set]:
     book = (p for folder in ("judge", "chapters", "lib", "tests") for p in (ROOT / folder).rglob("*"))
     files = {(str(p), changed(p)) for p in book if "__pycache__" not in p.parts}
     shared = {(str(p), 0) for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
-    temporary = (p for p in Path("/tmp").iterdir() if not p.name.startswith(OWN))
-    shared |= {(str(p), changed(p)) for p in (*temporary, *Path("/etc").rglob("*"))}
+    shared |= {(str(p), changed(p)) for p in Path("/etc").rglob("*")}
+    temporary = {(str(p), changed(p)) for p in Path("/tmp").iterdir() if not p.name.startswith(OWN)}
     running = {
         p.name
         for p in Path("/proc").iterdir()
         if p.name.isdigit() and owner(p) >= sandbox.FIRST_USER
     }
-    return {"files of the book": files, "shared files": shared, "processes": running}
+    return {"files of the book": files, "shared files": shared, "temporary files": temporary, "processes": running}
 
 
 def changed(path: Path) -> int:
@@ -108,8 +109,8 @@ def changed(path: Path) -> int:
 
 
 def difference(before: dict[str, set]) -> dict[str, set]:
-    """What of the machine has changed. Processes of others may end."""
-    return {what: now - before[what] if what == "processes" else now ^ before[what] for what, now in machine().items()}
+    """What of the machine has changed. Processes of others may end, and their temporary files go."""
+    return {what: now - before[what] if what in MAY_GO else now ^ before[what] for what, now in machine().items()}
 
 
 def harm(before: dict[str, set]) -> dict[str, set]:

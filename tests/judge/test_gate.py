@@ -66,7 +66,8 @@ class Main(unittest.TestCase):
             for place, name, stand_in in (
                 (gate, "ProcessPoolExecutor", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
                 (gate, "attempt", attempt), (gate, "machine", lambda: next(machines)),
-                (gate, "faults", lambda _: []), (gate.draws, "draw", draw), (gate.sandbox, "why_unavailable", lambda: ""), (gate, "SETTLED", 0),
+                (gate, "faults", lambda _: []), (gate.draws, "draw", draw),
+                (gate.sandbox, "why_unavailable", lambda: ""), (gate, "SETTLED", 0),
             ):  # fmt: skip
                 stack.enter_context(unittest.mock.patch.object(place, name, stand_in))
             printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
@@ -103,13 +104,19 @@ class Main(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_what_appears_in_tmp_is_noticed_but_for_the_gates_own(self):
-        before = gate.machine()["shared files"]
+        before = gate.machine()
         left = tempfile.NamedTemporaryFile(dir="/tmp", prefix="left_")
         with left as file, tempfile.TemporaryDirectory(dir="/tmp", prefix="gate_") as own:
-            new = {name for name, _ in gate.machine()["shared files"] - before}
+            new = {name for name, _ in gate.difference(before)["temporary files"]}
         self.assertIn(file.name, new)
         self.assertNotIn(own, new)
-        self.assertIn("/etc/passwd", {name for name, _ in before})
+        self.assertIn("/etc/passwd", {name for name, _ in before["shared files"]})
+
+    def test_what_others_delete_in_tmp_is_no_harm(self):
+        with tempfile.NamedTemporaryFile(dir="/tmp", prefix="left_") as file:
+            before = gate.machine()
+            self.assertIn(file.name, {name for name, _ in before["temporary files"]})
+        self.assertNotIn(file.name, {name for name, _ in gate.difference(before)["temporary files"]})
 
 
 if __name__ == "__main__":
