@@ -39,6 +39,7 @@ class Complaints(unittest.TestCase):
     @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
     def test_attacks_on_the_compiler_say_so_where_nothing_keeps_them_from_the_files(self):
         softmax = '"chapters/04_scaled_dot_product_attention/softmax.cpp"'
+        compile.prepare([TARGET])
         there = {"includes_secret": '"/etc/shadow"', "includes_solution": softmax}
         for name, file in there.items():
             text = (gate.ATTACKS / f"{name}.cpp").read_text().replace(file, '"lib/tensor.hpp"')

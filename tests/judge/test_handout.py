@@ -147,11 +147,11 @@ class Scripts(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
 
     def test_a_verb_that_there_is_not(self):
-        for arguments in (["prepair"], []):
+        for arguments in (["bake"], []):
             command = [sys.executable, "-m", "judge", *arguments]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertEqual(2, done.returncode)
-            self.assertRegex(done.stderr, r"^book: there is no verb '(prepair)?'; there are check, .*\n$")
+            self.assertRegex(done.stderr, r"^book: there is no verb '(bake)?'; there are check, .*\n$")
 
     def test_prepare_takes_exercises(self):
         command = [sys.executable, "-m", "judge", "prepare", "04.99"]
