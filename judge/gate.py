@@ -51,7 +51,8 @@ def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[T
     found = []
     for e in exercises:
         every = tuple(c.name for c in e.criteria)
-        found.append(Trial(e, "solution", e.solution(), seeds=seeds if everything else 1, loses=(), timed=everything))
+        drawn = seeds if everything and e.kind in COMPUTED else 1  # numbers are those of one student
+        found.append(Trial(e, "solution", e.solution(), seeds=drawn, loses=(), timed=everything))
         found.append(Trial(e, "stub", e.stub(), loses=every, timed=False))
         for m in e.mutants if everything else ():
             with contextlib.suppress(Mistaken):  # `faults` says so

@@ -197,7 +197,7 @@ TEST_CASE("the likeliest words are those of softmax, in order") {
     const Tensor logits = normal({3, 1, 300}, random.stream());
     const Ids never({3}, {0, 17, 299});
     const Tensor p = softmax(logits.reshape({3, 300}));
-    const BasicTensor<Choice> found = likeliest(logits, 20, never);
+    const BasicTensor<Choice> found = top_k(logits, 20, never);
     for (Index r = 0; r < 3; ++r) {
         Words words;
         for (std::int32_t w = 0; w < 300; ++w)
@@ -230,9 +230,9 @@ TEST_CASE("every way finds plain's likeliest words, of equal ones the first") {
             }
             const BasicTensor<Choice> expected = [&] {
                 const Following plain(Way::plain);
-                return likeliest(logits, n, never);
+                return top_k(logits, n, never);
             }();
-            const BasicTensor<Choice> found = likeliest(logits, n, never);
+            const BasicTensor<Choice> found = top_k(logits, n, never);
             REQUIRE(found.shape() == Shape{4, n});
             for (Index r = 0; r < 4; ++r)
                 for (Index i = 0; i < n; ++i) {
@@ -246,14 +246,14 @@ TEST_CASE("every way finds plain's likeliest words, of equal ones the first") {
 
 TEST_CASE("the likeliest words refuse what does not fit, and name the values") {
     const Tensor logits = Tensor::zeros({2, 1, 5});
-    CHECK_THROWS_WITH(likeliest(Tensor::zeros({2, 5}), 1), Contains("[2, 5]"));
-    CHECK_THROWS_WITH(likeliest(Tensor::zeros({2, 2, 5}), 1), Contains("[2, 2, 5]"));
-    CHECK_THROWS_WITH(likeliest(logits, 0), Contains("0 words of 5"));
-    CHECK_THROWS_WITH(likeliest(logits, 6), Contains("6 words of 5"));
-    CHECK_THROWS_WITH(likeliest(logits, 4, Ids({2}, {1, 2})), Contains("4 words of 5, of which 2"));
-    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({1}, {5})), Contains("5 follows -1"));
-    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({2}, {3, 3})), Contains("3 follows 3"));
-    CHECK_THROWS_WITH(likeliest(logits, 1, Ids({1}, {-1})), Contains("-1 follows"));
+    CHECK_THROWS_WITH(top_k(Tensor::zeros({2, 5}), 1), Contains("[2, 5]"));
+    CHECK_THROWS_WITH(top_k(Tensor::zeros({2, 2, 5}), 1), Contains("[2, 2, 5]"));
+    CHECK_THROWS_WITH(top_k(logits, 0), Contains("0 words of 5"));
+    CHECK_THROWS_WITH(top_k(logits, 6), Contains("6 words of 5"));
+    CHECK_THROWS_WITH(top_k(logits, 4, Ids({2}, {1, 2})), Contains("4 words of 5, of which 2"));
+    CHECK_THROWS_WITH(top_k(logits, 1, Ids({1}, {5})), Contains("5 follows -1"));
+    CHECK_THROWS_WITH(top_k(logits, 1, Ids({2}, {3, 3})), Contains("3 follows 3"));
+    CHECK_THROWS_WITH(top_k(logits, 1, Ids({1}, {-1})), Contains("-1 follows"));
 }
 
 TEST_CASE("a beam of one is greedy decoding, bit for bit") {
@@ -359,7 +359,7 @@ TEST_CASE("a beam that does not reorder its keys and values gives other sums") {
         IncrementalDecoder decoder(model, row_of(sentences[1]), k);
         Words words{start};
         while (!words.empty()) {
-            beam.extend(likeliest(decoder.next(words), 2 * k).values());
+            beam.extend(top_k(decoder.next(words), 2 * k).values());
             Words parents;
             words.clear();
             for (const Beam::Prefix& prefix : beam.prefixes()) {

@@ -226,3 +226,30 @@ TEST_CASE("what ends by an error says nothing more about its transfers") {
     };
     CHECK(complaints([&] { CHECK_THROWS_WITH(on_a_pair(fail), "the disk is full"); }).empty());
 }
+
+TEST_CASE("what was computed from numbers that had not arrived is found when it is sent") {
+    CHECK_THROWS_WITH(
+        run_local_engines(2,
+                          [](std::unique_ptr<Engine> engine) {
+                              const auto watched = checked(std::move(engine));
+                              const auto other = static_cast<std::size_t>(1 - watched->rank());
+                              Tensor own = random_tensor({5}), x = Tensor::zeros({5});
+                              std::vector<Message> to(2);
+                              std::vector<Room> from(2);
+                              to[other] = std::as_bytes(own.values());
+                              from[other] = std::as_writable_bytes(x.values());
+                              watched->exchange("before", to, from)->wait();
+                              const auto transfer = watched->exchange("gradients", to, from);
+                              Tensor sum = x.clone();
+                              transfer->wait();
+                              if (watched->rank() == 1) sum = x.clone();  // rank 0 came too early
+                              sum *= Real(0.5);
+                              Tensor weights = own + sum;
+                              to[other] = std::as_bytes(weights.values());
+                              Tensor all = Tensor::zeros({5});
+                              from[other] = std::as_writable_bytes(all.values());
+                              watched->exchange("weights", to, from)->wait();
+                          }),
+        Contains("ranks: exchange 3, weights: rank 0 sends rank 1 what it has read from the room "
+                 "of exchange 2, gradients, before wait() returned"));
+}

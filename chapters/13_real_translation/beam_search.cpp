@@ -151,7 +151,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const
     std::vector<std::int32_t> words(beams.size(), options.start);
     IncrementalDecoder decoder(model, src, options.beam);
     while (!words.empty()) {
-        const BasicTensor<Choice> choices = likeliest(decoder.next(words), n, never);  // [rows, n]
+        const BasicTensor<Choice> choices = top_k(decoder.next(words), n, never);  // [rows, n]
         for (const Choice& choice : choices.values())
             if (std::isnan(choice.log_probability))
                 throw std::runtime_error("beam search: what the model says is not a number");

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "chapters/09_training/transformer.hpp"
-#include "chapters/13_real_translation/likeliest.hpp"
+#include "chapters/13_real_translation/top_k.hpp"
 
 namespace abh {
 // [options]

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "chapters/13_real_translation/beam_search.hpp"
-#include "chapters/13_real_translation/likeliest.hpp"
+#include "chapters/13_real_translation/top_k.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/program/table.hpp"
@@ -122,7 +122,7 @@ void show_speed(Results& results, std::uint64_t seed) {
     Random random(seed);
     const Tensor logits = normal({32 * 4, 1, 6000}, random.stream());
     GainTable table(results, "128 rows of 6000 logits");
-    table.ways("the 8 likeliest of a row", "likeliest", [&] { likeliest(logits, 8); });
+    table.ways("the 8 likeliest of a row", "top_k", [&] { top_k(logits, 8); });
 }
 
 }  // namespace

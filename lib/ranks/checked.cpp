@@ -11,6 +11,7 @@
 #include <exception>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -56,9 +57,30 @@ void wait_in_time(Transfer& transfer, const Notice& exchange, Index rank, double
     }
     transfer.wait();
 }
-// [letters]
-constexpr std::byte unread{0xff};  // four or eight of them are a NaN
+// [unread]
+constexpr std::uint32_t no_number = 0xfff80000;  // a float or, twice, a double: NaN
+constexpr std::uint32_t payload = 0x7ffff;       // bits of it that sums and products hand on
 
+/// Byte `i` of a room until `wait` has returned: of a NaN that says which exchange it waits for.
+std::byte unread(Index exchange, std::size_t i) {
+    const std::uint32_t word = no_number | (static_cast<std::uint32_t>(exchange) & payload);
+    return static_cast<std::byte>(word >> 8 * (i % sizeof(word)));
+}
+
+/// The exchange from whose room a number of this message comes that had not arrived; 0: none.
+Index read_too_early(Message message, Index latest) {
+    using Words = std::array<std::uint32_t, sizeof(Real) / sizeof(std::uint32_t)>;
+    for (std::size_t at = 0; at + sizeof(Words) <= message.size(); at += sizeof(Words)) {
+        Words words;
+        std::memcpy(words.data(), message.data() + at, sizeof(Words));
+        const Index exchange = words[0] & payload;
+        if ((words[0] & no_number) == no_number && words.front() == words.back() && exchange > 0 &&
+            exchange <= latest)
+            return exchange;
+    }
+    return 0;
+}
+// [letters]
 /// What is under way between this rank and another one.
 struct Letters {
     Message sent;
@@ -75,9 +97,10 @@ void check_letters(const Notice& exchange, Index me, const Exchange& letters) {
         const Letters& with = letters[r];
         if (checksum_of(with.sent) != with.checksum_sent)
             fail(exchange, "rank {} changed its message to rank {} before wait() returned", me, r);
-        if (!std::all_of(with.room.begin(), with.room.end(),
-                         [](std::byte b) { return b == unread; }))
-            fail(exchange, "rank {} wrote to its room for rank {} before wait() returned", me, r);
+        for (std::size_t i = 0; i < with.room.size(); ++i)
+            if (with.room[i] != unread(exchange.number, i))
+                fail(exchange, "rank {} wrote to its room for rank {} before wait() returned", me,
+                     r);
         if (checksum_of(with.arrived) != with.checksum_announced)
             fail(exchange, "the message of rank {} to rank {} changed on its way", r, me);
     }
@@ -131,10 +154,11 @@ public:
                                        std::span<const Room> from) override {
         meet(what, to, from);
         const auto n = static_cast<std::size_t>(size());
+        for (std::size_t r = 0; r < n; ++r) check_numbers(to[r], r);
         Exchange& letters = open_[number_];
         std::vector<Room> arrivals;
         for (std::size_t r = 0; r < n; ++r) {
-            std::fill(from[r].begin(), from[r].end(), unread);
+            for (std::size_t i = 0; i < from[r].size(); ++i) from[r][i] = unread(number_, i);
             letters.push_back({to[r], from[r], std::vector<std::byte>(from[r].size()),
                                own_[r].checksum, theirs_[r].checksum});
             arrivals.push_back(letters.back().arrived);
@@ -152,6 +176,7 @@ private:
                 "ranks: {} messages and {} rooms for {} ranks, or some for oneself", to.size(),
                 from.size(), n);
         ++number_;
+        names_.emplace_back(what);
         own_.clear();
         for (std::size_t r = 0; r < n; ++r)
             own_.push_back({{}, number_, to[r].size(), from[r].size(), checksum_of(to[r])});
@@ -179,9 +204,19 @@ private:
         if (own.bytes != other.room) fail(own, misfit, rank(), own.bytes, r, other.room);
     }
 
+    /// That what this rank sends does not come from a room that it has read too early.
+    void check_numbers(Message message, std::size_t r) const {
+        if (const Index early = read_too_early(message, number_))
+            fail(own_[r],
+                 "rank {} sends rank {} what it has read from the room of exchange {}, {}, before "
+                 "wait() returned",
+                 rank(), r, early, names_[static_cast<std::size_t>(early) - 1]);
+    }
+
     std::unique_ptr<Engine> engine_;
     CheckOptions options_;
     Index number_ = 0;
+    std::vector<std::string> names_;    ///< of the exchanges so far
     std::vector<Notice> own_, theirs_;  ///< of the latest exchange
     std::map<Index, Exchange>
         open_;  ///< by number; kept where they never arrive, as they still may

@@ -15,11 +15,12 @@ struct CheckOptions {
 /// - ranks that come to different exchanges, or do not come in time;
 /// - a message that does not fit its room, before it is sent;
 /// - a message that changes, or a room that is written to, before `wait` has returned;
-/// - a message that arrives other than it was sent.
+/// - a message that arrives other than it was sent;
+/// - a message of `Real` with a number that was computed from a room before `wait` had returned:
+///   until then rooms are filled with a NaN that holds the exchange's number.
 ///
-/// Until `wait` has returned, rooms are filled with NaN, so that reading them early shows. Where
-/// nobody waits for a transfer, a line on the standard error says so. Messages and rooms must lie
-/// in the processor's memory. An exchange here waits until all ranks have come.
+/// Where nobody waits for a transfer, a line on the standard error says so. Messages and rooms must
+/// lie in the processor's memory. An exchange here waits until all ranks have come.
 std::unique_ptr<Engine> checked(std::unique_ptr<Engine> engine, CheckOptions options = {});
 
 }  // namespace abh

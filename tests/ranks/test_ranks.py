@@ -52,6 +52,12 @@ def ranks_below(pid: int) -> list[int]:
     return found
 
 
+def rank_of(pid: int) -> int:
+    """As mpirun has told it: Open MPI's, or MPICH's."""
+    told = dict(entry.partition("=")[::2] for entry in Path(f"/proc/{pid}/environ").read_text().split("\0"))
+    return int(told.get("OMPI_COMM_WORLD_RANK", told.get("PMI_RANK", "-1")))
+
+
 def mpirun() -> list[str]:
     """The command: Open MPI's says nothing of its own with --quiet, and MPICH's does not know it."""
     said = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=True, env=ENVIRONMENT).stdout
@@ -245,6 +251,25 @@ class SeveralProcesses(unittest.TestCase):
         self.assertRegex(self.one_line(done), r"cannot write .*full/(state|epoch)-\d+\.safetensors: File too large")
         self.assertEqual(before, {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")})
         self.run_whole(save, 4, "--resume")
+        self.assert_same(save)
+
+    def test_a_disk_that_fills_up_below_rank_0_ends_all_with_one_line(self) -> None:
+        save = self.place / "fills_up"
+        once = [PROGRAM, *self.options(save)]  # mpirun resets what a process ignores: a shell ignores it anew
+        command = [*mpirun(), "-n", "1", "sh", "-c", 'trap "" XFSZ; exec "$@"', "sh", *once, ":", "-n", "2", *once]
+        start = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        while start.poll() is None and not list(save.glob("state-*.safetensors")):
+            time.sleep(0.01)
+        ranks = ranks_below(start.pid)
+        for pid in ranks:
+            if rank_of(pid) == 0:
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (5000, 5000))
+        said = start.communicate(timeout=120)[1]
+        done = subprocess.CompletedProcess(start.args, start.returncode, None, said)
+        self.assertRegex(self.one_line(done), r"cannot write .*fills_up/(state|epoch)-\d+\.safetensors: File too large")
+        self.assertEqual(len(ranks), 3)
+        self.assertFalse([pid for pid in ranks if lives(pid)])
+        self.run_whole(save, 2, "--resume")
         self.assert_same(save)
 
 

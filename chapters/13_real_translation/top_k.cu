@@ -1,12 +1,12 @@
 #include "chapters/09_training/argmax.hpp"
-#include "chapters/13_real_translation/likeliest.hpp"
+#include "chapters/13_real_translation/top_k.hpp"
 #include "lib/cuda/kernel.cuh"
 
 namespace abh {
 namespace cuda {
-decltype(likeliest) likeliest;
+decltype(top_k) top_k;
 }
-// [likeliest]
+// [top k]
 namespace cuda {
 namespace {
 
@@ -18,9 +18,9 @@ __device__ bool among(Global<const std::int32_t> ids, Index n, Index word) {
 
 /// A block a row, which is read once for each word that is wanted: the largest logit behind the one
 /// found last. From the second time on the row comes from the caches.
-__global__ void likeliest_kernel(Index n_words, Index n, Index n_never, Global<Choice> choices,
-                                 Global<const Real> logits, Global<const Prediction> predictions,
-                                 Global<const std::int32_t> never) {
+__global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choice> choices,
+                             Global<const Real> logits, Global<const Prediction> predictions,
+                             Global<const std::int32_t> never) {
     const Global<const Real> z = logits + static_cast<Index>(blockIdx.x) * n_words;
     const Prediction best = predictions[blockIdx.x];
     Real last = infinity<Real>();
@@ -50,16 +50,15 @@ __global__ void likeliest_kernel(Index n_words, Index n, Index n_never, Global<C
 }  // namespace
 }  // namespace cuda
 
-BasicTensor<Choice> cuda::likeliest(const Tensor& logits, Index n, const Ids& never) {
+BasicTensor<Choice> cuda::top_k(const Tensor& logits, Index n, const Ids& never) {
     const Index n_words = logits.dim(2);
-    require(n_words <= Index{1} << 24, "likeliest: {} words are too many for the device", n_words);
+    require(n_words <= Index{1} << 24, "top_k: {} words are too many for the device", n_words);
     const BasicTensor<Prediction> predictions = argmax(logits);
     BasicTensor<Choice> choices({logits.dim(0), n});
     const int threads =
         n_words < block_size ? static_cast<int>((n_words + warp - 1) / warp) * warp : block_size;
-    launch("likeliest words", likeliest_kernel, blocks_of(logits.dim(0), threads), n_words, n,
-           never.size(), choices.on_device(), logits.on_device(), predictions.on_device(),
-           never.on_device());
+    launch("top k", top_k_kernel, blocks_of(logits.dim(0), threads), n_words, n, never.size(),
+           choices.on_device(), logits.on_device(), predictions.on_device(), never.on_device());
     return choices;
 }
 

@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/likeliest.hpp"
+#include "chapters/13_real_translation/top_k.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,42 +10,40 @@
 
 namespace abh {
 namespace plain {
-decltype(likeliest) likeliest;
+decltype(top_k) top_k;
 }
 namespace fast {
-decltype(likeliest) likeliest;
+decltype(top_k) top_k;
 }
 namespace cuda {
-decltype(likeliest) likeliest;
+decltype(top_k) top_k;
 }
 // [check]
 namespace {
 
 void check(const Tensor& logits, Index n, const Ids& never) {
     require(logits.rank() == 3 && logits.dim(1) == 1,
-            "likeliest: logits have shape {}, expected [R, 1, n_words]", logits.shape());
+            "top_k: logits have shape {}, expected [R, 1, n_words]", logits.shape());
     std::int32_t last = -1;
     for (const std::int32_t id : never.values()) {
         require(id > last && id < logits.dim(2),
-                "likeliest: {} follows {} among ids to pass over, which are to ascend below {}", id,
+                "top_k: {} follows {} among ids to pass over, which are to ascend below {}", id,
                 last, logits.dim(2));
         last = id;
     }
     require(n >= 1 && n <= logits.dim(2) - never.size(),
-            "likeliest: {} words of {}, of which {} are passed over", n, logits.dim(2),
-            never.size());
+            "top_k: {} words of {}, of which {} are passed over", n, logits.dim(2), never.size());
 }
 
 }  // namespace
-// [likeliest]
-BasicTensor<Choice> likeliest(const Tensor& logits, Index n, const Ids& never) {
+// [top k]
+BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     check(logits, n, never);
-    static constexpr Ways ways{"likeliest words", plain::likeliest, fast::likeliest,
-                               cuda::likeliest};
+    static constexpr Ways ways{"top k", plain::top_k, fast::top_k, cuda::top_k};
     return ways(logits, n, never);
 }
 
-BasicTensor<Choice> plain::likeliest(const Tensor& logits, Index n, const Ids& never) {
+BasicTensor<Choice> plain::top_k(const Tensor& logits, Index n, const Ids& never) {
     const BasicTensor<Prediction> best = argmax(logits);  // [R, 1]
     std::vector<std::int32_t> words;
     for (std::int32_t w = 0; w < logits.dim(2); ++w)

@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/likeliest.hpp"
+#include "chapters/13_real_translation/top_k.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,9 @@
 
 namespace abh {
 namespace fast {
-decltype(likeliest) likeliest;
+decltype(top_k) top_k;
 }
-// [likeliest]
+// [top k]
 namespace {
 
 /// The n best of a row, in order. `log_probability` is the logit until the row is read.
@@ -50,7 +50,7 @@ void find_best(const ConstVectorMap& z, std::span<const std::int32_t> never, Bes
 
 }  // namespace
 
-BasicTensor<Choice> fast::likeliest(const Tensor& logits, Index n, const Ids& never) {
+BasicTensor<Choice> fast::top_k(const Tensor& logits, Index n, const Ids& never) {
     const BasicTensor<Prediction> predictions = argmax(logits);  // [R, 1]
     const Index words = logits.dim(2);
     BasicTensor<Choice> choices({logits.dim(0), n});

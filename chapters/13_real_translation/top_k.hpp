@@ -3,7 +3,7 @@
 #include "lib/tensor.hpp"
 
 namespace abh {
-// [likeliest]
+// [top k]
 /// A word that may come next, and the logarithm of its probability.
 struct Choice {
     std::int32_t word;
@@ -17,6 +17,6 @@ struct Choice {
 /// @param never   ids that are passed over, ascending, `[m]`
 /// @return        `[R, n]`
 /// @throws std::invalid_argument for another shape, or ids or a number that do not fit
-BasicTensor<Choice> likeliest(const Tensor& logits, Index n, const Ids& never = {});
+BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never = {});
 
 }  // namespace abh
