@@ -24,19 +24,27 @@ PROGRESS = ANSWERS / "progress.json"
 NAME = Path(CHECK.split()[0]).name  # of the command, for its messages
 
 
+def unfilled(exercise: Exercise, answers: Path) -> bool:
+    """Whether `start` is about to write a file of numbers: there is nothing in it to be judged."""
+    return exercise.kind not in COMPUTED and not (answers / exercise.file_name).exists()
+
+
 def start(exercise: Exercise, answers: Path) -> Path:
     """The reader's file; the stub, where there is none."""
     answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
-        stub = exercise.stub()
+        stub, what = exercise.stub(), "your answer"
         if exercise.kind not in COMPUTED:
             if IN_HANDOUT and not (answers / "student.txt").is_file():
                 raise Mistaken(f"your numbers are drawn from your name: write the one that your instructor knows into {shown(answers / 'student.txt')}")
             prepare([exercise])
-            stub = stub.replace("{given}", given(exercise, student_of(answers)))
+            drawn = given(exercise, student_of(answers))
+            stub = stub.replace("{given}", drawn)
+            lines = len(re.findall(r"^\w+ =\s*$", stub, re.MULTILINE))
+            what = f"a number behind each '=' ({lines} lines to fill in; your numbers: {drawn})"
         file.write_text(stub)
-        print(f"{exercise.number} {exercise.title}: write your answer into {shown(file)}", file=sys.stderr)
+        print(f"{exercise.number} {exercise.title}: write {what} into {shown(file)}", file=sys.stderr)
     return file
 
 
@@ -108,7 +116,7 @@ def remember(verdict: Verdict, progress: Path) -> None:
     """Keeps the best result of each exercise."""
     kept = best_so_far(progress)
     best = kept.get(verdict.exercise.number, {}).get("points", -1)
-    if verdict.points > best:
+    if verdict.points >= best:  # of equal ones the last: numbers that are given earn their points later
         kept[verdict.exercise.number] = to_dict(verdict)
         progress.write_text(json.dumps(kept, indent=2) + "\n")
 
@@ -127,6 +135,7 @@ def hint(exercise: Exercise, stage: int) -> str:
 def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdict]:
     """Judges these and prints each as it comes."""
     verdicts, files = [], {}
+    fresh = {e.number for e in chosen if unfilled(e, answers)}
     for e in chosen:
         try:
             files[e.number] = start(e, answers)
@@ -140,7 +149,7 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
         verdict = judge_answer(e, files[e.number], tight=False, student=student_of(answers))
         remember(verdict, answers / "progress.json")
         verdicts.append(verdict)
-        if not as_json:
+        if not as_json and e.number not in fresh:
             print(to_text(verdict), flush=True)
     if as_json:
         print(to_json(verdicts))
@@ -149,7 +158,9 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
 
 def watch(chosen: list[Exercise], answers: Path) -> None:
     """Judges an answer whenever its file is saved, until Ctrl-C."""
-    files, seen = {e.number: start(e, answers) for e in chosen}, {}
+    fresh = {e.number for e in chosen if unfilled(e, answers)}
+    files = {e.number: start(e, answers) for e in chosen}
+    seen = {files[number]: files[number].stat().st_mtime_ns for number in fresh}
     while True:
         for e in chosen:
             file = files[e.number]
@@ -172,14 +183,17 @@ def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
         return
     total = most = later = 0
+    done = {e.number for e in exercises if kept.get(e.number, {}).get("points") == e.points}
     for e in exercises:
         points = kept.get(e.number, {}).get("points", 0)
         total, most = total + points, most + e.points
-        mark = paint("done ", "green") if points == e.points else paint("begun", "yellow") if e.number in kept else "     "
+        mark = paint("done ", "green") if e.number in done else paint("begun", "yellow") if e.number in kept else "     "
         if kept.get(e.number, {}).get("reason") == "later":
-            mark, later = paint("there", "green"), later + e.points
-        print(f"{mark} {e.number:6} {e.title:46} {e.kind:9} {'*' * e.difficulty:4} {points:3} of {e.points:3}")
-    print(f"{total} of {most} points" + (f"; {later} more are judged when you have handed in what is there" if later else ""))
+            mark, later = paint("given", "green"), later + e.points
+        first = ", ".join(n for n in e.needs if n not in done and e.number not in done)
+        after = paint(f"  after {first}", "faint") if first else ""
+        print(f"{mark} {e.number:6} {e.title:46} {e.kind:9} {'*' * e.difficulty:4} {points:3} of {e.points:3}{after}")
+    print(f"{total} of {most} points" + (f"; {later} more are judged when you have handed in what is given" if later else ""))
 
 
 def parser_for(verb: str, description: str, statuses: str) -> argparse.ArgumentParser:

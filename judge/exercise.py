@@ -1,6 +1,6 @@
 """The exercises: one folder each, chapters/NN_NAME/exercises/M_TITLE, with
 
-exercise.json  title, kind, difficulty, points, criteria, hints, mutants (see `Exercise`)
+exercise.json  title, kind, difficulty, what it trains and needs, criteria with points, hints, mutants (see `Exercise`)
 statement.md   what is asked; the chapter's page includes it
 answer.cpp     the solution; the stub that a reader starts from is cut from it
 call.cpp       what calls the reader's functions; in a hand-out compiled, call.o
@@ -63,6 +63,8 @@ class Exercise:
     read: str  # the section to read again, PAGE#anchor within the chapter
     criteria: tuple[Criterion, ...]
     hints: tuple[str, ...]
+    trains: str = ""  # the skill, in one phrase: the instructor's guide lists it; a hand-out lacks it
+    needs: tuple[str, ...] = ()  # numbers of the exercises that this one builds on, without those that they need in turn
     links: str = ""  # the last chapter whose code the answer may call; empty: the one before
     without: tuple[str, ...] = ()  # sources of that chapter that would give the answer away
     eigen: bool = True  # whether the answer may include Eigen
@@ -181,7 +183,7 @@ def load(folder: Path) -> Exercise:
         mutants = tuple(
             Mutant(**{**m, "loses": tuple(m["loses"])}) for m in manifest.pop("mutants", [])
         )
-        lists = {k: tuple(manifest.pop(k, ())) for k in ("hints", "without", "mine")}
+        lists = {k: tuple(manifest.pop(k, ())) for k in ("hints", "needs", "without", "mine")}
         exercise = Exercise(
             number=number, folder=folder, criteria=criteria, mutants=mutants, **lists, **manifest
         )
@@ -222,6 +224,9 @@ def check(exercise: Exercise) -> None:
     problems = {
         f"kind is one of {', '.join(KINDS)}": exercise.kind not in KINDS,
         "difficulty is 1, 2 or 3": exercise.difficulty not in (1, 2, 3),
+        "trains is missing: the skill, in one phrase": not IN_HANDOUT and not exercise.trains.strip(),
+        "needs is a list of numbers like 04.1": not all(re.fullmatch(r"\d\d\.[1-9]\d*", str(n)) for n in exercise.needs),
+        "needs names the exercise itself": exercise.number in exercise.needs,
         "faster names no criterion": not set(exercise.faster) <= names,
         "criteria is empty": not exercise.criteria,
         "a criterion has no points": any(c.points < 1 for c in exercise.criteria),
@@ -279,15 +284,36 @@ def shelf(root: Path = ROOT) -> Shelf:
 
     found: dict[str, Exercise] = {}
     broken: dict[Path, str] = {}
+    there: set[str] = set()
     for folder in sorted((p for p in root.glob("chapters/*/exercises/*") if p.is_dir()), key=place):
         try:
+            there.add(number_of(folder))
             exercise = load(folder)
             if exercise.number in found:
                 raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} has this number, too")
             found[exercise.number] = exercise
         except Mistaken as mistaken:
             broken[folder] = str(mistaken)
-    return Shelf(list(found.values()), broken)
+    wrong = {e.folder: f"{e.number}: {why}" for e in found.values() if (why := astray(e.number, found, there))}
+    return Shelf([e for e in found.values() if e.folder not in wrong], broken | wrong)
+
+
+def astray(number: str, found: dict[str, Exercise], there: set[str]) -> str:
+    """Why what an exercise needs cannot be done before it; empty where it can.
+
+    :param there: the numbers of all exercises, with those of broken ones
+    """
+    if unknown := [n for n in found[number].needs if n not in there]:
+        return f"needs {', '.join(unknown)}, and there is no such exercise"
+    ways, seen = [[number]], set()
+    for way in ways:  # which grows
+        for n in found[way[-1]].needs if way[-1] in found else ():
+            if n == number:
+                return f"needs itself: {' needs '.join([*way, n])}"
+            if n not in seen:
+                seen.add(n)
+                ways.append([*way, n])
+    return ""
 
 
 def load_all(root: Path = ROOT) -> list[Exercise]:

@@ -140,10 +140,10 @@ def pages(exercise: Exercise) -> str:
 
 
 def manifest(exercise: Exercise) -> dict:
-    """exercise.json without what only the judge needs."""
+    """exercise.json without what only the judge and the instructor need."""
     full = json.loads((exercise.folder / "exercise.json").read_text())
-    full.pop("mutants", None)
-    full.pop("given", None)
+    for name in ("mutants", "given", "trains", "needs"):
+        full.pop(name, None)
     full["section"] = section(exercise).partition(" (")[0]
     return full
 

@@ -39,29 +39,33 @@ def given(exercise: Exercise, student: str) -> str:
     return draws.given(exercise, seed_of(exercise, student))
 
 
-def read(answer: Path) -> dict[str, float]:
-    """The lines `name = number`; digits may be grouped by _ or a space, a power be written 1e6. Not a number, or a line that
-    is too long: NaN."""
-    numbers = {}
+def read(answer: Path) -> dict[str, str]:
+    """The lines `name = number`: what stands behind each name, up to a comment; of a line that is too long, nothing."""
+    found = {}
     for line in answer.read_text(errors="replace")[:LONGEST].splitlines():
         name, equals, rest = line.partition("=")
         name = name.strip()
         if equals and re.fullmatch("[a-z_0-9]+", name, re.IGNORECASE):
-            try:
-                number = rest.partition("#")[0].replace(" ", "").replace("_", "")
-                numbers[name] = float(number) if len(line) <= LONGEST_LINE else math.nan
-            except ValueError:
-                numbers[name] = math.nan
-    return numbers
+            found[name] = rest.partition("#")[0].strip() if len(line) <= LONGEST_LINE else ""
+    return found
 
 
-def unreadable(line: str, numbers: dict[str, float], drawn: str) -> Fault | None:
+def number(text: str) -> float:
+    """Digits may be grouped by _ or a space, a power be written 1e6. Not a number: NaN."""
+    try:
+        return float(text.replace(" ", "").replace("_", ""))
+    except ValueError:
+        return math.nan
+
+
+def unreadable(line: str, found: dict[str, str], drawn: str) -> Fault | None:
     """None if the line is there, with a number."""
-    if line not in numbers:
+    if line not in found:
         return Fault("missing", f"there is no line '{line} = NUMBER'", about=drawn)
-    if not math.isfinite(numbers[line]):
-        return Fault("missing", f"there is no number behind '{line} ='; write it as 540, 0.75 or 1e6", about=drawn)
-    return None
+    if math.isfinite(number(found[line])):
+        return None
+    said = f"{found[line][:40]!r} behind '{line} =' is not a single number" if found[line] else f"there is no number behind '{line} ='"
+    return Fault("missing", f"{said}; write it as 540, -0.75 or 1e6", about=drawn)
 
 
 def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
@@ -69,13 +73,13 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
     if IN_HANDOUT:
         return complete(exercise, answer, student)
     cases = draws.draw(exercise, seed_of(exercise, student))
-    numbers, drawn = read(answer), given(exercise, student)
+    found, drawn = read(answer), given(exercise, student)
     verdict = Verdict(exercise)
     for criterion in exercise.criteria:
         judged = Judged(criterion.name, criterion.points, 0)
         for case in (c for c in cases if c.criterion == criterion.name):
             judged.cases += 1
-            judged.fault = judged.fault or compare(case, numbers, drawn)
+            judged.fault = judged.fault or compare(case, found, drawn)
         verdict.criteria.append(judged)
     return verdict
 
@@ -95,11 +99,11 @@ def complete(exercise: Exercise, answer: Path, student: str) -> Verdict:
     return verdict
 
 
-def compare(case: Case, numbers: dict[str, float], drawn: str) -> Fault | None:
+def compare(case: Case, found: dict[str, str], drawn: str) -> Fault | None:
     """None if the number is right."""
-    if fault := unreadable(case.call, numbers, drawn):
+    if fault := unreadable(case.call, found, drawn):
         return fault
-    got, expected = numbers[case.call], case.results[0].number
+    got, expected = number(found[case.call]), case.results[0].number
     if abs(got - expected) <= case.tolerance * abs(expected):
         return None
     causes = [m.says for m in case.mistakes if abs(got - m.results[0].number) <= 1e-9 * abs(got)]

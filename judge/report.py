@@ -66,7 +66,7 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
     else:
         for c in verdict.criteria:
             later = c.fault is not None and c.fault.reason == "later"
-            mark = paint("there", "green") if later else paint("ok   ", "green") if not c.fault else paint("wrong", "red")
+            mark = paint("given", "green") if later else paint("ok   ", "green") if not c.fault else paint("wrong", "red")
             speed = f", {c.ratio:.1f} times as fast as the plain way" if c.ratio else ""
             lines.append(f"  {mark} {c.name} ({c.points} of {c.most}{speed})")
             if c.fault and not later:

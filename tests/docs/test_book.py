@@ -166,12 +166,28 @@ class Rendered(Case):
             "derivation-a-row-s-gradient": "A row’s gradient",
             "mistake-hiding-keys-after-the-softmax": "Hiding keys after the softmax",
             "exercise-04-1": "The gradient of a row",
+            "exercise-04-2": "Without a normalizer",
         })
         for anchor in titles:
             self.assertIn(f'id="{anchor}"', self.page)
         bare = re.sub(r"<[^>]+>", "", lists)
         self.assertIn("Hiding keys after the softmax · a hidden key gets weight zero, whatever its score", bare)
         self.assertRegex(bare, r"04\.1 The gradient of a row\s+2\s+10\s+derive a backward")
+
+    def test_a_table_says_what_an_exercise_trains_and_needs(self) -> None:
+        lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
+        skills = lists[lists.index('<table class="skills') :]
+        skills = skills[: skills.index("</table>")]
+        place = CHAPTER.removesuffix(".md") + ".html"
+        self.assertRegex(skills, rf'<td class="group" colspan="5"><p><a [^>]*href="{place}"><span>Small attention<')
+        self.assertRegex(skills, rf'"{place}#exercise-04-1" title="The gradient of a row">04\.1</a>')
+        self.assertEqual(skills.count("<td><p></p></td>"), 1, "04.1 needs nothing")
+        bare = re.sub(r"<[^>]+>", "", skills)
+        self.assertRegex(bare, r"04\.1 The gradient of a row\s+derive a backward\s+2\s+a row’s normalizer, differentiated")
+        self.assertRegex(bare, r"04\.2 Without a normalizer\s+derive a backward\s+1\s+what remains without it\s+04\.1")
+        for wrapped in re.findall(r"<div[^>]*>\s*<table", lists):
+            self.assertIn("table-wrapper", wrapped)
+        self.assertEqual(lists.count("<table"), lists.count("table-wrapper"))
 
     def test_citations_and_links_by_key_lead_to_the_entry(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
@@ -316,6 +332,7 @@ class Refused(Case):
             (CHAPTER, "04_small_attention/wdie", "main, wide"),
             (CHAPTER, "plot wieghts", "figures: weights"),
             (CHAPTER, "exercise 05.1", "04_small_attention"),
+            (CHAPTER, "exercise 04.2 needs 04.1, which no page has"),
             (CHAPTER, "mistake Hiding keys after the softmax", "no test"),
             (CHAPTER, "mathematics", "nosuchcommand"),
             (CHAPTER, "wieghts", "equation"),
@@ -414,7 +431,7 @@ class Incremental(Case):
         shutil.rmtree(project.root / "chapters/04_small_attention")
         self.assert_succeeds(project.render())
         self.assertFalse(page.exists())
-        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 4)
+        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 5)
 
 
     def test_what_a_change_does_not_touch_is_left_alone(self) -> None:

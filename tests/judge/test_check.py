@@ -111,6 +111,24 @@ class Progress(unittest.TestCase):
             check.remember(whole, file)
             self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
 
+    def test_what_should_be_done_first_stands_beside_what_is_not_done(self):
+        softmax, gradient = (next(e for e in load_all() if e.number == n) for n in ("04.1", "04.2"))
+        whole = [Verdict(e, [Judged(c.name, c.points, 1) for c in e.criteria]) for e in (softmax, gradient)]
+
+        def line(answers):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                check.progress([softmax, gradient], as_json=False, answers=answers)
+            return said.getvalue().splitlines()[1]
+
+        with tempfile.TemporaryDirectory() as name:
+            answers = Path(name)
+            self.assertTrue(line(answers).endswith("0 of  10  after 00.2, 04.1"), line(answers))
+            check.remember(whole[0], answers / "progress.json")
+            self.assertTrue(line(answers).endswith("0 of  10  after 00.2"), line(answers))
+            check.remember(whole[1], answers / "progress.json")
+            self.assertTrue(line(answers).endswith("10 of  10"), line(answers))
+
 
 class Usage(unittest.TestCase):
     def run_verb(self, main, *arguments):
@@ -141,7 +159,7 @@ class Numbers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             file = Path(name) / "answer.txt"
             file.write_text(text)
-            return predict.read(file)
+            return {name: predict.number(text) for name, text in predict.read(file).items()}
 
     def test_how_a_number_may_be_written(self):
         found = self.read(" a_1 = 5 # five\nB=1_000\n c =\t1 000 000\nd = 1e6#\ne = 1 = 2\nf =\n# g = 1\nno line\nh i = 3\n")
@@ -320,12 +338,12 @@ class HandedOut(unittest.TestCase):
         self.assertIn("there is no number behind 'padding ='", self.said(file))
         file.write_text(bare.replace("padding =", ""))
         self.assertIn("there is no line 'padding = NUMBER'", self.said(file))
-        for text in ("1..2", "3/4", ",125", "464,697", "inf"):
+        for text in ("1..2", "3/4", "4*8*9", ",125", "464,697", "inf"):
             with self.subTest(text):
-                file.write_text(bare.replace("padding =", f"padding = {text}"))
-                self.assertIn("there is no number behind 'padding ='", self.said(file))
+                file.write_text(bare.replace("padding =", f"padding = {text}  # a guess"))
+                self.assertIn(f"'{text}' behind 'padding =' is not a single number; write it as 540, -0.75 or 1e6", " ".join(self.said(file).split()))
         file.write_text(bare.replace("padding =", "padding = 1 000"))
-        self.assertIn("there padding", self.said(file))  # and no word about what is right
+        self.assertIn("given padding", self.said(file))  # and no word about what is right
 
     def test_all_lines(self):
         file = self.begin()
@@ -340,8 +358,26 @@ class HandedOut(unittest.TestCase):
         listed = io.StringIO()
         with contextlib.redirect_stdout(listed):
             check.progress([self.exercise], as_json=False, answers=self.answers)
-        self.assertIn("there 03.4", listed.getvalue())
+        self.assertIn("given 03.4", listed.getvalue())
         self.assertIn("0 of 5 points; 5 more are judged when you have handed in", listed.getvalue())
+
+    def test_a_file_that_has_just_been_written_is_not_called_wrong(self):
+        (self.answers / "student.txt").write_text("anna")
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            check.check([self.exercise], as_json=False, answers=self.answers)
+        self.assertEqual("", out.getvalue())
+        lines, seed = len(self.exercise.criteria), predict.seed_of(self.exercise, "anna")
+        self.assertIn(f"({lines} lines to fill in; your numbers: L = {seed}, H = 1) into ", err.getvalue())
+        with contextlib.redirect_stdout(out):
+            check.check([self.exercise], as_json=False, answers=self.answers)
+        self.assertIn("wrong padding", out.getvalue())
+
+    def test_numbers_that_are_complete_at_last_are_listed_so(self):
+        verdicts = [Verdict(self.exercise, [Judged(c.name, c.points, 0, Fault(reason, "")) for c in self.exercise.criteria]) for reason in ("missing", "later")]
+        for verdict in verdicts:
+            check.remember(verdict, self.answers / "progress.json")
+        self.assertEqual("later", check.best_so_far(self.answers / "progress.json")["03.4"]["reason"])
 
     def test_without_a_name_the_others_are_judged(self):
         other = self.other

@@ -28,9 +28,10 @@ class Folders(unittest.TestCase):
         self.place = (self.root / SOUND).parent
         for name in ("2_softmax_backward", "4_gradient_of_a_temperature"):
             shutil.copytree(ROOT / Path(SOUND).parent / name, self.place / name)
+            self.manifest(self.place / name, needs=[])  # the book has what they need, and this folder has not
 
     def broken(self, name="3_another"):
-        shutil.copytree(ROOT / SOUND, self.place / name)
+        shutil.copytree(self.root / SOUND, self.place / name)
         return self.place / name
 
     def refused(self, *parts):
@@ -70,6 +71,48 @@ class Folders(unittest.TestCase):
     def test_a_field_that_nobody_knows(self):
         self.manifest(self.broken(), colour="blue")
         self.refused("04.3: exercise.json", "colour")
+
+    def test_nothing_is_said_of_what_it_trains(self):
+        file = self.broken() / "exercise.json"
+        whole = json.loads(file.read_text())
+        for trains in ({}, {"trains": " "}):
+            file.write_text(json.dumps({k: v for k, v in whole.items() if k != "trains"} | trains))
+            self.refused("04.3: trains is missing: the skill, in one phrase")
+
+    def test_needs_that_are_no_numbers_or_its_own(self):
+        folder = self.broken()
+        for needs in (["4.2"], ["04"], ["04.0"], ["the softmax"], [4.2], "04.2"):
+            self.manifest(folder, needs=needs)
+            self.refused("04.3: needs is a list of numbers like 04.1")
+        self.manifest(folder, needs=["04.2", "04.3"])
+        self.refused("04.3: needs names the exercise itself")
+
+    def test_needs_that_nobody_knows(self):
+        folder = self.broken()
+        self.manifest(folder, needs=["04.2", "04.8", "00.2"])
+        self.refused("04.3: needs 04.8, 00.2, and there is no such exercise")
+        self.manifest(folder, needs=["04.2", "04.4"])
+        self.assertEqual(["04.2", "04.3", "04.4"], [e.number for e in load_all(self.root)])
+
+    def test_needs_that_run_in_a_circle(self):
+        for name, needs in (("3_another", "04.5"), ("5_another", "04.6"), ("6_another", "04.3"), ("7_another", "04.3")):
+            self.manifest(self.broken(name), needs=["04.2", needs])
+        found = shelf(self.root)
+        self.assertEqual(["04.2", "04.4", "04.7"], [e.number for e in found.exercises])
+        self.assertEqual(
+            [
+                "04.3: needs itself: 04.3 needs 04.5 needs 04.6 needs 04.3",
+                "04.5: needs itself: 04.5 needs 04.6 needs 04.3 needs 04.5",
+                "04.6: needs itself: 04.6 needs 04.3 needs 04.5 needs 04.6",
+            ],
+            list(found.broken.values()),
+        )
+
+    def test_an_exercise_is_not_refused_because_one_that_it_needs_is_broken(self):
+        file = self.broken() / "answer.cpp"
+        file.write_text(file.read_text().replace("// stub", ""))
+        self.manifest(self.place / "4_gradient_of_a_temperature", needs=["04.3"])
+        self.refused("answer.cpp", "// end after // solution")
 
     def test_a_command_that_runs_another_exercise_or_nothing(self):
         command = "./book run 10 --mine 04.2"
@@ -117,6 +160,32 @@ class Folders(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "judge", "check", "04.3"], cwd=self.root, capture_output=True, text=True, check=False)
         self.assertEqual(2, done.returncode)
         self.assertIn("book: 04.3: kind is one of", done.stderr)
+
+
+class Order(unittest.TestCase):
+    """What the book's own exercises train, and which they need first."""
+
+    def setUp(self):
+        self.exercises = {e.number: e for e in load_all()}
+
+    def before(self, number):
+        """What an exercise needs, and what that needs in turn."""
+        needs = self.exercises[number].needs
+        return {*needs, *(n for first in needs for n in self.before(first))}
+
+    def test_what_each_trains_is_a_phrase_of_its_own(self):
+        for e in self.exercises.values():
+            self.assertIn(len(e.trains.split()), range(3, 13), e.number)
+            self.assertNotRegex(e.trains, r"^[^\w]|[.;:, ]$", e.number)
+        self.assertEqual(len(self.exercises), len({e.trains for e in self.exercises.values()}))
+
+    def test_each_needs_earlier_ones_and_names_those_alone_that_it_builds_on(self):
+        for e in self.exercises.values():
+            self.assertEqual(sorted(set(e.needs)), list(e.needs), e.number)
+            for first in e.needs:
+                self.assertLess(first, e.number)
+                rest = {n for other in e.needs if other != first for n in self.before(other)}
+                self.assertNotIn(first, rest, f"{e.number} needs {first} by way of another one")
 
 
 class TakingPart(unittest.TestCase):

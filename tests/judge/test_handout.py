@@ -61,6 +61,10 @@ class Given(unittest.TestCase):
             self.assertEqual(["04.2: part 1: dz is 1"], handout.refused(exercises, Path()))
         self.assertEqual([["04.2", "10.6"]], [sorted(numbers) for _, numbers in asked])  # predictions are judged elsewhere
 
+    def test_what_only_judge_and_instructor_need_stays_behind(self):
+        for e in load_all():
+            self.assertEqual(set(), handout.manifest(e).keys() & {"mutants", "given", "trains", "needs"}, e.number)
+
 
 class Clone(unittest.TestCase):
     """The autograder's book comes from git."""

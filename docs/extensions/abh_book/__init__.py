@@ -10,7 +10,7 @@
 | `exercises` | directive `exercises`: those that the judge knows                             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
-| `lists`   | directive `list-of`: all figures, derivations, mistakes or exercises           |
+| `lists`   | directive `list-of`: all figures, derivations, mistakes, exercises or skills   |
 | `cite`    | how `{cite:t}`, `{cite:p}` and `{bibliography}` look, and links by key         |
 | `access`  | boxes that scroll can be reached by keyboard, and say what they are            |
 | `search`  | a search that finds Chinese words too                                          |

@@ -4,12 +4,14 @@
     :difficulty: 2
     :points: 10
     :kind: derive a backward
+    :trains: the chain rule through a normalizer that all outputs share
+    :needs: 00.2
 
     The statement.
     ```
 
 Difficulty counts from one to three. The number starts with the chapter's own and is used once in
-the book.
+the book. The table `{list-of} skills` shows what an exercise trains, and which ones it needs first.
 
     ````{mistake} Scaling after the mask
     The wrong code, what it does to the numbers, and `the name of the test that catches it`.
@@ -83,6 +85,8 @@ class Exercise(SphinxDirective):
         "difficulty": directives.positive_int,
         "points": directives.positive_int,
         "kind": directives.unchanged_required,
+        "trains": directives.unchanged_required,
+        "needs": directives.unchanged_required,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -96,7 +100,8 @@ class Exercise(SphinxDirective):
             return []
         chapter, _, title = found.groups()
         number = f"{chapter}.{found.group(2)}"
-        missing = [o for o in ("difficulty", "points", "kind") if o not in self.options]
+        required = ("difficulty", "points", "kind", "trains")
+        missing = [o for o in required if o not in self.options]
         if missing:
             logger.warning("exercise %s: no option :%s:", number, missing[0], location=where)
             return []
@@ -110,6 +115,8 @@ class Exercise(SphinxDirective):
         if own is not None and not own.startswith(chapter):
             logger.warning("exercise %s stands in chapter %s", number, own, location=where)
         node = exercise_box(self, number, title, difficulty, points, self.options["kind"])
+        needs = tuple(self.options.get("needs", "").replace(",", " ").split())
+        node["facts"] |= {"trains": self.options["trains"], "needs": needs}
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
         return [node]

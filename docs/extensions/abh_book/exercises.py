@@ -57,6 +57,7 @@ class Exercises(SphinxDirective):
                 if path.suffix in {".json", ".md"} or path == e.source:
                     self.env.note_dependency(str(path))
             node = exercise_box(self, e.number, e.title, e.difficulty, e.points, KINDS[e.kind])
+            node["facts"] |= {"short": e.kind, "trains": e.trains, "needs": e.needs}
             node += self.parse_text_to_nodes(self.text(e))
             self.set_source_info(node)
             result.append(node)

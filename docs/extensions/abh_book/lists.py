@@ -4,7 +4,8 @@
     ```
 
 The kinds are `figures` (the first sentence of each caption), `derivations`, `mistakes` (with the tests
-that catch them) and `exercises` (a table with difficulty, points and kind).
+that catch them), `exercises` (a table with difficulty, points and kind) and `skills` (a table of what
+each exercise trains, and which ones it needs first).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sphinx.util.nodes import make_refnode
 from .results import plot
 
 logger = logging.getLogger(__name__)
-KINDS = ("figures", "derivations", "mistakes", "exercises")
+KINDS = ("figures", "derivations", "mistakes", "exercises", "skills")
 LIST = "lists"  # kind of the item that marks a page with a list
 SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?](?=\s|$)")
 
@@ -125,52 +126,98 @@ def row(cells: list[nodes.Node]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
 
 
-def table(heads: list[str], widths: list[int], rows: list[list[nodes.Node]]) -> nodes.table:
+def table(kind: str, heads: list[str], widths: list[int], rows: list[nodes.row]) -> nodes.container:
+    """In the box that the theme has put around all other tables by now, so that a wide one scrolls."""
     group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in widths), cols=len(heads))
     group += nodes.thead("", row([nodes.Text(head) for head in heads]))
-    group += nodes.tbody("", *map(row, rows))
-    return nodes.table("", group, classes=["colwidths-auto"])
+    group += nodes.tbody("", *rows)
+    filled = nodes.table("", group, classes=["colwidths-auto", kind])
+    return nodes.container("", filled, classes=["table-wrapper"])
+
+
+Found = list[tuple[str, list[Item]]]  # pages with their items
+
+
+@dataclass
+class Lists:
+    """What the lists of one page show."""
+
+    app: Sphinx
+    docname: str
+
+    def refer(self, page: str, item: Item | None, said: nodes.Node, title: str = "") -> nodes.Node:
+        identifier = item.identifier if item else None
+        return make_refnode(self.app.builder, self.docname, page, identifier, said, title)
+
+    def link(self, page: str, item: Item | None) -> nodes.Node:
+        words = item.title if item else [nodes.Text(self.app.env.titles[page].astext())]
+        return self.refer(page, item, nodes.inline("", "", *(word.deepcopy() for word in words)))
+
+    def exercise(self, page: str, item: Item) -> nodes.Node:
+        return nodes.inline("", "", nodes.Text(f"{item.facts['number']} "), self.link(page, item))
+
+    def exercises(self, found: Found) -> nodes.Node:
+        rows = []
+        for page, wanted in found:
+            for item in wanted:
+                facts = [item.facts[name] for name in ("difficulty", "points", "kind")]
+                rows.append(row([self.exercise(page, item), *(nodes.Text(str(f)) for f in facts)]))
+        return table("exercises", ["exercise", "difficulty", "points", "kind"], [50, 10, 10, 30], rows)
+
+    def skills(self, found: Found) -> nodes.Node:
+        """Grouped by page; what is needed is shown as numbers, each with a link."""
+        places = {i.facts["number"]: (page, i) for page, wanted in found for i in wanted}
+        rows = []
+        for page, wanted in found:
+            chapter = nodes.paragraph("", "", self.link(page, None))
+            rows.append(nodes.row("", nodes.entry("", chapter, morecols=4, classes=["group"])))
+            for item in wanted:
+                f = item.facts
+                trains = f["trains"].replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")  # as on the pages
+                facts = [f.get("short", f["kind"]), f["difficulty"], trains]
+                numbers = nodes.inline()
+                for number in f.get("needs", ()):
+                    if number not in places:
+                        text = "exercise %s needs %s, which no page has"
+                        logger.warning(text, f["number"], number, location=page)
+                        continue
+                    there, first = places[number]
+                    title = "".join(word.astext() for word in first.title)
+                    if numbers.children:
+                        numbers += nodes.Text(", ")
+                    numbers += self.refer(there, first, nodes.Text(number), title)
+                texts = (nodes.Text(str(fact)) for fact in facts)
+                needs = numbers if numbers.children else nodes.Text("")  # no element: an empty cell
+                rows.append(row([self.exercise(page, item), *texts, needs]))
+        heads = ["exercise", "kind", "difficulty", "trains", "needs"]
+        return table("skills", heads, [30, 10, 10, 40, 10], rows)
+
+    def bullets(self, found: Found) -> nodes.Node:
+        listed = nodes.definition_list(classes=["list-of"])
+        for page, wanted in found:
+            bullets = nodes.bullet_list(bullet="*")
+            for item in wanted:
+                said = nodes.paragraph("", "", self.link(page, item))
+                for test in item.facts.get("tests", []):
+                    said += [nodes.Text(" · "), nodes.literal("", test)]
+                bullets += nodes.list_item("", said)
+            listed += nodes.definition_list_item(
+                "", nodes.term("", "", self.link(page, None)), nodes.definition("", bullets)
+            )
+        return listed
 
 
 def fill_lists(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    env, builder = app.env, app.builder
-
-    def link(page: str, item: Item | None) -> nodes.Node:
-        words = item.title if item else [nodes.Text(env.titles[page].astext())]
-        inside = nodes.inline("", "", *(word.deepcopy() for word in words))
-        return make_refnode(builder, docname, page, item.identifier if item else None, inside)
-
+    lists = Lists(app, docname)
     for node in list(doctree.findall(list_of)):
+        kind = "exercises" if node["kind"] == "skills" else node["kind"]
         found = [
             (page, wanted)
-            for page in page_order(env)
-            if (wanted := [i for i in items(env).get(page, []) if i.kind == node["kind"]])
+            for page in page_order(app.env)
+            if (wanted := [i for i in items(app.env).get(page, []) if i.kind == kind])
         ]
-        if not found:
-            node.replace_self(nodes.paragraph("", "None."))
-        elif node["kind"] == "exercises":
-            rows: list[list[nodes.Node]] = []
-            for page, wanted in found:
-                for item in wanted:
-                    f = item.facts
-                    exercise = nodes.inline("", "", nodes.Text(f"{f['number']} "), link(page, item))
-                    facts = [f["difficulty"], f["points"], f["kind"]]
-                    rows.append([exercise, *(nodes.Text(str(fact)) for fact in facts)])
-            heads = ["exercise", "difficulty", "points", "kind"]
-            node.replace_self(table(heads, [50, 10, 10, 30], rows))
-        else:
-            listed = nodes.definition_list(classes=["list-of"])
-            for page, wanted in found:
-                bullets = nodes.bullet_list(bullet="*")
-                for item in wanted:
-                    said = nodes.paragraph("", "", link(page, item))
-                    for test in item.facts.get("tests", []):
-                        said += [nodes.Text(" · "), nodes.literal("", test)]
-                    bullets += nodes.list_item("", said)
-                listed += nodes.definition_list_item(
-                    "", nodes.term("", "", link(page, None)), nodes.definition("", bullets)
-                )
-            node.replace_self(listed)
+        draw = {"exercises": lists.exercises, "skills": lists.skills}.get(node["kind"], lists.bullets)
+        node.replace_self(draw(found) if found else nodes.paragraph("", "None."))
 
 
 # Pages come and go --------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ private:
     template <int size, int... left>
     auto part(Index before, At at) {
         if (at.position < 0 || at.position >= size)
-            fail(fmt::format("index {} of a shared array of {}", at.position, size), at.place);
+            fail(fmt::format("uses index {} of a shared array of {}", at.position, size), at.place);
         const Index position = before * size + at.position;
         if constexpr (sizeof...(left) == 0)
             return Element<T>(&region_, position * static_cast<Index>(sizeof(T)), at.place);

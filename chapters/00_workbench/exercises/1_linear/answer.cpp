@@ -11,7 +11,8 @@ namespace abh::mine {
 Tensor linear(const Tensor& x_, const Linear& map, Linear::Cache*) {
     // `rows(shape)` is the product of all sizes but the last: all leading axes become one.
     const Tensor x = x_.reshape({rows(x_.shape()), map.d_in()});  // [R, d_in]
-    Tensor y({x.dim(0), map.d_out()});                            // [R, d_out]
+    // What `y` holds is not set yet; `y(r, i)` is an element.
+    Tensor y({x.dim(0), map.d_out()});  // [R, d_out]
     // solution
     for (Index r = 0; r < y.dim(0); ++r)
         for (Index i = 0; i < y.dim(1); ++i) {

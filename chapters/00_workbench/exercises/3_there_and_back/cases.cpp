@@ -37,19 +37,22 @@ void add(Cases& cases, const Tensor& x, const Tensor& weight, const Tensor& dy) 
     const Tensor before = cases.normal(weight.shape());
     for (const Tensor& held : {Tensor::zeros(weight.shape()), before}) {
         const bool zero = !held.is(before);
-        cases.add(
-            {.criterion = zero ? "dW" : "dW adds",
-             .call = "dW",
-             .arguments = values(dy, x, weight, held),
-             .results = values(held + back + there),
-             .about = about + (zero ? ", dW was 0 before" : ", dW held drawn numbers before"),
-             .names = {"dy", "x", "W", "what dW held", "dW"},
-             .mistakes = {
-                 {"this is the term of the way back alone: W is used twice", values(held + back)},
-                 {"this is the term of the way there alone: W is used twice", values(held + there)},
-                 {"what dW held before is lost", values(back + there)},
-                 {"what dW held before is lost, and one of two terms, too", values(there)},
-                 {"what dW held before is lost, and one of two terms, too", values(back)}}});
+        std::vector<Mistake> mistakes = {
+            {"this is the term of the way back alone: W is used twice", values(held + back)},
+            {"this is the term of the way there alone: W is used twice", values(held + there)}};
+        if (!zero) {
+            mistakes.push_back({"what dW held before is lost", values(back + there)});
+            for (const Tensor& term : {there, back})
+                mistakes.push_back(
+                    {"what dW held before is lost, and one of two terms, too", values(term)});
+        }
+        cases.add({.criterion = zero ? "dW" : "dW adds",
+                   .call = "dW",
+                   .arguments = values(dy, x, weight, held),
+                   .results = values(held + back + there),
+                   .about = about + (zero ? ", dW was 0 before" : ", dW held drawn numbers before"),
+                   .names = {"dy", "x", "W", "what dW held", "dW"},
+                   .mistakes = mistakes});
     }
 }
 

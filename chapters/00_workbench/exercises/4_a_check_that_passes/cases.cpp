@@ -6,9 +6,11 @@ using namespace abh::judge;
 namespace {
 
 /// @param which  one of the functions of call.cpp
+/// @param small  the first column of the factor is made so many times as large
 void add(Cases& cases, const char* criterion, const char* which, bool right, const Tensor& x,
-         const char* about) {
-    const Tensor drawn = cases.normal({cases.between(3, 7), x.dim(1)});
+         const char* about, Real small = 1) {
+    Tensor drawn = cases.normal({cases.between(3, 7), x.dim(1)});
+    for (Index r = 0; r < drawn.dim(0); ++r) drawn(r, 0) *= small;
     const Index last = x.size() - 1;
     for (const Index at : {last, cases.between(0, last)})
         cases.add({.criterion = criterion,
@@ -39,6 +41,10 @@ int main(int argc, char** argv) {
     add(cases, cotangent, "twice centre", false, x(4, 3),
         "dx of x less the mean of its row, wrong: twice too large");
     add(cases, worst, "product", true, x(20, 21), fine);
+    add(cases, worst, "product", true, x(1, 5),
+        "dW of a linear map without bias, and it is right; one element is about 1e-9 of the "
+        "largest",
+        Real(1e-9));
     add(cases, worst, "one element", false, x(20, 21),
         "dW of a linear map with 420 elements, one of them wrong by 1e-4 of the largest");
     add(cases, bend, "exponential", true, cases.uniform({3, 4}, -2, 2),

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "chapters/01_embedding/embedding.hpp"
+#include "lib/eigen.hpp"
 
 namespace abh::mine {
 

@@ -6,9 +6,9 @@
 
 namespace abh::mine {
 
-/// @param x      [R, d_model]
+/// @param x      [N, d_model]
 /// @param table  E, [V, d_model]
-/// @return       z = x E^T, [R, V]
+/// @return       z = x E^T, [N, V]
 Tensor logits(const Tensor& x, const Tensor& table) {
     // solution
     return matmul(x, table, {.transpose_b = true});
@@ -20,11 +20,11 @@ Tensor logits(const Tensor& x, const Tensor& table) {
 /// Backward of both jobs: the look-up y[b, t] = E[ids[b, t]], and z = x E^T.
 /// @param dy      gradient of the loss with respect to `y`, [B, L, d_model]
 /// @param ids     [B, L]
-/// @param dz      gradient of the loss with respect to `z`, [R, V]
-/// @param x       [R, d_model]
+/// @param dz      gradient of the loss with respect to `z`, [N, V]
+/// @param x       [N, d_model]
 /// @param table   E, [V, d_model]
 /// @param dtable  dE is added to what it holds, [V, d_model]
-/// @return        dx, [R, d_model]
+/// @return        dx, [N, d_model]
 Tensor tied_backward(const Tensor& dy, const Ids& ids, const Tensor& dz, const Tensor& x,
                      const Tensor& table, Tensor& dtable) {
     // solution

@@ -19,7 +19,7 @@ __global__ void gather_kernel(Index n, Index d_model, Global<Real> y, Global<con
     for (Index i = first_element(); i < n * d_model; i += all_threads())
         y[i] = factor * table[ids[i / d_model] * d_model + i % d_model];
     // stub
-    // // i-th number of the grid's threads: first_element(); how many there are: all_threads()
+    // // first_element(): this thread's number in the grid; all_threads(): how many the grid has
     // end
 }
 

@@ -34,9 +34,9 @@ std::string outcome(Index n_sentences, Index n_heads) {
 /// @return  true if `f` is right
 bool accepts(const std::function<Mask(const Mask&)>& f) {
     // solution
-    const Mask any({2, 1, 3}, {0, 0, 1, 0, 1, 1});
+    const Mask any({2, 1, 1}, {0, 1});
     const Mask mask = f(any);
-    if (!(mask.shape() == Shape{2, 1, 1, 3})) return false;
+    if (!(mask.shape() == Shape{2, 1, 1, 1})) return false;
     for (std::size_t at = 0; at < any.values().size(); ++at)
         if (mask.values()[at] != any.values()[at]) return false;
     return true;

@@ -15,7 +15,7 @@ namespace abh::mine {
 /// @return          gradient with respect to `x`, by the weights before the update, [rows, d_in]
 Tensor backward_and_update(Tensor& w, Tensor& v, const Tensor& x, const Tensor& dy, Real momentum,
                            Real rate) {
-    Tensor dx(x.shape());
+    Tensor dx(x.shape());  // its elements are not initialized
     // `matrix(t)` is a tensor's memory as a matrix of Eigen: matrix(w).row(o) is row o.
     auto W = matrix(w), V = matrix(v), dX = matrix(dx);
     const auto X = matrix(x), dY = matrix(dy);

@@ -11,15 +11,16 @@ namespace {
 using namespace abh;
 using Tensors = std::vector<Tensor>;
 
-Tensors step(Tensor w, Tensor v, const Tensor& x, const Tensor& dy, double momentum, double rate) {
-    const Tensor dx = mine::backward_and_update(w, v, x, dy, static_cast<Real>(momentum),
-                                                static_cast<Real>(rate));
-    return {dx, w, v};
+Tensor dx_alone(Tensor w, Tensor v, const Tensor& x, const Tensor& dy, double momentum,
+                double rate) {
+    return mine::backward_and_update(w, v, x, dy, static_cast<Real>(momentum),
+                                     static_cast<Real>(rate));
 }
 
-Tensors dx_alone(Tensor w, Tensor v, const Tensor& x, const Tensor& dy, double momentum,
-                 double rate) {
-    return {step(w, v, x, dy, momentum, rate).at(0)};
+Tensors update_alone(Tensor w, Tensor v, const Tensor& x, const Tensor& dy, double momentum,
+                     double rate) {
+    dx_alone(w, v, x, dy, momentum, rate);
+    return {w, v};
 }
 
 /// Weights that are too many for most caches, and stay here from call to call.
@@ -36,6 +37,6 @@ Tensors large_step(const Tensor& x, const Tensor& dy) {
 int main() {
     using namespace abh::judge;
     return serve({{"dx", function(dx_alone)},
-                  {"step", function(step)},
+                  {"update", function(update_alone)},
                   {"large_step", function(large_step)}});
 }

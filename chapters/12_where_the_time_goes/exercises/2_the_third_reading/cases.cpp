@@ -26,7 +26,7 @@ Step right(const Tensor& w, const Tensor& v, const Tensor& x, const Tensor& dy, 
     return s;
 }
 
-void add(Cases& cases, bool whole, Index n_rows, Index d_in, Index d_out) {
+void add(Cases& cases, bool update, Index n_rows, Index d_in, Index d_out) {
     const Tensor w = cases.normal({d_out, d_in}), v = cases.normal({d_out, d_in}),
                  x = cases.normal({n_rows, d_in}), dy = cases.normal({n_rows, d_out});
     const double momentum = 0.1 * static_cast<double>(cases.between(3, 9)),
@@ -34,24 +34,25 @@ void add(Cases& cases, bool whole, Index n_rows, Index d_in, Index d_out) {
     const Real m = static_cast<Real>(momentum), eta = static_cast<Real>(rate);
     const Step s = right(w, v, x, dy, m, eta);
     const Tensor late = right(s.w, v, x, dy, m, eta).dx;
-    Case c{.criterion = whole ? "the update" : "dx",
-           .call = whole ? "step" : "dx",
+    Case c{.criterion = update ? "the update" : "dx",
+           .call = update ? "update" : "dx",
            .arguments = values(w, v, x, dy, momentum, rate),
-           .results = whole ? values(s.dx, s.w, s.v) : values(s.dx),
+           .results = update ? values(s.w, s.v) : values(s.dx),
            .about = "x " + to_string(x.shape()) + ", dy " + to_string(dy.shape()) + ", drawn",
-           .names = {"w", "v", "x", "dy", "momentum", "rate", "dx", "w", "v"},
+           .names = {"w", "v", "x", "dy", "momentum", "rate"},
            .constants = {{"momentum", momentum}, {"the learning rate", rate}}};
-    if (whole) {
+    if (update) {
+        c.names.insert(c.names.end(), {"w", "v"});
         const Step cold = right(w, Tensor::zeros(v.shape()), x, dy, m, eta);
         const Step up = right(w, v, x, dy, m, -eta);
         Tensor old(w.shape());
         for (Index o = 0; o < d_out; ++o)
             for (Index i = 0; i < d_in; ++i) old(o, i) = w(o, i) - eta * v(o, i);
-        c.mistakes = {
-            {"v is the gradient alone: the momentum is missing", values(s.dx, cold.w, cold.v)},
-            {"w moves along the gradient, not against it", values(s.dx, up.w, s.v)},
-            {"w takes the running gradient of the step before", values(s.dx, old, s.v)}};
+        c.mistakes = {{"v is the gradient alone: the momentum is missing", values(cold.w, cold.v)},
+                      {"w moves along the gradient, not against it", values(up.w, s.v)},
+                      {"w takes the running gradient of the step before", values(old, s.v)}};
     } else {
+        c.names.push_back("dx");
         c.mistakes = {{"dx uses the weights after their update", values(late)}};
     }
     cases.add(c);
@@ -61,11 +62,11 @@ void add(Cases& cases, bool whole, Index n_rows, Index d_in, Index d_out) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    for (const bool whole : {false, true}) {
-        add(cases, whole, 1, 1, 1);
-        add(cases, whole, cases.between(2, 5), 7, 4);
-        add(cases, whole, 1, cases.between(2, 9), cases.between(10, 20));
-        add(cases, whole, cases.between(6, 9), 33, 5);
+    for (const bool update : {false, true}) {
+        add(cases, update, 1, 1, 1);
+        add(cases, update, cases.between(2, 5), 7, 4);
+        add(cases, update, 1, cases.between(2, 9), cases.between(10, 20));
+        add(cases, update, cases.between(6, 9), 33, 5);
     }
     constexpr Index n_rows = 2, d_in = 1024, d_out = 4096;
     const Tensor x = cases.normal({n_rows, d_in}), dy = cases.normal({n_rows, d_out});

@@ -34,6 +34,22 @@ void add(Cases& cases, const char* criterion, const World& w, Index rounds, cons
                              result(ours / hers / w.slower)}}});
 }
 
+/// An even number of rounds, each with a ratio of its own.
+void add_even(Cases& cases) {
+    const double hers = static_cast<double>(cases.between(5, 19)) / 8;
+    Tensor ours({4}, {2, 100, 1, 4});
+    ours *= static_cast<Real>(hers);
+    const auto result = [](double x) { return values(static_cast<Real>(x)); };
+    const char* one = "that is one of the two in the middle: their mean is the median";
+    cases.add({.criterion = "calls held up",
+               .call = "rounds",
+               .arguments = values(ours, hers),
+               .results = result(3),
+               .about = "four rounds, whose ratios are 2, 100, 1 and 4",
+               .names = {"ours", "hers", "gain"},
+               .mistakes = {{one, result(4)}, {one, result(2)}}});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,6 +65,7 @@ int main(int argc, char** argv) {
         "two calls take 50 times as long; 7 rounds");
     add(cases, "calls held up", {.cold = 1, .held = 5, .held_again = 13}, 9,
         "two calls take 50 times as long; 9 rounds");
+    add_even(cases);
     for (const char* const test : {"test: warm up", "test: turns and medians"})
         cases.add_test(test, "own", "your own gain");
     cases.add_test("test: warm up", "once",
@@ -58,6 +75,8 @@ int main(int argc, char** argv) {
                    "a function that measures ours in all rounds, and then hers");
     cases.add_test("test: turns and medians", "mean",
                    "a function that returns the mean of the ratios");
+    cases.add_test("test: turns and medians", "upper",
+                   "a function that takes the upper of the two ratios in the middle");
     cases.add_test("test: turns and medians", "upside_down",
                    "a function that divides hers by ours");
 }

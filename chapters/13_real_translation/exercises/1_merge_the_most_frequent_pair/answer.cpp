@@ -1,4 +1,5 @@
 // Exercise 13.1: merge the most frequent pair.
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>

@@ -1,5 +1,7 @@
 #include "judge/cases.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 
 using namespace abh;
@@ -14,10 +16,11 @@ struct Batches {
     Tensor left_a, left_b;
 };
 
-/// Losses and gradients, the batches weighed by `weight`.
-std::vector<Value> weighed(const Batches& x, const std::function<double(Index)>& weight) {
-    Tensor loss = Tensor::zeros({1});
-    Tensor a = Tensor::zeros(x.left_a.shape()), b = Tensor::zeros(x.left_b.shape());
+/// Losses and gradients, the batches weighed by `weight`, and what was there by `left`.
+Values weighed(const Batches& x, const std::function<double(Index)>& weight, double left = 0) {
+    Tensor loss = Tensor::zeros({1}), a = x.left_a.clone(), b = x.left_b.clone();
+    a *= static_cast<Real>(left);
+    b *= static_cast<Real>(left);
     for (Index k = 0; k < x.words.size(); ++k) {
         const Real w = static_cast<Real>(weight(k));
         loss(0) += w * x.losses(k);
@@ -30,38 +33,67 @@ std::vector<Value> weighed(const Batches& x, const std::function<double(Index)>&
     return values(loss, a, b);
 }
 
+/// What a function returns that forgets the last step's gradients, or loses this step's.
+std::vector<Mistake> of_gradients(const Batches& x, const Value& loss) {
+    const Index n = x.words.size();
+    double all = 0;
+    for (const std::int32_t w : x.words.values()) all += w;
+    const auto from = [&](Index k) {  // the share of batch k and of those behind it
+        double sum = 0;
+        for (Index j = k; j < n; ++j) sum += x.words(j);
+        return sum / all;
+    };
+    const auto share = [&](Index k) { return x.words(k) / all; };
+    const auto last = [&](double weight) {
+        return [=](Index k) { return k == n - 1 ? weight : 0.0; };
+    };
+    const auto dirty =
+        "what the last step left is in the gradient still: set it to zero before the first batch";
+    const auto handle =
+        "a copy of a gradient is a handle, and changes with it: clone what you want to keep";
+    std::vector<Mistake> mistakes{{dirty, weighed(x, share, 1)},
+                                  {handle, weighed(x, last(0))},
+                                  {handle, weighed(x, last(2 * share(n - 1)))}};
+    if (n > 1) {
+        mistakes.insert(
+            mistakes.end(),
+            {{dirty, weighed(x, share, share(0))},
+             {handle, weighed(x, last(1))},
+             {"only the last batch is left: collect the others before they are set to zero",
+              weighed(x, last(share(n - 1)))},
+             {"each batch once: the gradient after a batch holds those of the batches before it",
+              weighed(x, from)}});
+        if (dot(x.left_a, x.left_a) > 0)
+            mistakes.push_back(
+                {"the gradient after a batch holds those of the batches before it, "
+                 "and what the last step left",
+                 weighed(x, from, 1)});
+    }
+    for (Mistake& mistake : mistakes) mistake.results[0] = loss;
+    return mistakes;
+}
+
 void add(Cases& cases, const char* criterion, const Batches& x) {
     const Index n = x.words.size();
     double all = 0;
     for (const std::int32_t w : x.words.values()) all += w;
-    const auto count = [&](Index k) { return static_cast<double>(x.words(k)); };
     Case c{.criterion = criterion,
            .call = "accumulate",
            .arguments = values(x.losses, x.words, x.a, x.b, x.left_a, x.left_b),
-           .results = weighed(x, [&](Index k) { return count(k) / all; }),
-           .about = fmt::format("{} batches, {} words", n, all),
+           .results = weighed(x, [&](Index k) { return x.words(k) / all; }),
+           .about = fmt::format("words of the batches: {}", fmt::join(x.words.values(), ", ")),
            .names = {"the batches' losses", "their words", "the batches' gradients of p",
                      "the batches' gradients of q", "what was in the gradient of p",
                      "what was in the gradient of q", "the loss", "the gradient of p",
                      "the gradient of q"},
            .constants = {{"the number of batches", static_cast<double>(n)},
                          {"the number of words", all}}};
+    c.mistakes = of_gradients(x, c.results[0]);
     if (n > 1) {
-        c.mistakes = {{"this is the mean of means: a word counts by its batch's size",
-                       weighed(x, [&](Index) { return 1.0 / static_cast<double>(n); })},
-                      {"this is the sum of the batches' means: their weights must sum to 1",
-                       weighed(x, [](Index) { return 1.0; })}};
-        std::vector<Value> again = c.results;  // each batch's gradient holds those before it
-        const auto later = [&](Index k) {
-            double sum = 0;
-            for (Index j = k; j < n; ++j) sum += count(j);
-            return sum / all;
-        };
-        again = weighed(x, later);
-        again[0] = c.results[0];
-        c.mistakes.push_back(
-            {"each batch once: the gradient after a batch holds those of the batches before it",
-             again});
+        c.mistakes.push_back({"this is the mean of means: a word counts by its batch's size",
+                              weighed(x, [&](Index) { return 1.0 / static_cast<double>(n); })});
+        c.mistakes.push_back({"this is the sum of the batches' means: their weights must sum to 1",
+                              weighed(x, [](Index) { return 1.0; })});
     }
     cases.add(c);
 }
@@ -87,8 +119,8 @@ int main(int argc, char** argv) {
                                    Tensor::zeros({2}),           Tensor::zeros({1})};
     add(cases, "batches of unlike size", of_the_statement);
     add(cases, "batches of unlike size", drawn({7, 1, 12, 30}, false));
-    add(cases, "batches of unlike size", drawn({100, 3, 55}, true));
-    add(cases, "one batch", drawn({17}, true));
+    add(cases, "batches of unlike size", drawn({100, 3, 55}, false));
+    add(cases, "one batch", drawn({17}, false));
     add(cases, "one batch", drawn({1}, false));
     add(cases, "what the last step left", drawn({5, 40}, true));
     add(cases, "what the last step left", drawn({1, 2, 3, 4, 5}, true));

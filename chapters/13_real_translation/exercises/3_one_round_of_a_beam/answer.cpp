@@ -14,7 +14,7 @@ struct Round {
     std::vector<std::int32_t> parents, words;  ///< of those that go on, the likeliest first
     std::vector<Real> sums;                    ///< theirs
     std::vector<std::int32_t> ended;           ///< parents of those that are set aside
-    std::vector<Real> scores;                  ///< theirs, divided by the length's power
+    std::vector<Real> scores;                  ///< theirs, sums divided by length^alpha
 };
 
 /// @param sums     of the prefixes, `[n]`
@@ -22,7 +22,7 @@ struct Round {
 /// @param k        size of the beam
 /// @param end      the end symbol
 /// @param length   of a hypothesis that ends in this round, its end symbol counted
-/// @param alpha    its power divides the sum
+/// @param alpha    length^alpha divides the sum of what ends
 Round beam_round(const Tensor& sums, const Tensor& log_p, Index k, std::int32_t end, Index length,
                  Real alpha) {
     // solution

@@ -10,6 +10,9 @@ using namespace abh::judge;
 
 namespace {
 
+/// Which of equal candidates stands first.
+enum class Ties { right, later_prefix, first_word, later_word };
+
 /// What a round may do otherwise.
 struct Slips {
     bool no_sums = false;         ///< candidates are ranked by their last word alone
@@ -18,6 +21,7 @@ struct Slips {
     bool normalize_all = false;   ///< sums of those that go on are divided, too
     bool raw = false;             ///< scores are sums
     Index other_length = 0;       ///< is added to the length
+    Ties ties = Ties::right;
 };
 
 template <class T>
@@ -37,8 +41,21 @@ Values round_of(const Tensor& sums, const Tensor& log_p, Index k, std::int32_t e
     for (std::int32_t i = 0; i < log_p.dim(0); ++i)
         for (std::int32_t j = 0; j < log_p.dim(1); ++j)
             all.push_back({(slips.no_sums ? 0 : sums(i)) + log_p(i, j), i, j});
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.sum > b.sum; });
+    const auto place = [&](const Candidate& c) {
+        switch (slips.ties) {
+            case Ties::later_prefix:
+                return std::pair(-c.parent, -c.word);
+            case Ties::first_word:
+                return std::pair(c.word, c.parent);
+            case Ties::later_word:
+                return std::pair(c.parent, -c.word);
+            default:
+                return std::pair(c.parent, c.word);
+        }
+    };
+    std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+        return a.sum != b.sum ? a.sum > b.sum : place(a) < place(b);
+    });
     const Real divisor = std::pow(static_cast<Real>(length + slips.other_length), alpha);
     std::vector<std::int32_t> parents, words, ended;
     std::vector<Real> on, scores;
@@ -84,12 +101,23 @@ void add(Cases& cases, const char* criterion, const Tensor& sums, const Tensor& 
         {"what ends takes no place among the k that go on", with(ends_take_room)},
         {"the sums of those that go on are not divided", with(normalize_all)},
         {"the score is the sum, and should be divided by the length's power", with(raw)}};
+    const std::pair<Ties, const char*> ties[] = {
+        {Ties::later_word, "of equal candidates of one prefix the first word stands first"},
+        {Ties::later_prefix,
+         "of equal candidates that of the earlier prefix stands first: sort stably"},
+        {Ties::first_word,
+         "of equal candidates the prefix decides, and the word only within one prefix"}};
+    for (const auto& [rule, says] : ties) {
+        Slips slips;
+        slips.ties = rule;
+        mistakes.push_back({says, with(slips)});
+    }
     if (length > 1) mistakes.push_back({"the end symbol counts in the length", with(one_less)});
     cases.add({.criterion = criterion,
                .call = "beam_round",
                .arguments = values(sums, log_p, k, end, length, alpha),
                .results = with({}),
-               .about = fmt::format("{} prefixes, {} words, k = {}", sums.size(), log_p.dim(1), k),
+               .about = fmt::format("log_p {}, k = {}", log_p.shape(), k),
                .names = {"sums", "log_p", "k", "end", "length", "alpha", "parents", "words",
                          "the sums that go on", "ended", "scores"},
                .mistakes = mistakes});
@@ -111,14 +139,15 @@ int main(int argc, char** argv) {
         return t;
     };
     const Tensor none({1}, {0});
+    // In these two groups there is no end symbol: -1 is no word.
     const char* const one = "one prefix";
-    add(cases, one, none, logs({1, 3}, {0.5, 0.4, 0.1}), 2, 2, 1, 0);
-    add(cases, one, none, drawn(1, 7, 3, -9), 3, 3, 1, 0);
+    add(cases, one, none, logs({1, 3}, {0.5, 0.4, 0.1}), 2, -1, 1, 0);
+    add(cases, one, none, drawn(1, 7, -1, 0), 3, -1, 1, 0);
     add(cases, one, none, drawn(1, 4, -1, 0), 9, -1, 1, 0);  // fewer words than k
     add(cases, one, none, drawn(1, 1, -1, 0), 1, -1, 1, 0);
     const char* const several = "several prefixes";
-    add(cases, several, Tensor({2}, {-1, -2}), drawn(2, 5, 0, -9), 2, 0, 3, 0);
-    add(cases, several, Tensor({4}, {-1, Real(-1.5), -4, -5}), drawn(4, 9, 5, -9), 4, 5, 3, 0);
+    add(cases, several, Tensor({2}, {-1, -2}), drawn(2, 5, -1, 0), 2, -1, 3, 0);
+    add(cases, several, Tensor({4}, {-1, Real(-1.5), -4, -5}), drawn(4, 9, -1, 0), 4, -1, 3, 0);
     add(cases, several, Tensor({3}, {-1, -1, -1}), logs({3, 2}, {.5, .5, .5, .5, .5, .5}), 3, -1, 3,
         0);  // equal ones
     const char* const ends = "what ends";
@@ -127,8 +156,8 @@ int main(int argc, char** argv) {
         add(cases, ends, cases.uniform({n}, -2, -1), drawn(n, 6, 1, 1.5), n, 1, 4, 0);
     add(cases, ends, none, logs({1, 3}, {0.2, 0.3, 0.5}), 1, 2, 1, 0);
     add(cases, ends, none, logs({1, 3}, {0.2, 0.5, 0.3}), 1, 2, 1, 0);  // behind the first
-    for (const Real alpha : {Real(0.6), Real(1)})
-        add(cases, "scores", cases.uniform({3}, -2, -1), drawn(3, 6, 1, 2), 3, 1,
+    for (const Real alpha : {Real(0.6), Real(1)})  // all that ends stands in front
+        add(cases, "scores", cases.uniform({3}, -2, -1), drawn(3, 6, 1, 9), 3, 1,
             cases.between(2, 9), alpha);
     add(cases, "scores", none, logs({1, 3}, {0.2, 0.3, 0.5}), 2, 2, 1, 1);
 }

@@ -20,7 +20,7 @@ Tensor swish(const Tensor& x, const Tensor& beta) {
 
 /// dx and dbeta; each flag leaves out a part.
 struct Parts {
-    bool curve = true, inner = true, square = true;
+    bool curve = true, inner = true, square = true, dy = true;
 };
 std::pair<Tensor, Tensor> gradients(const Tensor& dy, const Tensor& x, Real beta,
                                     const Parts& has = {}) {
@@ -29,9 +29,19 @@ std::pair<Tensor, Tensor> gradients(const Tensor& dy, const Tensor& x, Real beta
         const Real v = x.values()[i], s = logistic(beta * v), slope = s * (1 - s);
         const Real curve = has.curve ? (has.inner ? beta : 1) * v * slope : 0;
         dx.values()[i] = dy.values()[i] * (s + curve);
-        dbeta(0) += dy.values()[i] * (has.square ? v * v : v) * slope;
+        dbeta(0) += (has.dy ? dy.values()[i] : 1) * (has.square ? v * v : v) * slope;
     }
     return {dx, dbeta};
+}
+
+/// What each element adds to dbeta.
+Tensor terms_of_dbeta(const Tensor& dy, const Tensor& x, Real beta) {
+    Tensor terms(x.shape());
+    for (std::size_t i = 0; i < x.values().size(); ++i) {
+        const Real v = x.values()[i], s = logistic(beta * v);
+        terms.values()[i] = dy.values()[i] * v * v * s * (1 - s);
+    }
+    return terms;
 }
 
 void add(Cases& cases, const Tensor& x, const Tensor& dy, Real beta, const std::string& about,
@@ -43,6 +53,10 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, Real beta, const std::
         require_close(dbeta, differences([&] { return swish(x, b); }, b, dy),
                       "swish_backward: dbeta");
     }
+    const Tensor terms = terms_of_dbeta(dy, x, beta);
+    Tensor mean = dbeta.clone();
+    mean *= 1 / static_cast<Real>(x.size());
+    const char* const sum = "all elements share beta: dbeta is a sum over them";
     for (const std::string& criterion : criteria)
         cases.add(
             {.criterion = criterion,
@@ -58,14 +72,21 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, Real beta, const std::
                  {"the inner derivative of s(beta x) with respect to x is missing",
                   values(gradients(dy, x, beta, {.inner = false}).first, dbeta)},
                  {"beta x has the derivative x with respect to beta, and x is a factor besides",
-                  values(dx, gradients(dy, x, beta, {.square = false}).second)}}});
+                  values(dx, gradients(dy, x, beta, {.square = false}).second)},
+                 {"in dbeta, dy is missing",
+                  values(dx, gradients(dy, x, beta, {.dy = false}).second)},
+                 {sum, values(dx, terms)},
+                 {sum, values(dx, Tensor({1}, {terms.values().front()}))},
+                 {sum, values(dx, Tensor({1}, {terms.values().back()}))},
+                 {"all elements share beta: dbeta is their sum, and not their mean",
+                  values(dx, mean)}}});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    add(cases, Tensor({2}, {1, -1}), Tensor({2}, {3, 1}), 1, "that of the statement", {"beta 1"});
+    add(cases, Tensor({2}, {1, -1}), Tensor({2}, {3, 4}), 1, "that of the statement", {"beta 1"});
     add(cases, cases.normal({2, 5}), cases.normal({2, 5}), 1, "x [2, 5], dy drawn", {"beta 1"});
     const std::vector<std::string> any = {"any beta"};
     add(cases, cases.normal({3, 1, 4}), cases.normal({3, 1, 4}), Real(0.3), "beta 0.3", any);
