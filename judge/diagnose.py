@@ -18,8 +18,10 @@ def size(elements: list[float]) -> float:
 
 
 def same(a: list[float], b: list[float], tolerance: float = CLOSE) -> bool:
-    """Whether the numbers agree, relative to the largest of them."""
+    """Whether the numbers agree, relative to the largest of them; infinite ones and NaN with nothing."""
     bound = tolerance * max(size(a), size(b), 1e-300)
+    if not math.isfinite(bound):
+        return False
     return len(a) == len(b) and all(abs(x - y) <= bound for x, y in zip(a, b, strict=True))
 
 

@@ -70,9 +70,9 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """One word: ok, or that of the first fault."""
-        faults = [self.problem, *(c.fault for c in self.criteria)]
-        return next((f.reason for f in faults if f), "ok")
+        """One word: ok, or that of the first fault; what is judged later is none where there is another."""
+        reasons = [f.reason for f in (self.problem, *(c.fault for c in self.criteria)) if f]
+        return next((r for r in reasons if r != "later"), reasons[0] if reasons else "ok")
 
 
 def refused(exercise: Exercise, fault: Fault) -> Verdict:

@@ -98,6 +98,14 @@ class Watch(unittest.TestCase):
 
 
 class Progress(unittest.TestCase):
+    def test_numbers_are_complete_only_if_every_line_holds_one(self):
+        e = next(e for e in load_all() if e.kind == "predict" and len(e.criteria) > 1)
+        later, missing = Fault("later", "later"), Fault("missing", "no number")
+        whole = Verdict(e, [Judged(c.name, c.points, 0, later) for c in e.criteria])
+        part = Verdict(e, [*whole.criteria[:-1], Judged("last", 1, 0, missing)])
+        self.assertEqual(["later", "missing"], [whole.reason, part.reason])
+        self.assertNotIn("complete", to_text(part))
+
     def test_the_best_is_kept_and_a_file_that_breaks_off_is_begun_anew(self):
         number = next(e for e in load_all() if e.number == "04.2")
         whole, nothing = (Verdict(number, [Judged(c.name, c.points, 1, fault) for c in number.criteria]) for fault in (None, Fault("wrong", "")))

@@ -33,6 +33,11 @@ class Causes(unittest.TestCase):
     def test_not_a_number(self):
         self.assertIn("NaN", self.said(tensor([2, 3], X), tensor([2, 3], [math.nan] + X[1:])))
 
+    def test_an_infinite_number_is_not_like_any_other(self):
+        self.assertFalse(diagnose.same([math.inf], [1.27]))
+        self.assertFalse(diagnose.same([math.nan], [1.27]))
+        self.assertTrue(diagnose.same([1.27], [1.27 + 1e-7]))
+
     def test_a_scale_is_forgotten(self):
         got = tensor([2, 3], [x * math.sqrt(8) for x in X])
         said = self.said(tensor([2, 3], X), got, constants={"sqrt(d_k)": math.sqrt(8)})

@@ -31,6 +31,12 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& g, 
         return results(moved(w, m1, v1, kept, change));
     };
     const auto right = [&](Real a, Real b) { return rate * (a / c1) / (std::sqrt(b / c2) + eps); };
+    Parameter with_decay(w.clone());
+    Tensor decayed = w.clone(), m2 = m.clone(), v2 = v.clone();
+    decayed *= decay;
+    with_decay.grad() += g + decayed;
+    adam_step(with_decay, m2, v2, {{.eps = eps}, rate, step});
+    const Values coupled = values(with_decay.value, m2, v2, g);
     cases.add(
         {.criterion = criterion,
          .call = "adam_step",
@@ -53,6 +59,7 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& g, 
              {"the weight goes with the gradient: the loss grows",
               wrong([&](Real a, Real b) { return -right(a, b); }, keep)},
              {"the weight decay is missing", wrong(right, 1)},
+             {"the decay was added to the gradient; AdamW takes it past both means", coupled},
              {"weight decay is not multiplied by the learning rate", wrong(right, 1 - decay)}}});
 }
 

@@ -49,18 +49,22 @@ std::vector<Mistake> of_gradients(const Batches& x, const Value& loss) {
     };
     const auto dirty =
         "what the last step left is in the gradient still: set it to zero before the first batch";
-    const auto handle =
-        "a copy of a gradient is a handle, and changes with it: clone what you want to keep";
-    std::vector<Mistake> mistakes{{dirty, weighed(x, share, 1)},
-                                  {handle, weighed(x, last(0))},
-                                  {handle, weighed(x, last(2 * share(n - 1)))}};
+    const auto last_alone =
+        "only the last batch is left: collect all, and put the sum into the gradients at the end";
+    std::vector<Mistake> mistakes{
+        {dirty, weighed(x, share, 1)},
+        {"all is 0: a copy of a gradient is a handle that changes with it (clone it), or the sum "
+         "was not put into the gradients",
+         weighed(x, last(0))}};
     if (n > 1) {
         mistakes.insert(
             mistakes.end(),
             {{dirty, weighed(x, share, share(0))},
-             {handle, weighed(x, last(1))},
-             {"only the last batch is left: collect the others before they are set to zero",
-              weighed(x, last(share(n - 1)))},
+             {last_alone, weighed(x, last(1))},
+             {last_alone, weighed(x, last(share(n - 1)))},
+             {"a batch's gradient changes with those after it: a copy is a handle; clone what you "
+              "want to keep",
+              weighed(x, [](Index) { return 1.0; })},
              {"each batch once: the gradient after a batch holds those of the batches before it",
               weighed(x, from)}});
         if (dot(x.left_a, x.left_a) > 0)
