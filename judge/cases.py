@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from dataclasses import dataclass
@@ -32,6 +33,15 @@ class Case:
     names: list[str]
     constants: dict[str, float]
     mistakes: list[Mistake]
+
+    @property
+    def shown(self) -> str:
+        """What it is about, for people: `table of shape [10, 3], factor 2` of `table [10, 3], factor 2`."""
+        said = self.about
+        for name, argument in zip(self.names, self.arguments, strict=False):
+            sizes = re.escape(str(list(argument.shape)))
+            said = re.sub(rf"\b({re.escape(name)}) ({sizes})", r"\1 of shape \2", said)
+        return said
 
     def name_of(self, result: int) -> str:
         """`dz`, or `the result`."""

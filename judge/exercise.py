@@ -60,7 +60,7 @@ class Exercise:
     title: str
     kind: str
     difficulty: int
-    read: str  # the section to read again, PAGE#anchor within the chapter
+    read: str  # the section to read again, PAGE#anchor within the chapter, or ../NN_NAME/PAGE#anchor
     criteria: tuple[Criterion, ...]
     hints: tuple[str, ...]
     trains: str = ""  # the skill, in one phrase: the instructor's guide lists it; a hand-out lacks it

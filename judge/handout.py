@@ -45,7 +45,7 @@ Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on D
 
 Links, "the chapter", "the page" and commands that begin with `./book` belong to the book itself, which this pack does not hold.
 
-Questions at the end of a statement are for you to think about: no line of the file asks for them, and they give no points.
+{own}Questions at the end of a statement are for you to think about: no line of the file asks for them, and they give no points.
 
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
@@ -55,6 +55,10 @@ Hand in the folder `answers`, or a zip of it. It is graded with other inputs tha
 NAMED = """Write the name that your instructor knows you by into `answers/student.txt`: your numbers in {drawn} are drawn from it. The first
 `./check {one}` writes the file of {one} into `answers/`, with your numbers. What you predict there is judged when you have handed it in: until then `./check` says
 whether every line holds a number.
+
+"""
+
+OWN = """{ablations} {need} runs of the book's own programs: make a clone of the book for {them}.
 
 """
 
@@ -210,8 +214,14 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     numbers = " ".join(e.number for e in exercises)
     drawn = ", ".join(e.number for e in exercises if e not in computed)
     named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
+    ran = [e.number for e in exercises if e.kind == "ablation"]
+    own = OWN.format(
+        ablations=", ".join(ran), need="needs" if len(ran) == 1 else "need", them="it" if len(ran) == 1 else "them"
+    ) if ran else ""  # fmt: skip
     (out / "README.md").write_text(
-        README.format(numbers=numbers, named=named, first=exercises[0].number, machine=platform.machine(), list=listing)
+        README.format(
+            numbers=numbers, named=named, own=own, first=exercises[0].number, machine=platform.machine(), list=listing
+        )
     )
     check = out / "check"
     check.write_text(CHECK)

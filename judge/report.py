@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from functools import cache
+from pathlib import Path
 
 from .exercise import CHECK, ROOT, Exercise
 from .verdict import Verdict
@@ -36,7 +37,7 @@ def section(exercise: Exercise) -> str:
     if exercise.section:
         return exercise.section
     page, _, anchor = exercise.read.partition("#")
-    path = exercise.folder.parent.parent / page
+    path = Path(os.path.normpath(exercise.folder.parent.parent / page))
     title, on = anchor.replace("-", " "), ""
     if path.is_file():
         headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
@@ -48,7 +49,7 @@ def section(exercise: Exercise) -> str:
     where = f"build/book/html/chapters/{path.parent.name}/{path.stem}.html#{anchor}"
     if not (ROOT / where.partition("#")[0]).is_file():
         where = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else page
-    return f'chapter {int(exercise.chapter)}, "{title}"{on} ({where})'
+    return f'chapter {int(path.parent.name[:2])}, "{title}"{on} ({where})'
 
 
 def to_text(verdict: Verdict, *, more: bool = True) -> str:

@@ -117,11 +117,14 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
     except Threw as threw:
         if NOT_WRITTEN in str(threw):
             return Fault("missing", NOT_WRITTEN)
+        if case.call == "accepts":
+            said = f"given {case.about}, your test threw instead of returning true or false: {threw}"
+            return Fault("wrong", said)
         expected = [r.text for r in case.results if r.kind == "S"]
         said = f"; expected: {expected[0]}" if expected else ""
-        return Fault("wrong", f"it threw: {threw}{said}", about=case.about)
+        return Fault("wrong", f"it threw: {threw}{said}", about=case.shown)
     except Malformed as malformed:
-        return Fault("wrong", f"no result: {malformed}", about=case.about)
+        return Fault("wrong", f"no result: {malformed}", about=case.shown)
     except Ended:
         outcome = session.close()
         reason = "timeout" if outcome.reason == "timeout" else "crash" if outcome.reason == "ok" else outcome.reason
@@ -130,7 +133,7 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
             memory=limits.memory >> 20,
             signal=SIGNALS.get(outcome.status, f"status {outcome.status}"),
         )
-        return Fault(reason, said, about=case.about)
+        return Fault(reason, said, about=case.shown)
     return compare_all(case, results)
 
 
@@ -207,7 +210,7 @@ def most_of(case: Case) -> int:
 def compare_all(case: Case, results: list[Value]) -> Fault | None:
     """None if each result is right."""
     if len(results) != len(case.results):
-        return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.about)
+        return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.shown)
     for number, (got, expected) in enumerate(zip(results, case.results, strict=True)):
         if fault := compare(case, number, got, expected):
             return fault
@@ -224,11 +227,11 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
         said = f"{name} is a {got.describe()}, expected a {expected.describe()}"
         if got.kind == expected.kind:
             said = f"{name} has the shape {list(got.shape)}, expected {list(expected.shape)}"
-        return Fault("wrong", said, causes, case.about)
+        return Fault("wrong", said, causes, case.shown)
     if expected.kind == "S":
         if got.text == expected.text:
             return None
-        return Fault("wrong", f"{name} is {got.text!r}, expected {expected.text!r}", about=case.about)
+        return Fault("wrong", f"{name} is {got.text!r}, expected {expected.text!r}", about=case.shown)
     a, b = diagnose.floats(got), diagnose.floats(expected)
     scale = diagnose.size([x for x in b if math.isfinite(x)])
     if scale == 0 and got.kind in "TR":  # zeros, to the round-off of what they are computed from
@@ -252,4 +255,4 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
     if len(a) > 1:
         which = "the others are right" if wrong == 1 else f"{wrong} of {len(a)} numbers are wrong, this one {'by most' if got.kind in 'TR' else 'first'}"
         text += f" ({which})"
-    return Fault("wrong", text, tuple(diagnose.causes(case, number, got)), case.about)
+    return Fault("wrong", text, tuple(diagnose.causes(case, number, got)), case.shown)

@@ -214,7 +214,10 @@ private:
         bool fits = static_cast<int>(indices.size()) == rank();
         int axis = 0;
         for (Index i : indices) fits = fits && i >= 0 && i < shape_[axis++];
-        if (!fits) throw std::out_of_range(fmt::format("tensor: no such element in {}", shape_));
+        if (fits) return;
+        std::string wanted;
+        for (Index i : indices) wanted += fmt::format("{}{}", wanted.empty() ? "" : ", ", i);
+        throw std::out_of_range(fmt::format("tensor: no element ({}) in {}", wanted, shape_));
     }
 
     Shape shape_;

@@ -237,7 +237,7 @@ MeasuredOperation dropped_backward() {
                 const Tensor dy = numbers({words, width});
                 Dropout::Cache cache;
                 dropout.forward(dy, &cache);
-                return Work([=] { dropout.backward(dy, cache); });
+                return Work([=] { dropout_backward(dy, dropout, cache.kept); });
             }};
 }
 

@@ -10,8 +10,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from judge import diagnose
 from judge.cases import Case, Mistake
+from judge.sandbox import Limits
+from judge.session import Threw
 from judge.values import Value
-from judge.verdict import compare
+from judge.verdict import compare, judge_case
 
 X = [0.3, -1.2, 2.5, 0.7, -0.4, 1.9]
 
@@ -135,6 +137,24 @@ class Causes(unittest.TestCase):
             case = Case("c", "accepts", about, 0, [], [expected], [], {}, [])
             fault = compare(case, 0, Value("N", (), array("q", [got])), expected)
             self.assertEqual(f"your test {word} {about}", fault.text)
+
+    def test_a_test_that_throws(self):
+        class Session:
+            def call(self, *_, **__):
+                raise Threw("out of range")
+
+        case = Case("c", "accepts", "a function that forgets rows", 0, [], [Value("N", (), [0])], [], {}, [])
+        fault = judge_case(Session(), case, Limits(1))
+        self.assertEqual(
+            fault.text,
+            "given a function that forgets rows, your test threw instead of returning true or false: out of range",
+        )
+        self.assertEqual(fault.about, "")
+
+    def test_sizes_are_not_taken_for_numbers(self):
+        about = "table [3, 2], ids [2, 1], words [3, 2], factor 2"
+        case = Case("c", "f", about, 0, [tensor([3, 2], X), tensor([2, 1], X[:2])], [], ["table", "ids", "y"], {}, [])
+        self.assertEqual(case.shown, "table of shape [3, 2], ids of shape [2, 1], words [3, 2], factor 2")
 
     def test_computed_in_float(self):
         got = tensor([6], [x * (1 + 3e-7 * (-1) ** i) for i, x in enumerate(X)])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from judge import compile, gate
 from judge.exercise import COMPUTED, Mistaken, load_all, shelf
+from judge.report import section
 
 SOUND = "chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward"
 
@@ -186,6 +188,21 @@ class Order(unittest.TestCase):
                 self.assertLess(first, e.number)
                 rest = {n for other in e.needs if other != first for n in self.before(other)}
                 self.assertNotIn(first, rest, f"{e.number} needs {first} by way of another one")
+
+
+class Sections(unittest.TestCase):
+    def test_what_is_to_be_read_again_is_there(self):
+        for e in load_all():
+            page, _, anchor = e.read.partition("#")
+            file = e.folder.parent.parent / page
+            headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^a-z0-9]+", "-", h.lower()).strip("-") for h in headings}
+            self.assertIn(anchor, anchors, f"{e.number}: {e.read}")
+            self.assertIn(file.resolve().name, section(e))
+
+    def test_a_section_of_another_chapter_is_named_by_it(self):
+        e = next(e for e in load_all() if e.read.startswith("../06_"))
+        self.assertRegex(section(e), r'^chapter 6, "The measurement" on the page ".*06_feed_forward/post_or_pre')
 
 
 class TakingPart(unittest.TestCase):

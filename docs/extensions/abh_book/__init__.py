@@ -3,6 +3,7 @@
 | module    | gives                                                                          |
 |-----------|--------------------------------------------------------------------------------|
 | `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
+| `by_page` | what pages leave in the environment, forgotten and merged with them         |
 | `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directive `listing`, the check that every line is shown once, source pages     |
 | `results` | role `value`, directives `console` and `plot`                                  |

@@ -55,6 +55,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from .by_page import ByPage
 from .folders import look_into
 from .results import chapter_of
 
@@ -144,11 +145,7 @@ def exercise_box(
     return node
 
 
-def exercises(env: BuildEnvironment) -> dict[str, list[tuple[str, int]]]:
-    """Number and line of each exercise, by page."""
-    if not hasattr(env, "abh_exercises"):
-        env.abh_exercises = {}  # type: ignore[attr-defined]
-    return env.abh_exercises  # type: ignore[attr-defined]
+exercises = ByPage[list[tuple[str, int]]]("exercises")  # number and line of each exercise
 
 
 @lru_cache(maxsize=64)
@@ -306,16 +303,6 @@ def check_numbers(app: Sphinx, env: BuildEnvironment) -> None:
             first.setdefault(number, place)
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    exercises(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    for docname in docnames:
-        if docname in exercises(other):
-            exercises(env)[docname] = exercises(other)[docname]
-
-
 def setup(app: Sphinx) -> None:
     app.add_directive("exercise", Exercise)
     app.add_directive("mistake", Mistake)
@@ -323,6 +310,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("gradients", Gradients)
     app.add_node(fold, html=(visit_fold, depart_fold))
     app.add_directive("fold", Fold)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    exercises.connect(app)
     app.connect("env-updated", check_numbers)

@@ -11,14 +11,12 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from .by_page import ByPage
+
 Names = tuple[str, ...]
 
 
-def folders(env: BuildEnvironment) -> dict[str, dict[str, Names]]:
-    """For each page the folders that it looked into, and what was there."""
-    if not hasattr(env, "abh_folders"):
-        env.abh_folders = {}  # type: ignore[attr-defined]
-    return env.abh_folders  # type: ignore[attr-defined]
+folders = ByPage[dict[str, Names]]("folders")  # the folders that it looked into, and what was there
 
 
 def names(folder: Path) -> Names:
@@ -47,15 +45,6 @@ def outdated(
     return [page for page in found if page in env.found_docs]
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    folders(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    folders(env).update({d: folders(other)[d] for d in docnames if d in folders(other)})
-
-
 def setup(app: Sphinx) -> None:
     app.connect("env-get-outdated", outdated)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    folders.connect(app)

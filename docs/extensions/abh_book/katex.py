@@ -25,6 +25,7 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
+from .by_page import ByPage
 
 logger = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -50,11 +51,7 @@ def rendered(env: BuildEnvironment) -> dict[Formula, str]:
     return env.abh_katex  # type: ignore[attr-defined]
 
 
-def formulas(env: BuildEnvironment) -> dict[str, list[tuple[Formula, int]]]:
-    """Formulas and their lines, by page."""
-    if not hasattr(env, "abh_formulas"):
-        env.abh_formulas = {}  # type: ignore[attr-defined]
-    return env.abh_formulas  # type: ignore[attr-defined]
+formulas = ByPage[list[tuple[Formula, int]]]("formulas")  # formulas and their lines
 
 
 def node_program() -> str:
@@ -154,22 +151,11 @@ def copy_fonts(app: Sphinx) -> None:
         shutil.copyfile(font, out / "fonts" / font.name)
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    formulas(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    for docname in docnames:
-        if docname in formulas(other):
-            formulas(env)[docname] = formulas(other)[docname]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
     app.add_css_file("katex/katex.css")
     app.connect("doctree-read", collect)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    formulas.connect(app)
     app.connect("env-updated", render_new)
     app.connect("builder-inited", copy_fonts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -43,6 +43,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from . import weave
 from .access import scrolls
+from .by_page import ByPage
 from .lists import page_order
 
 logger = logging.getLogger(__name__)
@@ -60,11 +61,7 @@ class Shown:
     line: int  # in the page
 
 
-def shown(env: BuildEnvironment) -> dict[str, list[Shown]]:
-    """Listings of all pages, by page."""
-    if not hasattr(env, "abh_shown"):
-        env.abh_shown = {}  # type: ignore[attr-defined]
-    return env.abh_shown  # type: ignore[attr-defined]
+shown = ByPage[list[Shown]]("shown")  # its listings
 
 
 def root_of(env: BuildEnvironment) -> Path:
@@ -237,16 +234,6 @@ def check_coverage(app: Sphinx, env: BuildEnvironment) -> None:
         )
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    shown(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    for docname in docnames:
-        if docname in shown(other):
-            shown(env)[docname] = shown(other)[docname]
-
-
 # Source pages -------------------------------------------------------------------------------------
 
 
@@ -332,7 +319,6 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def setup(app: Sphinx) -> None:
     app.add_node(listing, html=(visit_listing, None))
     app.add_directive("listing", Listing)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    shown.connect(app)
     app.connect("env-updated", check_coverage)
     app.connect("html-collect-pages", source_pages)

@@ -23,6 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from .by_page import ByPage
 from .results import plot
 
 logger = logging.getLogger(__name__)
@@ -61,11 +62,7 @@ class Item:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def items(env: BuildEnvironment) -> dict[str, list[Item]]:
-    """The items of each page, in its order."""
-    if not hasattr(env, "abh_items"):
-        env.abh_items = {}  # type: ignore[attr-defined]
-    return env.abh_items  # type: ignore[attr-defined]
+items = ByPage[list[Item]]("items")  # its items, in order
 
 
 def plain(children: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
@@ -228,19 +225,10 @@ def pages_with_lists(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [page for page, found in items(env).items() if any(i.kind == LIST for i in found)]
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    items(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    items(env).update({d: items(other)[d] for d in docnames if d in items(other)})
-
-
 def setup(app: Sphinx) -> None:
     app.add_node(list_of)
     app.add_directive("list-of", ListOf)
     app.connect("doctree-read", note_items)
     app.connect("doctree-resolved", fill_lists)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    items.connect(app)
     app.connect("env-updated", pages_with_lists)

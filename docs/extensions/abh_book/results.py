@@ -11,7 +11,7 @@ not hold. A number whose measurement was disturbed is marked, and its bounds are
 
 What takes too long to be measured in every build is kept in `bench/results`. A number of one of its files:
 
-    {value}`bench/2026-11-23_multi30k/test/greedy:.2f`
+    {value}`bench/2026-11-25_multi30k/test/greedy:.2f`
 
 Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
 
@@ -51,6 +51,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
+from .by_page import ByPage
 from .folders import look_into
 
 logger = logging.getLogger(__name__)
@@ -160,11 +161,7 @@ def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str
     return text, entry, f"{origin}: {name}"
 
 
-def not_concluded(env: BuildEnvironment) -> dict[str, list[str]]:
-    """The bounds that were not checked, as their measurement was disturbed, by page."""
-    if not hasattr(env, "abh_not_concluded"):
-        env.abh_not_concluded = {}  # type: ignore[attr-defined]
-    return env.abh_not_concluded  # type: ignore[attr-defined]
+not_concluded = ByPage[list[str]]("not_concluded")  # the bounds that were not checked, as their measurement was disturbed
 
 
 def check_bounds(env: BuildEnvironment, bounds: str, entry: dict[str, Any], name: str) -> None:
@@ -350,11 +347,7 @@ class plot(nodes.General, nodes.Element):
     """Attributes: chapter, figure, alt, width, height, narrow; the children are the caption."""
 
 
-def figures(env: BuildEnvironment) -> dict[str, set[tuple[str, str]]]:
-    """Chapter and name of each figure shown, by page."""
-    if not hasattr(env, "abh_figures_shown"):
-        env.abh_figures_shown = {}  # type: ignore[attr-defined]
-    return env.abh_figures_shown  # type: ignore[attr-defined]
+figures = ByPage[set[tuple[str, str]]]("figures_shown")  # chapter and name of each figure shown
 
 
 def svg_size(path: Path) -> tuple[int, int]:
@@ -459,18 +452,6 @@ def copy_figures(app: Sphinx, error: Exception | None) -> None:
             folder.rmdir()
 
 
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    figures(env).pop(docname, None)
-    not_concluded(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
-    for docname in docnames:
-        for pages in (figures, not_concluded):
-            if docname in pages(other):
-                pages(env)[docname] = pages(other)[docname]
-
-
 def setup(app: Sphinx) -> None:
     app.add_node(value, html=(visit_value, depart_value))
     app.add_node(console, html=(visit_console, None))
@@ -478,7 +459,7 @@ def setup(app: Sphinx) -> None:
     app.add_role("value", Value())
     app.add_directive("console", Console)
     app.add_directive("plot", Plot)
-    app.connect("env-purge-doc", purge)
-    app.connect("env-merge-info", merge)
+    not_concluded.connect(app)
+    figures.connect(app)
     app.connect("build-finished", copy_figures)
     app.connect("build-finished", say_not_concluded)

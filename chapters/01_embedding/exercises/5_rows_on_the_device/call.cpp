@@ -18,6 +18,7 @@ std::pair<Tensor, cuda::KernelCount> counted(const Tensor& table, const Ids& ids
     const Tensor y = mine::gather(table, ids, factor);
     cuda::KernelCount sum;
     for (const cuda::KernelCount& c : cuda::kernel_counts()) {
+        sum.blocks += c.blocks;
         sum.threads += c.threads;
         sum.sectors += c.sectors;
     }
@@ -35,7 +36,8 @@ judge::Values pieces(const Tensor& table, const Ids& ids, Real factor) {
 
 judge::Values idle(const Tensor& table, const Ids& ids, Real factor) {
     const auto [y, count] = counted(table, ids, factor);
-    return judge::values(y, std::max(Index{0}, count.threads - y.size() - 1023),
+    const Index block = count.threads / std::max(Index{1}, count.blocks);
+    return judge::values(y, std::max(Index{0}, count.threads - y.size() - (block - 1)),
                          std::max(Index{0}, y.size() - count.threads));
 }
 

@@ -39,22 +39,24 @@ bool accepts(const BlockBackward& f) {
     Random random(1);
     const Tensor x({1, 1, 3}, {1, 2, 4}), dy({1, 1, 3}, {3, -1, 2});
 
-    // Pre-norm and F(h) = 0: y = x, so dx = dy.
-    AddNorm pre(3, {.placement = NormPlacement::pre}, random);
-    FeedForward ff(3, 3, true, random);
+    FeedForward ff(3, 3, true, random);  // F(h) = -(h + 9)
     for (const NamedParameter& p : parameters_of(ff)) p.parameter->value.fill(0);
-    AddNorm::Cache pre_cache, post_cache;
-    FeedForward::Cache ff_cache;
-    pre.after(x, ff.forward(pre.before(x, &pre_cache), &ff_cache), &pre_cache);
-    if (!near(f(dy, pre, ff, pre_cache, ff_cache), dy)) return false;
-
-    // Post-norm and F(x) = -(x + 9): the sum is the same for every x, so dx = 0.
-    AddNorm post(3, {}, random);
     for (Index i = 0; i < 3; ++i) {
         ff.first.weight.value(i, i) = 1;
         ff.second.weight.value(i, i) = -1;
     }
     ff.first.bias.value.fill(9);
+    FeedForward::Cache ff_cache;
+
+    // Pre-norm with gamma = 0: F sees beta, whatever x is. y = x + F(beta), so dx = dy.
+    AddNorm pre(3, {.placement = NormPlacement::pre}, random);
+    AddNorm::Cache pre_cache, post_cache;
+    pre.norm.gamma.value.fill(0);
+    pre.after(x, ff.forward(pre.before(x, &pre_cache), &ff_cache), &pre_cache);
+    if (!near(f(dy, pre, ff, pre_cache, ff_cache), dy)) return false;
+
+    // Post-norm: x + F(x) = -9 for every x, so dx = 0.
+    AddNorm post(3, {}, random);
     post.after(x, ff.forward(post.before(x, &post_cache), &ff_cache), &post_cache);
     return near(f(dy, post, ff, post_cache, ff_cache), Tensor::zeros(dy.shape()));
     // stub

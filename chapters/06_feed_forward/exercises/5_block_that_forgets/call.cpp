@@ -36,6 +36,13 @@ Tensor block(const Tensor& dy, const Tensor& x, const Tensor& w_1, const Tensor&
     return mine::block_backward(dy, add_norm, ff, around, inside);
 }
 
+/// Right for post-norm alone.
+Tensor without_norm(const Tensor& dy, AddNorm& add_norm, FeedForward& ff,
+                    const AddNorm::Cache& around, const FeedForward::Cache& inside) {
+    const auto [dx, df] = add_norm.after_backward(dy, around);
+    return dx + ff.backward(df, inside);
+}
+
 /// Whether the reader's test accepts a function: factors of the two gradients that add.
 bool accepts(const std::string& which) {
     const auto with = [](Real residual, Real sublayer) {
@@ -49,11 +56,9 @@ bool accepts(const std::string& which) {
             return along + through;
         };
     };
-    const std::map<std::string, mine::BlockBackward> functions{{"own", mine::block_backward},
-                                                               {"as it was", with(0, 1)},
-                                                               {"residual alone", with(1, 0)},
-                                                               {"twice", with(1, 2)},
-                                                               {"subtracted", with(1, -1)}};
+    const std::map<std::string, mine::BlockBackward> functions{
+        {"own", mine::block_backward}, {"as it was", with(0, 1)},   {"residual alone", with(1, 0)},
+        {"twice", with(1, 2)},         {"subtracted", with(1, -1)}, {"no norm", without_norm}};
     return mine::accepts(functions.at(which));
 }
 

@@ -60,4 +60,6 @@ int main(int argc, char** argv) {
     cases.add_test(other, "twice", "a function that adds what comes through the sublayer twice");
     cases.add_test(other, "subtracted",
                    "a function that subtracts what comes through the sublayer");
+    cases.add_test(other, "no norm",
+                   "a function that leaves out the norm before the sublayer, with pre-norm");
 }

@@ -60,6 +60,17 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
                   {"the smoothed part of the loss is missing",
                    values((1 - static_cast<double>(smoothing)) * right_word)},
                   {"the pads count like words", values(without / static_cast<double>(all))}};
+    if (smoothing > 0 && n > 1) {
+        // of the mean over all words, and over the wrong ones alone
+        const double e = static_cast<double>(smoothing), words = static_cast<double>(n);
+        const double even = (loss - (1 - e) * right_word) / e;
+        const double wrong = (words * even - right_word) / (words - 1);
+        c.mistakes.push_back({"each word has the share e / (n - 1): it is e / n",
+                              values((1 - e) * right_word + e * words / (words - 1) * even)});
+        c.mistakes.push_back(
+            {"only the wrong words have a share of e: the right one has e / n, too",
+             values((1 - e) * right_word + e * wrong)});
+    }
     if (gradient) {
         const Tensor dz = gradient_of(z, targets, smoothing, ignore);
         require_close(
@@ -67,26 +78,27 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
             "dlogits");
         Tensor no_pads = gradient_of(z, targets, smoothing, -1);
         no_pads *= static_cast<Real>(1 / share);
-        Tensor to_others = dz.clone(), p = softmax(z), bare = dz.clone();
+        Tensor to_others = dz.clone(), wrong_alone = dz.clone(), p = softmax(z), bare = dz.clone();
         for (Index r = 0; r < all; ++r)
             for (Index j = 0; j < n && targets(r) != ignore; ++j) {
                 const Real m = static_cast<Real>(counted), hit = j == targets(r);
                 to_others(r, j) =
                     (p(r, j) - others / static_cast<Real>(n) - (1 - smoothing) * hit) / m;
+                const Real share_of_wrong = others / static_cast<Real>(n);
+                wrong_alone(r, j) = (p(r, j) - (hit > 0 ? 1 - smoothing : share_of_wrong)) / m;
                 bare(r, j) = p(r, j) / m;
             }
         c.call = "cross_entropy_backward";
         c.results = values(dz);
         c.names.back() = "the gradient";
-        c.mistakes = {
-            {"it is divided by the number of all rows, and not of those that count",
-             values(times(dz, share))},
-            {"rows of pads have a gradient", values(no_pads)},
-            {"the share of smoothing is spread over all words, the right one among them: it is "
-             "divided by n",
-             values(to_others)},
-            {"the smoothing is missing", values(gradient_of(z, targets, 0, ignore))},
-            {"this is p, and pi is not taken from it", values(bare)}};
+        c.mistakes = {{"it is divided by the number of all rows, and not of those that count",
+                       values(times(dz, share))},
+                      {"rows of pads have a gradient", values(no_pads)},
+                      {"each word has the share e / (n - 1): it is e / n", values(to_others)},
+                      {"only the wrong words have a share of e: the right one has e / n, too",
+                       values(wrong_alone)},
+                      {"the smoothing is missing", values(gradient_of(z, targets, 0, ignore))},
+                      {"this is p, and pi is not taken from it", values(bare)}};
     }
     cases.add(c);
 }
