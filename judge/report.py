@@ -69,7 +69,8 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
             later = c.fault is not None and c.fault.reason == "later"
             mark = paint("given", "green") if later else paint("ok   ", "green") if not c.fault else paint("wrong", "red")
             speed = f", {c.ratio:.1f} times as fast as the plain way" if c.ratio else ""
-            lines.append(f"  {mark} {c.name} ({c.points} of {c.most}{speed})")
+            worth = f"{c.most} later" if later else f"{c.points} of {c.most}"
+            lines.append(f"  {mark} {c.name} ({worth}{speed})")
             if c.fault and not later:
                 about = f" Case: {c.fault.about}." if c.fault.about else ""
                 lines.append(wrap(f"{c.fault.text}.{about}", "        "))

@@ -122,6 +122,8 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
             return Fault("wrong", said)
         expected = [r.text for r in case.results if r.kind == "S"]
         said = f"; expected: {expected[0]}" if expected else ""
+        if str(threw).startswith("argument "):  # judge/serve.hpp found it, and not the answer
+            return Fault("wrong", str(threw), about=case.shown)
         return Fault("wrong", f"it threw: {threw}{said}", about=case.shown)
     except Malformed as malformed:
         return Fault("wrong", f"no result: {malformed}", about=case.shown)

@@ -351,7 +351,7 @@ class HandedOut(unittest.TestCase):
                 file.write_text(bare.replace("padding =", f"padding = {text}  # a guess"))
                 self.assertIn(f"'{text}' behind 'padding =' is not a single number; write it as 540, -0.75 or 1e6", " ".join(self.said(file).split()))
         file.write_text(bare.replace("padding =", "padding = 1 000"))
-        self.assertIn("given padding", self.said(file))  # and no word about what is right
+        self.assertIn("given padding (1 later)", self.said(file))  # and no word about what is right
 
     def test_all_lines(self):
         file = self.begin()

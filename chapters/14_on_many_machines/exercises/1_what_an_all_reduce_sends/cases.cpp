@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
          {"a number has 4 bytes", (n - 1) * N},
          {"that is for all ranks together", n * (n - 1) * whole},
          {"every message holds all numbers", (n - 1) * whole / n}});
-    // messages (alpha + s / (n beta)) = rounds (alpha + s / beta)
+    // messages (alpha + s / (n b)) = rounds (alpha + s / b)
     const auto from = [&](Index in_ring, Index in_tree, Index shares) {
         const Index divisor = shares * in_tree - in_ring,
                     product = latency * bandwidth * shares * (in_ring - in_tree);

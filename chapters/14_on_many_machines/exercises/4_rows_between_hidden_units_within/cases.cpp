@@ -115,6 +115,8 @@ void add_forward(Cases& cases, const Block& block, const std::string& about) {
     Tensor own(block.x.shape());
     for (Index r = 0; r < block.ranks(); ++r) put(own, r, matrix_of(product(block, r), r));
     matrix(own).rowwise() += vector(block.b2).transpose();
+    Tensor of_rank_0 = forward(block, 0);
+    put(of_rank_0, 0, matrix_of(forward(block), 0));
     cases.add(
         {.criterion = "forward",
          .call = "forward",
@@ -125,6 +127,8 @@ void add_forward(Cases& cases, const Block& block, const std::string& about) {
          .mistakes = {{"b2 belongs to y once: here every rank adds it before the sum",
                        values(forward(block, block.ranks()))},
                       {"b2 is missing", values(forward(block, 0))},
+                      {"only rank 0 adds b2 after the sum: each rank has rows of its own there",
+                       values(of_rank_0)},
                       {"a rank's rows lack what the hidden units of the other ranks add to them",
                        values(own)}}});
 }
@@ -160,22 +164,24 @@ void add_backward(Cases& cases, const Block& block, const Tensor& dy, const std:
     add("dx", "dx", values(g.dx), {"dx of all ranks"},
         {{"the rows reach the loss through the hidden units of all ranks, not only of their own",
           values(backward(block, dy, false, true).dx)},
-         {"the hidden units of a rank meet the rows of all ranks, and so the dy of all",
-          values(own_rows.dx)},
          {"ReLU has the derivative 0 where its result is 0", values(straight.dx)},
          {once_more, values(times(g.dx, n))}});
     const auto of = [](const Gradients& x) { return values(x.dw1, x.db1, x.dw2); };
     add("hidden units", "hidden", of(g),
         {"dw1 of all ranks", "db1 of all ranks", "dw2 of all ranks"},
-        {{"the hidden units of a rank meet the rows of all ranks, and so the dy of all",
+        {{"the hidden units of a rank meet the rows of all ranks, and so the x and the dy of all",
           of(own_rows)},
          {"ReLU has the derivative 0 where its result is 0", of(straight)},
          {once_more, values(times(g.dw1, n), times(g.db1, n), times(g.dw2, n))},
          {"each rank has hidden units of its own: their gradients are not to be added",
           values(summed(g.dw1), summed(g.db1), summed(g.dw2))}});
+    Tensor of_rank_0 = Tensor::zeros(g.db2.shape());
+    put(of_rank_0, 0, g.db2.rows(0, 1));
     add("b2", "db2", values(g.db2), {"db2 of all ranks"},
         {{"b2 is in the rows of all ranks, and here is the gradient from a rank's own",
           values(own_rows.db2)},
+         {"only rank 0 has the gradient of b2: here every rank has b2, and all of its gradient",
+          values(of_rank_0)},
          {"this is n times too large: a rank that has the dy of all rows has nothing to add",
           values(times(g.db2, n))}});
 }

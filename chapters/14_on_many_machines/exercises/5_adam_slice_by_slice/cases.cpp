@@ -14,6 +14,7 @@ namespace {
 struct Fault {
     bool own_norm = false;    ///< a rank clips by the norm of its slice
     bool own_part = false;    ///< a rank clips its part before the sum
+    bool squares = false;     ///< squares of the parts are added for the norm
     bool mean = false;        ///< the ranks' parts are averaged
     bool sum = true;          ///< the ranks' parts are added
     bool forgets = false;     ///< every step is the first
@@ -33,17 +34,19 @@ Values after(const Tensor& w, const Tensor& parts, Real learning_rate, Real larg
     };
     for (Index step = 0; step < parts.dim(0); ++step) {
         Tensor gradient = Tensor::zeros({n, count});
+        double squares = 0;
         for (Index r = 0; r < n; ++r) {
             const Index row = step * n + r;
             const Tensor all = parts.reshape({parts.dim(0) * n, size});
             const Tensor part = all.rows(row, row + 1).reshape({n, count}).clone();
+            squares += dot(part, part);
             if (fault.own_part) clip(part, std::sqrt(dot(part, part)));
             for (Index slice = 0; slice < n; ++slice)
                 for (Index i = 0; i < count; ++i)
                     if (fault.sum || slice == r)
                         gradient(slice, i) += part(slice, i) / (fault.mean ? Real(n) : 1);
         }
-        const double norm = std::sqrt(dot(gradient, gradient));
+        const double norm = std::sqrt(fault.squares ? squares : dot(gradient, gradient));
         for (Index r = 0; r < n; ++r) {
             const Tensor own = gradient.rows(r, r + 1);
             if (!fault.own_part) clip(own, fault.own_norm ? std::sqrt(dot(own, own)) : norm);
@@ -96,6 +99,8 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& par
     if (largest > 0) {
         c.mistakes.push_back({"the norm is that of the rank's slice, and not of the whole gradient",
                               with({.own_norm = true})});
+        c.mistakes.push_back({"squares of the parts are added: the norm is that of their sum",
+                              with({.squares = true})});
         c.mistakes.push_back(
             {"the parts are clipped before they are added", with({.own_part = true})});
         c.mistakes.push_back({"a gradient whose norm is smaller than `largest` is scaled up",
