@@ -228,13 +228,11 @@ MeasuredOperation dropped() {
             }};
 }
 
-/// Of 32 sentences of 24 words, for the same reason.
 MeasuredOperation dropped_backward() {
-    constexpr Index words = 32 * 24;
-    return {"dropout_backward", "dropout's backward, 768 rows", pass(2.25 * words * width), [] {
+    return {"dropout_backward", "dropout's backward", pass(2.25 * n_numbers), [] {
                 Random random(1);
                 const Dropout dropout(Real(0.1), random);
-                const Tensor dy = numbers({words, width});
+                const Tensor dy = numbers({n_rows, width});
                 Dropout::Cache cache;
                 dropout.forward(dy, &cache);
                 return Work([=] { dropout_backward(dy, dropout, cache.kept); });
