@@ -49,7 +49,8 @@ def section(exercise: Exercise) -> str:
     where = f"build/book/html/chapters/{path.parent.name}/{path.stem}.html#{anchor}"
     if not (ROOT / where.partition("#")[0]).is_file():
         where = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else page
-    return f'chapter {int(path.parent.name[:2])}, "{title}"{on} ({where})'
+    chapter = path.parent.name[:2] if page.startswith("../") else exercise.chapter
+    return f'chapter {int(chapter)}, "{title}"{on} ({where})'
 
 
 def to_text(verdict: Verdict, *, more: bool = True) -> str:
