@@ -214,18 +214,28 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     numbers = " ".join(e.number for e in exercises)
     drawn = ", ".join(e.number for e in exercises if e not in computed)
     named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
-    ran = [e.number for e in exercises if e.kind == "ablation"]
-    own = OWN.format(
-        ablations=", ".join(ran), need="needs" if len(ran) == 1 else "need", them="it" if len(ran) == 1 else "them"
-    ) if ran else ""  # fmt: skip
     (out / "README.md").write_text(
         README.format(
-            numbers=numbers, named=named, own=own, first=exercises[0].number, machine=platform.machine(), list=listing
+            numbers=numbers,
+            named=named,
+            own=needing_the_book(exercises),
+            first=exercises[0].number,
+            machine=platform.machine(),
+            list=listing,
         )
     )
     check = out / "check"
     check.write_text(CHECK)
     check.chmod(0o755)
+
+
+def needing_the_book(exercises: list[Exercise]) -> str:
+    """Which of them a pack can judge but not serve: they run the book's own programs."""
+    ran = [e.number for e in exercises if e.kind == "ablation"]
+    if not ran:
+        return ""
+    need, them = ("needs", "it") if len(ran) == 1 else ("need", "them")
+    return OWN.format(ablations=", ".join(ran), need=need, them=them)
 
 
 def squeezed(text: str) -> list[str]:

@@ -117,6 +117,18 @@ class Clone(unittest.TestCase):
         self.assertEqual("book: 04.2: changes that are not committed are not in the autograder\n", self.said())
 
 
+class Programs(unittest.TestCase):
+    """Exercises that a pack judges but cannot run."""
+
+    def test_a_pack_says_which_exercises_need_the_books_programs(self):
+        def told(*numbers):
+            return handout.needing_the_book([e for e in load_all() if e.number in numbers])
+
+        self.assertEqual("", told("04.1", "04.2"))
+        self.assertTrue(told("04.2", "09.7").startswith("09.7 needs runs of the book's own programs: "))
+        self.assertTrue(told("04.2", "09.6", "09.7").startswith("09.6, 09.7 need "))
+
+
 class Machine(unittest.TestCase):
     def test_a_pack_for_another_kind_of_processor_says_so(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
@@ -129,7 +141,7 @@ class Scripts(unittest.TestCase):
     """What Gradescope and GitHub call."""
 
     def test_every_command_in_them_is_there(self):
-        for script in (handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED):
+        for script in (handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED, handout.OWN):
             for verb, rest in re.findall(r"python3 -m judge (\S+)(.*)", script):
                 self.assertIn(verb, judge.VERBS)
                 command = [sys.executable, "-m", "judge", verb, "--help"]
