@@ -61,8 +61,8 @@ struct Comparison {
 /// @throws std::invalid_argument unless both have the same number of rounds, at least 5
 Comparison compared(const std::vector<double>& plain_ms, const std::vector<double>& fast_ms,
                     const std::optional<double>& others);
-/// Lets the two ways take turns: then whatever else runs on the machine slows both. A round before,
-/// which warms caches, is not counted.
+/// Lets the two ways take turns: then whatever else runs on the machine slows both. Before each
+/// turn the work runs once without being timed, or is prepared.
 /// @param rounds    at least 5
 /// @param round_ms  a way that takes less is repeated within a round
 /// @param seconds   there are more rounds until so much time has passed: long enough to tell the
