@@ -7,6 +7,13 @@
 #   libcli11-dev,nlohmann-json3-dev,libboost-context-dev,libsentencepiece-dev,libutf8proc-dev,zlib1g-dev trixie /srv/trixie
 #   mkdir /srv/trixie/mnt/book && mount --bind . /srv/trixie/mnt/book
 #   chroot /srv/trixie /mnt/book/tests/compilers.sh g++-14 clang++-19
+# arm64 needs a folder of its own, since Debian installs libsentencepiece-dev for one architecture at a time:
+#   debootstrap --variant=minbase --include=cmake,ninja-build,libeigen3-dev,libfmt-dev,libcli11-dev,nlohmann-json3-dev \
+#   trixie /srv/arm64; chroot /srv/arm64 dpkg --add-architecture arm64; chroot /srv/arm64 apt-get update
+#   chroot /srv/arm64 apt-get install g++-aarch64-linux-gnu libboost-context-dev:arm64 libsentencepiece-dev:arm64 \
+#   libutf8proc-dev:arm64 zlib1g-dev:arm64
+# The programs then run on this processor too, in Debian's qemu-user:
+#   qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu PROGRAM
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=build/compilers

@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <tuple>
 
 #include "chapters/13_real_translation/bleu.hpp"
 #include "chapters/13_real_translation/slips.hpp"
@@ -115,24 +114,26 @@ void show_by_kind(const Translated& test, std::span<const IdPair> train, Results
         if (numbers.empty()) return;
         table.row(key, name, numbers.size(), bleu_of(test, numbers), lost, added);
     };
-    constexpr std::array<std::tuple<Mark, const char*, const char*>, 4> kinds{
-        {{Mark::question, "question", "a question"},
-         {Mark::negation, "negation", "a negation"},
-         {Mark::number, "number", "digits"},
-         {Mark::name, "name", "a name"}}};
-    for (const auto& [mark, key, name] : kinds) {
-        const auto marked = [&, mark = mark](std::size_t i) {
-            return !marks(mark, references[i]).empty();
-        };
+    struct Kind {
+        Mark mark;
+        const char* key;
+        const char* name;
+    };
+    constexpr std::array<Kind, 4> kinds{{{Mark::question, "question", "a question"},
+                                         {Mark::negation, "negation", "a negation"},
+                                         {Mark::number, "number", "digits"},
+                                         {Mark::name, "name", "a name"}}};
+    for (const Kind& kind : kinds) {
+        const auto marked = [&](std::size_t i) { return !marks(kind.mark, references[i]).empty(); };
         const Numbers with = which(test, marked);
         const Numbers all = which(test, [](std::size_t) { return true; });
-        const auto not_kept = [mark = mark](const std::string& a, const std::string& b) {
-            return !kept(mark, a, b);
+        const auto not_kept = [&](const std::string& a, const std::string& b) {
+            return !kept(kind.mark, a, b);
         };
         const std::size_t lost = count(test, with, not_kept);
         const std::size_t added =
             count(test, all, [&](const auto& a, const auto& b) { return not_kept(b, a); });
-        row(key, name, with, percent(lost, std::max<std::size_t>(with.size(), 1)),
+        row(kind.key, kind.name, with, percent(lost, std::max<std::size_t>(with.size(), 1)),
             percent(added, all.size()));
     }
 
