@@ -9,7 +9,8 @@ Both have the same pieces, pairs, sizes, recipe and number of epochs; see transl
     default    the book's pairs, the model of `./book run 13`
     multi30k   German to English; FOLDER holds the six files that chapter 13 names
 
-Prints a table, and writes it with all numbers as OUT/RECIPE/result.json. Quality: BLEU of the test pairs by
+Prints a table, and writes it with all numbers as OUT/RECIPE/result.json. A training that has been finished
+by the same command and program is not repeated; --again does. Quality: BLEU of the test pairs by
 the book's `score`, greedy, and with a beam of 4 for the book. Speed: words a second, pads not counted,
 the median of all epochs; validation is left out. Memory: the peak of the whole process.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import platform
@@ -77,6 +79,24 @@ def must(
     return done.stdout
 
 
+def identity(program: Path, command: Sequence[object]) -> list[str]:
+    return [hashlib.sha256(program.read_bytes()).hexdigest(), *map(str, command)]
+
+
+def finished(again: bool, run: Path, what: list[str]) -> dict | None:
+    """What a training in this folder by this command of this program found, if it came to its end."""
+    file = run / "finished.json"
+    if again or not file.exists():
+        return None
+    kept = json.loads(file.read_text())
+    return kept["found"] if kept["what"] == what else None
+
+
+def keep(run: Path, what: list[str], found: dict) -> dict:
+    (run / "finished.json").write_text(json.dumps({"what": what, "found": found}, indent=1) + "\n")
+    return found
+
+
 def text_files(o: argparse.Namespace) -> dict[str, str]:
     """The options that name the pairs."""
     if o.recipe != "multi30k":
@@ -113,6 +133,8 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
     command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
     if o.recipe == "multi30k":
         command += [part for pair in files.items() for part in pair]
+    if (kept := finished(o.again, run, identity(o.program, command))) is not None:
+        return kept
     run.mkdir(parents=True, exist_ok=True)
     (run / "log").write_text(must(command, run / "messages"))
     found = values_in(run / "results" / "results.json")
@@ -121,7 +143,7 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
     translate = [o.program, "translate", "--model", run / "model.safetensors", "--beam", 4]
     beam = run / "test.beam4.txt"
     beam.write_text(must([*translate, "--threads", o.threads], run / "messages.translate", sources))
-    return {
+    result = {
         "words_per_second": statistics.median(map(float, speeds)),
         "seconds": found["training_seconds"],
         "memory": found["memory"],
@@ -129,23 +151,27 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
         **scores(o, reference, run / "test.translation.txt", "greedy"),
         **scores(o, reference, beam, "beam4"),
     }
+    return keep(run, identity(o.program, command), result)
 
 
 def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
     run, ours = o.out / f"peer-{seed}", o.out / f"ours-{seed}"
     command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
     command += [part for pair in files.items() for part in pair]
-    run.mkdir(parents=True, exist_ok=True)
     command += ["--seed", seed, "--threads", o.threads, "--out", run]
+    if (kept := finished(o.again, run, identity(PEER, command))) is not None:
+        return kept
+    run.mkdir(parents=True, exist_ok=True)
     (run / "log").write_text(must(command, run / "messages", environment=KEEP_MEMORY))
     found = json.loads((run / "peer.json").read_text())
-    return {
+    result = {
         "words_per_second": found["words_per_second"],
         "seconds": found["seconds"],
         "memory": found["memory"],
         "dev_bleu": max(found["best_bleu"], found["average_bleu"]),
         **scores(o, ours / "test.reference.txt", run / "test.translation.txt", "greedy"),
     }
+    return keep(run, identity(PEER, command), result)
 
 
 def table(runs: list[dict]) -> str:
@@ -181,6 +207,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build/bench/translation")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--again", action="store_true", help="train again what has been finished")
     o = parser.parse_args()
     if o.recipe == "multi30k" and not (o.data and (o.data / "train.de.gz").exists()):
         parser.error("multi30k needs --data, a folder with train.de.gz and the other files that chapter 13 names")

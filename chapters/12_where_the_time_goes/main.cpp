@@ -1,11 +1,9 @@
-#include <algorithm>
 #include <map>
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
 #include "chapters/09_training/training.hpp"
-#include "chapters/12_where_the_time_goes/limits.hpp"
-#include "chapters/12_where_the_time_goes/operations.hpp"
+#include "chapters/12_where_the_time_goes/gains.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/fast/matmul.hpp"
@@ -62,47 +60,6 @@ void show_floors(const Limits& limits, Results& results) {
     show("say_32", "base says 24 words, 32 times", decoding_floor(base_step().options, 32, 24, 24));
     show("say_1", "base says 24 words once", decoding_floor(base_step().options, 1, 24, 24));
     results.set("toy_parameters", static_cast<double>(count_parameters(toy_step().options)));
-}
-// [operations]
-/// Every operation plain, fast, and the least that it can take: the roof over its intensity.
-void show_operations(const Limits& limits, Results& results) {
-    section("Plain, fast, and the floor");
-    const std::vector<MeasuredOperation> list = measured_operations();
-    Tensor points({static_cast<Index>(list.size()), 2});
-    std::string names, keys;
-    Table table(results, {{"", "<30"},
-                          varying("plain ms", "10.3f", "{}_plain", "ms"),
-                          varying("fast ms", "10.3f", "{}_fast", "ms"),
-                          varying("gain", "7.2f", "{}_gain"),
-                          varying("from", "7.2f", "{}_low"),
-                          varying("to", "7.2f", "{}_high"),
-                          varying("floor ms", "10.3f", "{}_floor", "ms"),
-                          varying("x floor", "9.2f", "{}_over_floor")});
-    Progress progress("measuring", static_cast<Index>(list.size()));
-    for (Index i = 0; const MeasuredOperation& operation : list) {
-        progress.show(i, operation.name);
-        const Work work = operation.make();
-        const double bytes = operation.bytes();
-        const double least_ms =
-            1e3 * std::max(operation.flops() / limits.product_flops, bytes / limits.best_stream());
-        const Comparison c = undisturbed(
-            [&] { return take_turns(under(Way::plain, work), under(Way::fast, work)); });
-        progress.clear();
-        const bool in_memory = bytes > std::max(64e6, 2.0 * static_cast<double>(largest_cache()));
-        const bool refused = c.noise.disturbed() || (in_memory && beats_floor(c.fast_ms, least_ms));
-        table.measured_row(refused, operation.key, operation.name, c.plain_ms, c.fast_ms, c.ratio,
-                           c.low, c.high, least_ms, c.fast_ms / least_ms);
-        points(i, 0) = static_cast<Real>(operation.flops() / bytes);
-        points(i, 1) = static_cast<Real>(operation.flops() / c.fast_ms / 1e6);
-        results.set(operation.key + "_name", operation.name);
-        names += (i ? "|" : "") + operation.name;
-        keys += (i++ ? "|" : "") + operation.key;
-    }
-    results.array("points", points);
-    results.set("point_names", names);
-    results.set("gains", keys);
-    results.set_varying("stream", limits.best_stream() / 1e9, "GB/s");
-    results.set_varying("ridge", limits.product_flops / limits.best_stream(), "FLOP/byte");
 }
 // [attention memory]
 /// What attention keeps from forward to backward.
@@ -211,7 +168,7 @@ int main(int argc, char** argv) {
         const Limits limits = show_limits(results);
         if (all || floor->parsed()) show_floors(limits, results);
         if (all || operations->parsed())
-            show_operations(limits, results), show_attention_memory(results);
+            show_gains(limits, results), show_attention_memory(results);
         if (all || traps->parsed()) show_traps(results);
         if (all || steps->parsed())  // last: with --profile the last step is what is saved
             for (const Step& work : {toy_step(), small_step()})

@@ -383,13 +383,8 @@ std::vector<MeasuredOperation> measured_operations() {
     for (const auto& make : {one_query,
                              added,
                              columns_added,
-                             cut_off,
                              cut_off_backward,
                              swished,
-                             split_and_joined,
-                             transposed,
-                             positioned,
-                             looked_up,
                              drawn,
                              drawn_evenly,
                              softmax_of_rows,
@@ -406,6 +401,10 @@ std::vector<MeasuredOperation> measured_operations() {
                              waiting_gradient,
                              whole_step})
         list.push_back(make());
+    for (const auto& make : {cut_off, split_and_joined, transposed, positioned, looked_up}) {
+        list.push_back(make());
+        list.back().one_way = true;
+    }
     return list;
 }
 

@@ -13,6 +13,7 @@ struct MeasuredOperation {
     std::string key, name;  ///< for the results, for the table
     Operation least;        ///< its name is empty
     std::function<Work()> make;
+    bool one_way = false;  ///< the plain way is the fast one, too
 
     double flops() const { return 2 * least.floor.multiply_adds; }
     double bytes() const {

@@ -206,6 +206,15 @@ class Rendered(Case):
         line += "(chapters/04_small_attention/index: 04/main/gain >= 2)"
         self.assertIn(line, self.said.stdout)
 
+    def test_a_bound_that_usually_holds_and_does_not_here_is_marked(self) -> None:
+        found = re.search(r'<span class="value varies unusual" title="([^"]*)">0\.94(.*?)</span></span>', self.page)
+        assert found is not None
+        self.assertTrue(found.group(1).endswith("On the machines that the text describes it is &gt;= 1.2"), found.group(1))
+        self.assertTrue(found.group(2).endswith(" (elsewhere &gt;= 1.2)"), found.group(2))
+        line = "Not so on this machine, and marked on the pages: 1 "
+        line += "(chapters/04_small_attention/index: 04/main/slow_gain >= 1.2)"
+        self.assertIn(line, self.said.stdout)
+
     def test_console_shows_one_section_and_the_ends_of_another(self) -> None:
         blocks = re.findall(r'<figure class="console">.*?</figure>', self.page, re.DOTALL)
         self.assertEqual(len(blocks), 3)
@@ -351,6 +360,10 @@ class Refused(Case):
             ("seconds > 0 < 0.1", "04/main/seconds is 0.125, and the page says < 0.1"),
             ("raw_std <= eight", "bound 'eight' is no number"),
             ("gain:.1f >= two", "bound 'two' is no number"),
+            ("raw_std usually <= -8", "04/main/raw_std is the same on every machine", "leave out usually"),
+            ("slow_gain:.1f usually", "what does 04/main/slow_gain usually do?"),
+            ("slow_gain:.1f usually >= two", "bound 'two' is no number"),
+            ("slow_gain:.2f >= 1.2", "04/main/slow_gain is 0.94, and the page says >= 1.2"),
             ("words > 3", "04/main/words is the text", "and cannot be > 3"),
         )
         kept = (

@@ -7,7 +7,12 @@ Role `value`, number of chapter / run / name and optionally a Python format afte
 A bound, or more than one, follows what the prose claims about the number; the build fails when it does
 not hold. A number whose measurement was disturbed is marked, and its bounds are not checked:
 
-    {value}`04/main/softmax_gain:.1f >= 1.2 < 10`
+    {value}`04/main/score_std:.3f >= 0.9 < 1.1`
+
+A speed differs between machines. What the prose says of it holds `usually`; where it does not, the number
+is marked, and the build goes on:
+
+    {value}`04/main/softmax_gain:.1f usually >= 1.2`
 
 What takes too long to be measured in every build is kept in `bench/results`. A number of one of its files:
 
@@ -56,7 +61,7 @@ from .folders import look_into
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
-BOUNDED = re.compile(r"(.*?)((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
+BOUNDED = re.compile(r"(.*?)(\s+usually)?((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
 COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 SECTION = re.compile(r"== (.+) ==")
 
@@ -96,7 +101,7 @@ def run_file(env: BuildEnvironment, chapter: str, run: str, file: str) -> Path:
 
 
 class value(nodes.inline):
-    """A number from results.json. Attributes: origin, varies, disturbed."""
+    """A number from results.json. Attributes: origin, varies, disturbed, and unmet (which bounds do not hold here)."""
 
 
 def formatted(number: Any, spec: str) -> str:
@@ -162,11 +167,17 @@ def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str
 
 
 not_concluded = ByPage[list[str]]("not_concluded")  # the bounds that were not checked, as their measurement was disturbed
+unusual = ByPage[list[str]]("unusual")  # the bounds that usually hold, and do not on this machine
 
 
-def check_bounds(env: BuildEnvironment, bounds: str, entry: dict[str, Any], name: str) -> None:
-    """Of a text such as `>= 1.2 < 10`."""
+def check_bounds(env: BuildEnvironment, usually: bool, bounds: str, entry: dict[str, Any], name: str) -> list[str]:
+    """Of a text such as `>= 1.2 < 10`. Returns those that need not hold everywhere, and do not hold here."""
     number, words = entry["value"], bounds.split()
+    if usually and not words:
+        raise ResultError(f"what does {name} usually do? Expected a bound, such as usually > 1")
+    if usually and not entry.get("varies"):
+        raise ResultError(f"{name} is the same on every machine, so its bounds always hold: leave out usually")
+    unmet: list[str] = []
     for sign, text in zip(words[::2], words[1::2], strict=True):
         try:
             limit = float(text)
@@ -177,17 +188,21 @@ def check_bounds(env: BuildEnvironment, bounds: str, entry: dict[str, Any], name
         if entry.get("disturbed"):
             not_concluded(env).setdefault(env.docname, []).append(f"{name} {sign} {text}")
         elif not COMPARE[sign](number, limit):
-            raise ResultError(f"{name} is {number!r}, and the page says {sign} {text}")
+            if not usually:
+                raise ResultError(f"{name} is {number!r}, and the page says {sign} {text}")
+            unusual(env).setdefault(env.docname, []).append(f"{name} {sign} {text}")
+            unmet.append(f"{sign} {text}")
+    return unmet
 
 
 class Value(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         found = BOUNDED.fullmatch(self.text.strip())
         assert found is not None  # any text fits
-        target, bounds = found.groups()
+        target, usually, bounds = found.groups()
         try:
             text, entry, origin = lookup(self.env, target)
-            check_bounds(self.env, bounds, entry, target.partition(":")[0])
+            unmet = check_bounds(self.env, bool(usually), bounds, entry, target.partition(":")[0])
         except ResultError as error:
             logger.warning("value `%s`: %s", self.text, error, location=self.get_location())
             return [], []
@@ -196,6 +211,7 @@ class Value(SphinxRole):
         node = value(classes=["value"], origin=origin)
         node["varies"] = bool(entry.get("varies"))
         node["disturbed"] = bool(entry.get("disturbed"))
+        node["unmet"] = " ".join(unmet)
         found = re.fullmatch(r"(.*\d)e([+-])0*(\d+)(.*)", text)
         if found and not isinstance(entry["value"], str):
             mantissa, sign, digits, tail = found.groups()
@@ -219,21 +235,28 @@ def visit_value(self: HTML5Translator, node: value) -> None:
     if node["disturbed"]:
         title += ". The measurement was disturbed by other programs, or contradicts its floor: nothing can be concluded from it"
         classes += " disturbed"
+    if node["unmet"]:
+        title += f". On the machines that the text describes it is {node['unmet']}"
+        classes += " unusual"
     self.body.append(f'<span class="{classes}" title="{html.escape(title)}">')
 
 
 def depart_value(self: HTML5Translator, node: value) -> None:
-    mark = '<span class="mark"> (disturbed)</span>' if node["disturbed"] else ""
+    said = "disturbed" if node["disturbed"] else f"elsewhere {node['unmet']}" if node["unmet"] else ""
+    mark = f'<span class="mark"> ({html.escape(said)})</span>' if said else ""
     self.body.append(f"{mark}</span>")
 
 
-def say_not_concluded(app: Sphinx, error: Exception | None) -> None:
-    """No warning: another build, on a quieter machine, will conclude."""
-    pages = not_concluded(app.env)
-    if error is None and pages:
-        said = "; ".join(f"{page}: {', '.join(names)}" for page, names in sorted(pages.items()))
-        count = sum(map(len, pages.values()))
-        print(f"Not concluded, since measurements were disturbed: {count} ({said})")
+def say_bounds(app: Sphinx, error: Exception | None) -> None:
+    """No warnings: another build, on a quieter or another machine, will conclude."""
+    for bounds, meaning in (
+        (not_concluded, "Not concluded, since measurements were disturbed"),
+        (unusual, "Not so on this machine, and marked on the pages"),
+    ):
+        pages = bounds(app.env)
+        if error is None and pages:
+            said = "; ".join(f"{page}: {', '.join(names)}" for page, names in sorted(pages.items()))
+            print(f"{meaning}: {sum(map(len, pages.values()))} ({said})")
 
 
 # Console output -----------------------------------------------------------------------------------
@@ -460,6 +483,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("console", Console)
     app.add_directive("plot", Plot)
     not_concluded.connect(app)
+    unusual.connect(app)
     figures.connect(app)
     app.connect("build-finished", copy_figures)
-    app.connect("build-finished", say_not_concluded)
+    app.connect("build-finished", say_bounds)
