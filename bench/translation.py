@@ -79,12 +79,13 @@ def must(
     return done.stdout
 
 
-def identity(program: Path, command: Sequence[object]) -> list[str]:
-    return [hashlib.sha256(program.read_bytes()).hexdigest(), *map(str, command)]
+def identity(command: Sequence[object], *files: Path) -> list[str]:
+    """A command, and what is in the files that it takes."""
+    return [*map(str, command), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
 
 
 def finished(again: bool, run: Path, what: list[str]) -> dict | None:
-    """What a training in this folder by this command of this program found, if it came to its end."""
+    """What the training of this identity found, if it came to its end in this folder."""
     file = run / "finished.json"
     if again or not file.exists():
         return None
@@ -133,7 +134,7 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
     command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
     if o.recipe == "multi30k":
         command += [part for pair in files.items() for part in pair]
-    if (kept := finished(o.again, run, identity(o.program, command))) is not None:
+    if (kept := finished(o.again, run, identity(command, o.program))) is not None:
         return kept
     run.mkdir(parents=True, exist_ok=True)
     (run / "log").write_text(must(command, run / "messages"))
@@ -151,7 +152,7 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
         **scores(o, reference, run / "test.translation.txt", "greedy"),
         **scores(o, reference, beam, "beam4"),
     }
-    return keep(run, identity(o.program, command), result)
+    return keep(run, identity(command, o.program), result)
 
 
 def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
@@ -159,7 +160,7 @@ def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
     command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
     command += [part for pair in files.items() for part in pair]
     command += ["--seed", seed, "--threads", o.threads, "--out", run]
-    if (kept := finished(o.again, run, identity(PEER, command))) is not None:
+    if (kept := finished(o.again, run, identity(command, PEER, ours / "model.safetensors"))) is not None:
         return kept
     run.mkdir(parents=True, exist_ok=True)
     (run / "log").write_text(must(command, run / "messages", environment=KEEP_MEMORY))
@@ -171,7 +172,7 @@ def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
         "dev_bleu": max(found["best_bleu"], found["average_bleu"]),
         **scores(o, ours / "test.reference.txt", run / "test.translation.txt", "greedy"),
     }
-    return keep(run, identity(PEER, command), result)
+    return keep(run, identity(command, PEER, ours / "model.safetensors"), result)
 
 
 def table(runs: list[dict]) -> str:

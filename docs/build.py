@@ -243,6 +243,18 @@ def named_as_written(text: str, src: Path, root: Path) -> str:
     return text.replace(f"{root}/", "")
 
 
+def unwritten(doctrees: Path, html: Path) -> list[str]:
+    """Pages that were read and not written. Sphinx loses what goes wrong in a parallel writer while another one
+    is started (`ParallelTasks.add_task`), and ends as if all were well."""
+    left = []
+    for tree in sorted(doctrees.rglob("*.doctree")):
+        name = tree.relative_to(doctrees).with_suffix("").as_posix()
+        page = html / f"{name}.html"
+        if not page.is_file() or page.stat().st_mtime_ns < tree.stat().st_mtime_ns:
+            left.append(name)
+    return left
+
+
 def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> None:
     doctrees, html = build / "doctrees", build / builder
     unfinished = doctrees / "unfinished"
@@ -267,6 +279,9 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
     complaints = named_as_written(run.stdout + run.stderr, src, root).strip()
     if run.returncode != 0:
         raise BuildError(f"Sphinx:\n{complaints}")
+    if left := unwritten(doctrees, html):
+        what = f"{complaints}\npages read and not written: {len(left)}, such as {left[0]}"
+        raise BuildError(f"Sphinx:\n{what.lstrip()}; the next call reads all pages anew")
     if complaints:
         print(complaints)
     unfinished.unlink()

@@ -7,9 +7,9 @@
 #include "chapters/12_where_the_time_goes/operations.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/table.hpp"
-// [gains]
-namespace abh {
 
+namespace abh {
+// [gains]
 void show_gains(const Limits& limits, Results& results) {
     section("Plain, fast, and the floor");
     const std::vector<MeasuredOperation> list = measured_operations();

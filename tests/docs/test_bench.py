@@ -21,6 +21,7 @@ sys.path.insert(0, str(REPOSITORY / "bench"))
 import load
 import plots
 import tables
+import translation
 import turns
 import works
 
@@ -435,6 +436,21 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(not operations and {w.family for w in chosen} == {"growth"})
         names = [w.name for w in works.WORKS]
         self.assertEqual(len(names), len(set(names)))
+
+
+class Translation(unittest.TestCase):
+    def test_a_finished_training_is_kept_until_its_command_or_a_file_changes(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run, program = Path(folder), Path(folder) / "program"
+            program.write_text("one")
+            what = translation.identity(["train", "--seed", 1], program)
+            self.assertIsNone(translation.finished(False, run, what))
+            self.assertEqual(translation.keep(run, what, {"greedy": 29.5}), {"greedy": 29.5})
+            self.assertEqual(translation.finished(False, run, what), {"greedy": 29.5})
+            self.assertIsNone(translation.finished(True, run, what))
+            self.assertIsNone(translation.finished(False, run, translation.identity(["train", "--seed", 2], program)))
+            program.write_text("two")
+            self.assertIsNone(translation.finished(False, run, translation.identity(["train", "--seed", 1], program)))
 
 
 if __name__ == "__main__":

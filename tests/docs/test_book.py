@@ -406,6 +406,16 @@ class Refused(Case):
 
 
 class Incremental(Case):
+    def test_a_page_that_was_read_and_not_written_stops_the_build_and_the_next_one_mends_it(self) -> None:
+        project = self.project()
+        self.assert_succeeds(project.render())
+        name = CHAPTER.removesuffix(".md")
+        tree = (project.build / "doctrees" / f"{name}.doctree").stat().st_mtime_ns
+        os.utime(project.html / f"{name}.html", ns=(tree - 1, tree - 1))
+        project.edit(WORKBENCH, "On to", "Now to")
+        self.assert_refused(project.render(), f"pages read and not written: 1, such as {name}", "anew")
+        self.assert_succeeds(project.render())
+
     def test_pages_follow_sources_results_and_figures(self) -> None:
         project = self.project()
         self.assert_succeeds(project.render())

@@ -20,10 +20,18 @@
 
 from __future__ import annotations
 
+import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+
+def env_version() -> int:
+    """Changes with this package, so that no page is written from what an earlier version of it has read."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return zlib.crc32(b"".join(path.read_bytes() for path in sources))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -34,4 +42,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
     for module in (folders, listing, results, boxes, exercises, katex, api, lists, cite, access, search):
         module.setup(app)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": env_version(),
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -235,14 +235,14 @@ def visit_value(self: HTML5Translator, node: value) -> None:
     if node["disturbed"]:
         title += ". The measurement was disturbed by other programs, or contradicts its floor: nothing can be concluded from it"
         classes += " disturbed"
-    if node.get("unmet"):
+    if node["unmet"]:
         title += f". On the machines that the text describes it is {node['unmet']}"
         classes += " unusual"
     self.body.append(f'<span class="{classes}" title="{html.escape(title)}">')
 
 
 def depart_value(self: HTML5Translator, node: value) -> None:
-    said = "disturbed" if node["disturbed"] else f"elsewhere {node['unmet']}" if node.get("unmet") else ""
+    said = "disturbed" if node["disturbed"] else f"elsewhere {node['unmet']}" if node["unmet"] else ""
     mark = f'<span class="mark"> ({html.escape(said)})</span>' if said else ""
     self.body.append(f"{mark}</span>")
 
