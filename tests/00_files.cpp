@@ -1,5 +1,6 @@
 // Files, safetensors, arrays and results, the command line.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -80,6 +81,13 @@ TEST_CASE("a committed file holds what was written, in folders made for it") {
         REQUIRE(read_file(folder / "a/b/file.bin") == content);
     }
     REQUIRE(std::distance(fs::directory_iterator(folder / "a/b"), fs::directory_iterator()) == 1);
+    const fs::path before = fs::current_path();
+    fs::current_path(folder.path);
+    AtomicFile bare("bare");
+    bare.write("here");
+    bare.commit();
+    fs::current_path(before);
+    REQUIRE(read_file(folder / "bare") == "here");
 }
 
 TEST_CASE("a place that cannot be written or read is named with the reason") {
@@ -93,6 +101,38 @@ TEST_CASE("a place that cannot be written or read is named with the reason") {
                                                         ": No such file or directory");
     REQUIRE_THROWS_WITH(read_file(folder.path), Contains(": Is a directory"));
     REQUIRE_THROWS_WITH(read_file(folder / "file/inside"), Contains(": Not a directory"));
+}
+
+TEST_CASE("what a link leads to is written, and what is no file is refused") {
+    const Folder folder;
+    fs::create_directory(folder / "there");
+    put(folder / "there/file", "before");
+    fs::create_symlink("there/file", folder / "link");
+    fs::create_symlink(folder / "there/new", folder / "broken");
+    for (const char* link : {"link", "broken"}) {
+        AtomicFile file(folder / link);
+        file.write("after");
+        file.commit();
+        REQUIRE(fs::is_symlink(folder / link));
+    }
+    REQUIRE(read_file(folder / "there/file") == "after");
+    REQUIRE(read_file(folder / "there/new") == "after");
+    fs::create_symlink("around", folder / "around");
+    REQUIRE_THROWS_WITH(AtomicFile(folder / "around"), Contains("cannot write"));
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    REQUIRE_THROWS_WITH(AtomicFile(folder / "pipe"),
+                        "cannot write " + (folder / "pipe").string() + ": not a file");
+    REQUIRE_THROWS_WITH(AtomicFile("/dev/null"), "cannot write /dev/null: not a file");
+    REQUIRE(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("no more of a file is read than may be, whatever it is") {
+    const Folder folder;
+    put(folder / "file", std::string(100000, 'x'));
+    REQUIRE(read_file(folder / "file", 100000).size() == 100000);
+    REQUIRE_THROWS_WITH(read_file(folder / "file", 99999), Contains("more than 99999 bytes"));
+    REQUIRE_THROWS_WITH(read_file("/dev/zero", 100000),
+                        "cannot read /dev/zero: more than 100000 bytes, at most those are read");
 }
 
 TEST_CASE("a full disk is reported, and the old file stays") {

@@ -161,11 +161,17 @@ TEST_CASE("ids come from vocab.json, as the library's tokenizer has them") {
 TEST_CASE("the beams are those of the library's generate, word for word") {
     const bool slow = way() == Way::cuda;  // on the emulated device: one model, two searches
     for (const std::string& name : slow ? std::vector{models.front()} : models) {
-        const LineTranslator translator = marian_translator(golden / name);
+        const LineTranslator as_stored = marian_translator(golden / name);
+        const Folder folder;
+        const fs::path copy = copy_of(name, folder);
+        put(copy / "generation_config.json", R"({"renormalize_logits": true})");
+        const LineTranslator renormalizing = marian_translator(copy);
         const Pass pass = pass_of(name);
         const json all = expected(name);
         for (const json& search : all["searches"]) {
             if (slow && &search - &all["searches"][0] >= 2) break;
+            const LineTranslator& translator =
+                search.value("renormalize_logits", false) ? renormalizing : as_stored;
             BeamOptions options = translator.with_symbols({});
             options.beam = search["num_beams"];
             options.n_best = search.value("num_return_sequences", 1);
@@ -291,6 +297,28 @@ TEST_CASE("words that are not to be said come from both configurations") {
     CHECK(read_marian_config(model).never == std::vector<std::int32_t>{5, 108});
     put(model / "generation_config.json", R"({"bad_words_ids": [[109]]})");
     CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
+}
+
+TEST_CASE("rules of the search that this book does not have are refused in both configurations") {
+    const Folder folder;
+    const fs::path model = copy_of("one_table", folder);
+    put(model / "generation_config.json",
+        R"({"forced_eos_token_id": 0, "repetition_penalty": 1.0, "min_length": 0, "num_beams": 6,
+            "no_repeat_ngram_size": 0, "do_sample": false, "suppress_tokens": null})");
+    CHECK(refusal(model) == "accepted");
+    for (const auto& [field, message] :
+         {std::pair{R"("forced_bos_token_id": 7)", "forced_bos_token_id is 7, expected none"},
+          {R"("begin_suppress_tokens": [1])", "begin_suppress_tokens is [1], expected none"},
+          {R"("no_repeat_ngram_size": 3)", "no_repeat_ngram_size is 3, expected 0"},
+          {R"("repetition_penalty": 1.5)", "repetition_penalty is 1.5, expected 1"},
+          {R"("min_length": 5)", "min_length is 5, expected 0"},
+          {R"("do_sample": true)", "do_sample is true, expected false"},
+          {R"("renormalize_logits": 1)", "renormalize_logits is 1, expected true or false"}}) {
+        put(model / "generation_config.json", fmt::format("{{{}}}", field));
+        CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains(message));
+    }
+    CHECK_THAT(refused_config("one_table", {{"num_beam_groups", 2}}),
+               Contains("config.json") && Contains("num_beam_groups is 2, expected 1"));
     fs::remove(model / "generation_config.json");
     CHECK(refusal(model) == "accepted");
 }

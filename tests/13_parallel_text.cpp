@@ -138,6 +138,15 @@ TEST_CASE("a small file that unpacks to a large one stops at a limit") {
     CHECK(lines_of(file, {.file_bytes = 1'000'000, .lines = 1'000'000}).size() == 1'000'000);
 }
 
+TEST_CASE("a limit of lines holds where it falls on the end of a block") {
+    const Folder folder;
+    const auto file = folder / "lines";
+    // 2^16 bytes are read at a time, and the line of the limit is their last
+    put(file, std::string((1 << 16) - 10, 'a') + std::string(20, '\n'));
+    CHECK_THAT(message_of([&] { lines_of(file, {.lines = 10}); }), Contains("more than 10 lines"));
+    CHECK(lines_of(file, {.lines = 20}).size() == 20);
+}
+
 TEST_CASE("what cannot be read is named") {
     const Folder folder;
     CHECK_THAT(message_of([&] { lines_of(folder / "nothing.tsv"); }),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "chapters/13_real_translation/subwords.hpp"
@@ -138,25 +139,31 @@ TEST_CASE("text that holds the symbols' names, or bytes as they are shown, can b
 
 namespace {
 
+using TrainerOptions = std::unordered_map<std::string, std::string>;
+
+/// A model of 400 sentences, with other options than the book's.
+std::string train_otherwise(TrainerOptions options) {
+    struct Text : sentencepiece::SentenceIterator {
+        std::size_t at = 0;
+        bool done() const override { return at == 400; }
+        void Next() override { ++at; }
+        const std::string& value() const override { return sentences()[1500 + at]; }
+        sentencepiece::util::Status status() const override { return {}; }
+    } text;
+    options.insert({{"hard_vocab_limit", "false"}, {"minloglevel", "2"}});
+    std::string model;
+    REQUIRE(sentencepiece::SentencePieceTrainer::Train(options, &text, &model).ok());
+    return model;
+}
+
 /// A model as others train it: by the unigram algorithm, with rules of normalization.
 const std::string& foreign_model() {
-    static const std::string trained = [] {
-        struct Text : sentencepiece::SentenceIterator {
-            std::size_t at = 0;
-            bool done() const override { return at == 400; }
-            void Next() override { ++at; }
-            const std::string& value() const override { return sentences()[1500 + at]; }
-            sentencepiece::util::Status status() const override { return {}; }
-        } text;
-        std::string model;
-        const std::unordered_map<std::string, std::string> options{
-            {"model_type", "unigram"}, {"vocab_size", "200"},
-            {"unk_id", "1"},           {"eos_id", "0"},
-            {"bos_id", "-1"},          {"hard_vocab_limit", "false"},
-            {"minloglevel", "2"},      {"normalization_rule_name", "nmt_nfkc"}};
-        REQUIRE(sentencepiece::SentencePieceTrainer::Train(options, &text, &model).ok());
-        return model;
-    }();
+    static const std::string trained = train_otherwise({{"model_type", "unigram"},
+                                                        {"vocab_size", "200"},
+                                                        {"unk_id", "1"},
+                                                        {"eos_id", "0"},
+                                                        {"bos_id", "-1"},
+                                                        {"normalization_rule_name", "nmt_nfkc"}});
     return trained;
 }
 
@@ -209,13 +216,74 @@ TEST_CASE("bytes that are no model are an error, and a damaged one does no harm"
     }
 }
 
-TEST_CASE("a table of characters that points outside of itself is refused") {
-    std::string model = foreign_model();
+namespace {
+
+/// Where the table of characters of `foreign_model` begins, with the size of its trie.
+std::size_t table_of(const std::string& model) {
     const std::size_t name = model.find("nmt_nfkc");
     REQUIRE(name != model.npos);
     std::size_t table = name + 8 + 1;  // behind the name: the table's field, its length, the table
     while (model[table] & 0x80) ++table;
-    ++table;
+    return table + 1;
+}
+
+/// The foreign model with other units, by their places; all others are 0.
+std::string with_trie(const std::map<std::size_t, std::uint32_t>& units) {
+    std::string model = foreign_model();
+    const std::size_t table = table_of(model);
+    std::uint32_t bytes = 0;
+    std::memcpy(&bytes, &model[table], 4);
+    std::memset(&model[table + 4], 0, bytes);
+    for (const auto& [at, unit] : units) std::memcpy(&model[table + 4 + 4 * at], &unit, 4);
+    return model;
+}
+
+/// A model with `n` symbols a, aa, aaa, ... that somebody has defined.
+std::string with_symbols(int n) {
+    std::string symbols;
+    for (int i = 1; i <= n; ++i) {
+        if (i > 1) symbols += ',';
+        symbols.append(static_cast<std::size_t>(i), 'a');
+    }
+    return train_otherwise(
+        {{"model_type", "unigram"}, {"vocab_size", "300"}, {"user_defined_symbols", symbols}});
+}
+
+}  // namespace
+
+TEST_CASE("a table of characters in which too many entries begin alike is refused") {
+    const auto own = [](std::uint32_t label, std::uint32_t distance, bool leaf) {
+        return distance << 10 | (leaf ? 0x100u : 0u) | label;
+    };
+    // Byte a leads from a to itself, where an entry ends: a, aa, aaa, ...
+    CHECK_THROWS_WITH(Subwords(with_trie({{'a', own('a', 'a', true)}})),
+                      Contains("more than 32 entries"));
+    CHECK_NOTHROW(Subwords(with_trie({{'a', own('a', 'a', false)}})));
+}
+
+TEST_CASE("a table of characters whose root pretends to be a leaf is refused") {
+    CHECK_THROWS_WITH(Subwords(with_trie({{0, 0xFFFFFE00}})), Contains("points outside of itself"));
+    CHECK_NOTHROW(Subwords(with_trie({})));
+}
+
+TEST_CASE("a field whose number the library would cut off is refused") {
+    std::string model = foreign_model();
+    std::size_t rules = model.find("nmt_nfkc") - 3;  // before the name: its field and its length
+    while (model[rules - 1] & 0x80) --rules;
+    REQUIRE(model[rules - 1] == 0x1A);
+    model.replace(rules - 1, 1, "\x9A\x80\x80\x80\x10");
+    CHECK_THROWS_WITH(Subwords(model), Contains("too large a number"));
+}
+
+TEST_CASE("symbols of which more than 64 begin alike are refused") {
+    CHECK_THROWS_WITH(Subwords(with_symbols(65)), Contains("more than 64 symbols"));
+    const Subwords most(with_symbols(64));
+    CHECK(most.decode(most.encode(std::string(100, 'a'))) == std::string(100, 'a'));
+}
+
+TEST_CASE("a table of characters that points outside of itself is refused") {
+    const std::string model = foreign_model();
+    const std::size_t table = table_of(model);
     const auto with_units = [&](std::uint32_t unit) {
         std::string altered = model;
         for (int i = 0; i < 64; ++i) std::memcpy(&altered[table + 4 + 4 * i], &unit, 4);

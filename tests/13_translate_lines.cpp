@@ -278,6 +278,40 @@ TEST_CASE("lines that are there are translated without waiting for more") {
     CHECK(first == second);
 }
 
+TEST_CASE("a line is ready when its end is there, and a part of one is not waited for") {
+    Pipe pipe;
+    LineReader reader(pipe.read_end, 10);
+    std::string line;
+    CHECK_FALSE(reader.ready());
+    pipe.put("one\ntw");
+    CHECK(reader.ready());
+    CHECK((reader.next(line) && line == "one"));
+    CHECK_FALSE(reader.ready());
+    pipe.put("o\n");
+    CHECK(reader.ready());
+    CHECK((reader.next(line) && line == "two"));
+    pipe.put("0123456789xyz");
+    CHECK_FALSE(reader.ready());
+    pipe.put("\nlast");
+    CHECK_FALSE(reader.ready());  // too long to be kept until its end is there
+    CHECK((reader.next(line) && line == "0123456789"));
+    CHECK_FALSE(reader.ready());
+    pipe.end();
+    CHECK(reader.ready());
+    CHECK((reader.next(line) && line == "last"));
+    CHECK(reader.ready());
+    CHECK_FALSE(reader.next(line));
+}
+
+TEST_CASE("a model without room for a word and the end is refused") {
+    LineTranslator translator = letter_model();
+    Random random(0);
+    translator.model.src_positions =
+        PositionalEncoding(translator.model.options().layer.attention.d_model,
+                           {.kind = Positions::sinusoid, .max_len = 1}, random);
+    CHECK_THROWS_WITH(translated("a\n", few_words(), translator), Contains("room for 1 positions"));
+}
+
 TEST_CASE("a line reader finds lines however they come, and leaves out what is too long") {
     Pipe pipe;
     pipe.put("one\ntw");

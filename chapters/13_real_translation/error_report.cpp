@@ -76,7 +76,9 @@ void show_by_length(const Translated& test, Results& results) {
     Tensor curve({static_cast<Index>(parts), 2});
     std::size_t first = sorted.front();
     for (std::size_t part = 0; part < parts; ++part) {
-        const std::size_t last = sorted[(part + 1) * sorted.size() / parts - 1];
+        const std::size_t end = (part + 1) * sorted.size() / parts;
+        if (end == 0) continue;  // fewer sentences than parts
+        const std::size_t last = sorted[end - 1];
         const Numbers numbers =
             which(test, [&](std::size_t i) { return first <= lengths[i] && lengths[i] <= last; });
         if (numbers.empty()) continue;  // all of one length

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "chapters/13_real_translation/marian_json.hpp"
+#include "chapters/13_real_translation/subword_model.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 
@@ -137,14 +138,18 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
         if (name.starts_with("encoder.") || name.starts_with("decoder."))
             parameter->assign(weights.take({marian_name(name)}, parameter->value.shape()));
     weights.expect_no_more();
+    if (config.renormalize)
+        for (const std::int32_t word : config.never)
+            model.output.bias.value(word) = Real(-1e30);  // its probability is 0
     return model;
 }
 // [words]
 namespace {
 
 Subwords read_pieces(const std::filesystem::path& path) {
+    const std::string model = read_file(path, max_model_bytes);
     try {
-        return Subwords(read_file(path));
+        return Subwords(model);
     } catch (const std::runtime_error& error) {
         refuse(path, "{}", error.what());
     }

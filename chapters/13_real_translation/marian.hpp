@@ -15,10 +15,12 @@ struct MarianConfig {
     TransformerOptions model;
     std::int32_t start = 0, end = 0;       ///< symbols; a source ends with `end`, too
     std::vector<std::int32_t> never = {};  ///< words that are not to be said: padding, for one
+    bool renormalize = false;              ///< probabilities are shared among all other words
 };
 
-/// Reads config.json and, where there is one, generation_config.json. Whatever changes what the
-/// model computes is either followed or refused.
+/// Reads config.json and, where there is one, generation_config.json. What changes what the model
+/// computes is either followed or refused, and so is what changes which words may be said. Width,
+/// length penalty, limit and stopping rule are those of `BeamOptions`.
 /// @throws std::runtime_error naming the file, the field, its value and what was expected
 MarianConfig read_marian_config(const std::filesystem::path& folder);
 // [model]

@@ -61,9 +61,24 @@ void require_known(const Fields& f) {
          {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
           "add_bias_logits", "force_bos_token_to_be_generated"})
         f.expect(!f.flag(name, false), name, "false");
+    if (f.has("quantization_config")) f.expect(false, "quantization_config", "none");
+}
+
+/// Options that change which words are said, by rules that this book's search does not have. They
+/// stand in either file.
+void require_known_search(const Fields& f) {
     for (const char* name :
-         {"quantization_config", "forced_bos_token_id", "suppress_tokens", "begin_suppress_tokens"})
+         {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens", "begin_suppress_tokens",
+          "sequence_bias", "exponential_decay_length_penalty", "min_new_tokens"})
         if (f.has(name)) f.expect(false, name, "none");
+    for (const auto& [name, neutral] : {std::pair{"no_repeat_ngram_size", 0},
+                                        {"encoder_no_repeat_ngram_size", 0},
+                                        {"min_length", 0},
+                                        {"repetition_penalty", 1},
+                                        {"encoder_repetition_penalty", 1},
+                                        {"num_beam_groups", 1}})
+        if (f.has(name)) f.expect(f.value(name) == neutral, name, "{}", neutral);
+    f.expect(!f.flag("do_sample", false), "do_sample", "false");
 }
 
 Activation activation(const Fields& f) {
@@ -108,6 +123,11 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     const Fields f(folder / "config.json");
     require_known(f);
     MarianConfig config;
+    const auto read_search = [&](const Fields& fields) {
+        require_known_search(fields);
+        config.renormalize = fields.flag("renormalize_logits", config.renormalize);
+        add_never(fields, config.model.tgt_words, config.never);
+    };
     TransformerOptions& o = config.model;
     o.src_words = f.number("vocab_size", 2, 10'000'000);
     o.tgt_words =
@@ -132,10 +152,9 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     config.start = symbol(f, "decoder_start_token_id", o.tgt_words);
     config.end = symbol(f, "eos_token_id", both);
     config.never = {o.pad};
-    add_never(f, o.tgt_words, config.never);
+    read_search(f);
     const std::filesystem::path generation = folder / "generation_config.json";
-    if (std::filesystem::exists(generation))
-        add_never(Fields(generation), o.tgt_words, config.never);
+    if (std::filesystem::exists(generation)) read_search(Fields(generation));
     std::ranges::sort(config.never);
     config.never.erase(std::unique(config.never.begin(), config.never.end()), config.never.end());
     return config;

@@ -8,12 +8,8 @@ namespace abh {
 // [object]
 nlohmann::json read_object(const std::filesystem::path& path) {
     using nlohmann::json;
-    constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 26;
+    constexpr std::size_t most_bytes = std::size_t{1} << 26;
     constexpr int deepest = 8;
-    std::error_code unknown;
-    const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-    if (!unknown && size > most_bytes)
-        refuse(path, "{} bytes, at most {} are read", size, most_bytes);
     std::vector<std::set<std::string>> names(deepest + 2);  // of the objects that are open
     const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
         const auto level = static_cast<std::size_t>(depth);
@@ -26,7 +22,7 @@ nlohmann::json read_object(const std::filesystem::path& path) {
     };
     json values;
     try {
-        values = json::parse(read_file(path), watch);
+        values = json::parse(read_file(path, most_bytes), watch);
     } catch (const json::exception& error) {
         refuse(path, "not JSON: {}", error.what());
     }

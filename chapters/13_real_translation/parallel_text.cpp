@@ -78,7 +78,6 @@ private:
 };
 // [lines]
 /// Calls `use` for each line of a stream as it is, with its number.
-/// @return the number of lines
 void split_lines(const Path& path, const TextLimits& limits,
                  const std::function<void(std::string&, Index)>& use) {
     Unpacked file(path);
@@ -90,6 +89,8 @@ void split_lines(const Path& path, const TextLimits& limits,
         if (bytes > limits.file_bytes)
             fail(path, fmt::format("holds more than {} bytes, unpacked", limits.file_bytes));
         while (!block.empty()) {
+            if (number == limits.lines)
+                fail(path, fmt::format("has more than {} lines", limits.lines));
             const std::size_t end = block.find('\n');
             line += block.substr(0, end);
             if (line.size() > limits.line_bytes)
@@ -98,8 +99,6 @@ void split_lines(const Path& path, const TextLimits& limits,
             use(line, ++number);
             line.clear();
             block.remove_prefix(end + 1);
-            if (number == limits.lines && !block.empty())
-                fail(path, fmt::format("has more than {} lines", limits.lines));
         }
     }
     if (!line.empty()) use(line, ++number);

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "chapters/09_training/corpus.hpp"
+#include "chapters/13_real_translation/subword_model.hpp"
 #include "chapters/13_real_translation/tatoeba.hpp"
 #include "chapters/13_real_translation/text.hpp"
 #include "lib/io/files.hpp"
@@ -25,8 +26,9 @@ SegmentCommand::SegmentCommand(CLI::App& parent)
 // [model]
 Subwords SegmentCommand::find_model() const {
     if (model_.empty()) return Subwords::train(both_sides(tatoeba().train), n_pieces_);
+    const std::string model = read_file(model_, max_model_bytes);
     try {
-        return Subwords(read_file(model_));
+        return Subwords(model);
     } catch (const std::runtime_error& error) {
         throw std::runtime_error(fmt::format("{}: {}", printable(model_.string()), error.what()));
     }

@@ -37,7 +37,8 @@ TrainCommand::TrainCommand(CLI::App& parent, std::string name)
     parent.add_option("--save-minutes", o.save_minutes, "between two states of the run");
     parent.add_option("--average", o.average, "last epochs whose weights are averaged")
         ->check(CLI::Range(1, 100));
-    parent.add_option("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none");
+    parent.add_option("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none")
+        ->check(CLI::IsMember({"13a", "zh", "char", "none"}));
     parent.add_option("--pieces", o.pieces, "of each vocabulary")->check(CLI::Range(270, 100'000));
     parent.add_flag("--shared", o.shared, "one vocabulary for both languages");
     parent.add_option("--d-model", o.d_model, "numbers in a word's row");
@@ -98,6 +99,8 @@ ParallelText TrainCommand::read_text(Results& results) const {
         if (options_.dev.empty())
             text = split_pairs(text.train, some, options_.test.empty() ? some : 0);
         if (!options_.dev.empty()) text.dev = read(options_.dev);
+        require(!text.dev.empty(),
+                "no pairs to choose by: give some with --dev, or ten at least with --train");
         if (!options_.test.empty()) text.test = read(options_.test);
     }
     section("Data");
@@ -253,8 +256,11 @@ void TrainingRun::train(const RunFolder& folder, const std::string& origin) {
                  const double now = practice_.progress().seconds;
                  if (!epoch_over && now - saved < 60 * options_.save_minutes) return;
                  folder.save_state(practice_.progress().step, state_of(practice_, origin, notes_));
-                 if (epoch_over) folder.keep_epochs(last_epochs());
                  saved = now;
+                 if (!epoch_over) return;
+                 std::vector<Index> epochs = last_epochs();
+                 epochs.push_back(practice_.progress().best()->epoch);
+                 folder.keep_epochs(epochs);
              }});
     progress.clear();
     fmt::print("\n{}\n", why);
@@ -273,10 +279,10 @@ void TrainingRun::epoch_ended(const EpochReport& report, const Validation& valid
     folder.save_epoch(report.epoch, model_, notes_);
 }
 
-/// Those whose weights are averaged, and the best one.
+/// Those whose weights are averaged.
 std::vector<Index> TrainingRun::last_epochs() const {
     const Index last = practice_.progress().epochs.back().epoch;
-    std::vector<Index> epochs{practice_.progress().best()->epoch};
+    std::vector<Index> epochs;
     for (Index e = std::max<Index>(1, last - options_.average + 1); e <= last; ++e)
         epochs.push_back(e);
     return epochs;
@@ -293,11 +299,10 @@ std::string shown(const std::filesystem::path& path) {
 void TrainingRun::choose(const RunFolder& folder) {
     section("The model that is kept");
     const EpochReport best = *practice_.progress().best();
-    const std::vector<Index> epochs = last_epochs();
-    std::vector<std::filesystem::path> files;
-    for (auto e = epochs.begin() + 1; e != epochs.end(); ++e)
-        files.push_back(folder.epoch_file(*e));
     team_.agreed(0);  // the last file is there
+    std::vector<std::filesystem::path> files;
+    for (const Index e : last_epochs())  // a run that was begun with fewer has kept no more
+        if (std::filesystem::exists(folder.epoch_file(e))) files.push_back(folder.epoch_file(e));
     average_weights(files, model_);
     const Validation average = validated(data_.dev);
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);

@@ -53,6 +53,7 @@ std::vector<std::vector<Hypothesis>> translate_sentences(
 // [reader]
 /// Reads what there is, behind what has not been taken yet. False at the end.
 bool LineReader::fill() {
+    if (ended_) return false;
     buffer_.erase(0, position_);
     position_ = 0;
     constexpr std::size_t piece = 1 << 16;
@@ -65,7 +66,8 @@ bool LineReader::fill() {
     buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     if (count < 0)
         throw std::runtime_error(fmt::format("cannot read the input: {}", std::strerror(errno)));
-    return count > 0;
+    ended_ = count == 0;
+    return !ended_;
 }
 
 bool LineReader::next(std::string& line) {
@@ -84,10 +86,14 @@ bool LineReader::next(std::string& line) {
     }
 }
 
-bool LineReader::ready() const {
-    if (position_ < buffer_.size()) return true;
+bool LineReader::ready() {
     pollfd wait{file_, POLLIN, 0};
-    return ::poll(&wait, 1, 0) > 0;
+    while (buffer_.find('\n', position_) == std::string::npos) {
+        if (ended_) return true;  // a last line, or none
+        if (buffer_.size() - position_ > longest_ || ::poll(&wait, 1, 0) <= 0) return false;
+        fill();
+    }
+    return true;
 }
 // [window]
 namespace {
@@ -212,6 +218,9 @@ Index translate_lines(const LineTranslator& translator, LineReader& in, std::FIL
     require(options.window >= 1 && options.max_source >= 0,
             "translate: windows of {} lines, sentences of {} ids", options.window,
             options.max_source);
+    require(translator.max_source() >= 1,
+            "translate: the model has room for {} positions, expected a word and the end at least",
+            translator.model.src_positions.max_len());
     Index lines = 0;
     for (;;) {
         const Window window = read_window(translator, in, messages, lines, options);

@@ -52,8 +52,9 @@ public:
     bool next(std::string& line);
     /// Whether the last line was longer than it may be.
     bool cut() const { return cut_; }
-    /// Whether there is something to read without waiting for it.
-    bool ready() const;
+    /// Whether `next` would return at once: a whole line is there, none that is too long, or the
+    /// end.
+    bool ready();
 
 private:
     bool fill();
@@ -61,7 +62,7 @@ private:
     int file_;
     std::size_t longest_, position_ = 0;  ///< of the next byte in the buffer
     std::string buffer_;
-    bool cut_ = false;
+    bool cut_ = false, ended_ = false;
 };
 // [lines]
 struct LineOptions {

@@ -10,12 +10,17 @@
 
 namespace abh {
 // [atomic file]
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)), beside_(path_.string() + ".part" + std::to_string(::getpid())) {
-    std::error_code error;
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+    std::error_code unknown, error;
+    for (int links = 0; std::filesystem::is_symlink(path_, unknown); ++links) {
+        if (links == 40) fail(ELOOP);
+        path_ = path_.parent_path() / std::filesystem::read_symlink(path_, unknown);
+    }
+    beside_ = path_.string() + ".part" + std::to_string(::getpid());
     if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
     if (error) fail(error.value());
-    if (std::filesystem::is_directory(path_, error)) fail(EISDIR);
+    if (std::filesystem::is_directory(path_, unknown)) fail(EISDIR);
+    if (std::filesystem::is_other(path_, unknown)) fail("not a file");
     file_ = std::fopen(beside_.c_str(), "wb");
     if (!file_) fail(errno);
 }
@@ -38,27 +43,35 @@ void AtomicFile::commit() {
     if (std::fclose(written) != 0) fail(errno);
 }
 
+void AtomicFile::fail(const std::string& why) const {
+    throw std::runtime_error(fmt::format("cannot write {}: {}", path_.string(), why));
+}
+
 void AtomicFile::fail(int error) const {
-    throw std::runtime_error(
-        fmt::format("cannot write {}: {}", path_.string(), std::generic_category().message(error)));
+    fail(std::generic_category().message(error));
 }
 // [read]
-std::string read_file(const std::filesystem::path& path) {
-    const auto fail = [&](int error) {
-        throw std::runtime_error(fmt::format("cannot read {}: {}", path.string(),
-                                             std::generic_category().message(error)));
+std::string read_file(const std::filesystem::path& path, std::size_t most_bytes) {
+    const auto refuse = [&](const std::string& why) {
+        throw std::runtime_error(fmt::format("cannot read {}: {}", path.string(), why));
     };
+    const auto fail = [&](int error) { refuse(std::generic_category().message(error)); };
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
     std::FILE* const file = std::fopen(path.c_str(), "rb");
     if (!file) fail(errno);
     std::string content;
     char buffer[1 << 16];
-    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file))
+    while (content.size() <= most_bytes) {
+        const std::size_t n = std::fread(buffer, 1, sizeof buffer, file);
+        if (n == 0) break;
         content.append(buffer, n);
+    }
     const int error = std::ferror(file) ? errno : 0;
     std::fclose(file);
     if (error) fail(error);
+    if (content.size() > most_bytes)
+        refuse(fmt::format("more than {} bytes, at most those are read", most_bytes));
     return content;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,8 @@ namespace abh {
 // [files]
 /// A file that appears whole or not at all: it is written beside its place under another name, and
 /// `commit` moves it there. If anything fails before, what stood there stays, and nothing is left.
+/// Where a symbolic link stands, the file that it leads to is written. What is no file, as
+/// /dev/null, is refused: it would be replaced.
 class AtomicFile {
 public:
     /// Makes the folder if need be. @throws std::runtime_error naming path and reason
@@ -25,13 +28,16 @@ public:
     void commit();
 
 private:
+    [[noreturn]] void fail(const std::string& why) const;
     [[noreturn]] void fail(int error) const;
 
     std::filesystem::path path_, beside_;
     std::FILE* file_ = nullptr;
 };
 
-/// The whole content of a file. @throws std::runtime_error naming path and reason
-std::string read_file(const std::filesystem::path& path);
+/// The whole content of a file, of at most so many bytes.
+/// @throws std::runtime_error naming path and reason
+std::string read_file(const std::filesystem::path& path,
+                      std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 
 }  // namespace abh

@@ -60,22 +60,25 @@ void wait_in_time(Transfer& transfer, const Notice& exchange, Index rank, double
 // [unread]
 constexpr std::uint32_t no_number = 0xfff80000;  // a float or, twice, a double: NaN
 constexpr std::uint32_t payload = 0x7ffff;       // bits of it that sums and products hand on
+constexpr Index numbers = payload - 1;           // that tell exchanges apart; all bits: -1 has them
 
 /// Byte `i` of a room until `wait` has returned: of a NaN that says which exchange it waits for.
 std::byte unread(Index exchange, std::size_t i) {
-    const std::uint32_t word = no_number | (static_cast<std::uint32_t>(exchange) & payload);
+    const std::uint32_t word = no_number | static_cast<std::uint32_t>(1 + (exchange - 1) % numbers);
     return static_cast<std::byte>(word >> 8 * (i % sizeof(word)));
 }
 
-/// The exchange from whose room a number of this message comes that had not arrived; 0: none.
-Index read_too_early(Message message, Index latest) {
+/// The exchange from whose room a number of this message comes that had not arrived: the latest one
+/// of this number behind `first`. 0: none.
+Index read_too_early(Message message, Index first, Index latest) {
     using Words = std::array<std::uint32_t, sizeof(Real) / sizeof(std::uint32_t)>;
     for (std::size_t at = 0; at + sizeof(Words) <= message.size(); at += sizeof(Words)) {
         Words words;
         std::memcpy(words.data(), message.data() + at, sizeof(Words));
-        const Index exchange = words[0] & payload;
-        if ((words[0] & no_number) == no_number && words.front() == words.back() && exchange > 0 &&
-            exchange <= latest)
+        const Index number = words[0] & payload;
+        const Index exchange = latest - (latest - number) % numbers;
+        if ((words[0] & no_number) == no_number && words.front() == words.back() && number > 0 &&
+            number <= std::min(numbers, latest) && exchange > first)
             return exchange;
     }
     return 0;
@@ -146,7 +149,7 @@ private:
 class CheckedEngine : public Engine {
 public:
     CheckedEngine(std::unique_ptr<Engine> engine, CheckOptions options)
-        : engine_(std::move(engine)), options_(options) {}
+        : engine_(std::move(engine)), options_(options), number_(options.exchanges) {}
     Index rank() const override { return engine_->rank(); }
     Index size() const override { return engine_->size(); }
 
@@ -206,16 +209,17 @@ private:
 
     /// That what this rank sends does not come from a room that it has read too early.
     void check_numbers(Message message, std::size_t r) const {
-        if (const Index early = read_too_early(message, number_))
+        if (const Index early = read_too_early(message, options_.exchanges, number_))
             fail(own_[r],
                  "rank {} sends rank {} what it has read from the room of exchange {}, {}, before "
                  "wait() returned",
-                 rank(), r, early, names_[static_cast<std::size_t>(early) - 1]);
+                 rank(), r, early,
+                 names_[static_cast<std::size_t>(early - options_.exchanges - 1)]);
     }
 
     std::unique_ptr<Engine> engine_;
     CheckOptions options_;
-    Index number_ = 0;
+    Index number_;
     std::vector<std::string> names_;    ///< of the exchanges so far
     std::vector<Notice> own_, theirs_;  ///< of the latest exchange
     std::map<Index, Exchange>

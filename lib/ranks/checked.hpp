@@ -6,6 +6,7 @@ namespace abh {
 // [checked]
 struct CheckOptions {
     double seconds = 60;  ///< how long a rank waits for the others, at most
+    Index exchanges = 0;  ///< that these ranks have behind them: their numbers go on from there
 };
 
 /// An engine that checks what it hands on to `engine`, to find out why a program hangs or gives

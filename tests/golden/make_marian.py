@@ -210,6 +210,7 @@ SEARCHES = [
     {"num_beams": 4, "length_penalty": 2.0, "num_return_sequences": 2},
     {"num_beams": 4, "early_stopping": True, "num_return_sequences": 2},
     {"num_beams": 6, "early_stopping": True, "length_penalty": 0.6},
+    {"num_beams": 4, "renormalize_logits": True, "num_return_sequences": 2},
 ]
 
 

@@ -151,6 +151,35 @@ class RunOfTraining(unittest.TestCase):
         output = self.run_whole(self.whole, "--resume")
         self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
 
+    def test_a_mean_of_more_epochs_than_were_kept_takes_those_that_are_there(self) -> None:
+        save = self.place / "more"
+        self.run_whole(save, "--epochs", "3")
+        output = self.run_whole(save, "--epochs", "3", "--average", "3", "--resume")
+        self.assertRegex(output, r"mean of the last [23] epochs")
+
+    def test_few_pairs_are_enough_or_refused_in_one_line(self) -> None:
+        for pairs_of_all, reported in ((9, None), (12, 1), (35, 3)):
+            few = self.place / f"few-{pairs_of_all}.tsv"
+            few.write_text("\n".join(pairs()[:pairs_of_all]) + "\n", encoding="utf-8")
+            command = self.command(self.place / "few", "--epochs", "1")
+            for name in ("--train", "--dev", "--test"):
+                at = command.index(name)
+                del command[at : at + 2]
+            done = subprocess.run(
+                [*command, "--train", str(few)], capture_output=True, text=True, timeout=300
+            )
+            if reported is None:
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("no pairs to choose by: give some with --dev", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = done.stdout.split("== By length of the source ==")[1].split("==")[0].strip().split("\n")
+            self.assertEqual(sum(int(row.split()[3]) for row in rows[1:]), reported, rows)
+
+    def test_an_unknown_tokenization_is_refused_before_anything_is_trained(self) -> None:
+        self.assertIn("--tokenization", self.fails(self.place / "none", "--tokenization", "13A"))
+
     def test_another_number_of_threads_is_said_in_one_line_and_the_same_in_none(self) -> None:
         save = self.place / "threads"
         self.run_whole(save, "--epochs", "2")
