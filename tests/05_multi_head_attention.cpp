@@ -209,7 +209,7 @@ TEST_CASE("one small map for all heads tells heads apart by their slices alone")
                         difference,
                         std::abs(static_cast<double>(w(0, h, i, j) - other(0, 1 - h, i, j))));
         if (shared)
-            REQUIRE(difference == 0);
+            REQUIRE(difference < round_off);  // a row's place may change its last bits
         else
             REQUIRE(difference > 1e-3);
     }
