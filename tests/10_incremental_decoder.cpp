@@ -157,7 +157,7 @@ TEST_CASE("a prefix may fork into exactly the places that were held before") {
     decoder.next({1, 2});
     decoder.select({0, 0});  // the second goes, the first forks
     const Tensor logits = decoder.next({3, 3}).reshape({2, 9});
-    CHECK(max_difference(logits.rows(0, 1), logits.rows(1, 2)) == 0);
+    CHECK(max_difference(logits.rows(0, 1), logits.rows(1, 2)) < round_off);
     const Tensor whole =
         decoded(model, row_of({start, 1, 3}), model.encode(source)).reshape({3, 9});
     CHECK(max_difference(logits.rows(1, 2), whole.rows(2, 3)) < 10 * round_off);
