@@ -132,7 +132,7 @@ TEST_CASE("no more of a file is read than may be, whatever it is") {
     REQUIRE(read_file(folder / "file", 100000).size() == 100000);
     REQUIRE_THROWS_WITH(read_file(folder / "file", 99999), Contains("more than 99999 bytes"));
     REQUIRE_THROWS_WITH(read_file("/dev/zero", 100000),
-                        "cannot read /dev/zero: more than 100000 bytes, at most those are read");
+                        "cannot read /dev/zero: more than 100000 bytes, the most that are read");
 }
 
 TEST_CASE("a full disk is reported, and the old file stays") {

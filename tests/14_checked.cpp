@@ -174,25 +174,25 @@ TEST_CASE("a room that is written to before its message has arrived is found") {
 }
 
 TEST_CASE("a message sent from the room that it is received in is found") {
-    CHECK_THROWS_WITH(
-        run_local_engines(2,
-                          [](std::unique_ptr<Engine> engine) {
-                              const auto watched = checked(std::move(engine), {.seconds = 2});
-                              Tensor x = Tensor::zeros({3});
-                              std::vector<Message> to(2);
-                              std::vector<Room> from(2);
-                              const auto other = static_cast<std::size_t>(1 - watched->rank());
-                              to[other] = std::as_bytes(x.values());
-                              from[other] = std::as_writable_bytes(x.values());
-                              watched->exchange("sum", to, from)->wait();
-                          }),
-        Contains("changed its message"));
+    CHECK_THROWS_WITH(run_local_engines(2,
+                                        [](std::unique_ptr<Engine> engine) {
+                                            const auto watched = checked(std::move(engine));
+                                            Tensor x = Tensor::zeros({3});
+                                            std::vector<Message> to(2);
+                                            std::vector<Room> from(2);
+                                            const auto other =
+                                                static_cast<std::size_t>(1 - watched->rank());
+                                            to[other] = std::as_bytes(x.values());
+                                            from[other] = std::as_writable_bytes(x.values());
+                                            watched->exchange("sum", to, from)->wait();
+                                        }),
+                      Contains("changed its message"));
 }
 
 TEST_CASE("numbers that are read before they have arrived are NaN") {
     std::array<bool, 2> early{}, late{};
     run_local_engines(2, [&](std::unique_ptr<Engine> engine) {
-        const auto watched = checked(std::move(engine), {.seconds = 2});
+        const auto watched = checked(std::move(engine));
         const auto me = static_cast<std::size_t>(watched->rank());
         const Tensor own = random_tensor({5});
         Tensor x = Tensor::zeros({5});
@@ -255,7 +255,7 @@ TEST_CASE("what was computed from numbers that had not arrived is found when it 
     CHECK_THROWS_WITH(
         run_local_engines(2,
                           [](std::unique_ptr<Engine> engine) {
-                              const auto watched = checked(std::move(engine), {.seconds = 2});
+                              const auto watched = checked(std::move(engine), {.seconds = 5});
                               const auto other = static_cast<std::size_t>(1 - watched->rank());
                               Tensor own = random_tensor({5}), x = Tensor::zeros({5});
                               std::vector<Message> to(2);

@@ -53,7 +53,7 @@ public:
     /// Whether the last line was longer than it may be.
     bool cut() const { return cut_; }
     /// Whether `next` would return at once: a whole line is there, none that is too long, or the
-    /// end.
+    /// end. @throws std::runtime_error as `next` does
     bool ready();
 
 private:

@@ -71,7 +71,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most_bytes)
     std::fclose(file);
     if (error) fail(error);
     if (content.size() > most_bytes)
-        refuse(fmt::format("more than {} bytes, at most those are read", most_bytes));
+        refuse(fmt::format("more than {} bytes, the most that are read", most_bytes));
     return content;
 }
 
