@@ -1,0 +1,230 @@
+// A program: its command line, its way, its errors, its results.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cfenv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "lib/fast/parallel.hpp"
+#include "lib/io/files.hpp"
+#include "lib/program/program.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Keeps what a program changes in this thread: that the smallest numbers become zero.
+class Rounding {
+public:
+    Rounding() { std::fegetenv(&before_); }
+    Rounding(const Rounding&) = delete;
+    Rounding& operator=(const Rounding&) = delete;
+    ~Rounding() { std::fesetenv(&before_); }
+
+private:
+    std::fenv_t before_;
+};
+
+struct Outcome {
+    int status;
+    std::string out, err;
+};
+
+/// What `work` returns, and what it prints.
+Outcome captured(const std::function<int()>& work) {
+    const Folder folder;
+    const char* const names[] = {"out", "err"};
+    int kept[2];
+    for (int i : {0, 1}) {
+        std::fflush(i == 0 ? stdout : stderr);
+        kept[i] = ::dup(i + 1);
+        const int file = ::open((folder / names[i]).c_str(), O_WRONLY | O_CREAT, 0600);
+        ::dup2(file, i + 1);
+        ::close(file);
+    }
+    const int status = work();
+    for (int i : {0, 1}) {
+        std::fflush(i == 0 ? stdout : stderr);
+        ::dup2(kept[i], i + 1);
+        ::close(kept[i]);
+    }
+    return {status, read_file(folder / "out"), read_file(folder / "err")};
+}
+
+/// Runs a program with one option of its own.
+Outcome run(
+    std::vector<std::string> arguments,
+    const std::function<void(Program&)>& body = [](Program&) {}) {
+    arguments.insert(arguments.begin(), "/somewhere/demo");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    const Following as_before(way());  // the program chooses its own
+    const Rounding rounding;
+    const Outcome outcome = captured([&] {
+        Program program("A demonstration.");
+        int width = 4;
+        program.app().add_option("--width", width, "how wide");
+        return program.run(static_cast<int>(argv.size()), argv.data(), [&] { body(program); });
+    });
+    set_threads(1);
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a program knows the common options and its own") {
+    const Outcome help = run({"--help"});
+    REQUIRE(help.status == 0);
+    REQUIRE(help.err.empty());
+    for (const char* part : {"A demonstration.", "--help", "--seed", "--threads", "--way",
+                             "--device", "--out", "--width", "how wide", "demo"})
+        REQUIRE_THAT(help.out, Contains(part));
+
+    const Outcome outcome =
+        run({"--seed", "18446744073709551615", "--threads", "2", "--device", "cpu"},
+            [](Program& program) {
+                section("A section");
+                fmt::print("{} {}\n", program.seed(), threads());
+            });
+    REQUIRE(outcome.status == 0);
+    REQUIRE(outcome.out == "\n== A section ==\n18446744073709551615 2\n");
+    REQUIRE(outcome.err.empty());
+}
+
+TEST_CASE("a program computes in the way that the command line names") {
+    const auto way_of = [](const std::vector<std::string>& arguments) {
+        Way found = Way::fast;
+        const Outcome outcome = run(arguments, [&](Program&) { found = way(); });
+        REQUIRE(outcome.status == 0);
+        return found;
+    };
+    CHECK(way_of({}) == Way::fast);
+    CHECK(way_of({"--way", "plain"}) == Way::plain);
+    CHECK(way_of({"--way", "fast"}) == Way::fast);
+    CHECK(way_of({"--way", "plain", "--device", "cpu"}) == Way::plain);
+    if (ways_here().back() == Way::cuda)
+        for (const char* option : {"--way", "--device"})
+            CHECK(way_of({option, "cuda"}) == Way::cuda);
+}
+
+#ifdef __SSE2__
+TEST_CASE("in a program, a number too small to be normal is zero") {
+    const volatile Real smallest = std::numeric_limits<Real>::min();
+    Real half = 1;
+    REQUIRE(run({}, [&](Program&) { half = smallest / 2; }).status == 0);
+    REQUIRE(half == 0);
+    REQUIRE(smallest / 2 > 0);  // the tests' own numbers stay as they are
+}
+#endif
+
+TEST_CASE("a wrong command line is one clear line and exit status 1") {
+    const auto refused = [](std::vector<std::string> arguments) {
+        const Outcome outcome = run(arguments, [](Program&) { fmt::print("ran\n"); });
+        REQUIRE(outcome.status == 1);
+        REQUIRE(outcome.out.empty());
+        REQUIRE(outcome.err.rfind("demo: ", 0) == 0);
+        REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
+        return outcome.err;
+    };
+    REQUIRE_THAT(refused({"--wdith", "3"}), Contains("--wdith"));
+    REQUIRE_THAT(refused({"stray"}), Contains("stray"));
+    REQUIRE_THAT(refused({"--width"}), Contains("--width"));
+    REQUIRE_THAT(refused({"--width", "wide"}), Contains("wide"));
+    REQUIRE_THAT(refused({"--threads", "0"}), Contains("--threads"));
+    REQUIRE_THAT(refused({"--threads", "257"}), Contains("257"));
+    REQUIRE_THAT(refused({"--seed", "-1"}), Contains("--seed"));
+    REQUIRE_THAT(refused({"--seed", "18446744073709551616"}), Contains("--seed"));
+    REQUIRE_THAT(refused({"--device", "tpu"}), Contains("tpu") && Contains("cuda"));
+    REQUIRE_THAT(refused({"--way", "quick"}), Contains("quick") && Contains("plain"));
+    for (const char* name : {"plain", "fast"})
+        REQUIRE(refused({"--device", "cuda", "--way", name}) ==
+                fmt::format("demo: --way {} and --device cuda exclude each other\n", name));
+    REQUIRE(refused({"--device", "cpu", "--way", "cuda"}) ==
+            "demo: --device cpu and --way cuda exclude each other\n");
+}
+
+TEST_CASE("what a program's work throws is one line, and no results are written") {
+    const Folder folder;
+    put(folder / "results.json", "before");
+    const Outcome outcome = run({"--out", folder.path.string()}, [](Program& program) {
+        program.results().set("x", 1);
+        require_shape({2}, {3}, "demo", "x");
+    });
+    REQUIRE(outcome.status == 1);
+    REQUIRE(outcome.err == "demo: demo: x has shape [2], expected [3]\n");
+    REQUIRE(read_file(folder / "results.json") == "before");
+    REQUIRE(folder.count() == 1);
+    const Outcome hostile = run({}, [](Program&) {
+        throw std::runtime_error("tensor a\x1b[2J\nb\x7f\u009b 我 is missing");
+    });
+    REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\xC2\\x9B 我 is missing\n");
+    const std::string hidden[] = {"\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029",
+                                  "\u202a", "\u202e", "\u2066", "\u2069", "\ufeff"};
+    for (const std::string& character : hidden) {  // what turns, hides or ends a line
+        std::string bytes;
+        for (const char byte : character)
+            bytes += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+        REQUIRE(run({}, [&](Program&) { throw std::runtime_error("a" + character + "b"); }).err ==
+                "demo: a" + bytes + "b\n");
+    }
+    const std::string visible = "\u061b\u061d\u200a\u2010\u2027\u202f\u2065\u206a\ufefe\u00a0";
+    REQUIRE(run({}, [&](Program&) { throw std::runtime_error(visible); }).err ==
+            "demo: " + visible + "\n");
+    REQUIRE(run({}, [](Program&) { throw std::runtime_error("cut \xE2\x80"); }).err ==
+            "demo: cut \xE2\x80\n");
+    const Outcome endless =
+        run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
+    REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");
+    const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
+    REQUIRE(memory.status == 1);
+    REQUIRE(memory.err == "demo: not enough memory\n");
+}
+
+TEST_CASE("a program writes its results, and finds out before its work that it cannot") {
+    const Folder folder;
+    const auto body = [](Program& program) {
+        fmt::print("ran\n");
+        program.results().set("x", 1);
+    };
+    REQUIRE(run({"--out", (folder / "here").string()}, body).status == 0);
+    REQUIRE(nlohmann::json::parse(read_file(folder / "here/results.json"))["x"]["value"] == 1);
+    put(folder / "file", "");
+    const Outcome outcome = run({"--out", (folder / "file").string()}, body);
+    REQUIRE(outcome.status == 1);
+    REQUIRE(outcome.out.empty());
+    REQUIRE_THAT(outcome.err, Contains("cannot write") && Contains("Not a directory"));
+}
+
+TEST_CASE("output to a full disk is an error") {
+    if (!fs::exists("/dev/full")) return;
+    const Following as_before(way());
+    const Rounding rounding;
+    const Outcome outcome = captured([] {
+        const int kept = ::dup(1), full = ::open("/dev/full", O_WRONLY);
+        ::dup2(full, 1);
+        std::string name = "demo";
+        char* argv[] = {name.data()};
+        Program program("A demonstration.");
+        const int status = program.run(1, argv, [] { fmt::print("lost\n"); });
+        ::dup2(kept, 1);
+        ::close(kept);
+        ::close(full);
+        std::clearerr(stdout);
+        return status;
+    });
+    REQUIRE(outcome.status == 1);
+    REQUIRE(outcome.err == "demo: cannot write the output: No space left on device\n");
+}
+
+TEST_CASE("a progress bar is not shown where the output is no terminal") {
+    const Outcome outcome = captured([] {
+        Progress progress("training", 10);
+        for (Index i = 0; i <= 10; ++i) progress.show(i, "loss");
+        return 0;
+    });
+    REQUIRE(outcome.out.empty());
+    REQUIRE(outcome.err.empty());
+}
