@@ -96,7 +96,7 @@ def why_not_compiled(reason: str, printed: str) -> str:
     text = "\n".join("    " + line for line in lines)
     if "undefined reference to `abh::mine::" in printed:
         return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
-    if re.search(r"fatal error: (Eigen/|.*eigen3/).*No such file", printed):
+    if re.search(r"fatal error: (Eigen/|.*eigen3/).*No such file|error: .*['‘]Eigen['’]", printed):
         return f"  Eigen is not available in this exercise:\n{text}"
     absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
     if absent:
@@ -262,6 +262,9 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # head, for instance, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # a folder that may not be written, a full disk
+        print(f"{NAME}: {error.filename or 'the answers'}: {error.strerror}", file=sys.stderr)
+        return 2
     well = len(verdicts) >= len(chosen) and all(v.points == v.exercise.points or v.reason == "later" for v in verdicts)
     return 0 if well else 1
 

@@ -80,6 +80,11 @@ def setting_of_handout() -> Setting:
             f"this pack's libraries are for {found['machine']}, and this machine is {here}: use another machine, or ask "
             f"for a pack that was made on one of this kind"
         )
+    if before(platform.libc_ver()[1], found["libc"]):
+        raise Failed(
+            f"this pack was made on a system with glibc {found['libc']}, and this one has {platform.libc_ver()[1]}: use a newer "
+            f"system, or ask for a pack that was made on one as old as yours"
+        )
     places = [f"{prefix}/include/eigen3" for prefix in ("/usr", "/usr/local", "/opt/homebrew")]
     libraries = {number: [str(ROOT / file) for file in files] for number, files in found["libraries"].items()}
     return Setting(
@@ -88,13 +93,22 @@ def setting_of_handout() -> Setting:
     )  # fmt: skip
 
 
+def before(version: str, other: str) -> bool:
+    """Whether 2.36 is before 2.39; nothing is, where one is not known."""
+    numbers = [tuple(map(int, re.findall(r"\d+", v))) for v in (version, other)]
+    return all(numbers) and numbers[0] < numbers[1]
+
+
 def cmake(*targets: str) -> None:
     """Builds these targets.
 
     :raises Failed: with what was printed
     """
     for command in (["cmake", "--preset", PRESET], ["cmake", "--build", "--preset", PRESET, "--target", *targets]):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        except FileNotFoundError as error:
+            raise Failed("cmake is not installed (apt-get install cmake ninja-build)") from error
         if done.returncode != 0:
             raise Failed(done.stdout + done.stderr)
 
@@ -249,10 +263,16 @@ def lighter(archive: Path, exercise: Exercise, copy: Path | None = None) -> str:
 
 
 def allowed(exercise: Exercise, found: Setting) -> Setting:
-    """What the answer may include."""
+    """What the answer may include. Eigen's guard keeps it out where a compiler would find it by itself."""
     if exercise.eigen:
         return found
-    return replace(found, includes=[i for i in found.includes if "eigen" not in i.lower()])
+    includes = [i for i in found.includes if "eigen" not in i.lower()]
+    return replace(found, flags=[*found.flags, "-DEIGEN_CORE_H"], includes=includes)
+
+
+def hidden(exercise: Exercise) -> list[Path]:
+    """What the sandbox does not show."""
+    return [] if exercise.eigen else [p for prefix in ("/usr", "/usr/local") if (p := Path(prefix, "include/eigen3")).is_dir()]
 
 
 def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bool) -> Outcome:
@@ -271,15 +291,16 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
         place = "/out" if tight else str(folder)
         source = f"/answer/{exercise.file_name}" if tight else str(answer)
         language = ["-x", "c++"]
+        may = allowed(exercise, found)
         command = [
-            found.compiler, *found.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
-            *include_flags(allowed(exercise, found), "/book" if tight else str(reach(INCLUDE))),
+            found.compiler, *may.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
+            *include_flags(may, "/book" if tight else str(reach(INCLUDE))),
             *language, source, "-x", "none", inside.get(str(call), str(call)),
             "-o", f"{place}/answer", "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
             "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",
             *found.links, "-lpthread",
         ]  # fmt: skip
-        outcome = run(command, mounts, LIMITS, tight=tight, writable={"/out": folder}, user=user)
+        outcome = run(command, mounts, LIMITS, tight=tight, writable={"/out": folder}, hidden=hidden(exercise), user=user)
         made = folder / "answer"
         if outcome.reason == "ok" and made.is_file() and not made.is_symlink():
             program.parent.mkdir(parents=True, exist_ok=True)

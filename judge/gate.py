@@ -21,6 +21,7 @@ from . import sandbox
 from .check import judge_answer
 from .compile import Failed, compile_answer, prepare
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .grade import FORK, at_least_one
 from .predict import GATE, given
 from .report import to_text
 from .verdict import Verdict, judge
@@ -140,6 +141,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
         Path(folder).chmod(0o755)
         answer = Path(folder) / e.file_name
         answer.write_text(trial.answer)
+        answer.chmod(0o644)  # for the sandbox's user, whatever the umask is
         for seed in range(1, trial.seeds + 1):
             if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
                 judge_again = partial(again, e, answer, Path(folder) / "program", seed, tight)
@@ -205,7 +207,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
     parser.add_argument("--all", action="store_true", help="mutants, ten seeds and attacks, too")
     parser.add_argument("--attacks", action="store_true", help="the attacks alone")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1)
     options = parser.parse_intermixed_args(arguments)
     reason = sandbox.why_unavailable()
     try:
@@ -228,7 +230,7 @@ def main(arguments: list[str]) -> int:
         bad += 1
         print(f"WRONG {fault}", flush=True)
     before, attacked = machine(), any(t.what.startswith("attack") for t in tried)
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, FORK) as pool:
         members = list({t.exercise.number: t.exercise for t in tried}.values())
         undrawable = {e.number: why for e, why in zip(members, pool.map(undrawn, members), strict=True) if why}
         for why in undrawable.values():

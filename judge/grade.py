@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import json
 import lzma
+import multiprocessing
 import os
 import secrets
 import shutil
@@ -39,6 +40,7 @@ MOST_FOLDERS = 100  # in a student's, that are looked into
 LEAST_ROOM = 32 << 20
 
 
+FORK = multiprocessing.get_context("fork")  # workers know what this process has found out
 NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # what systems leave in folders
 
 
@@ -211,9 +213,21 @@ def judge_submission(
                 answer.write_bytes(submission.answers[e.file_name])
                 answer.chmod(0o644)
                 require_room()
-                verdicts.append(judge_answer(e, answer, tight=tight, seed=seed, student=student))
+                verdicts.append(judged(submission, e, answer, seed, student, tight=tight))
                 require_room()
     return verdicts
+
+
+def judged(submission: Submission, exercise: Exercise, answer: Path, seed: int, student: str, *, tight: bool) -> Verdict:
+    """One exercise. What the judge cannot cope with costs neither the class its grading nor the student an explanation."""
+    try:
+        return judge_answer(exercise, answer, tight=tight, seed=seed, student=student)
+    except (OSError, Failed):  # of the machine or the book, and so of everybody's
+        raise
+    except Exception as error:
+        said = f"the judge itself failed at this answer ({type(error).__name__}: {error})"
+        submission.notes.append(f"{exercise.number}: {said}; judge it by hand")
+        return refused(exercise, Fault("judge", f"{said}; your instructor has been told"))
 
 
 def require_room() -> None:
@@ -362,7 +376,7 @@ def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, se
             todo.append((submission, digest))
     if results:
         print(f"{len(results)} of {len(submissions)} submissions have been graded before", file=sys.stderr)
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, FORK) as pool:
         tasks = [
             pool.submit(grade_one, submission, exercises, seed, out, digest, tight=tight)
             for submission, digest in todo
@@ -382,6 +396,13 @@ def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, se
     write(out / "junit.xml", junit(results))
     table(results, out / "class.csv")
     return results
+
+
+def at_least_one(text: str) -> int:
+    """How many at a time."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+    return int(text)
 
 
 def main_prepare(arguments: list[str]) -> int:
@@ -421,7 +442,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--submissions", type=Path, required=True, help="the folder with a folder or a zip for each student")
     parser.add_argument("--out", type=Path, required=True, help="where results go")
     parser.add_argument("--seed", type=int, help="draw the same cases again (settings.json in OUT has the seed)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="submissions at a time (as many as processors)")
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="submissions at a time (as many as processors)")
     parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as root, by a user without rights; else as you")
     options = parser.parse_intermixed_args(arguments)
     if not options.submissions.is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import platform
 import re
@@ -31,7 +32,7 @@ HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
 
 README = """# Exercises of *Attention by Hand*: {numbers}
 
-Needs Linux on {machine}, g++ 12 or newer (or clang++ 14), Python 3.10 and, on Debian or Ubuntu,
+Needs Linux on {machine}{libc}, g++ {gcc} or newer (or clang++ 14 beside it), Python 3.10 and, on Debian or Ubuntu,
 
     sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev
 
@@ -92,6 +93,7 @@ mkdir -p /autograder/book
 tar -xf /autograder/source/book.tar -C /autograder/book
 cd /autograder/book
 chmod 700 /autograder/book
+cmake --preset judge -DABH_NATIVE=OFF >/dev/null  # submissions may be graded on a machine of another kind
 python3 -m judge prepare {numbers}
 """
 
@@ -175,6 +177,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         shutil.copyfile(ROOT / "judge" / f"{module}.py", target)
     shutil.copytree(INCLUDE, out / "include")
     found = setting()
+    libc = platform.libc_ver()[1]
     listed: dict[str, list[str]] = {}
     (out / "libraries").mkdir()
     for e in computed:
@@ -203,7 +206,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(
-        json.dumps({"machine": platform.machine(), "flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
+        json.dumps({"machine": platform.machine(), "libc": libc, "flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
     )  # fmt: skip
     listing = "\n".join(
@@ -221,12 +224,22 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             own=needing_the_book(exercises),
             first=exercises[0].number,
             machine=platform.machine(),
+            libc=f" with glibc {libc} or newer" if libc else "",
+            gcc=max(12, standard_library()),
             list=listing,
         )
     )
     check = out / "check"
     check.write_text(CHECK)
     check.chmod(0o755)
+
+
+def standard_library() -> int:
+    """The g++ whose standard library the pack's own libraries were made with; 0 where there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        done = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=False)
+        return int(done.stdout.partition(".")[0])
+    return 0
 
 
 def needing_the_book(exercises: list[Exercise]) -> str:
@@ -283,7 +296,7 @@ def judged_by(out: Path, answers: dict[str, str], numbers: list[str]) -> list[di
     with tempfile.TemporaryDirectory() as folder:
         for name, content in {"student.txt": "nobody", **answers}.items():
             (Path(folder) / name).write_text(content)
-        command = [out / "check", "--json", "--answers", folder, *numbers]
+        command = ["./check", "--json", "--answers", folder, *numbers]
         done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
     try:
         return json.loads(done.stdout)

@@ -109,5 +109,6 @@ def compare(case: Case, found: dict[str, str], drawn: str) -> Fault | None:
     causes = [m.says for m in case.mistakes if abs(got - m.results[0].number) <= 1e-9 * abs(got)]
     if not causes and expected and got and math.isfinite(got):
         ratio = got / expected
-        causes = [f"off by a factor {ratio:.4g}" if ratio >= 1 else f"off by a factor 1/{1 / ratio:.4g}"]
+        if ratio and math.isfinite(ratio) and math.isfinite(1 / ratio):
+            causes = [f"off by a factor {ratio:.4g}" if abs(ratio) >= 1 else f"off by a factor 1/{1 / ratio:.4g}"]
     return Fault("wrong", f"{case.call} is not {got:.15g}", tuple(causes), drawn)

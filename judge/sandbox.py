@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -14,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ FORBIDDEN = (
     "init_module finit_module delete_module socket socketpair memfd_create personality syslog "
     "open_by_handle_at fsopen fsmount move_mount mount_setattr"
 ).split()
+HELPERS = "clone clone3 fork vfork".split()  # what starts a thread or a process
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Limits:
     processes: int = 32
     file_size: int = 8 * MEBIBYTE
     reserves: bool = False  # more addresses than memory, as the emulated device does
+    alone: bool = False  # neither threads nor children, which would help it or hinder others
     printed: int = 64 * 1024  # kept; sixteen times as much ends the program
 
 
@@ -52,8 +55,11 @@ class Outcome:
 
 
 @cache
-def system_calls() -> bytes:
-    """The filter of system calls, as bubblewrap reads it; empty without libseccomp."""
+def system_calls(*, alone: bool) -> bytes:
+    """The filter of system calls, as bubblewrap reads it; empty without libseccomp.
+
+    :param alone: nothing may be started
+    """
     try:
         library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     except OSError:
@@ -67,7 +73,7 @@ def system_calls() -> bytes:
     library.seccomp_export_bpf.argtypes = [ctypes.c_void_p, ctypes.c_int]
     library.seccomp_release.argtypes = [ctypes.c_void_p]
     context = library.seccomp_init(0x7FFF0000)  # allow
-    for name in FORBIDDEN:
+    for name in (*FORBIDDEN, *(HELPERS if alone else ())):
         number = library.seccomp_syscall_resolve_name(name.encode())
         if number >= 0:
             library.seccomp_rule_add_array(context, 0x00050001, number, 0, None)  # EPERM
@@ -91,7 +97,16 @@ def why_unavailable() -> str:
     except OSError as error:
         return str(error)
     if outcome.reason != "ok":
-        return f"bubblewrap cannot make its namespaces here: {outcome.printed.strip()}"
+        return f"bubblewrap cannot make its namespaces here: {outcome.printed.strip()}{what_forbids()}"
+    return ""
+
+
+def what_forbids() -> str:
+    """The switch that keeps users without rights from namespaces, where there is one and it is on."""
+    for name, forbids in (("kernel.apparmor_restrict_unprivileged_userns", "1"), ("kernel.unprivileged_userns_clone", "0")):
+        with contextlib.suppress(OSError):
+            if Path("/proc/sys", name.replace(".", "/")).read_text().strip() == forbids:
+                return f"\n{name} forbids it; until the next start, this allows it: sudo sysctl -w {name}={1 - int(forbids)}"
     return ""
 
 
@@ -113,7 +128,7 @@ class Group:
             "pids.max": limits.processes + 8,  # bubblewrap's own
         }
         self.folders: list[Path] = []
-        self.limits_memory = False
+        self.memory: set[Path] = set()  # those that limit it
         for parent in parents:
             folder = parent / name
             with contextlib.suppress(OSError):
@@ -123,13 +138,18 @@ class Group:
                 if (folder / file).exists():
                     with contextlib.suppress(OSError):
                         (folder / file).write_text(str(value))
-                        self.limits_memory |= file.startswith("memory.")
+                        if file in ("memory.max", "memory.limit_in_bytes"):
+                            self.memory.add(folder)
 
-    def enter(self) -> None:
-        """Puts this process in; called between fork and exec."""
+    def enter(self) -> bool:
+        """Puts this process in, while it is still ours, and says whether its memory is limited so; called between fork
+        and exec."""
+        limited = False
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text("0")
+                limited |= folder in self.memory
+        return limited
 
     def out_of_memory(self) -> bool:
         """Whether the limit of memory killed something."""
@@ -192,8 +212,19 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
-def bubblewrap(mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None) -> list[str]:
-    """The command that runs another in a world of its own: /usr, `mounts`, and an empty /tmp."""
+def counted(processes: int) -> list[str]:
+    """The command that runs another, in the sandbox, with so many processes at most. Before Linux 5.14 those of the same
+    user outside would count, too: there it does nothing."""
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if not version or (int(version[1]), int(version[2])) < (5, 14):
+        return []
+    return ["/bin/bash", "-c", f'ulimit -u {processes + 8} && exec "$@"', "bash"]
+
+
+def bubblewrap(
+    mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None, hidden: Sequence[Path] = ()
+) -> list[str]:
+    """The command that runs another in a world of its own: /usr without what is `hidden`, `mounts`, and an empty /tmp."""
     command = "bwrap --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
     if seccomp is not None:
         command += ["--seccomp", str(seccomp)]
@@ -201,6 +232,8 @@ def bubblewrap(mounts: dict[str, Path], writable: dict[str, Path], seccomp: int 
     command += "--cap-drop ALL --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/bin /bin".split()
     if Path("/lib64").exists():
         command += ["--symlink", "usr/lib64", "/lib64"]
+    for path in hidden:
+        command += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
     command += "--proc /proc --dev /dev --remount-ro /dev --size 16777216 --tmpfs /dev/shm".split()
     command += "--size 134217728 --tmpfs /tmp".split()
     for inside, outside in mounts.items():
@@ -222,6 +255,7 @@ class Running:
         *,
         tight: bool,
         writable: dict[str, Path] | None = None,
+        hidden: Sequence[Path] = (),
         user: int | None = None,
     ) -> None:
         self.limits = limits
@@ -235,21 +269,25 @@ class Running:
         inherited = [answers_inside]
         filter_file = None
         if tight:
-            if system_calls():
+            if calls := system_calls(alone=limits.alone):
                 filter_file = tempfile.TemporaryFile()  # a file of its own: bubblewrap reads it to its end
-                filter_file.write(system_calls())
+                filter_file.write(calls)
                 filter_file.seek(0)
                 inherited.append(filter_file.fileno())
             seccomp = filter_file.fileno() if filter_file else None
-            command = bubblewrap(mounts, writable or {}, seccomp) + command
+            if os.geteuid() != 0:
+                command = counted(limits.processes) + command
+            command = bubblewrap(mounts, writable or {}, seccomp, hidden) + command
         command = ["/bin/bash", "-c", f'exec "$@" 3>&{answers_inside}', "bash", *command]
         if user is None and drops(tight):
             user = fresh_user()
-        identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
 
         def limit() -> None:
-            if self.group:
-                self.group.enter()
+            limited = self.group is not None and self.group.enter()
+            if user is not None:  # after `enter`, which is for root
+                os.setgroups([])
+                os.setgid(user)
+                os.setuid(user)
             bounds = {
                 resource.RLIMIT_CPU: int(limits.seconds * 2) + 1,
                 resource.RLIMIT_FSIZE: limits.file_size,
@@ -257,9 +295,10 @@ class Running:
             }
             if tight or without_rights:
                 bounds[resource.RLIMIT_DATA] = limits.memory + 512 * MEBIBYTE
-                if not (limits.reserves or (self.group and self.group.limits_memory)):
+                if not (limits.reserves or limited):
                     bounds[resource.RLIMIT_AS] = limits.memory + 512 * MEBIBYTE
-                bounds[resource.RLIMIT_NPROC] = limits.processes + 8
+                if user is not None:  # one of us has other processes, which would count
+                    bounds[resource.RLIMIT_NPROC] = limits.processes + 8
                 bounds[resource.RLIMIT_NOFILE] = 64
             for kind, bound in bounds.items():
                 resource.setrlimit(kind, (bound, bound))
@@ -275,7 +314,6 @@ class Running:
                 pass_fds=inherited,
                 preexec_fn=limit,
                 start_new_session=True,
-                **identity,
             )
         except BaseException:
             os.close(answers)
@@ -349,10 +387,11 @@ def run(
     *,
     tight: bool,
     writable: dict[str, Path] | None = None,
+    hidden: Sequence[Path] = (),
     user: int | None = None,
 ) -> Outcome:
     """Runs a program to its end."""
-    running = Running(command, mounts, limits, tight=tight, writable=writable, user=user)
+    running = Running(command, mounts, limits, tight=tight, writable=writable, hidden=hidden, user=user)
     return running.finish()
 
 

@@ -91,7 +91,7 @@ def judge(
     by_name: dict[str, list[Case]] = {c.name: [] for c in exercise.criteria}
     for case in cases:
         by_name[case.criterion].append(case)
-    limits = Limits(exercise.seconds, reserves=exercise.device)
+    limits = Limits(exercise.seconds, reserves=exercise.device, alone=bool(exercise.faster))
     for criterion in exercise.criteria:
         judged = Judged(criterion.name, criterion.points, len(by_name[criterion.name]))
         session = Session(program, limits, tight=tight)

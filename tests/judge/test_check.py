@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +31,13 @@ class Available(unittest.TestCase):
         found = compile.Setting("g++", [], ["/usr/include/eigen3", "/opt/fmt"], [], "", {})
         loops, other = (next(e for e in load_all() if e.number == n) for n in ("00.6", "00.1"))
         self.assertEqual(["/opt/fmt"], compile.allowed(loops, found).includes)
+        self.assertEqual([], compile.hidden(other))
+        with tempfile.TemporaryDirectory() as name:
+            answer = Path(name) / "answer.cpp"
+            answer.write_text("#include <eigen3/Eigen/Core>\nEigen::MatrixXd m;\nusing namespace Eigen;\n")
+            command = ["g++", *compile.allowed(loops, found).flags, "-fsyntax-only", answer]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertIn("Eigen is not available", check.why_not_compiled("crash", done.stderr))
         self.assertEqual(found, compile.allowed(other, found))
         printed = "answer.cpp:1:10: fatal error: Eigen/Dense: No such file or directory"
         self.assertIn("Eigen is not available", check.why_not_compiled("crash", printed))
@@ -154,6 +162,18 @@ class Usage(unittest.TestCase):
         self.assertIn("exit status: 0 listed, whatever is done; 2 wrong usage", said)
         self.assertIn("1 something is", self.run_verb(check.main, "--help")[1])
 
+    def test_a_folder_that_may_not_be_written_is_one_line(self):
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "answers").write_text("no folder")
+            status, out, err = self.run_verb(check.main, "04.2", "--answers", f"{name}/answers")
+        self.assertEqual((2, ""), (status, out))
+        self.assertRegex(err, "^book: .*/answers: (File exists|Not a directory)\n$")
+
+    def test_a_missing_cmake_is_one_line(self):
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.dict(os.environ, {"PATH": name}):
+            with self.assertRaisesRegex(compile.Failed, "^cmake is not installed"):
+                compile.cmake("judge_libraries")
+
     def test_to_watch_is_not_for_programs(self):
         status, out, err = self.run_verb(check.main, "04.2", "--watch", "--json")
         self.assertEqual((2, ""), (status, out))
@@ -173,6 +193,12 @@ class Numbers(unittest.TestCase):
         found = self.read(" a_1 = 5 # five\nB=1_000\n c =\t1 000 000\nd = 1e6#\ne = 1 = 2\nf =\n# g = 1\nno line\nh i = 3\n")
         self.assertEqual({"a_1": 5, "B": 1000, "c": 1e6, "d": 1e6}, {k: v for k, v in found.items() if v == v})
         self.assertEqual({"e", "f"}, {k for k, v in found.items() if v != v})
+
+    def test_a_number_that_is_off_by_more_than_a_factor_can_say(self):
+        case = Case("c", "a", "", 1e-6, [], [Value("R", (), array("d", [500.0]))], [], {}, [])
+        for answer, cause in (("1e-323", ()), ("250", ("off by a factor 1/2",)), ("-1500", ("off by a factor -3",))):
+            with self.subTest(answer):
+                self.assertEqual(cause, predict.compare(case, {"a": answer}, "").causes)
 
     def test_sixty_thousand_spaces_take_no_time(self):
         for line in ("a = {}x", "a = {}", "{}a = 1", "a{}= 1", "a = 1{}#", "a = {}1"):

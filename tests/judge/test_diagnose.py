@@ -81,6 +81,13 @@ class Causes(unittest.TestCase):
         expected = tensor([3], [X[j] + X[3 + j] for j in range(3)])
         self.assertIn("sum over axis 0 is missing", self.said(expected, tensor([2, 3], X)))
 
+    def test_numbers_too_large_for_a_sum(self):
+        expected = tensor([3], X[:3])
+        for large in ([math.inf, 0, 0, -math.inf, 0, 0], [1e308, 0, 0, 1e308, 0, 0], [math.nan] * 6):
+            with self.subTest(large):
+                self.assertIn("the shape [2, 3], expected [3]", self.said(expected, tensor([2, 3], large)))
+        self.assertIn("NaN or infinite", self.said(expected, tensor([2, 3], [math.inf] + X[1:])))
+
     def test_a_sum_too_many(self):
         got = tensor([3], [X[j] + X[3 + j] for j in range(3)])
         self.assertIn("summed over axis 0", self.said(tensor([2, 3], X), got))

@@ -1,5 +1,6 @@
 """What is handed in is read as data: nothing of it is followed, unpacked or believed."""
 
+import argparse
 import contextlib
 import csv
 import dataclasses
@@ -216,6 +217,26 @@ class Kept(unittest.TestCase):
         (suite,) = ElementTree.fromstring(text)
         self.assertEqual("an?na??", suite.get("name"))
         self.assertEqual({"an?na??"}, {case.get("classname") for case in suite})
+
+    def test_an_answer_that_the_judge_cannot_cope_with_is_one_students(self):
+        def judge(exercise, *_, **__):
+            if exercise is TARGET:
+                raise OverflowError("intermediate overflow")
+            return grade.Verdict(exercise)
+
+        other = next(e for e in load_all() if e is not TARGET)
+        submission = grade.Submission("anna", Path("anna"), answers={NAME: b"a", other.file_name: b"b"})
+        with unittest.mock.patch.object(grade, "judge_answer", judge):
+            first, second = grade.judge_submission(submission, [TARGET, other], 1, tight=False)
+        self.assertEqual(("judge", 0, "ok"), (first.reason, first.points, second.reason))
+        self.assertIn("judge it by hand", submission.notes[0])
+        with unittest.mock.patch.object(grade, "judge_answer", unittest.mock.Mock(side_effect=OSError(errno.ENOSPC, "full"))):
+            self.assertRaises(OSError, grade.judge_submission, submission, [TARGET], 1, tight=False)
+
+    def test_how_many_at_a_time(self):
+        self.assertEqual(3, grade.at_least_one("3"))
+        for text in ("0", "-1", "x", "1.5", ""):
+            self.assertRaises(argparse.ArgumentTypeError, grade.at_least_one, text)
 
     def graded(self, folder, out, exercises):
         """Whom it judges, where nothing is compiled."""

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import io
 import json
+import os
+import platform
 import re
 import subprocess
 import sys
@@ -135,6 +137,28 @@ class Machine(unittest.TestCase):
             (Path(folder) / "handout.json").write_text('{"machine": "pdp11"}')
             with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, and this machine is "):
                 compile.setting_of_handout()
+
+    def test_a_pack_of_a_newer_system_says_so(self):
+        for older, newer in (("2.36", "2.39"), ("2.9", "2.10"), ("2", "2.1")):
+            self.assertTrue(compile.before(older, newer))
+            self.assertFalse(compile.before(newer, older))
+        self.assertFalse(compile.before("", "2.39"))
+        self.assertFalse(compile.before("2.39", ""))
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
+            (Path(folder) / "handout.json").write_text(json.dumps({"machine": platform.machine(), "libc": "99.1"}))
+            with self.assertRaisesRegex(compile.Failed, "made on a system with glibc 99.1, and this one has 2"):
+                compile.setting_of_handout()
+
+    def test_the_pack_is_called_where_it_lies(self):
+        """As `./book handout 04 --out pack` does, with a path that is not absolute."""
+        self.addCleanup(os.chdir, Path.cwd())
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            Path("pack").mkdir()
+            Path("pack/check").write_text("#!/bin/sh\necho '[{\"points\": 7}]'\n")
+            Path("pack/check").chmod(0o755)
+            self.assertEqual([{"points": 7}], handout.judged_by(Path("pack"), {}, ["04.2"]))
+            os.chdir("/")
 
 
 class Scripts(unittest.TestCase):
