@@ -391,4 +391,16 @@ TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file"
     CHECK_NOTHROW(make_task("", folder.put("fits.tsv", longest + "\t" + longest + "\n")));
     CHECK_THROWS_WITH(make_task("", folder.put("long.tsv", "a\t" + longest + " w\n")),
                       Contains("long.tsv:1: a sentence of 256 words, the model takes 255"));
+
+    TransformerOptions other = TransformerOptions::notebook();
+    other.positions.max_len = 3;
+    CHECK(make_task("toy", "", other).model.positions.max_len == 3);
+    CHECK(make_task("toy", "", other).model.src_words == make_task("toy", "").model.src_words);
+    const Task fitting = make_task("", folder.put("two.tsv", "a b\tx\n"), other);
+    CHECK(fitting.model.positions.max_len == 3);
+    CHECK(fitting.model.src_words == 3);
+    CHECK_THROWS_WITH(make_task("", folder.put("three.tsv", "a b c\tx\n"), other),
+                      Contains("three.tsv:1: a sentence of 3 words, the model takes 2"));
+    other.pad = 1;
+    CHECK_THROWS_WITH(make_task("toy", "", other), Contains("the model's pad is 1"));
 }

@@ -125,15 +125,6 @@ TransformerOptions read_config(const std::filesystem::path& path) {
     }
 }
 
-/// Replaces the model of a task; the sizes of the vocabularies stay those of the corpus.
-void use_model(Task& task, TransformerOptions model) {
-    require(model.pad == task.model.pad, "the model's pad is {}, that of the corpus {}", model.pad,
-            task.model.pad);
-    model.src_words = task.model.src_words;
-    model.tgt_words = task.model.tgt_words;
-    task.model = model;
-}
-
 }  // namespace
 // [program]
 int main(int argc, char** argv) {
@@ -184,9 +175,10 @@ int main(int argc, char** argv) {
             return show_systems(app.get_option("--device")->as<std::string>(), program.seed(),
                                 results);
         if (cost->parsed()) return show_training_cost(program.seed(), results);
-        Task task = make_task(corpus, data);
-        if (!preset_name.empty()) use_model(task, preset(preset_name));
-        if (!config.empty()) use_model(task, read_config(config));
+        std::optional<TransformerOptions> chosen;  // none: as fits the corpus
+        if (!preset_name.empty()) chosen = preset(preset_name);
+        if (!config.empty()) chosen = read_config(config);
+        Task task = make_task(corpus, data, chosen);
         if (show_config) return fmt::print("{}\n", to_json(task.model));
         for (const auto& change : changes) change(task.training);
         count_steps(task.corpus, task.training);  // throws if an option is wrong, before any work

@@ -10,12 +10,20 @@ namespace abh {
 // [tasks]
 namespace {
 
-Task with_vocabulary(std::string name, Corpus corpus, TransformerOptions model,
-                     TrainingOptions training) {
-    model.src_words = corpus.source.size();
-    model.tgt_words = corpus.target.size();
-    return {
+/// The sizes of the vocabularies are those of the corpus, whatever the model's options say.
+void use_model(Task& task, TransformerOptions model) {
+    require(model.pad == 0, "the model's pad is {}, that of the corpus 0", model.pad);
+    model.src_words = task.corpus.source.size();
+    model.tgt_words = task.corpus.target.size();
+    task.model = model;
+}
+
+Task with_vocabulary(std::string name, Corpus corpus, const TransformerOptions& model,
+                     const TrainingOptions& training) {
+    Task task{
         .name = std::move(name), .corpus = std::move(corpus), .model = model, .training = training};
+    use_model(task, model);
+    return task;
 }
 
 TransformerOptions small_model() {
@@ -57,8 +65,7 @@ Task grammar_task() {
     return with_vocabulary("grammar", grammar_corpus(), small_model(), small_training());
 }
 
-Task file_task(const std::filesystem::path& path) {
-    const TransformerOptions model = small_model();
+Task file_task(const std::filesystem::path& path, const TransformerOptions& model) {
     const Index max_words = model.positions.max_len - 1;  // a target has the start symbol besides
     TrainingOptions training = small_training();
     training.bucket_by_length = true;
@@ -66,12 +73,23 @@ Task file_task(const std::filesystem::path& path) {
                            training);
 }
 
-Task make_task(const std::string& name, const std::filesystem::path& file) {
-    if (!file.empty()) return file_task(file);
+namespace {
+
+Task named_task(const std::string& name) {
     if (name == "toy") return toy_task();
     if (name == "notebook") return notebook_task();
     require(name == "grammar", "unknown corpus {}, expected toy, notebook or grammar", name);
     return grammar_task();
+}
+
+}  // namespace
+
+Task make_task(const std::string& name, const std::filesystem::path& file,
+               const std::optional<TransformerOptions>& model) {
+    if (!file.empty()) return file_task(file, model.value_or(small_model()));
+    Task task = named_task(name);
+    if (model) use_model(task, *model);
+    return task;
 }
 // [steps]
 namespace {

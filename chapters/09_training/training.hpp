@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -44,11 +45,13 @@ Task notebook_task();
 /// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
 /// with warm-up, batches of 32, label smoothing 0.1.
 Task grammar_task();
-/// The pairs of a file, like lengths together, and the small model.
-Task file_task(const std::filesystem::path& path);
+/// The pairs of a file, like lengths together, and a model.
+Task file_task(const std::filesystem::path& path, const TransformerOptions& model);
 /// `toy`, `notebook`, `grammar`, or the pairs of a file if `file` is not empty.
-/// @throws std::invalid_argument for another name
-Task make_task(const std::string& name, const std::filesystem::path& file);
+/// @param model  another than the task's own; the vocabularies stay those of the corpus
+/// @throws std::invalid_argument for another name, or a model with another pad
+Task make_task(const std::string& name, const std::filesystem::path& file,
+               const std::optional<TransformerOptions>& model = {});
 // [plain step]
 /// One step of training, as plainly as it can be said. `Trainer` makes the same step, and computes
 /// no pads.

@@ -138,7 +138,8 @@ int main(int argc, char** argv) {
     Program program("Translate word by word, each time the likeliest.");
     CLI::App& app = program.app();
     app.add_option("--corpus", corpus, "toy, notebook or grammar");
-    app.add_option("--data", data, "file of pairs instead: source, tab, target");
+    app.add_option("--data", data, "file of pairs instead: source, tab, target")
+        ->excludes("--corpus");
     app.add_option("--checkpoint", checkpoint, "model to load; default: that of chapter 9");
     app.add_option("--translate", sentence, "translate this line and nothing else");
     app.add_option("--max-words", max_words, "longest translation")->check(CLI::Range(1, 5000));
