@@ -70,6 +70,22 @@ TEST_CASE("a share is added to products that wait") {
     }
 }
 
+TEST_CASE("products wait as long as they are small together", "[fast]") {
+    Draw draw;
+    REQUIRE((worth_keeping(8, 64, 64) && !worth_keeping(9, 64, 64)));
+    Gradient g({64, 64});
+    Tensor expected = Tensor::zeros({64, 64});
+    std::vector<Tensor> given;
+    for (int i = 0; i < 3; ++i) {
+        given.push_back(draw({4, 64}));
+        const Tensor x = draw({4, 64});
+        expected += matmul(given.back(), x, {.transpose_a = true});
+        g.add_product(given.back(), x);
+    }
+    for (Tensor& dy : given) dy.fill(0);  // 12 rows do not wait: they have been multiplied
+    REQUIRE(max_difference(g.tensor(), expected) <= 50 * eps);
+}
+
 TEST_CASE("a product kept for later is the gradient that is asked for", "[fast]") {
     Draw draw;
     const Tensor dy = draw({3, 40}), x = draw({3, 70}), dy2 = draw({2, 40}), x2 = draw({2, 70});

@@ -137,6 +137,8 @@ TEST_CASE("a wrong command line is one clear line and exit status 1") {
     REQUIRE_THAT(refused({"--threads", "257"}), Contains("257"));
     REQUIRE_THAT(refused({"--seed", "-1"}), Contains("--seed"));
     REQUIRE_THAT(refused({"--seed", "18446744073709551616"}), Contains("--seed"));
+    for (const char* option : {"--seed", "--threads", "--width"})
+        REQUIRE_THAT(refused({option, "010"}), Contains(option) && Contains("010 begins with a 0"));
     REQUIRE_THAT(refused({"--device", "tpu"}), Contains("tpu") && Contains("cuda"));
     REQUIRE_THAT(refused({"--way", "quick"}), Contains("quick") && Contains("plain"));
     for (const char* name : {"plain", "fast"})
@@ -178,6 +180,13 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
     const Outcome endless =
         run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
     REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");
+    const auto said = [](const std::string& message) {
+        return run({}, [&](Program&) { throw std::runtime_error(message); }).err;
+    };
+    CHECK(said(std::string(2000, 'x')) == "demo: " + std::string(2000, 'x') + "\n");
+    std::string chinese;  // a character has three bytes, and 2,000 are no multiple
+    for (int i = 0; i < 700; ++i) chinese += "我";
+    CHECK(said(chinese) == "demo: " + chinese.substr(0, 1998) + "...\n");
     const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
     REQUIRE(memory.status == 1);
     REQUIRE(memory.err == "demo: not enough memory\n");
@@ -196,6 +205,10 @@ TEST_CASE("a program writes its results, and finds out before its work that it c
     REQUIRE(outcome.status == 1);
     REQUIRE(outcome.out.empty());
     REQUIRE_THAT(outcome.err, Contains("cannot write") && Contains("Not a directory"));
+    const Outcome trace = run({"--profile", (folder / "file/trace.json").string()}, body);
+    REQUIRE(trace.status == 1);
+    REQUIRE(trace.out.empty());
+    REQUIRE_THAT(trace.err, Contains("file/trace.json: Not a directory"));
 }
 
 TEST_CASE("output to a full disk is an error") {

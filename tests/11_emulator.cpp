@@ -47,6 +47,29 @@ __global__ void of_warp_kernel(Global<Real> y, bool wait) {  // neighbours of a 
     y[threadIdx.x] = tile[threadIdx.x ^ 1];
 }
 
+__global__ void of_neighbours_kernel(Global<Real> y) {  // an exchange orders no memory
+    __shared__ Shared<Real, 64> tile;
+    tile[threadIdx.x] = 1;
+    const Real v = __shfl_xor_sync(0xffffffffu, Real(1), 1);
+    y[threadIdx.x] = v + tile[threadIdx.x ^ 1];
+}
+
+__global__ void beyond_warp_kernel(Global<Real> y) {  // the last but one step of a sum goes too far
+    y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, Real(1), 32);
+}
+
+__global__ void first_alone_kernel(Global<Real> y) {
+    if (threadIdx.x == 0) y[0] = 1;
+}
+
+__global__ void double_kernel(Global<Real> y, Global<const Real> x) {
+    y[threadIdx.x] = 2 * x[threadIdx.x];
+}
+
+__global__ void ends_in_a_fault_kernel(Global<Real> y, Global<const Real> x, Index n) {
+    y[threadIdx.x] = x[threadIdx.x < n ? threadIdx.x : 64];
+}
+
 __global__ void two_barriers_kernel(Global<Real> y) {
     if (threadIdx.x < 32)
         __syncthreads();
@@ -100,6 +123,9 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
         CHECK(refused([&] { launch("warp", of_warp_kernel, one_block, y.on_device(), true); }) ==
               "nothing");
         CHECK(y(5) == 4);
+        CHECK_THAT(
+            refused([&] { launch("values", of_neighbours_kernel, one_block, y.on_device()); }),
+            Contains("values: thread") && Contains("no barrier stands between"));
     }
 }
 
@@ -112,8 +138,44 @@ TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
                Contains("waits for its warp, of which some threads have ended"));
 }
 
+TEST_CASE("a copy of what nothing wrote is no more written", "[cuda]") {
+    const Following device(Way::cuda);
+    Tensor y({64}), z({64});
+    launch("first", first_alone_kernel, one_block, y.on_device());
+    const Tensor copy = y.clone();
+    CHECK_THAT(refused([&] {
+                   launch("double", double_kernel, one_block, z.on_device(), copy.on_device());
+               }),
+               Contains("which nothing wrote"));
+}
+
+TEST_CASE("a fault leaves nothing behind in the next kernel's counts", "[cuda]") {
+    const Following device(Way::cuda);
+    const Tensor x = random_tensor({64});
+    Tensor y({64});
+    const auto requests = [&](Index n) {
+        cuda::count_kernels(true);
+        const std::string said = refused([&] {
+            launch("fault", ends_in_a_fault_kernel, one_block, y.on_device(), x.on_device(), n);
+        });
+        CHECK((said == "nothing") == (n == 64));
+        const auto counts = cuda::kernel_counts();
+        cuda::count_kernels(false);
+        return counts.empty() ? 0 : counts.front().requests;
+    };
+    const auto whole = requests(64);
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        emulator::set_seed(seed);
+        requests(40);
+        CHECK(requests(64) == whole);
+    }
+}
+
 TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     const Following device(Way::cuda);
+    Tensor lanes({64});
+    CHECK_THAT(refused([&] { launch("beyond", beyond_warp_kernel, one_block, lanes.on_device()); }),
+               Contains("asks lane"));
     Tensor y({64});
     CHECK_THAT(refused([&] { launch("before", negative_kernel, one_block, y.on_device()); }),
                Contains("before: thread 0 of block 0 writes element -1 of device memory"));

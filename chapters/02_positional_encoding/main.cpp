@@ -51,7 +51,7 @@ void show_wavelengths(Index d_model, Results& results) {
         return 2 * std::numbers::pi / sinusoid_frequency(i, d_model);
     };
     fmt::print("columns    positions in a wave\n");
-    for (Index i : {Index{0}, Index{1}, d_model / 8, d_model / 4, d_model / 2 - 1})
+    for (Index i : {Index{0}, 1 % (d_model / 2), d_model / 8, d_model / 4, d_model / 2 - 1})
         fmt::print("{:3d}, {:3d}  {:20.2f}\n", 2 * i, 2 * i + 1, wavelength(i));
     Tensor waves({2, d_model});  // by column: the paper's formula, the toy's
     for (Index c = 0; c < d_model; ++c) {

@@ -105,8 +105,11 @@ void Gradient::add_product(const Tensor& dy, const Tensor& x) {
     require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
                 shape_ == Shape{dy.dim(1), x.dim(1)},
             "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(), shape_);
-    state_->waiting.push_back({dy, x});
-    if (!worth_keeping(dy.dim(0), dy.dim(1), x.dim(1))) tensor();
+    std::vector<Factors>& waiting = state_->waiting;
+    waiting.push_back({dy, x});
+    Index rows = 0;
+    for (const Factors& f : waiting) rows += f.x.dim(0);
+    if (!worth_keeping(rows, dy.dim(1), x.dim(1))) tensor();
 }
 
 void Gradient::update(const Update& update) {

@@ -15,7 +15,7 @@ struct Factors {
     Tensor x;   ///< [rows, d_in]
 };
 
-/// Whether such factors are so much smaller than their product that they had better be kept.
+/// Whether so many rows are so much smaller than their product that they had better be kept.
 constexpr bool worth_keeping(Index rows, Index d_out, Index d_in) {
     return 4 * rows * (d_out + d_in) <= d_out * d_in;
 }

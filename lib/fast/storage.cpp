@@ -62,7 +62,8 @@ public:
         const SizeClass size(bytes);
         {
             const std::lock_guard lock(mutex_);
-            for (std::size_t i = size.index(); i < size.index() + 8; ++i)
+            const std::size_t end = size.index() + std::min<std::size_t>(8, size.lines);
+            for (std::size_t i = size.index(); i < end; ++i)
                 if (!free_[i].empty()) {
                     const Block block = free_[i].back();
                     free_[i].pop_back();

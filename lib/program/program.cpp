@@ -12,6 +12,7 @@
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/io/files.hpp"
 #include "lib/program/profile.hpp"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -85,7 +86,13 @@ std::string shown(std::string_view message) {
             text += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
         message.remove_prefix(std::max<std::size_t>(bytes, 1));
     }
-    return text + (text.size() < most ? "" : "...");
+    if (message.empty()) return text;
+    const auto within = [](char byte) { return (byte & 0xC0) == 0x80; };  // a character of UTF-8
+    if (within(message.front())) {                                        // no half of one
+        while (!text.empty() && within(text.back())) text.pop_back();
+        if (!text.empty()) text.pop_back();
+    }
+    return text + "...";
 }
 
 void flush_output() {
@@ -105,10 +112,28 @@ void Program::choose_way() {
         fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");
 }
 
+namespace {
+
+/// Whole numbers are decimal: 010 is refused, which some readers take for 8.
+void refuse_octal(CLI::App& app) {
+    for (CLI::Option* option : app.get_options())
+        if (const std::string type = option->get_type_name();
+            type.starts_with("INT") || type.starts_with("UINT"))
+            option->check([](const std::string& s) {
+                return s.size() > 1 && s[0] == '0' && s.find_first_not_of("0123456789") == s.npos
+                           ? s + " begins with a 0"
+                           : "";
+            });
+    for (CLI::App* part : app.get_subcommands({})) refuse_octal(*part);
+}
+
+}  // namespace
+
 int Program::run(int argc, char** argv, const std::function<void()>& body) {
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     try {
         app_.name(name);
+        refuse_octal(app_);
         app_.parse(argc, argv);
         flush_denormals();
         set_threads(threads_);
@@ -117,14 +142,15 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         results_ = Results(out_);
         results_.require_writable();
         results_.set_varying("threads", threads());
-        if (!trace_.empty()) start_profile();
-        body();
         if (!trace_.empty()) {
-            save_trace(trace_);
-            fmt::print("\n{}", profile_table());
+            const AtomicFile can_be_written(trace_);
+            start_profile();
         }
+        body();
+        if (!trace_.empty()) fmt::print("\n{}", profile_table());
         flush_output();
         results_.save();
+        if (!trace_.empty()) save_trace(trace_);
         return 0;
     } catch (const CLI::CallForHelp&) {
         std::fputs(app_.help().c_str(), stdout);

@@ -35,7 +35,7 @@ namespace {
 
 namespace context = boost::context;
 
-enum class Waits { no, for_block, for_warp, done };
+enum class Waits { no, for_block, for_warp, for_exchange, done };
 
 /// A thread of the block that runs.
 struct Thread {
@@ -230,7 +230,7 @@ bool release_warp(std::size_t first, std::size_t last, std::vector<int>& release
     for (std::size_t t = first; t < last; ++t) {
         const Thread& thread = kernel.threads[t];
         if (thread.waits == Waits::for_block || thread.waits == Waits::no) return false;
-        if (thread.waits == Waits::for_warp) waiting.push_back(static_cast<int>(t));
+        if (thread.waits != Waits::done) waiting.push_back(static_cast<int>(t));
     }
     for (const int t : waiting) {
         const Thread &a = kernel.threads[static_cast<std::size_t>(waiting.front())],
@@ -244,7 +244,9 @@ bool release_warp(std::size_t first, std::size_t last, std::vector<int>& release
                  b.place);
     }
     if (waiting.empty()) return false;
-    ++kernel.warp_time[first / 32];
+    // values that are exchanged say nothing of memory: what was written may not be there yet
+    if (kernel.threads[static_cast<std::size_t>(waiting.front())].waits == Waits::for_warp)
+        ++kernel.warp_time[first / 32];
     released.insert(released.end(), waiting.begin(), waiting.end());
     return true;
 }
@@ -374,6 +376,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
         }
     } catch (...) {
         accesses.clear();
+        for (Thread& thread : kernel.threads) thread.visits.clear();
         kernel.idle.clear();
         kernel.workers.clear();  // threads that wait are given up
         throw;
@@ -398,9 +401,9 @@ std::uint64_t exchange(std::uint64_t value, int other, const Place& place) {
     Thread& thread = kernel.threads[static_cast<std::size_t>(self)];
     const auto turn = static_cast<std::size_t>(thread.exchanges++ % 2);
     thread.given[turn] = value;
-    wait_for_warp(place);
+    wait(Waits::for_exchange, place);
     const int from = self / 32 * 32 + other;
-    if (other < 0 || static_cast<std::size_t>(from) >= kernel.threads.size())
+    if (other < 0 || other >= 32 || static_cast<std::size_t>(from) >= kernel.threads.size())
         fail(fmt::format("asks lane {} of its warp for a value", other), place);
     return kernel.threads[static_cast<std::size_t>(from)].given[turn];
 }
@@ -617,7 +620,9 @@ void copy_to_host(void* host, const void* device, std::size_t bytes) {
 
 void copy_on_device(void* to, const void* from, std::size_t bytes) {
     const auto [source, at] = emulator::find(from);
-    copy_to_device(to, source->bytes.data() + at, bytes);
+    const auto [target, there] = emulator::find(to);
+    std::memcpy(target->bytes.data() + there, source->bytes.data() + at, bytes);
+    std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
 }
 
 void synchronize() {}

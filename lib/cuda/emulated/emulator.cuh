@@ -214,7 +214,7 @@ private:
 /// Waits for the threads of the block, or of the warp; `place` must be the same for all.
 void wait_for_block(const Place& place);
 void wait_for_warp(const Place& place);
-/// Gives the others of the warp `value`, and takes that of `lane`.
+/// Gives the others of the warp `value`, and takes that of `lane`. Orders no accesses to memory.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
 int own_lane();
 
