@@ -84,13 +84,14 @@ void Cases::given(const Values& arguments, const std::vector<std::string>& names
 
 void Cases::add_test(const std::string& criterion, const std::string& function,
                      const std::string& about, const Values& more) {
-    const bool own = function == "own";
+    const bool own = function == "own", passes = own || function == "right";
     Case c{.criterion = criterion,
            .call = "accepts",
            .arguments = values(function),
-           .results = values(own),
-           .about = about + (own ? ", which it should accept once it is repaired"
-                                 : ", which it should refuse"),
+           .results = values(passes),
+           .about = about + (own      ? ", which it should accept once it is repaired"
+                             : passes ? ", which it should accept"
+                                      : ", which it should refuse"),
            .names = {"function"}};
     for (const Value& argument : more) {
         c.arguments.push_back(argument);

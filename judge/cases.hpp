@@ -50,8 +50,8 @@ public:
     /// exercise that computes for long calls it before.
     void given(const Values& arguments, const std::vector<std::string>& names) const;
     /// Calls the reader's test, `accepts` in call.cpp, with the function that call.cpp knows by
-    /// this name: "own" is the reader's repaired one, which must pass; all others must not.
-    /// `accepts` may take `more` arguments.
+    /// this name: "own" is the reader's repaired one, "right" is one of call.cpp's, and both must
+    /// pass; all others must not. `accepts` may take `more` arguments.
     void add_test(const std::string& criterion, const std::string& function,
                   const std::string& about, const Values& more = {});
 

@@ -83,7 +83,8 @@ def refused(exercise: Exercise, fault: Fault) -> Verdict:
 def judge(
     exercise: Exercise, program: Path, cases: list[Case], *, tight: bool, plain: Path | None = None
 ) -> Verdict:
-    """Calls a compiled answer with these cases; a process of its own for each criterion.
+    """Calls a compiled answer with these cases; a process of its own for each criterion, and for each call of a reader's
+    test.
 
     :param plain: what a speed is compared with
     """
@@ -91,12 +92,16 @@ def judge(
     by_name: dict[str, list[Case]] = {c.name: [] for c in exercise.criteria}
     for case in cases:
         by_name[case.criterion].append(case)
+    printed: list[str] = []
     limits = Limits(exercise.seconds, reserves=exercise.device, alone=bool(exercise.faster))
     for criterion in exercise.criteria:
         judged = Judged(criterion.name, criterion.points, len(by_name[criterion.name]))
         session = Session(program, limits, tight=tight)
         try:
-            for case in by_name[criterion.name]:
+            for number, case in enumerate(by_name[criterion.name]):
+                if case.call == "accepts" and number > 0:  # a reader's test must not count how often it was called
+                    printed.append(session.close().printed)
+                    session = Session(program, limits, tight=tight)
                 judged.fault = judge_case(session, case, limits)
                 if judged.fault:
                     break
@@ -104,8 +109,9 @@ def judge(
                 wanted = exercise.faster[criterion.name]
                 judged.ratio, judged.fault = race(session, plain, by_name[criterion.name], limits, wanted, tight=tight)
         finally:
-            verdict.printed = verdict.printed or session.close().printed
+            printed.append(session.close().printed)
         verdict.criteria.append(judged)
+    verdict.printed = next(filter(None, printed), "")
     return verdict
 
 

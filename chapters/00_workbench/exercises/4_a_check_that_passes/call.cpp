@@ -1,5 +1,7 @@
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "judge/serve.hpp"
 #include "lib/matmul.hpp"
@@ -45,7 +47,8 @@ Backward spoilt(const Backward& backward, Index at, const std::function<Real(Rea
     };
 }
 
-/// The reader's verdict on one pair of forward and backward; `drawn` is a factor, [n, x.dim(1)].
+/// The reader's verdict on one pair of forward and backward, whose types tell nothing; `drawn` is a
+/// factor, [n, x.dim(1)].
 bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Index at, Index seed) {
     Random random(static_cast<std::uint64_t>(seed));
     const Forward product = [&](const Tensor& weight) {
@@ -70,29 +73,27 @@ bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Inde
             return each(centre(dy), [factor](Real v) { return factor * v; });
         };
     };
-    if (which == "product") return mine::passes(product, of_product, x, random);
-    if (which == "reshape")
-        return mine::passes(
-            product,
-            [&](const Tensor& dy, const Tensor&) {
-                return matmul(dy.reshape({dy.dim(1), dy.dim(0)}), drawn);
-            },
-            x, random);
-    if (which == "centre") return mine::passes(centre, of_centre(1), x, random);
-    if (which == "twice centre") return mine::passes(centre, of_centre(2), x, random);
-    if (which == "one element")
-        return mine::passes(
-            product, spoilt(of_product, at, [](Real largest) { return Real(1e-4) * largest; }), x,
-            random);
-    if (which == "not a number")
-        return mine::passes(
-            product,
-            spoilt(of_product, at, [](Real) { return std::numeric_limits<Real>::quiet_NaN(); }), x,
-            random);
-    if (which == "exponential") return mine::passes(exponential, of_exponential(1), x, random);
-    if (which == "nearly exponential")
-        return mine::passes(exponential, of_exponential(Real(1.0001)), x, random);
-    throw std::invalid_argument("no such function");
+    const std::map<std::string, std::pair<Forward, Backward>> functions{
+        {"product", {product, of_product}},
+        {"reshape",
+         {product,
+          [&](const Tensor& dy, const Tensor&) {
+              return matmul(dy.reshape({dy.dim(1), dy.dim(0)}), drawn);
+          }}},
+        {"centre", {centre, of_centre(1)}},
+        {"twice centre", {centre, of_centre(2)}},
+        {"one element",
+         {product, spoilt(of_product, at, [](Real largest) { return Real(1e-4) * largest; })}},
+        {"not a number",
+         {product,
+          spoilt(of_product, at, [](Real) { return std::numeric_limits<Real>::quiet_NaN(); })}},
+        {"exponential", {exponential, of_exponential(1)}},
+        {"nearly exponential", {exponential, of_exponential(Real(1.0001))}}};
+    if (!functions.contains(which)) throw std::invalid_argument("no such function");
+    const auto& pair = functions.at(which);
+    return mine::passes([&](const Tensor& a) { return pair.first(a); },
+                        [&](const Tensor& dy, const Tensor& a) { return pair.second(dy, a); }, x,
+                        random);
 }
 
 }  // namespace

@@ -1,3 +1,9 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+
 #include "judge/serve.hpp"
 #include "lib/eigen.hpp"
 
@@ -14,6 +20,11 @@ Tensor add_rows(const Tensor& before, const Ids& ids, const Tensor& dy) {
     Tensor dtable = before.clone();
     mine::add_rows(dtable, ids, dy);
     return dtable;
+}
+
+/// As the answer has it.
+void right(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+    for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) += matrix(dy).row(r);
 }
 
 /// All rows are read before any is written.
@@ -44,10 +55,10 @@ void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     }
 }
 
-/// What dtable held is forgotten; the rest is as the answer has it.
+/// What dtable held is forgotten; the rest is right.
 void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
-    mine::add_rows(dtable, ids, dy);
+    right(dtable, ids, dy);
 }
 
 /// Columns go in pairs; the one that is left over in an odd width is overwritten.
@@ -61,14 +72,20 @@ void column_left_over(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     }
 }
 
+/// Whether the reader's test accepts a function.
 bool accepts(const std::string& which) {
-    if (which == "own") return mine::accepts(mine::add_rows);
-    if (which == "read first") return mine::accepts(read_first);
-    if (which == "from zero") return mine::accepts(from_zero);
-    if (which == "neighbours") return mine::accepts(neighbours);
-    if (which == "first and last") return mine::accepts(first_and_last);
-    if (which == "column left over") return mine::accepts(column_left_over);
-    throw std::invalid_argument("no such function");
+    using Function = void (*)(Tensor&, const Ids&, const Tensor&);
+    const std::map<std::string, Function> functions{{"own", mine::add_rows},
+                                                    {"right", right},
+                                                    {"read first", read_first},
+                                                    {"from zero", from_zero},
+                                                    {"neighbours", neighbours},
+                                                    {"first and last", first_and_last},
+                                                    {"column left over", column_left_over}};
+    if (!functions.contains(which)) throw std::invalid_argument("no such function");
+    return mine::accepts([&](Tensor& dtable, const Ids& ids, const Tensor& dy) {
+        functions.at(which)(dtable, ids, dy);
+    });
 }
 
 }  // namespace

@@ -35,12 +35,14 @@ int main(int argc, char** argv) {
     draw(cases.between(3, 6), 5, 3);
     draw(24, 4, 8);
     draw(9, 20, 1);
-    const char* own = "your own add_rows";
+    const char *own = "your own add_rows", *right = "a function that is right and not yours";
     const char* fault = "your test finds the fault";
     const char* others = "your test finds others";
     cases.add_test(fault, "own", own);
+    cases.add_test(fault, "right", right);
     cases.add_test(fault, "read first", "the function as it was at the beginning");
     cases.add_test(others, "own", own);
+    cases.add_test(others, "right", right);
     cases.add_test(others, "from zero", "a function that loses what dtable held before");
     cases.add_test(others, "neighbours",
                    "a function that adds equal ids only where they follow one another");

@@ -1,4 +1,8 @@
 #include <cmath>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
 
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "judge/serve.hpp"
@@ -12,6 +16,7 @@ namespace {
 
 using namespace abh;
 
+/// How a function differs from what is right.
 struct Kind {
     bool halves = false;             ///< columns i and d_model/2 + i, not 2i and 2i + 1
     bool counts_columns = false;     ///< the exponent
@@ -35,18 +40,19 @@ Tensor turned(const Tensor& codes, Index delta, const Kind& kind) {
     return y;
 }
 
+/// Whether the reader's test accepts a function.
 bool accepts(const std::string& which) {
-    const auto with = [](const Kind& kind) {
-        return mine::accepts(
-            [kind](const Tensor& codes, Index delta) { return turned(codes, delta, kind); });
-    };
-    if (which == "own") return mine::accepts(mine::shifted);
-    if (which == "both") return with({.halves = true, .counts_columns = true});
-    if (which == "halves") return with({.halves = true});
-    if (which == "columns") return with({.counts_columns = true});
-    if (which == "backward") return with({.direction = -1});
-    if (which == "one step") return with({.least = 1});
-    throw std::invalid_argument("no such function");
+    const std::map<std::string, Kind> kinds{{"right", {}},
+                                            {"both", {.halves = true, .counts_columns = true}},
+                                            {"halves", {.halves = true}},
+                                            {"columns", {.counts_columns = true}},
+                                            {"backward", {.direction = -1}},
+                                            {"one step", {.least = 1}}};
+    const bool own = which == "own";
+    if (!own && !kinds.contains(which)) throw std::invalid_argument("no such function");
+    return mine::accepts([&](const Tensor& codes, Index delta) {
+        return own ? mine::shifted(codes, delta) : turned(codes, delta, kinds.at(which));
+    });
 }
 
 }  // namespace

@@ -30,10 +30,11 @@ int main(int argc, char** argv) {
     add(cases, 2 * cases.between(3, 12), cases.between(2, 9), 60, cases.between(2, 50));
     add(cases, 2 * cases.between(3, 12), 1, 75, -cases.between(2, 50));
     add(cases, 2, 5, 60, 7);
-    const char* own = "your own function";
+    const char *own = "your own function", *right = "a function that is right and not yours";
     const char* here = "your test finds the faults";
     const char* others = "your test finds others";
     cases.add_test(here, "own", own);
+    cases.add_test(here, "right", right);
     cases.add_test(here, "both", "the function as it was at the beginning");
     cases.add_test(here, "halves",
                    "a function that takes the halves of a row for sines and cosines, with the "
@@ -42,6 +43,7 @@ int main(int argc, char** argv) {
         here, "columns",
         "a function whose exponent counts columns, with the right columns for sine and cosine");
     cases.add_test(others, "own", own);
+    cases.add_test(others, "right", right);
     cases.add_test(others, "backward", "a function that turns each hand the wrong way");
     cases.add_test(others, "one step", "a function that shifts by 1 whatever delta is, except 0");
 }

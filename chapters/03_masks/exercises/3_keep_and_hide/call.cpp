@@ -30,6 +30,7 @@ bool accepts(const std::string& which) {
     using M = const Mask&;
     const std::map<std::string, std::function<Mask(const Mask&)>> functions{
         {"own", mine::decoder_mask},
+        {"right", where([](M keep, Index b, Index i, Index j) { return j > i || !keep(b, j); })},
         {"as it was",
          where([](M keep, Index b, Index i, Index j) { return !(keep(b, j) || j <= i); })},
         {"1 keeps", where([](M keep, Index b, Index i, Index j) { return keep(b, j) && j <= i; })},
@@ -41,7 +42,8 @@ bool accepts(const std::string& which) {
          })},
         {"a leak",
          where([](M keep, Index b, Index i, Index j) { return j > i + 1 || !keep(b, j); })}};
-    return mine::accepts(functions.at(which));
+    const auto& f = functions.at(which);
+    return mine::accepts([&](const Mask& keep) { return f(keep); });
 }
 
 }  // namespace

@@ -44,8 +44,10 @@ int main(int argc, char** argv) {
     for (Index i = 0; i < keep.size(); ++i) keep.data()[i] = drawn.data()[i] != 0;
     add_mask(cases, keep);
     const char* own = "your own decoder_mask";
-    for (const char* criterion : {"your test: the code as it was", "your test: other mistakes"})
+    for (const char* criterion : {"your test: the code as it was", "your test: other mistakes"}) {
         cases.add_test(criterion, "own", own);
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     cases.add_test("your test: the code as it was", "as it was", "decoder_mask as it was");
     const char* other = "your test: other mistakes";
     cases.add_test(other, "1 keeps", "a function in which a 1 keeps");

@@ -59,13 +59,16 @@ mine::Weights weights(Way way) {
 bool accepts(const std::string& which) {
     const std::map<std::string, mine::Weights> functions{
         {"own", mine::masked_weights},
+        {"right", weights({})},
         {"as it was", weights({.fill_first = true})},
         {"no scale", weights({.scaled = false})},
         {"no maximum", weights({.maximum = false})},
         {"zeroed", weights({.zeroed = true})},
         {"1 keeps", weights({.hides_the_rest = true})},
         {"one mask", weights({.one_mask = true})}};
-    return mine::accepts(functions.at(which));
+    const mine::Weights& f = functions.at(which);
+    return mine::accepts([&](const Tensor& q, const Tensor& k, const Mask& hidden, Real scale,
+                             Real fill) { return f(q, k, hidden, scale, fill); });
 }
 
 }  // namespace

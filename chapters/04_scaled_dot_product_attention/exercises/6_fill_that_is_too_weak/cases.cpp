@@ -43,8 +43,10 @@ int main(int argc, char** argv) {
 
     const char* original = "your test: the code as it was";
     const char* other = "your test: other mistakes";
-    for (const char* criterion : {original, other})
+    for (const char* criterion : {original, other}) {
         cases.add_test(criterion, "own", "your own masked_weights");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     cases.add_test(original, "as it was", "masked_weights as it was");
     cases.add_test(other, "no scale", "a function that forgets the scale");
     cases.add_test(other, "no maximum", "a function whose softmax overflows at large scores");

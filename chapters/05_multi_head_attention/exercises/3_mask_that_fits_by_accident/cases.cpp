@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     add_outcome(cases, 2, 8);
     add_outcome(cases, 4, 2);
     cases.add_test("your test", "own", "your own with_heads");
+    cases.add_test("your test", "right", "a function that is right and not yours");
     cases.add_test("your test", "as it was", "with_heads as it was");
     cases.add_test("your test", "first for all",
                    "a function that gives all sentences the mask of the first");

@@ -52,8 +52,10 @@ int main(int argc, char** argv) {
     }
     const char* original = "your test: the code as it was";
     const char* other = "your test: the other half";
-    for (const char* criterion : {original, other})
+    for (const char* criterion : {original, other}) {
         cases.add_test(criterion, "own", "your own block_backward");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     cases.add_test(original, "as it was", "block_backward as it was");
     cases.add_test(other, "residual alone",
                    "a function that loses what comes through the sublayer");

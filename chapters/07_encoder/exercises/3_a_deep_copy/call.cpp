@@ -44,8 +44,8 @@ std::vector<Tensor> gradients(const Tensor& x, const Tensor& dy, const Tensor& d
     return {a[i].parameter->grad(), b[i].parameter->grad()};
 }
 
-/// Copies that are wrong in one way each.
-Encoder wrong_copy(const std::string& what, Encoder& original, const LayerOptions& options) {
+/// Copies that are wrong in one way each, and the right one.
+Encoder other_copy(const std::string& what, Encoder& original, const LayerOptions& options) {
     if (what == "the same handles") return original;
     Random random(0);
     Encoder copy(options, static_cast<Index>(original.layers.size()), random);
@@ -53,6 +53,7 @@ Encoder wrong_copy(const std::string& what, Encoder& original, const LayerOption
     for (std::size_t i = 0; i < from.size(); ++i) {
         Parameter &a = *from[i].parameter, &b = *to[i].parameter;
         const bool first = from[i].name.starts_with("layers.0");
+        if (what == "right") b.value = a.value.clone();
         if (what == "parameters assigned") b = a;
         if (what == "values shared") b.value = a.value;
         if (what == "the first layer alone copied") b.value = first ? a.value.clone() : a.value;
@@ -71,7 +72,7 @@ Encoder wrong_copy(const std::string& what, Encoder& original, const LayerOption
 bool accepts(const std::string& what) {
     const mine::Copy copy = [&](Encoder& original, const LayerOptions& options) {
         return what == "own" ? mine::copy_of(original, options)
-                             : wrong_copy(what, original, options);
+                             : other_copy(what, original, options);
     };
     return mine::accepts(copy);
 }

@@ -68,8 +68,10 @@ int main(int argc, char** argv) {
         for (const bool pre : {false, true})
             for (int trial = 0; trial < 3; ++trial) add(cases, n_layers, pre);
     for (const char* criterion :
-         {"your test notices shared values", "your test notices shared gradients"})
+         {"your test notices shared values", "your test notices shared gradients"}) {
         cases.add_test(criterion, "own", "your own copy_of");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     for (const char* what : {"the same handles", "parameters assigned", "values shared",
                              "the first layer alone copied", "fresh weights"})
         cases.add_test("your test notices shared values", what, fmt::format("this copy: {}", what));

@@ -80,6 +80,7 @@ bool accepts(const std::string& what, Index n_words, Index seed) {
     };
     const mine::Rows rows = [&](const Ids& target) {
         const Index length = target.dim(1);
+        if (what == "right") return decode(shifted(target, 1, start), hide_future());
         if (what == "no look-ahead mask") return decode(shifted(target, 1, start), {});
         if (what == "no shift") return decode(target, hide_future());
         if (what == "no shift and no look-ahead mask") return decode(target, {});

@@ -64,8 +64,10 @@ int main(int argc, char** argv) {
         const Index n_words = cases.between(5, 9), seed = cases.between(1, 1'000'000);
         return values(n_words, seed);
     };
-    for (const char* criterion : {early, gap})
+    for (const char* criterion : {early, gap}) {
         cases.add_test(criterion, "own", "your own rows_of", drawn());
+        cases.add_test(criterion, "right", "a function that is right and not yours", drawn());
+    }
     for (const char* what : {"no look-ahead mask", "no shift", "no shift and no look-ahead mask",
                              "a look-ahead mask that begins one place too late"})
         cases.add_test(early, what, fmt::format("this function: {}", what), drawn());

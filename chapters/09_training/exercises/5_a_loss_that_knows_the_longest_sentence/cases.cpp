@@ -37,8 +37,10 @@ int main(int argc, char** argv) {
     add(cases, cases.uniform({3, 2, 4}, -900, 900), Ids({3, 2}, {1, 3, 0, 0, 2, 0}));
     const char *const pads = "your test notices pads", *const means =
                                                            "your test notices other means";
-    for (const char* criterion : {pads, means})
+    for (const char* criterion : {pads, means}) {
         cases.add_test(criterion, "own", "your own mean_loss");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     for (const char* what : {"divided by all places", "pads count like words"})
         cases.add_test(pads, what, fmt::format("this function: {}", what));
     for (const char* what : {"the mean of the sentences' means", "the sum, not divided",

@@ -39,9 +39,9 @@ std::vector<Ids> translate(const Ids& script, Word start, Word end, Index max_wo
     return {said, times};
 }
 
-/// Decoding with one mistake.
-std::vector<Word> wrong(const std::string& what, const mine::Model& model, Word start, Word end,
-                        Index max_words) {
+/// Decoding with one mistake; with none, if `what` is "right".
+std::vector<Word> decoded(const std::string& what, const mine::Model& model, Word start, Word end,
+                          Index max_words) {
     const bool keeps_end = what == "the end symbol is kept";
     std::vector<Word> words;
     Index most = what == "no cap" ? 1'000'000 : max_words;
@@ -84,7 +84,7 @@ bool accepts(const std::string& what) {
             }
             return words;
         }
-        return wrong(what, model, start, end, max_words);
+        return decoded(what, model, start, end, max_words);
     };
     return mine::accepts(decode);
 }

@@ -64,8 +64,10 @@ int main(int argc, char** argv) {
     const char *const end = "your test notices a wrong end",
                       *const cap = "your test notices a missing cap",
                       *const prefix = "your test notices wrong prefixes";
-    for (const char* criterion : {end, cap, prefix})
+    for (const char* criterion : {end, cap, prefix}) {
         cases.add_test(criterion, "own", "your own greedy");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     for (const char* what :
          {"the one in your file at first", "the end symbol is kept", "the last word is lost"})
         cases.add_test(end, what, fmt::format("this function: {}", what));

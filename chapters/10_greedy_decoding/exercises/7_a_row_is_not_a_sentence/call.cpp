@@ -98,9 +98,9 @@ std::vector<Sentence> carried_along(const mine::Prefixes& decoder, Index n_sente
     return results;
 }
 
-/// Decoding with one mistake.
-std::vector<Sentence> wrong(const std::string& what, const mine::Prefixes& decoder,
-                            Index n_sentences, Word start, Word end, Index max_words) {
+/// Decoding with one mistake; with none, if `what` is "right".
+std::vector<Sentence> decoded(const std::string& what, const mine::Prefixes& decoder,
+                              Index n_sentences, Word start, Word end, Index max_words) {
     if (what == "a sentence that has ended is carried along")
         return carried_along(decoder, n_sentences, start, end, max_words);
     const bool by_row = what == "the one in your file at first",
@@ -139,7 +139,7 @@ bool accepts(const std::string& what) {
     return mine::accepts([&](const mine::Prefixes& decoder, Index n_sentences, Word start, Word end,
                              Index max_words) {
         return what == "own" ? mine::greedy_batch(decoder, n_sentences, start, end, max_words)
-                             : wrong(what, decoder, n_sentences, start, end, max_words);
+                             : decoded(what, decoder, n_sentences, start, end, max_words);
     });
 }
 

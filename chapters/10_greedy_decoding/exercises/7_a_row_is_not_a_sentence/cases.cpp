@@ -113,8 +113,10 @@ int main(int argc, char** argv) {
     add(cases, cap, drawn(cases, {5, 0, 4, 1, 6}), 4);
     lengths = {cases.between(0, 1), cases.between(0, 9), cases.between(5, 9), cases.between(6, 9)};
     add(cases, cap, drawn(cases, lengths), cases.between(4, 5));
-    for (const char* criterion : {astray, other})
+    for (const char* criterion : {astray, other}) {
         cases.add_test(criterion, "own", "your own greedy_batch");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     for (const char* what : {"the one in your file at first",
                              "the rows that the last select named are taken for sentences",
                              "select is told sentences, not rows"})

@@ -38,8 +38,10 @@ int main(int argc, char** argv) {
         add(cases, "long rows", cases.normal({cases.between(1, 3), n}));
     for (const Index n : {1, 7, 32, 255})
         add(cases, "short rows", cases.uniform({cases.between(1, 3), n}, 3, 9));
-    for (const char* const test : {"test: barriers", "test: numbers"})
+    for (const char* const test : {"test: barriers", "test: numbers"}) {
         cases.add_test(test, "own", "your own normalize");
+        cases.add_test(test, "right", "a function that is right and not yours");
+    }
     cases.add_test("test: barriers", "race", "the kernel with a barrier too few in total()");
     cases.add_test("test: barriers", "leaves",
                    "the kernel whose threads without an element leave before the barriers");

@@ -66,8 +66,10 @@ int main(int argc, char** argv) {
     add(cases, "calls held up", {.cold = 1, .held = 5, .held_again = 13}, 9,
         "two calls take 50 times as long; 9 rounds");
     add_even(cases);
-    for (const char* const test : {"test: warm up", "test: turns and medians"})
+    for (const char* const test : {"test: warm up", "test: turns and medians"}) {
         cases.add_test(test, "own", "your own gain");
+        cases.add_test(test, "right", "a function that is right and not yours");
+    }
     cases.add_test("test: warm up", "once",
                    "a function that measures ours once, cold, and then the mean of hers");
     cases.add_test("test: warm up", "cold", "a function that does not warm up");

@@ -66,7 +66,8 @@ Tensor both(const Tensor& gradient, const Tensor& loss) {
     return x;
 }
 
-Tensor wrong(const std::string& what, Ranks& ranks, const Tensor& z, const Ids& targets) {
+/// The gradient and the loss with one mistake; with none, if `what` is "right".
+Tensor result_of(const std::string& what, Ranks& ranks, const Tensor& z, const Ids& targets) {
     const Tensor own = own_sums(z, targets), all = over_ranks(ranks, own);
     const Real words = own(z.size() + 1), all_words = all(z.size() + 1),
                size = static_cast<Real>(ranks.size());
@@ -95,7 +96,7 @@ Tensor wrong(const std::string& what, Ranks& ranks, const Tensor& z, const Ids& 
 bool accepts(const std::string& what) {
     return mine::accepts([&](Ranks& ranks, const Tensor& z, const Ids& targets) -> mine::Step {
         if (what == "own") return mine::step(ranks, z, targets);
-        const Tensor sums = wrong(what, ranks, z, targets);
+        const Tensor sums = result_of(what, ranks, z, targets);
         return {static_cast<double>(sums(z.size())), sums.rows(0, z.size())};
     });
 }

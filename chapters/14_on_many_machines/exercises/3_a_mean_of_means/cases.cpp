@@ -112,7 +112,10 @@ int main(int argc, char** argv) {
     add(cases, none, cases.normal({7}), drawn(cases, {3, 8, 0}, 7));
     const char *const means = "your test notices means of means",
                       *const others = "your test notices other faults";
-    for (const char* criterion : {means, others}) cases.add_test(criterion, "own", "your own step");
+    for (const char* criterion : {means, others}) {
+        cases.add_test(criterion, "own", "your own step");
+        cases.add_test(criterion, "right", "a function that is right and not yours");
+    }
     for (const char* what :
          {"the mean of the ranks' means", "the mean of the means of those ranks that have words",
           "the right loss, but the gradient of a mean of means",
