@@ -226,7 +226,7 @@ class TakingPart(unittest.TestCase):
         found = {e.number: e.run for e in load_all()}
         self.assertEqual("./book run 09 --mine 04.2", found["04.2"])
         self.assertEqual("./book run 10 --mine 10.1", found["10.1"])
-        self.assertEqual("./book run 09 --mine 09.4 --optimizer adam --lr 1e-4", found["09.4"])
+        self.assertEqual("./book run 09 --mine 09.4 --optimizer adam --lr 1e-4 --no-checkpoint", found["09.4"])
 
 
 class Bites(unittest.TestCase):
