@@ -376,7 +376,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
         }
     } catch (...) {
         accesses.clear();
-        for (Thread& thread : kernel.threads) thread.visits.clear();
+        for (Thread& given_up : kernel.threads) given_up.visits.clear();
         kernel.idle.clear();
         kernel.workers.clear();  // threads that wait are given up
         throw;
