@@ -78,7 +78,7 @@ def judge_answer(
         Path(folder).chmod(0o755)
         outcome = compile_answer(exercise, answer, program, tight=tight)
         if outcome.reason != "ok":
-            return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed)))
+            return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed, eigen=exercise.eigen)))
         plain = Path(folder) / "plain" if exercise.faster and timed else None
         if plain and compile_answer(exercise, exercise.folder / "plain.cpp", plain, tight=tight).reason != "ok":
             raise Failed(f"{exercise.number}: plain.cpp does not compile")
@@ -86,7 +86,7 @@ def judge_answer(
         return judge(exercise, program, cases, tight=tight, plain=plain)
 
 
-def why_not_compiled(reason: str, printed: str) -> str:
+def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
     """What the compiler said, without what does not help."""
     if reason == "timeout":
         return "the compiler did not end in time: templates without end? On a busy machine, try again"
@@ -96,7 +96,8 @@ def why_not_compiled(reason: str, printed: str) -> str:
     text = "\n".join("    " + line for line in lines)
     if "undefined reference to `abh::mine::" in printed:
         return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
-    if re.search(r"fatal error: (Eigen/|.*eigen3/).*No such file|error: .*['‘]Eigen['’]", printed):
+    missing = r"fatal error: (Eigen/|.*eigen3/).*No such file"
+    if re.search(missing if eigen else f"{missing}|error: .*['‘]Eigen['’]", printed):
         return f"  Eigen is not available in this exercise:\n{text}"
     absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
     if absent:
