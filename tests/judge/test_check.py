@@ -38,7 +38,7 @@ class Available(unittest.TestCase):
             command = ["g++", *compile.allowed(loops, found).flags, "-fsyntax-only", answer]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertIn("Eigen is not available", check.why_not_compiled("crash", done.stderr, eigen=False))
-        self.assertNotIn("Eigen is not", check.why_not_compiled("crash", "error: 'Matrx' is not a member of 'Eigen'"))
+        self.assertNotIn("Eigen is not", check.why_not_compiled("crash", "error: 'Bridge' is not a member of 'Eigen'"))
         self.assertEqual(found, compile.allowed(other, found))
         printed = "answer.cpp:1:10: fatal error: Eigen/Dense: No such file or directory"
         self.assertIn("Eigen is not available", check.why_not_compiled("crash", printed))
