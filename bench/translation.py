@@ -169,7 +169,7 @@ def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
         "words_per_second": found["words_per_second"],
         "seconds": found["seconds"],
         "memory": found["memory"],
-        "dev_bleu": max(found["best_bleu"], found["average_bleu"]),
+        "dev_bleu": found["dev_of"][found["kept"]]["bleu"],
         **scores(o, ours / "test.reference.txt", run / "test.translation.txt", "greedy"),
     }
     return keep(run, identity(command, PEER, ours / "model.safetensors"), result)

@@ -257,13 +257,17 @@ def train(o: argparse.Namespace) -> None:
         )
         state = copy.deepcopy(run.model.state_dict())
         last = [*last, state][-o.average :]
-        if best is None or held.bleu > best[0]:
-            best = held.bleu, state
+        if best is None or held.bleu > best[0].bleu:
+            best = held, state
     seconds = time.perf_counter() - start
     run.model.load_state_dict(mean_of(last))
     average = validate(run.model, dev, data)
-    if average.bleu <= best[0]:
-        run.model.load_state_dict(best[1])
+    kept = "mean" if average.loss < best[0].loss else "best epoch"  # as the book chooses
+    of_test = {"mean": validate(run.model, test, data).bleu}
+    run.model.load_state_dict(best[1])
+    of_test["best epoch"] = validate(run.model, test, data).bleu
+    if kept == "mean":
+        run.model.load_state_dict(mean_of(last))
     chosen = validate(run.model, test, data)
     lowercase = validate(run.model, test, data, lowercase=True)
     print(f"test: loss {chosen.loss:.3f}, BLEU {chosen.bleu:.2f}, lowercase {lowercase.bleu:.2f}")
@@ -277,8 +281,9 @@ def train(o: argparse.Namespace) -> None:
         "seconds": seconds,
         "words_per_second": statistics.median(e["words_per_second"] for e in epochs),
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "best_bleu": best[0],
-        "average_bleu": average.bleu,
+        "kept": kept,
+        "dev_of": {n: {"loss": v.loss, "bleu": v.bleu} for n, v in (("best epoch", best[0]), ("mean", average))},
+        "test_bleu_of": of_test,
         "test_loss": chosen.loss,
         "test_bleu": chosen.bleu,
         "test_bleu_lowercase": lowercase.bleu,

@@ -248,6 +248,8 @@ TEST_CASE("a run ends when neither BLEU nor the loss has got better for a while"
                    nobody) == "neither BLEU nor the loss has got better since epoch 4");
     CHECK(run.progress().epochs.size() == 7);
     CHECK(run.progress().best()->epoch == 3);  // as much BLEU as epoch 2, and less loss
+    CHECK(run.progress().keeps_mean(3.8));     // than epoch 3; epochs 4 and 7 lost less
+    CHECK_FALSE(run.progress().keeps_mean(3.9));
 }
 
 TEST_CASE("a run ends after its epochs, or where another one would take too long") {

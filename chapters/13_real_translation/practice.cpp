@@ -144,6 +144,10 @@ Index RunProgress::last_better() const {
     }
     return last;
 }
+
+bool RunProgress::keeps_mean(double dev_loss) const {
+    return dev_loss < best()->dev_loss;  // by BLEU the luck that chose `best()` would count twice
+}
 // [over]
 std::string Practice::over() const {
     const std::vector<EpochReport>& epochs = progress_.epochs;

@@ -62,6 +62,8 @@ struct RunProgress {
     std::optional<EpochReport> best() const;
     /// The last epoch that had a higher BLEU, or a smaller loss, than all before it; 0: none.
     Index last_better() const;
+    /// Whether a mean of epochs' weights with this development loss is kept rather than `best()`.
+    bool keeps_mean(double dev_loss) const;
 };
 // [practice]
 /// What one step did.

@@ -295,7 +295,7 @@ std::string shown(const std::filesystem::path& path) {
     return printable((near.empty() || *near.begin() == ".." ? path : near).string());
 }
 
-/// The best epoch's weights, or the mean of the last ones, whichever the development pairs prefer.
+/// The best epoch's weights, or the mean of the last ones.
 void TrainingRun::choose(const RunFolder& folder) {
     section("The model that is kept");
     const EpochReport best = *practice_.progress().best();
@@ -308,7 +308,7 @@ void TrainingRun::choose(const RunFolder& folder) {
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
     fmt::print("mean of the last {} epochs: dev loss {:.3f}, BLEU {:.2f}\n", files.size(),
                average.loss, average.score);
-    const bool mean = average.score > best.bleu;
+    const bool mean = practice_.progress().keeps_mean(average.loss);
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model_);
     folder.save_model(model_, notes_);
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
@@ -317,7 +317,7 @@ void TrainingRun::choose(const RunFolder& folder) {
     results_.set_varying("best_bleu", best.bleu);
     results_.set_varying("average_bleu", average.score);
     results_.set_varying("averaged", static_cast<double>(files.size()));
-    results_.set_varying("dev_bleu", std::max(best.bleu, average.score));
+    results_.set_varying("dev_bleu", mean ? average.score : best.bleu);
     results_.set_varying("dev_loss", mean ? average.loss : best.dev_loss);
 }
 // [report]
