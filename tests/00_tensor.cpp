@@ -126,6 +126,11 @@ TEST_CASE("transpose swaps the last two axes") {
     REQUIRE_THROWS_WITH(transpose(Tensor::zeros({3})), Contains("expected rank >= 2"));
 }
 
+TEST_CASE("more matrices are transposed than a grid has blocks along z") {
+    const Tensor a = random_tensor({65536, 1, 2}, 5);
+    same_in_every_way([&] { return std::vector{transpose(a)}; });
+}
+
 TEST_CASE("every way adds, scales, fills, sums and transposes as plain does") {
     for (const Shape& shape : {Shape{1}, Shape{3, 0}, Shape{0, 3}, Shape{7, 1}, Shape{1, 70},
                                Shape{3, 5, 67}, Shape{2, 3, 33, 35}, Shape{40001, 2}}) {

@@ -110,13 +110,18 @@ namespace {
 
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
 
+__host__ __device__ constexpr Index tiles(Index size) {
+    return (size + tile - 1) / tile;
+}
+
 /// Reads rows and writes rows: the turn happens in shared memory. The column that is one too many
-/// puts the elements of a column into different banks.
+/// puts the elements of a column into different banks. Blocks are counted along x alone, where
+/// there may be more than 65,535 of them: tiles side by side, then below, then of the next matrix.
 __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, tile + 1> turned;
-    const Index matrix = static_cast<Index>(blockIdx.z) * m * n;
-    const Index row = static_cast<Index>(blockIdx.y) * tile,
-                column = static_cast<Index>(blockIdx.x) * tile;
+    const Index block = static_cast<Index>(blockIdx.x), across = tiles(n), down = tiles(m);
+    const Index row = block / across % down * tile, column = block % across * tile;
+    const Index matrix = block / (across * down) * m * n;
     for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_rows)
         if (row + i < m && column + threadIdx.x < n)
             turned[i][threadIdx.x] = x[matrix + (row + i) * n + column + threadIdx.x];
@@ -133,9 +138,8 @@ Tensor cuda::transpose(const Tensor& x) {
     const Index m = x.dim(-2), n = x.dim(-1);
     Tensor y(x.shape().with(-2, n).with(-1, m));
     if (x.empty()) return y;
-    const auto tiles = [](Index size) { return static_cast<unsigned>((size + tile - 1) / tile); };
-    const Grid grid{dim3(tiles(n), tiles(m), static_cast<unsigned>(x.size() / (m * n))),
-                    dim3(tile, tile_rows)};
+    const auto blocks = static_cast<unsigned>(x.size() / (m * n) * tiles(m) * tiles(n));
+    const Grid grid{dim3(blocks), dim3(tile, tile_rows)};
     launch("transpose", transpose_kernel, grid, m, n, y.on_device(), x.on_device());
     return y;
 }
