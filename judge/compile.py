@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import json
 import os
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,6 +102,16 @@ def before(version: str, other: str) -> bool:
     return all(numbers) and numbers[0] < numbers[1]
 
 
+@contextmanager
+def building_alone() -> Iterator[None]:
+    """Waits until no other `./book` builds; others wait for this one."""
+    lock = ROOT / "build" / "lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def cmake(*targets: str) -> None:
     """Builds these targets.
 
@@ -159,8 +172,9 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
     if not IN_HANDOUT:
         if not (BUILD / "build.ninja").is_file():
             print("book: building the judge, which takes some minutes the first time", file=sys.stderr)
-        cmake("judge_libraries", *(f"cases_{e.number.replace('.', '_')}" for e in exercises))
-        copy_headers()
+        with building_alone():
+            cmake("judge_libraries", *(f"cases_{e.number.replace('.', '_')}" for e in exercises))
+            copy_headers()
     found = setting()
     for e in exercises:
         if e.kind in COMPUTED:

@@ -45,6 +45,26 @@ class Available(unittest.TestCase):
         self.assertNotIn("Eigen is", check.why_not_compiled("crash", printed.replace("Eigen/", "Igen/")))
 
 
+class Building(unittest.TestCase):
+    def test_one_process_builds_at_a_time(self):
+        with tempfile.TemporaryDirectory() as name:
+            lock = Path(name) / "build" / "lock"
+
+            def others_wait():
+                return subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode != 0
+
+            seen = []
+            with (
+                unittest.mock.patch.object(compile, "ROOT", Path(name)),
+                unittest.mock.patch.object(compile, "cmake", lambda *_: seen.append(others_wait())),
+                unittest.mock.patch.object(compile, "copy_headers", lambda: seen.append(others_wait())),
+                unittest.mock.patch.object(compile, "setting"),
+            ):
+                compile.prepare([])
+            self.assertEqual([True, True], seen)
+            self.assertFalse(others_wait())
+
+
 class Watch(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
