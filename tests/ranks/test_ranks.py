@@ -72,6 +72,13 @@ def lives(pid: int) -> bool:
         return False
 
 
+def still_alive(pids: list[int], until: float) -> list[int]:
+    """Which of them do not end before then; one that was told to may be about it."""
+    while any(map(lives, pids)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return [pid for pid in pids if lives(pid)]
+
+
 def about_errors(said: str) -> list[str]:
     """What a program says besides that this small model has not learned much."""
     return [line for line in said.strip().split("\n") if line and not line.startswith("epoch ")]
@@ -159,11 +166,10 @@ class SeveralProcesses(unittest.TestCase):
                 pass  # it was done
             killed = time.monotonic()
             _, said = process.communicate(timeout=60)
-            while any(map(lives, processes)) and time.monotonic() < killed + 10:
-                time.sleep(0.01)  # one that was told to end may be about it
+            alive = still_alive(processes, killed + 10)
             with self.subTest(kill=i, ranks=ranks, said=said):
                 self.assertLess(time.monotonic() - killed, 10)
-                self.assertEqual([p for p in processes if lives(p)], [])
+                self.assertEqual(alive, [])
                 if process.returncode != 0:
                     lines = about_errors(said)
                     self.assertEqual(len(lines), 1)
@@ -268,7 +274,7 @@ class SeveralProcesses(unittest.TestCase):
         done = subprocess.CompletedProcess(start.args, start.returncode, None, said)
         self.assertRegex(self.one_line(done), r"cannot write .*fills_up/(state|epoch)-\d+\.safetensors: File too large")
         self.assertEqual(len(ranks), 3)
-        self.assertFalse([pid for pid in ranks if lives(pid)])
+        self.assertEqual(still_alive(ranks, time.monotonic() + 10), [])
         self.run_whole(save, 2, "--resume")
         self.assert_same(save)
 
