@@ -55,7 +55,7 @@ __global__ void of_neighbours_kernel(Global<Real> y) {  // an exchange orders no
 }
 
 __global__ void beyond_warp_kernel(Global<Real> y) {  // the last but one step of a sum goes too far
-    y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, Real(1), 32);
+    if (threadIdx.x < 32) y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, Real(1), 32);
 }
 
 __global__ void first_alone_kernel(Global<Real> y) {
