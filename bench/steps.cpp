@@ -17,7 +17,7 @@
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/matmul.hpp"
+#include "lib/fast/matmul.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
@@ -132,8 +132,10 @@ std::string built_with() {
     std::string text = fmt::format("Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
                                    EIGEN_MINOR_VERSION);
 #ifdef ABH_ONEDNN
-    const dnnl_version_t* v = dnnl_version();
-    text += fmt::format(", oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+    if (products_by_library()) {
+        const dnnl_version_t* v = dnnl_version();
+        text += fmt::format(", oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+    }
 #endif
     return text + ", compiled by " + compiler;
 }

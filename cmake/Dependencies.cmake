@@ -46,8 +46,9 @@ if(NOT OpenMP_CXX_FOUND)
   message(FATAL_ERROR "OpenMP is not found. GCC brings it along; Clang needs a package, on Debian libomp-dev of its version")
 endif()
 
-# Matrix products by oneDNN where it is installed (libdnnl-dev), by Eigen alone otherwise.
-set(ABH_ONEDNN AUTO CACHE STRING "matrix products by oneDNN: AUTO, ON, OFF")
+# Large matrix products by oneDNN (libdnnl-dev). AUTO: where it is installed and the faster way, which
+# lib/fast/matmul.fast.cpp decides. ON: on every processor.
+set(ABH_ONEDNN AUTO CACHE STRING "large matrix products by oneDNN: AUTO, ON, OFF")
 set(ABH_HAS_ONEDNN OFF)
 if(NOT ABH_ONEDNN STREQUAL OFF)
   find_package(dnnl QUIET)

@@ -115,7 +115,7 @@ TEST_CASE("rows of a product are those of the whole", "[fast]") {
 TEST_CASE("a small product has the same bits for any number of threads", "[fast]") {
     Draw draw;
     for (const MatmulOptions& o : all_forms) {
-        // Eigen multiplies, on all threads; a cut in two would leave a single row or column, a
+        // cut by its size alone; a cut in two would leave a single row or column, a
         // product of its own kind
         const Operands square = operands(draw, {3}, 129, 30, 65, o);
         const Operands wide = operands(draw, {}, 5, 40, 1057, o);

@@ -23,7 +23,7 @@ Limits show_limits(Results& results) {
     const std::string share =
         noise.others ? fmt::format("{:.0f} %", 100 * *noise.others) : "an unknown share";
     fmt::print("{} threads, products by {}; others used {} of the processors{}\n", threads(),
-               products_by_library() ? "oneDNN" : "Eigen", share,
+               products_by_library() ? "oneDNN" : "this book", share,
                noise.disturbed() ? ": disturbed" : "");
     results.set("others", share);
     Table table(results, {{"", "<36"}, varying("", "10.1f", "{}"), {"", "<8"}});

@@ -4,13 +4,6 @@ namespace abh {
 // [small product]
 namespace {
 
-// The largest tile: so many rows, and so many times `lanes` columns.
-#ifdef __AVX512F__  // 32 registers of 16 numbers; elsewhere 16 of 8, and `lanes` takes two
-constexpr int tile_height = 6, tile_width = 4;
-#else
-constexpr int tile_height = 6, tile_width = 1;
-#endif
-
 /// `height` rows and `width` times `lanes` columns of `c`, which stay in registers meanwhile.
 template <int height, int width>
 void tile(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index k, bool add) {
@@ -54,10 +47,9 @@ void some_columns(Real* c, Index width_c, Strided a, const Real* b, Index width_
                   bool add) {
     Index i = 0;
     for (; i + tile_height <= m; i += tile_height)
-        tile<tile_height, width>(c + i * width_c, width_c, {a.data + i * a.row, a.row, a.column}, b,
-                                 width_b, k, add);
-    last_rows<tile_height - 1, width>(m - i, c + i * width_c, width_c,
-                                      {a.data + i * a.row, a.row, a.column}, b, width_b, k, add);
+        tile<tile_height, width>(c + i * width_c, width_c, a.from(i, 0), b, width_b, k, add);
+    last_rows<tile_height - 1, width>(m - i, c + i * width_c, width_c, a.from(i, 0), b, width_b, k,
+                                      add);
 }
 
 /// All columns: as many as it can as widely as it can, the rest half as widely, and so on.

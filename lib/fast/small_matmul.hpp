@@ -15,7 +15,16 @@ struct Strided {
     Index row, column;
 
     Strided transposed() const { return {data, column, row}; }
+    /// What begins at element (i, j).
+    Strided from(Index i, Index j) const { return {data + i * row + j * column, row, column}; }
 };
+
+/// What `small_matmul` computes at once, at most: so many rows, and so many times `lanes` columns.
+#ifdef __AVX512F__  // 32 registers of 16 numbers; elsewhere 16 of 8, and `lanes` takes two
+constexpr int tile_height = 6, tile_width = 4;
+#else
+constexpr int tile_height = 6, tile_width = 1;
+#endif
 
 /// `c = a b`, or `c += a b`, for matrices that a core's cache holds; on the calling thread. Each
 /// number of `a` multiplies a row of `b`, so `a` may be transposed at no cost.

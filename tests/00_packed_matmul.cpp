@@ -1,0 +1,83 @@
+// Products whose operands are put in order first.
+#include <cmath>
+#include <vector>
+
+#include "lib/fast/packed_matmul.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// A matrix of whole numbers from -4 to 4, of which sums of a few thousand products of two are
+/// exact in any order; its rows or its columns side by side, with a gap after each.
+struct Whole {
+    std::vector<Real> numbers;
+    Strided matrix;
+
+    Whole(Index rows, Index columns, bool by_columns, std::uint64_t seed) {
+        constexpr Index gap = 3;
+        const Index lines = by_columns ? columns : rows,
+                    length = (by_columns ? rows : columns) + gap;
+        Random random(seed);
+        const Ids ids = random_ids({lines, length}, -4, 5, random.stream());
+        numbers.assign(ids.values().begin(), ids.values().end());
+        matrix = {numbers.data(), length, 1};
+        if (by_columns) matrix = matrix.transposed();
+    }
+};
+
+/// Three loops.
+Tensor product(Strided a, Strided b, const Tensor& before, Index m, Index n, Index k, Real scale,
+               bool add) {
+    Tensor c = before.clone();
+    for (Index i = 0; i < m; ++i)
+        for (Index j = 0; j < n; ++j) {
+            Real sum = 0;
+            for (Index p = 0; p < k; ++p) sum += *a.from(i, p).data * *b.from(p, j).data;
+            c(i, j) = scale * sum + (add ? before(i, j) : 0);
+        }
+    return c;
+}
+
+}  // namespace
+
+TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fast]") {
+    const Index sizes[][3] = {{0, 3, 5},     {3, 0, 5},    {3, 5, 0},    {1, 1, 1},
+                              {6, 16, 16},   {5, 15, 17},  {7, 17, 15},  {13, 64, 33},
+                              {50, 80, 31},  {47, 127, 9}, {49, 129, 9}, {11, 300, 512},
+                              {11, 20, 513}, {480, 16, 7}, {483, 16, 7}, {961, 1, 20}};
+    for (const auto& [m, n, k] : sizes)
+        for (const bool a_by_columns : {false, true})
+            for (const bool b_by_columns : {false, true})
+                for (const bool add : {false, true})
+                    for (const Real scale : {Real(1), Real(2)}) {
+                        const Whole a(m, k, a_by_columns, 1), b(k, n, b_by_columns, 2);
+                        const Tensor whole = Tensor::full({m + 1, n + 5}, 3);
+                        Tensor c = whole.clone();
+                        CAPTURE(m, n, k, a_by_columns, b_by_columns, add, scale);
+                        packed_matmul(c.data(), n + 5, a.matrix, b.matrix, m, n, k, scale, add);
+                        REQUIRE(
+                            same_bits(c, product(a.matrix, b.matrix, whole, m, n, k, scale, add)));
+                    }
+}
+
+TEST_CASE("a part of a packed product has the bits of the whole", "[fast]") {
+    constexpr Index m = 487, n = 131, k = 600;
+    for (const bool transpose_a : {false, true})
+        for (const bool transpose_b : {false, true}) {
+            const Tensor a = random_tensor({m, k}, 1), b = random_tensor({k, n}, 2);
+            const Strided A = transpose_a ? Strided{a.data(), 1, m} : Strided{a.data(), k, 1},
+                          B = transpose_b ? Strided{b.data(), 1, k} : Strided{b.data(), n, 1};
+            Tensor whole({m, n}), parts({m, n});
+            packed_matmul(whole.data(), n, A, B, m, n, k, Real(0.3), false);
+            const Index rows[] = {0, 5, 100, m}, columns[] = {0, 1, 40, n};
+            for (int i = 0; i < 3; ++i)
+                for (int j = 0; j < 3; ++j)
+                    packed_matmul(&parts(rows[i], columns[j]), n, A.from(rows[i], 0),
+                                  B.from(0, columns[j]), rows[i + 1] - rows[i],
+                                  columns[j + 1] - columns[j], k, Real(0.3), false);
+            CAPTURE(transpose_a, transpose_b);
+            REQUIRE(same_bits(parts, whole));
+        }
+}
