@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace abh {
 // [blocks]
@@ -75,8 +76,8 @@ void pack_tiles(Real* to, Strided a, Index k) {
         const Real* const from = a.from(0, p).data;
 #pragma GCC unroll 8
         for (int t = 0; t < tiles; ++t)
-            std::copy_n(from + t * tile_height, tile_height,
-                        to + t * packed_tile(k) + p * tile_height);
+            std::memcpy(to + t * packed_tile(k) + p * tile_height, from + t * tile_height,
+                        tile_height * sizeof(Real));
     }
 }
 
