@@ -4,6 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "lib/eigen.hpp"
+#include "lib/tensor.hpp"
+
 namespace abh {
 // [blocks]
 namespace {
@@ -13,11 +16,9 @@ constexpr Index depth = 512;                 // of the inner axis at a time
 constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
 constexpr Index some_rows = 80 * tile_height;  // of a, where they have to be copied
 
-/// Memory of a thread.
-using Buffer = Eigen::Array<Real, Eigen::Dynamic, 1>;
-
-Real* at_least(Index numbers, Buffer& buffer) {
-    if (buffer.size() < numbers) buffer.resize(numbers);
+/// Makes room for so many numbers.
+Real* at_least(Index numbers, Tensor& buffer) {
+    if (buffer.size() < numbers) buffer = Tensor({numbers});
     return buffer.data();
 }
 // [columns]
@@ -113,10 +114,10 @@ void multiply_tile(Real* c, Index width_c, Strided a, const Real* b, Index m, In
 /// @param tile_a  from one tile of `a` to the next
 void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, Strided b, Index m, Index n,
                     Index k, Real scale, bool add) {
-    thread_local Buffer buffer;
+    thread_local Tensor buffer;
     Real* const strips = at_least(k * whole_lanes(n), buffer);
     pack_columns(strips, b, k, n);
-    if (scale != 1) buffer.head(k * whole_lanes(n)) *= scale;
+    if (scale != 1) VectorMap(strips, k * whole_lanes(n)) *= scale;
     for (Index i = 0; i < m; i += tile_height, a.data += tile_a)
         for (Index j = 0; j < n; j += strip)
             multiply_tile(c + i * width_c + j, width_c, a, strips + j * k,
@@ -127,7 +128,7 @@ void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, Strided b, 
 // [product]
 void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index n, Index k,
                    Real scale, bool add) {
-    thread_local Buffer buffer;
+    thread_local Tensor buffer;
     const bool as_it_is = a.column == 1;
     const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
     if (k == 0 && !add)
