@@ -1,6 +1,7 @@
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -137,25 +138,21 @@ struct Head {
     /// Copies this head's columns of some rows of `x` as rows, with zeros up to whole lanes:
     /// `[width, L]`, a square at a time, which is turned around in registers.
     void transpose(const Tensor& x, Rows rows, Tensor& y) const {
-        using Square = Eigen::Matrix<Real, lanes, lanes, Eigen::RowMajor>;
-        const Eigen::OuterStride<> from(x.dim(2)), to(y.dim(1));
         for (Index i = 0; i < rows.count(); i += lanes)
             for (Index c = 0; c < d_k; c += lanes) {
                 const Real* const corner = row(x, rows.begin + i) + c;
                 const Index n_rows = std::min(lanes, rows.count() - i),
                             n_columns = std::min(lanes, d_k - c);
                 for (Index r = 0; r < n_rows; ++r) prefetch(corner + r * x.dim(2) + d_k, lanes);
-                Square square;
+                Real* const to = y.data() + c * y.dim(1) + i;
                 if (n_rows == lanes && n_columns == lanes) {
-                    square = Eigen::Map<const Square, 0, Eigen::OuterStride<>>(corner, from);
-                } else {
-                    square.setZero();
-                    square.topLeftCorner(n_rows, n_columns) =
-                        ConstMatrixMap(corner, n_rows, x.dim(2)).leftCols(n_columns);
+                    transpose_lanes(to, y.dim(1), corner, x.dim(2));
+                    continue;
                 }
-                square.transposeInPlace();
-                Eigen::Map<Square, 0, Eigen::OuterStride<>>(y.data() + c * y.dim(1) + i, to) =
-                    square;
+                std::array<Real, lanes * lanes> square{};
+                for (Index r = 0; r < n_rows; ++r)
+                    std::copy_n(corner + r * x.dim(2), n_columns, square.data() + r * lanes);
+                transpose_lanes(to, y.dim(1), square.data(), lanes);
             }
     }
     /// Writes `factor` times the first rows of `y` into this head's columns of these rows of `x`.

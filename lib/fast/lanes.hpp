@@ -20,4 +20,23 @@ inline void prefetch(const Real* numbers, Index count) {
         __builtin_prefetch(numbers + i);
 }
 
+// [turn]
+/// Turns a square of `lanes` by `lanes` numbers around: its rows become columns. A smaller square
+/// at a time, whose rows are a vector register each.
+/// @param to, from          the first number
+/// @param to_row, from_row  numbers from one row to the next
+inline void transpose_lanes(Real* to, Index to_row, const Real* from, Index from_row) {
+    constexpr Index size = EIGEN_MAX_STATIC_ALIGN_BYTES / sizeof(Real);
+    static_assert(size > 0 && lanes % size == 0);
+    using Square = Eigen::Matrix<Real, size, size, Eigen::RowMajor>;
+    using Stride = Eigen::OuterStride<>;
+    for (Index i = 0; i < lanes; i += size)
+        for (Index j = 0; j < lanes; j += size) {
+            Square square =
+                Eigen::Map<const Square, 0, Stride>(from + i * from_row + j, Stride(from_row));
+            square.transposeInPlace();
+            Eigen::Map<Square, 0, Stride>(to + j * to_row + i, Stride(to_row)) = square;
+        }
+}
+
 }  // namespace abh

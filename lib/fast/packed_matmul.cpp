@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/tile.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -14,7 +15,11 @@ namespace {
 constexpr Index strip = tile_width * lanes;  // columns of a tile
 constexpr Index depth = 512;                 // of the inner axis at a time
 constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
-constexpr Index some_rows = 80 * tile_height;  // of a, where they have to be copied
+constexpr Index some_rows = 344 * tile_height;  // of a, where they have to be copied
+
+constexpr Index ceil_div(Index n, Index parts) {
+    return (n + parts - 1) / parts;
+}
 
 /// Makes room for so many numbers.
 Real* at_least(Index numbers, Tensor& buffer) {
@@ -28,17 +33,10 @@ Index width_of(Index j, Index n) {
     return std::min(strip, whole_lanes(n - j));
 }
 
-/// `lanes` columns of `b`, the numbers of each side by side, as rows of `width` numbers: a square
-/// at a time, which is turned around in registers.
+/// `lanes` columns of `b`, the numbers of each side by side, as rows of `width` numbers.
 void turn(Real* to, Index width, Strided b, Index k) {
-    using Square = Eigen::Matrix<Real, lanes, lanes, Eigen::RowMajor>;
-    using Stride = Eigen::OuterStride<>;
     Index p = 0;
-    for (; p + lanes <= k; p += lanes) {
-        Square square = Eigen::Map<const Square, 0, Stride>(b.data + p, Stride(b.column));
-        square.transposeInPlace();
-        Eigen::Map<Square, 0, Stride>(to + p * width, Stride(width)) = square;
-    }
+    for (; p + lanes <= k; p += lanes) transpose_lanes(to + p * width, width, b.data + p, b.column);
     for (; p < k; ++p)
         for (Index j = 0; j < lanes; ++j) to[p * width + j] = *b.from(p, j).data;
 }
@@ -93,13 +91,11 @@ void pack_rows(Real* to, Strided a, Index m, Index k) {
     for (Index p = 0; p < k && i < m; ++p)
         std::copy_n(a.from(i, p).data, m - i, to + p * tile_height);
 }
-// [tile]
-/// Multiplies a tile by a strip of which n columns are wanted.
-void multiply_tile(Real* c, Index width_c, Strided a, const Real* b, Index m, Index n, Index k,
+// [edge]
+/// Multiplies the last tile, or by the last strip: m rows and n columns are wanted of it.
+void multiply_edge(Real* c, Index width_c, Strided a, const Real* b, Index m, Index n, Index k,
                    bool add) {
     const Index width = width_of(0, n);
-    for (Index i = 0; i < m; ++i)  // what will be written when all is summed
-        for (Index j = 0; j < n; j += numbers_in_a_line) __builtin_prefetch(c + i * width_c + j, 1);
     if (n == width) return small_matmul(c, width_c, a, b, width, m, n, k, add);
     std::array<Real, tile_height * strip> sums;
     small_matmul(sums.data(), width, a, b, width, m, width, k, false);
@@ -109,19 +105,62 @@ void multiply_tile(Real* c, Index width_c, Strided a, const Real* b, Index m, In
             c[i * width_c + j] = add ? c[i * width_c + j] + sum : sum;
         }
 }
+// [ahead]
+/// Some columns of `b`, some rows deep: what is packed at once.
+struct Part {
+    Strided b;
+    Index k, n;
+};
+
+/// Asks memory for the part that is packed next: a little with each tile, which hides the wait.
+class Ahead {
+public:
+    /// @param tiles  that are multiplied until then
+    Ahead(const Part& next, Index tiles)
+        : from_(next.b.data),
+          stride_(next.b.column == 1 ? next.b.row : next.b.column),
+          lines_(whole_lines(next.b.column == 1 ? next.n : next.k)),
+          left_(lines_ * (next.b.column == 1 ? next.k : next.n)),
+          at_once_((left_ + tiles - 1) / tiles) {}
+
+    void some() {
+        for (Index i = std::min(at_once_, left_); i > 0; --i, --left_) {
+            __builtin_prefetch(from_ + line_ * numbers_in_a_line, 0, 2);  // into the second cache
+            if (++line_ == lines_) line_ = 0, from_ += stride_;
+        }
+    }
+
+private:
+    static Index whole_lines(Index numbers) {
+        return (numbers + numbers_in_a_line - 1) / numbers_in_a_line;
+    }
+    const Real* from_;
+    Index stride_, lines_, left_, at_once_, line_ = 0;
+};
 // [block]
-/// Multiplies rows of `a` by columns of `b`, at most `some_columns`, at most `depth` deep.
+/// Multiplies m rows of `a` by a part of `b`.
 /// @param tile_a  from one tile of `a` to the next
-void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, Strided b, Index m, Index n,
-                    Index k, Real scale, bool add) {
+/// @param next    is packed after this one
+void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, const Part& part, Index m,
+                    Real scale, bool add, const Part& next) {
     thread_local Tensor buffer;
+    const Index k = part.k, n = part.n;
     Real* const strips = at_least(k * whole_lanes(n), buffer);
-    pack_columns(strips, b, k, n);
+    pack_columns(strips, part.b, k, n);
     if (scale != 1) VectorMap(strips, k * whole_lanes(n)) *= scale;
+    Ahead ahead(next, ceil_div(m, tile_height) * ceil_div(n, strip));
     for (Index i = 0; i < m; i += tile_height, a.data += tile_a)
-        for (Index j = 0; j < n; j += strip)
-            multiply_tile(c + i * width_c + j, width_c, a, strips + j * k,
-                          std::min<Index>(tile_height, m - i), std::min(strip, n - j), k, add);
+        for (Index j = 0; j < n; j += strip) {
+            Real* const to = c + i * width_c + j;
+            const Real* const from = strips + j * k;
+            const Index n_rows = std::min<Index>(tile_height, m - i),
+                        columns = std::min(strip, n - j);
+            ahead.some();
+            if (n_rows == tile_height && columns == strip)
+                tile<tile_height, tile_width>(to, width_c, a, from, strip, k, add);
+            else
+                multiply_edge(to, width_c, a, from, n_rows, columns, k, add);
+        }
 }
 
 }  // namespace
@@ -131,22 +170,28 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
     thread_local Tensor buffer;
     const bool as_it_is = a.column == 1;
     const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
+    const auto part = [&](Index p, Index j) {
+        return Part{b.from(p, j), std::clamp<Index>(k - p, 0, depth),
+                    std::min(some_columns, n - j)};
+    };
     if (k == 0 && !add)
         for (Index i = 0; i < m; ++i) std::fill_n(c + i * width_c, n, Real(0));
     for (Index p = 0; p < k; p += depth)
         for (Index i = 0; i < m; i += height) {
             const Index deep = std::min(depth, k - p), n_rows = std::min(height, m - i);
             Strided left = a.from(i, p);
-            Index tile = tile_height * a.row;
+            Index tile_a = tile_height * a.row;
             if (!as_it_is) {
-                tile = packed_tile(deep);
-                Real* const to = at_least((n_rows + tile_height - 1) / tile_height * tile, buffer);
+                tile_a = packed_tile(deep);
+                Real* const to = at_least(ceil_div(n_rows, tile_height) * tile_a, buffer);
                 pack_rows(to, left, n_rows, deep);
                 left = {to, 1, tile_height};
             }
+            const Part first = part(i + height < m ? p : p + depth, 0);
             for (Index j = 0; j < n; j += some_columns)
-                multiply_block(c + i * width_c + j, width_c, left, tile, b.from(p, j), n_rows,
-                               std::min(some_columns, n - j), deep, scale, add || p > 0);
+                multiply_block(c + i * width_c + j, width_c, left, tile_a, part(p, j), n_rows,
+                               scale, add || p > 0,
+                               j + some_columns < n ? part(p, j + some_columns) : first);
         }
 }
 

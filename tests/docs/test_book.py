@@ -155,6 +155,7 @@ class Rendered(Case):
         title = "From bench/results/2026-01-02_long.json: "
         self.assertIn(f'<span class="value" title="{title}test/greedy">40.05</span>', self.page)
         self.assertIn(f'<span class="value" title="{title}date">2026-01-02</span>', self.page)
+        self.assertIn(f'<span class="value" title="{title}steps/second/ms">9.5</span>', self.page)
 
     def test_lists_hold_all_of_a_kind_with_links(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
@@ -368,7 +369,7 @@ class Refused(Case):
         )
         kept = (
             ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, and the page says > 40.1"),
-            ("2026-01-02_long/test/beam:.2f", "no value test/beam", "values: date, test/beams, test/greedy"),
+            ("2026-01-02_long/test/beam:.2f", "no value test/beam", "values: date, steps/first/ms, "),
             ("2026-01-02_long/test/beams", "is no number or string: {'value': [1, 4]}"),
             ("2026-01-03_long/test/greedy", "no bench/results/2026-01-03_long.json"),
         )

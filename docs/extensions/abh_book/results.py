@@ -18,6 +18,8 @@ What takes too long to be measured in every build is kept in `bench/results`. A 
 
     {value}`bench/2026-11-25_multi30k/test/greedy:.2f`
 
+Of a list, an entry that has a name goes by it.
+
 Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
 
     ```{console} main
@@ -124,6 +126,8 @@ def kept(env: BuildEnvironment, name: str) -> dict[str, dict[str, Any]]:
 
     def add(prefix: str, fields: dict[str, Any]) -> None:
         for field, inner in fields.items():
+            if isinstance(inner, list) and all(isinstance(each, dict) and "name" in each for each in inner):
+                inner = {each["name"]: each for each in inner}
             if isinstance(inner, dict):
                 add(f"{prefix}{field}/", inner)
             else:
