@@ -171,8 +171,8 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
     const bool as_it_is = a.column == 1;
     const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
     const auto part = [&](Index p, Index j) {
-        return Part{b.from(p, j), std::clamp<Index>(k - p, 0, depth),
-                    std::min(some_columns, n - j)};
+        return Part{b.from(p, j), std::min(depth, k - p),
+                    std::clamp<Index>(n - j, 0, some_columns)};
     };
     if (k == 0 && !add)
         for (Index i = 0; i < m; ++i) std::fill_n(c + i * width_c, n, Real(0));
@@ -187,11 +187,9 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
                 pack_rows(to, left, n_rows, deep);
                 left = {to, 1, tile_height};
             }
-            const Part first = part(i + height < m ? p : p + depth, 0);
             for (Index j = 0; j < n; j += some_columns)
                 multiply_block(c + i * width_c + j, width_c, left, tile_a, part(p, j), n_rows,
-                               scale, add || p > 0,
-                               j + some_columns < n ? part(p, j + some_columns) : first);
+                               scale, add || p > 0, part(p, j + some_columns));
         }
 }
 
