@@ -5,16 +5,18 @@ target_link_libraries(abh_precompiled PRIVATE abh_flags)
 target_precompile_headers(abh_precompiled PRIVATE <algorithm> <array> <chrono> <cmath> <filesystem> <fstream>
   <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
 
-# GCC does not know any more that these headers are the system's, and warns of what its optimizer sees in them.
-target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
-
-# abh_precompiled(FOLDER): all targets of the folder and of those below it use them
+# abh_precompiled(FOLDER): all targets of the folder and of those below it use them. GCC does not know any more that
+# these headers are the system's, and warns of what its optimizer sees in them.
 function(abh_precompiled folder)
+  set(seen array-bounds dangling-pointer free-nonheap-object nonnull restrict stringop-overflow stringop-overread
+    uninitialized use-after-free)
+  list(TRANSFORM seen PREPEND -Wno-)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(kind ${target} TYPE)
     if(kind MATCHES "EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY" AND NOT target STREQUAL abh_precompiled)
       target_precompile_headers(${target} REUSE_FROM abh_precompiled)
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${seen}>")
     endif()
   endforeach()
   get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
