@@ -127,10 +127,6 @@ struct Block {
     Index rows, columns;
 };
 
-Index ceil_div(Index n, Index parts) {
-    return (n + parts - 1) / parts;
-}
-
 /// `n` in so many parts, each but the last a multiple of `unit`.
 Index part_of(Index n, Index parts, Index unit) {
     return std::max<Index>(1, ceil_div(ceil_div(n, parts), unit)) * unit;

@@ -17,10 +17,6 @@ constexpr Index depth = 512;                 // of the inner axis at a time
 constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
 constexpr Index some_rows = 344 * tile_height;  // of a, where they have to be copied
 
-constexpr Index ceil_div(Index n, Index parts) {
-    return (n + parts - 1) / parts;
-}
-
 /// Makes room for so many numbers.
 Real* at_least(Index numbers, Tensor& buffer) {
     if (buffer.size() < numbers) buffer = Tensor({numbers});
@@ -119,9 +115,9 @@ public:
     Ahead(const Part& next, Index tiles)
         : from_(next.b.data),
           stride_(next.b.column == 1 ? next.b.row : next.b.column),
-          lines_(whole_lines(next.b.column == 1 ? next.n : next.k)),
+          lines_(ceil_div(next.b.column == 1 ? next.n : next.k, numbers_in_a_line)),
           left_(lines_ * (next.b.column == 1 ? next.k : next.n)),
-          at_once_((left_ + tiles - 1) / tiles) {}
+          at_once_(ceil_div(left_, tiles)) {}
 
     void some() {
         for (Index i = std::min(at_once_, left_); i > 0; --i, --left_) {
@@ -131,9 +127,6 @@ public:
     }
 
 private:
-    static Index whole_lines(Index numbers) {
-        return (numbers + numbers_in_a_line - 1) / numbers_in_a_line;
-    }
     const Real* from_;
     Index stride_, lines_, left_, at_once_, line_ = 0;
 };
