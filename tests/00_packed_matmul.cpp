@@ -62,6 +62,31 @@ TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fa
                     }
 }
 
+TEST_CASE("a large packed product is three loops wherever its lines begin", "[fast]") {
+    constexpr Index m = 262, n = 280;  // whole tiles and others
+    for (const bool a_by_columns : {false, true})
+        for (const bool add : {false, true})
+            for (const Index k : {5, 520})
+                for (const Index width : {288, 285})
+                    for (const Index first : {0, 4, 8}) {
+                        const Whole a(m, k, a_by_columns, 1), b(k, n, true, 2);
+                        const Tensor before = Tensor::full({m, n}, 3),
+                                     outside = Tensor::full({first + m * width}, 3);
+                        Tensor c = outside.clone();
+                        CAPTURE(a_by_columns, add, k, width, first);
+                        packed_matmul(c.data() + first, width, a.matrix, b.matrix, m, n, k, 1, add);
+                        const Tensor expected =
+                            product(a.matrix, b.matrix, before, m, n, k, 1, add);
+                        Index wrong = 0;
+                        for (Index at = 0; at < c.size(); ++at) {
+                            const Index i = (at - first) / width, j = (at - first) % width;
+                            const bool inside = at >= first && j < n;
+                            wrong += c(at) != (inside ? expected(i, j) : 3);
+                        }
+                        REQUIRE(wrong == 0);
+                    }
+}
+
 TEST_CASE("a part of a packed product has the bits of the whole", "[fast]") {
     constexpr Index m = 487, n = 131, k = 600;
     for (const bool transpose_a : {false, true})

@@ -45,6 +45,11 @@ Adam::Adam(Parameters parameters, AdamOptions options)
     require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
             "adam: weight decay {}, expected 0 or more", options.weight_decay);
 }
+// [step]
+void Optimizer::step(Real learning_rate) {
+    begin_step();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) move(i, learning_rate);
+}
 // [memory]
 std::vector<NamedTensor> Optimizer::named(const std::string& what,
                                           const std::vector<Tensor>& tensors) const {
@@ -60,10 +65,8 @@ std::vector<NamedTensor> Adam::memory() const {
     return list;
 }
 // [sgd]
-void Sgd::step(Real learning_rate) {
-    ++steps_;
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-        sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
+void Sgd::move(std::size_t i, Real learning_rate) {
+    sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
 }
 
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
@@ -76,11 +79,8 @@ void plain::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate)
     vector(w.value) -= learning_rate * vector(v);
 }
 // [adam]
-void Adam::step(Real learning_rate) {
-    ++steps_;
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-        adam_step(*parameters_[i].parameter, mean_[i], square_[i],
-                  {options_, learning_rate, steps_});
+void Adam::move(std::size_t i, Real learning_rate) {
+    adam_step(*parameters_[i].parameter, mean_[i], square_[i], {options_, learning_rate, steps_});
 }
 
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {

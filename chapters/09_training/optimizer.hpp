@@ -19,7 +19,12 @@ class Optimizer {
 public:
     explicit Optimizer(Parameters parameters) : parameters_(std::move(parameters)) {}
     virtual ~Optimizer() = default;
-    virtual void step(Real learning_rate) = 0;
+    /// Moves all parameters.
+    void step(Real learning_rate);
+    /// A step in parts: after `begin_step`, `move` is to be called once for each parameter, by its
+    /// number in the list.
+    void begin_step() { ++steps_; }
+    virtual void move(std::size_t i, Real learning_rate) = 0;
     /// What it remembers from step to step: to be saved, and to go on from.
     virtual std::vector<NamedTensor> memory() const = 0;
     Index steps() const { return steps_; }
@@ -39,7 +44,7 @@ protected:
 class Sgd : public Optimizer {
 public:
     Sgd(Parameters parameters, Real momentum);
-    void step(Real learning_rate) override;
+    void move(std::size_t i, Real learning_rate) override;
     std::vector<NamedTensor> memory() const override { return named("velocity", velocity_); }
 
 private:
@@ -63,7 +68,7 @@ class Adam : public Optimizer {
 public:
     /// @throws std::invalid_argument if `weight_decay` is negative or not finite
     Adam(Parameters parameters, AdamOptions options = {});
-    void step(Real learning_rate) override;
+    void move(std::size_t i, Real learning_rate) override;
     std::vector<NamedTensor> memory() const override;
 
 private:

@@ -66,7 +66,7 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
       partition_(parameters_, ranks.size(), options.bucket),
       slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
       slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
-      sum_(parameters_, partition_, ranks, options.shards, options.bfloat16),
+      sum_(parameters_, partition_, ranks, slices_, options.shards, options.bfloat16),
       trainer_(model, training, slices_list_) {
     for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
 }
@@ -85,7 +85,6 @@ double DataParallel::forward_backward(std::span<const Batch> batches) {
         losses.push_back(add_shard(batches, shard, words));
         sum_.end_shard();
     }
-    sum_.finish(slices_);
     return sum_in_order(losses, sum_.owners());
 }
 
@@ -126,47 +125,42 @@ double DataParallel::sum_in_order(const std::vector<double>& own, std::span<cons
 // [clip]
 double DataParallel::clip(Real largest) {
     std::vector<double> squares;  // of blocks, which are the same for any number of ranks
-    for (Parameter& slice : slices_)
-        for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
-            const Index end = std::min(slice.value.size(), begin + Partition::block);
-            const Tensor g = piece_of(slice.grad(), {.begin = begin, .end = end});
-            squares.push_back(dot(g, g));
-        }
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b)
+        for (Parameter& slice : sum_.finish(b))
+            for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
+                const Index end = std::min(slice.value.size(), begin + Partition::block);
+                const Tensor g = piece_of(slice.grad(), {.begin = begin, .end = end});
+                squares.push_back(dot(g, g));
+            }
     const double norm = std::sqrt(sum_in_order(squares, partition_.owners()));
     if (largest > 0 && norm > static_cast<double>(largest))
         for (Parameter& slice : slices_)
             slice.grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
     return norm;
 }
-// [update]
-void DataParallel::update(Real learning_rate) {
-    trainer_.update(learning_rate);
-    gather_weights();
-}
-
-/// Every rank hands its slice of the weights to all others.
-void DataParallel::gather_weights() {
-    std::vector<Tensor> weights;
-    for (const NamedParameter& p : parameters_) weights.push_back(p.parameter->value);
-    gather(weights);
-}
 // [gather]
-/// Completes whole tensors, one for each parameter, of which each rank has its pieces.
-void DataParallel::gather(std::span<Tensor> whole) {
-    if (ranks_.size() == 1) return;
-    const auto n = static_cast<std::size_t>(ranks_.size()),
-               me = static_cast<std::size_t>(ranks_.rank());
-    std::vector<std::vector<Tensor>> tensors;
-    std::vector<Tensor> rows;
-    std::vector<std::unique_ptr<Transfer>> transfers;
-    for (const Bucket& bucket : partition_.buckets()) {
-        tensors.emplace_back();
-        for (const std::size_t p : bucket.parameters) tensors.back().push_back(whole[p]);
-        rows.push_back(row_of(bucket, tensors.back()));
+namespace {
+
+/// Completes tensors of which each rank has its slices, bucket by bucket.
+class SliceExchange {
+public:
+    SliceExchange(const Partition& partition, Ranks& ranks)
+        : partition_(partition), ranks_(ranks) {}
+
+    /// Hands this rank's slice of the next bucket to all others.
+    /// @param whole  tensors, one for each parameter of the model
+    void begin(std::span<const Tensor> whole) {
+        if (ranks_.size() == 1) return;
+        const Bucket& bucket = partition_.buckets()[tensors_.size()];
+        tensors_.emplace_back();
+        for (const std::size_t p : bucket.parameters) tensors_.back().push_back(whole[p]);
+        rows_.push_back(row_of(bucket, tensors_.back()));
         const auto slice = [&](Index r) {
-            return rows.back().rows(bucket.start(r), bucket.start(r + 1));
+            return rows_.back().rows(bucket.start(r), bucket.start(r + 1));
         };
-        std::vector<Message> to(n, ranks_.message_of(slice(ranks_.rank())));
+        const auto me = static_cast<std::size_t>(ranks_.rank());
+        std::vector<Message> to(static_cast<std::size_t>(ranks_.size()),
+                                ranks_.message_of(slice(ranks_.rank())));
         std::vector<Room> from;
         for (Index r = 0; r < ranks_.size(); ++r) {
             Tensor theirs = slice(r);
@@ -174,14 +168,56 @@ void DataParallel::gather(std::span<Tensor> whole) {
         }
         to[me] = {};
         from[me] = {};
-        transfers.push_back(ranks_.exchange("slices", to, from));
+        transfers_.push_back(ranks_.exchange("slices", to, from));
+        if (transfers_.back()) transfers_.back()->missing();  // moves all of them on
     }
-    for (std::size_t b = 0; b < rows.size(); ++b) {
-        ranks_.wait(transfers[b]);
-        put_back(partition_.buckets()[b], rows[b], tensors[b]);
+    /// Waits for the others' slices.
+    void finish() {
+        for (std::size_t b = 0; b < rows_.size(); ++b) {
+            ranks_.wait(transfers_[b]);
+            put_back(partition_.buckets()[b], rows_[b], tensors_[b]);
+        }
     }
+
+private:
+    const Partition& partition_;
+    Ranks& ranks_;
+    std::vector<std::vector<Tensor>> tensors_;  ///< of the buckets so far
+    std::vector<Tensor> rows_;
+    std::vector<std::unique_ptr<Transfer>> transfers_;
+};
+
+}  // namespace
+// [update]
+const Parameters& DataParallel::slices() {
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) sum_.finish(b);
+    return slices_list_;
 }
+
+void DataParallel::update(Real learning_rate) {
+    Optimizer& own = optimizer();
+    SliceExchange exchange(partition_, ranks_);
+    std::vector<Tensor> weights;
+    for (const NamedParameter& p : parameters_) weights.push_back(p.parameter->value);
+    std::size_t slice = 0;
+    own.begin_step();
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) {
+        for (std::size_t left = sum_.finish(b).size(); left > 0; --left)
+            own.move(slice++, learning_rate);
+        exchange.begin(weights);
+    }
+    exchange.finish();
+    model_.random().next_step();
+}
+
 // [memory]
+/// Completes whole tensors, one for each parameter, of which each rank has its pieces.
+void DataParallel::gather(std::span<const Tensor> whole) {
+    SliceExchange exchange(partition_, ranks_);
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) exchange.begin(whole);
+    exchange.finish();
+}
+
 std::vector<NamedTensor> DataParallel::memory() {
     const std::vector<NamedTensor> own = optimizer().memory();
     const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());

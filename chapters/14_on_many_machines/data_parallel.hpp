@@ -44,13 +44,13 @@ public:
     /// The norm of the whole gradient; where it is larger than `largest`, which is not 0, all
     /// gradients are multiplied so that it is that.
     double clip(Real largest) override;
-    /// Moves the own slice of the weights, and hands it to the others.
+    /// Moves the own slice of the weights, and hands it to the others, bucket by bucket.
     void update(Real learning_rate) override;
 
-    /// How the gradients of the last step were summed.
+    /// How the gradients of the last step were summed: known after `clip`, or `update`.
     const GradientSum& sum() const { return sum_; }
     /// The slices that this rank updates, and their gradients.
-    const Parameters& slices() const { return slices_list_; }
+    const Parameters& slices();
     Optimizer& optimizer() { return trainer_.optimizer(); }
     void set_steps(Index steps) override { optimizer().set_steps(steps); }
     /// What the optimizers of all ranks remember, put together: as one optimizer of all parameters
@@ -62,8 +62,7 @@ public:
 private:
     double add_shard(std::span<const Batch> batches, Index shard, Index of_words);
     double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
-    void gather_weights();
-    void gather(std::span<Tensor> whole);
+    void gather(std::span<const Tensor> whole);
 
     Transformer& model_;
     Ranks& ranks_;

@@ -7,18 +7,23 @@
 namespace abh {
 // [construct]
 GradientSum::GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                         Index shards, bool bfloat16)
+                         std::span<Parameter> slices, Index shards, bool bfloat16)
     : parameters_(parameters),
       partition_(partition),
       ranks_(ranks),
+      slices_(slices),
       shards_(shards),
       bfloat16_(bfloat16),
       bucket_(parameters.size()) {
     require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
             shards, ranks.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) number_[parameters[p].parameter] = p;
-    for (std::size_t b = 0; b < partition.buckets().size(); ++b)
-        for (const std::size_t p : partition.buckets()[b].parameters) bucket_[p] = b;
+    for (std::size_t b = 0; b < partition.buckets().size(); ++b) {
+        const Bucket& bucket = partition.buckets()[b];
+        for (const std::size_t p : bucket.parameters) bucket_[p] = b;
+        first_slice_.push_back(first_slice_.back() +
+                               bucket.slices[static_cast<std::size_t>(ranks.rank())].size());
+    }
     for (Index r = 0; r < ranks.size(); ++r) {
         const Parts parts = parts_of(r, ranks.size(), shards);
         nodes_.push_back(TreeSum::nodes_of(parts));
@@ -139,28 +144,28 @@ double GradientSum::now() const {
     return Milliseconds(std::chrono::steady_clock::now() - start_).count();
 }
 // [finish]
-void GradientSum::finish(std::span<Parameter> slices) {
-    const auto me = static_cast<std::size_t>(ranks_.rank());
-    std::size_t slice = 0;
-    for (std::size_t b = 0; b < sums_.size(); ++b) {
-        Sum& of = sums_[b];
-        for (const auto& transfer : of.transfers) ranks_.wait(transfer);
-        for (Arrival& arrival : of.arrivals) assign(arrival.to, arrival.numbers);
-        if (!of.arrived) trips_[b].arrived = now();
-        TreeSum sum;
-        for (std::size_t r = 0; r < nodes_.size(); ++r)
-            for (std::size_t i = 0; i < nodes_[r].size(); ++i)
-                sum.add(nodes_[r][i], of.received[r][i]);
-        const Tensor total = sum.total();  // [count]
-        Index at = 0;
-        for (const Piece& piece : partition_.buckets()[b].slices[me]) {
-            Parameter& parameter = slices[slice++];
-            parameter.gradient.assign(
-                total.rows(at, at + piece.count()).reshape(parameter.value.shape()));
-            at += piece.count();
-        }
+std::span<Parameter> GradientSum::finish(std::size_t bucket) {
+    const std::span<Parameter> slices =
+        slices_.subspan(first_slice_[bucket], first_slice_[bucket + 1] - first_slice_[bucket]);
+    if (sums_.empty() || sums_[bucket].finished) return slices;
+    look();
+    Sum& of = sums_[bucket];
+    for (const auto& transfer : of.transfers) ranks_.wait(transfer);
+    for (Arrival& arrival : of.arrivals) assign(arrival.to, arrival.numbers);
+    if (!of.arrived) trips_[bucket].arrived = now();
+    TreeSum sum;
+    for (std::size_t r = 0; r < nodes_.size(); ++r)
+        for (std::size_t i = 0; i < nodes_[r].size(); ++i) sum.add(nodes_[r][i], of.received[r][i]);
+    const Tensor total = sum.total();  // [count]
+    Index at = 0;
+    for (Parameter& slice : slices) {
+        const Index count = slice.value.size();
+        slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()));
+        at += count;
     }
-    sums_.clear();
+    of = {};  // gives its memory back
+    of.arrived = of.finished = true;
+    return slices;
 }
 
 }  // namespace abh

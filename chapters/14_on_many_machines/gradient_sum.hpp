@@ -26,11 +26,12 @@ struct Trip {
 class GradientSum {
 public:
     /// @param parameters  of the model
-    /// @param partition   of these; outlives this, as does `ranks`
+    /// @param partition   of these; outlives this, as do `ranks` and `slices`
+    /// @param slices      receive the sums: the parameters of this rank's pieces, in their order
     /// @param bfloat16    whether messages are rounded to half their bytes
     /// @throws std::invalid_argument if there are fewer shards than ranks
     GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                Index shards, bool bfloat16 = false);
+                std::span<Parameter> slices, Index shards, bool bfloat16 = false);
 
     /// The rank of each shard.
     const std::vector<Index>& owners() const { return owners_; }
@@ -40,9 +41,9 @@ public:
     Completed listener();
     /// Backward of a shard is over: all gradients are complete.
     void end_shard();
-    /// Waits for the other ranks.
-    /// @param slices  receive the gradients: the parameters of this rank's pieces, in their order
-    void finish(std::span<Parameter> slices);
+    /// Waits for the other ranks' gradients of a bucket, unless that was done, and sums them up.
+    /// @return the bucket's slices
+    std::span<Parameter> finish(std::size_t bucket);
     /// Of the buckets of the last step, in the order in which they left.
     const std::vector<Trip>& trips() const { return trips_; }
     /// When this rank had computed its last shard, as `Trip` counts.
@@ -62,7 +63,7 @@ private:
         std::vector<std::vector<Bfloat16>> sent;    ///< with bfloat16, as is the next
         std::vector<Arrival> arrivals;
         std::vector<std::unique_ptr<Transfer>> transfers;
-        bool arrived = false;
+        bool arrived = false, finished = false;
     };
 
     void begin_shard(Index shard);
@@ -78,10 +79,12 @@ private:
     Parameters parameters_;
     const Partition& partition_;
     Ranks& ranks_;
+    std::span<Parameter> slices_;
     Index shards_;
     bool bfloat16_;
     std::map<const Parameter*, std::size_t> number_;  ///< in the list
     std::vector<std::size_t> bucket_;                 ///< of each parameter
+    std::vector<std::size_t> first_slice_{0};         ///< of each bucket; their number
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "lib/eigen.hpp"
@@ -16,6 +17,7 @@ constexpr Index strip = tile_width * lanes;  // columns of a tile
 constexpr Index depth = 512;                 // of the inner axis at a time
 constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
 constexpr Index some_rows = 344 * tile_height;  // of a, where they have to be copied
+constexpr Index large = 1 << 16;                // numbers that would fill most of that cache
 
 /// Makes room for so many numbers.
 Real* at_least(Index numbers, Tensor& buffer) {
@@ -132,10 +134,11 @@ private:
 };
 // [block]
 /// Multiplies m rows of `a` by a part of `b`.
-/// @param tile_a  from one tile of `a` to the next
-/// @param next    is packed after this one
+/// @param tile_a       from one tile of `a` to the next
+/// @param past_caches  whether to write whole tiles there
+/// @param next         is packed after this one
 void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, const Part& part, Index m,
-                    Real scale, bool add, const Part& next) {
+                    Real scale, bool add, bool past_caches, const Part& next) {
     thread_local Tensor buffer;
     const Index k = part.k, n = part.n;
     Real* const strips = at_least(k * whole_lanes(n), buffer);
@@ -150,7 +153,7 @@ void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, const Part&
                         columns = std::min(strip, n - j);
             ahead.some();
             if (n_rows == tile_height && columns == strip)
-                tile<tile_height, tile_width>(to, width_c, a, from, strip, k, add);
+                tile<tile_height, tile_width>(to, width_c, a, from, strip, k, add, past_caches);
             else
                 multiply_edge(to, width_c, a, from, n_rows, columns, k, add);
         }
@@ -162,6 +165,10 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
                    Real scale, bool add) {
     thread_local Tensor buffer;
     const bool as_it_is = a.column == 1;
+    const bool lines =
+        width_c % numbers_in_a_line == 0 &&
+        reinterpret_cast<std::uintptr_t>(c) % (numbers_in_a_line * sizeof(Real)) == 0;
+    const bool past_caches = !add && k <= depth && m * n >= large && lines;
     const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
     const auto part = [&](Index p, Index j) {
         return Part{b.from(p, j), std::min(depth, k - p),
@@ -182,8 +189,9 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
             }
             for (Index j = 0; j < n; j += some_columns)
                 multiply_block(c + i * width_c + j, width_c, left, tile_a, part(p, j), n_rows,
-                               scale, add || p > 0, part(p, j + some_columns));
+                               scale, add || p > 0, past_caches, part(p, j + some_columns));
         }
+    if (past_caches) end_writes_past_caches();
 }
 
 }  // namespace abh
