@@ -168,7 +168,8 @@ void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index 
     const bool lines =
         width_c % numbers_in_a_line == 0 &&
         reinterpret_cast<std::uintptr_t>(c) % (numbers_in_a_line * sizeof(Real)) == 0;
-    const bool past_caches = !add && k <= depth && m * n >= large && lines;
+    // `a` is transposed in the gradient of a weight, which nobody reads before the update
+    const bool past_caches = !as_it_is && !add && k <= depth && m * n >= large && lines;
     const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
     const auto part = [&](Index p, Index j) {
         return Part{b.from(p, j), std::min(depth, k - p),
