@@ -1,9 +1,13 @@
 # What most files include of the standard library, compiled once for all of them. Off wherever a file must show that
 # it includes itself what it uses, and where a compiler cache would not take it.
-add_library(abh_precompiled OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/cmake/precompiled.cpp)
-target_link_libraries(abh_precompiled PRIVATE abh_flags)
-target_precompile_headers(abh_precompiled PRIVATE <algorithm> <array> <chrono> <cmath> <filesystem> <fstream>
-  <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
+foreach(light "" _light)
+  set(target abh_precompiled${light})
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/cmake/precompiled.cpp)
+  target_link_libraries(${target} PRIVATE abh_flags)
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <chrono> <cmath> <filesystem> <fstream>
+    <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
+endforeach()
+abh_light(abh_precompiled_light)
 
 # abh_precompiled(FOLDER): all targets of the folder and of those below it use them. GCC does not know any more that
 # these headers are the system's, and warns of what its optimizer sees in them.
@@ -14,8 +18,13 @@ function(abh_precompiled folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(kind ${target} TYPE)
-    if(kind MATCHES "EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY" AND NOT target STREQUAL abh_precompiled)
-      target_precompile_headers(${target} REUSE_FROM abh_precompiled)
+    if(kind MATCHES "EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY" AND NOT target MATCHES "^abh_precompiled")
+      get_target_property(light ${target} ABH_LIGHT)
+      if(light)
+        target_precompile_headers(${target} REUSE_FROM abh_precompiled_light)
+      else()
+        target_precompile_headers(${target} REUSE_FROM abh_precompiled)
+      endif()
       target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${seen}>")
     endif()
   endforeach()

@@ -7,7 +7,7 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

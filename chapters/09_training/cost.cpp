@@ -5,7 +5,7 @@
 
 #include "chapters/09_training/batches.hpp"
 #include "chapters/09_training/training.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 
 namespace abh {

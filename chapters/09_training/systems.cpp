@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "chapters/09_training/corpus.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [systems]

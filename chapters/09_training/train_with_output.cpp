@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "lib/io/files.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [gradient norms]
@@ -28,7 +28,8 @@ struct NormTable {
         Parameters layer;  // parameters of one layer follow one another
         const auto close = [&] {
             if (layer.empty()) return;
-            layers += (layers.empty() ? "" : " ") + layer_of(layer.front().name);
+            if (!layers.empty()) layers += ' ';
+            layers += layer_of(layer.front().name);
             norms.push_back(static_cast<Real>(grad_norm(layer)));
             layer.clear();
         };

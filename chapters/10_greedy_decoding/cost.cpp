@@ -5,7 +5,7 @@
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/10_greedy_decoding/key_values.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 
 namespace abh {

@@ -5,7 +5,7 @@
 
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [measure]

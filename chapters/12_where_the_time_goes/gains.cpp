@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "chapters/12_where_the_time_goes/operations.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/table.hpp"
 
 namespace abh {

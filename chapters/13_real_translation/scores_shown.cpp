@@ -10,7 +10,7 @@
 #include "chapters/13_real_translation/tatoeba.hpp"
 #include "chapters/13_real_translation/ter.hpp"
 #include "chapters/13_real_translation/text.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/table.hpp"
 #include "lib/random.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "chapters/13_real_translation/practice.hpp"
 #include "lib/io/results.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [progress]

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "chapters/14_on_many_machines/ring.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/ranks/local.hpp"
 
 namespace abh {

@@ -7,7 +7,7 @@
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "chapters/14_on_many_machines/data_parallel.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/program/table.hpp"
 #include "lib/ranks/local.hpp"

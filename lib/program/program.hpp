@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [program]
@@ -45,29 +46,6 @@ private:
     bool tf32_ = false;
     std::filesystem::path out_, trace_;
     Results results_;
-};
-// [output]
-/// Prints an empty line and `== title ==`.
-void section(const std::string& title);
-
-/// A bar on the terminal's last line while long work goes on; nothing where the output is a file.
-class Progress {
-public:
-    Progress(std::string what, Index total);
-    ~Progress() { clear(); }
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
-
-    /// Shows that `done` of `total` is reached.
-    void show(Index done, const std::string& note = "");
-    /// Takes the bar away so that a line can be printed.
-    void clear();
-
-private:
-    std::string what_;
-    Index total_;
-    int shown_permille_ = -1;
-    bool terminal_, visible_ = false;
 };
 
 }  // namespace abh
