@@ -3,9 +3,10 @@
 #include <array>
 #include <vector>
 
+#include "chapters/12_where_the_time_goes/floor.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "chapters/14_on_many_machines/data_parallel.hpp"
-#include "lib/program/program.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/program/table.hpp"
 
@@ -62,6 +63,10 @@ void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& result
             kind.trips = trips_of(steps.sum());
             if (i >= 0) kind.ms.push_back(ms);
         }
+    const double sent = sizeof(Real) * static_cast<double>(count_parameters(work.options)) *
+                        static_cast<double>(n - 1) / static_cast<double>(n);
+    results.set("sent_mb", 1e-6 * sent);
+    results.set("gigabit_s", 8e-9 * sent);  // on a link of 1 Gb/s
     section("A step whose gradients go out");
     Table table(results, {{"", "<36"}, varying("a step, ms", "10.1f", "{}_ms", "ms")});
     for (const Kind& kind : kinds) {
@@ -73,7 +78,7 @@ void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& result
     section("Buckets, while backward goes on");
     const Tensor& trips = kinds.front().trips;
     Table buckets(results,
-                  {{"bucket", "6"}, varying("left, ms", "8.1f"), varying("arrived, ms", "11.1f")});
+                  {{"bucket", "6"}, varying("left, ms", "8.1f"), varying("seen, ms", "8.1f")});
     for (Index b = 0; b < trips.dim(0); ++b)
         if (b < 3 || b + 3 >= trips.dim(0)) buckets.row(b, b, trips(b, 0), trips(b, 1));
     fmt::print("backward is over after {:.1f} ms\n", trips(0, 2));

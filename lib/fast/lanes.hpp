@@ -26,7 +26,7 @@ inline void prefetch(const Real* numbers, Index count) {
 }
 
 // [turn]
-/// Turns a square of `lanes` by `lanes` numbers around: its rows become columns. A smaller square
+/// Transposes a square of `lanes` by `lanes` numbers: its rows become columns. A smaller square
 /// at a time, whose rows are a vector register each.
 /// @param to, from          the first number
 /// @param to_row, from_row  numbers from one row to the next
