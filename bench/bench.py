@@ -27,6 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from load import REPEATS, Load, Noise, spread
+from machine import describe_machine
 from tables import report
 from turns import Clock, System, measure, quartiles, summary
 from works import (
@@ -130,24 +131,6 @@ def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[st
         command = (*command, *work.sizes, *count)
         systems.append(System(peer, command, environment | tuned, pause, TURN_MS))
     return systems
-
-
-def describe_machine() -> dict[str, object]:
-    processor, system = platform.machine(), platform.system()
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                processor = line.split(":", 1)[1].strip()
-                break
-    with suppress(OSError):
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", system)
-    return {
-        "processor": processor,
-        "threads": len(os.sched_getaffinity(0)),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "system": f"{system}, {platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
 
 
 def show_progress(text: str) -> None:

@@ -11,6 +11,7 @@ each with processes of its own; medians of some steps, and of the rounds. Python
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import statistics
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from machine import processor
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
@@ -128,7 +131,14 @@ def main() -> None:
     for name, value in ratios.items():
         print(f"{name:45} {value:.3f}")
     if o.out:
-        o.out.write_text(json.dumps({"ms": ms, "ratios": ratios}, indent=1) + "\n")
+        report = {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "processor": f"{processor()}, {os.cpu_count()} cores",
+            "command": f"bench/ranks.py --rounds {o.rounds} --steps {o.steps}",
+            "ms": ms,
+            "ratios": ratios,
+        }
+        o.out.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

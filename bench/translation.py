@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import KEEP_MEMORY
+from machine import processor
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
@@ -188,13 +189,6 @@ def table(runs: list[dict]) -> str:
     speed = statistics.median(r["ours"]["words_per_second"] / r["PyTorch"]["words_per_second"] for r in runs)
     better = statistics.fmean(r["ours"]["greedy"] - r["PyTorch"]["greedy"] for r in runs)
     return "\n".join([*lines, f"ours / PyTorch, words a second: {speed:.2f}; BLEU, mean difference: {better:+.2f}"])
-
-
-def processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
 
 
 def main() -> None:

@@ -84,20 +84,21 @@ constexpr Index some = 1 << 15;
 /// fetched anew for each element, unless they stand in local variables.
 Sides mask_ways() {
     const Tensor x = numbers({some});
-    const auto kept = std::make_shared<Mask>(Shape{some});
-    const auto as_tensor = [=] {
-        return Tensor({3}, {static_cast<Real>((*kept)(0)), static_cast<Real>((*kept)(some / 2)),
-                            static_cast<Real>((*kept)(some - 1))});
+    const auto mask = [] { return std::make_shared<Mask>(Shape{some}); };  // one for each side
+    const auto samples = [](const Mask& kept) {
+        Tensor y({some / 512});
+        for (Index i = 0; i < y.size(); ++i) y(i) = static_cast<Real>(kept(512 * i));
+        return y;
     };
-    const auto through_tensors = [=] {
+    const auto through_tensors = [=, kept = mask()] {
         for (Index i = 0; i < some; ++i) kept->data()[i] = x.data()[i] >= 0;
-        return as_tensor();
+        return samples(*kept);
     };
-    const auto through_pointers = [=] {
+    const auto through_pointers = [=, kept = mask()] {
         const Real* const from = x.data();
         std::uint8_t* const to = kept->data();
         for (Index i = 0; i < some; ++i) to[i] = from[i] >= 0;
-        return as_tensor();
+        return samples(*kept);
     };
     return {{through_tensors}, {through_pointers}};
 }

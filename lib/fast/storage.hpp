@@ -10,7 +10,7 @@ namespace abh {
 ///
 /// Whoever asks gets them where he asks: what was written on the other side last is copied first.
 /// So a tensor belongs to no device, and a training step on the device sends over what the device
-/// has not seen, ids of words, and nothing else. Elements are not initialized.
+/// has not seen, a batch's ids and masks, and nothing else. Elements are not initialized.
 ///
 /// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for those that
 /// come, so a warm training step asks the system for no buffer.
