@@ -20,3 +20,13 @@ TEST_CASE("warm packing sends where sentences begin to the device, and nothing e
     REQUIRE(after.to_device == before.to_device + 1);
     REQUIRE(after.bytes_to_device == before.bytes_to_device + 4 * (3 + 1));
 }
+
+TEST_CASE("on the device a batch may have more sentences than a grid has rows", "[cuda]") {
+    const Following device(Way::cuda);
+    const Index sentences = (1 << 16) + 1;
+    Ids ids({sentences, 1});
+    ids.fill(1);
+    const Packing p = leave_out_pads(ids);
+    const Tensor x = random_tensor({sentences, 1, 1});
+    REQUIRE(max_difference(unpack(pack(x, p), p), x) == 0);
+}

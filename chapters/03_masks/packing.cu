@@ -10,20 +10,21 @@ Tensor unpack_rows(const Tensor& x, const Packing& packing);
 namespace cuda {
 namespace {
 
-/// A block for each place of each sentence, `[B, L]`, its threads side by side along the row.
+/// A block for each place of each sentence, its threads side by side along the row. Sentences are
+/// along x, where a grid may have more than 65,535 blocks.
 Grid block_for_each_place(const Packing& packing) {
-    return {dim3(static_cast<unsigned>(packing.length), static_cast<unsigned>(packing.sentences())),
+    return {dim3(static_cast<unsigned>(packing.sentences()), static_cast<unsigned>(packing.length)),
             dim3(block_size)};
 }
 
 /// Packed row of the block's place, or -1 where that is left out.
 __device__ Index packed_row(Global<const std::int32_t> offsets) {
-    const Index row = offsets[blockIdx.y] + static_cast<Index>(blockIdx.x);
-    return row < offsets[blockIdx.y + 1] ? row : -1;
+    const Index row = offsets[blockIdx.x] + static_cast<Index>(blockIdx.y);
+    return row < offsets[blockIdx.x + 1] ? row : -1;
 }
 
 __device__ Index padded_row() {
-    return static_cast<Index>(blockIdx.y) * gridDim.x + blockIdx.x;
+    return static_cast<Index>(blockIdx.x) * gridDim.y + blockIdx.y;
 }
 
 /// Each element is read once and written once.
