@@ -165,7 +165,7 @@ function(abh_chapter)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE ${below})
   abh_light(${name})
-  if(ABH_TESTS AND NOT ABH_BOOK) # then only those are built that a test starts
+  if(ABH_TESTS AND NOT ABH_BOOK AND CMAKE_SOURCE_DIR STREQUAL ABH_ROOT) # then only those that a test starts are built
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
