@@ -5,7 +5,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ABH_ROOT)
 
 option(ABH_TESTS "build the tests" OFF)
 option(ABH_NATIVE "use every instruction of this machine's processor" ON)
-option(ABH_WARNINGS "show warnings, and treat them as errors" OFF)
+option(ABH_WARNINGS "show warnings; CMAKE_COMPILE_WARNING_AS_ERROR makes them errors" OFF)
 option(ABH_CHECK_MEMORY "fresh buffers full of NaN, for sanitizers and tests" OFF)
 option(ABH_PRECOMPILED "compile once what most files include of the standard library" OFF)
 option(ABH_FUZZ "build the fuzzers (Clang with libFuzzer)" OFF)
@@ -46,7 +46,7 @@ endif()
 target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ffp-contract=fast>)
 if(ABH_WARNINGS)
   target_compile_options(abh_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 finds a false one in its own AVX-512 header
     target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()

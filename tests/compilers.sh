@@ -37,7 +37,7 @@ build() {
     local options
     read -ra options <<<"$(flags "$1")"
     cmake -S . -B "$out/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$1" \
-        -DABH_WARNINGS=ON -DABH_ONEDNN=OFF "${options[@]}" &&
+        -DABH_WARNINGS=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DABH_ONEDNN=OFF "${options[@]}" &&
         cmake --build "$out/$1" --target all bench_steps bench_gpu
 }
 
