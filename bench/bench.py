@@ -49,7 +49,7 @@ from works import (
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "bench"
-BUILD = ROOT / "build" / "bench"
+TREE, OUT = ROOT / "build" / "book", ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
 ROUNDS, QUICK_ROUNDS = 7, 3
 TURN_MS = 100  # a training step has hundreds of calls behind one another: no call in it is cold
@@ -93,8 +93,9 @@ def must(command: Sequence[object], why: str, seconds: float | None = None) -> s
 
 
 def build() -> None:
-    must(["cmake", "--preset", "bench"], "CMake could not set up the build")
-    must(["cmake", "--build", "--preset", "bench"], "the programs do not compile")
+    must(["cmake", "--preset", "book", "-DABH_BENCH=ON"], "CMake could not set up the build")
+    programs = ["bench_steps", "bench_operations"]
+    must(["cmake", "--build", TREE, "--target", *programs], "the programs do not compile")
 
 
 def installed(python: Path | str) -> set[str]:
@@ -116,7 +117,7 @@ def installed(python: Path | str) -> set[str]:
 
 def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[str]) -> list[System]:
     count = ["--threads", str(threads)]
-    program = str(BUILD / "bench" / "bench_steps")
+    program = str(TREE / "bench" / "bench_steps")
     systems = [System(OURS, (program, work.kind, *work.sizes, *count), turn_ms=TURN_MS)]
     environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     for peer in peers:
@@ -168,7 +169,7 @@ def run_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict
 
 def measure_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict]:
     command = [
-        BUILD / "bench" / "bench_operations",
+        TREE / "bench" / "bench_operations",
         "--benchmark_format=json",
         f"--benchmark_filter={names}",
         f"--benchmark_min_time={0.02 if quick else 0.2}",
@@ -311,7 +312,7 @@ def plot(path: Path) -> None:
     if not python.exists():
         print("No plots: they are drawn by the book's own Python, which ./book build installs.")
         return
-    drawn = must([python, HERE / "plots.py", path, BUILD / "plots"], "the plots could not be drawn")
+    drawn = must([python, HERE / "plots.py", path, OUT / "plots"], "the plots could not be drawn")
     print(drawn, end="")
 
 
@@ -411,7 +412,7 @@ def main() -> int:
             return 0
         build()
         results = run_all(options, works, with_operations)
-        path = BUILD / "results.json"
+        path = OUT / "results.json"
         write(path, json.dumps(results, indent=1) + "\n")
         print(report(results, with_operations))
         print(f"\nAll numbers: {path.relative_to(ROOT)}")

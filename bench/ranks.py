@@ -1,6 +1,6 @@
 """Times a step of the base model on two processes beside PyTorch's DistributedDataParallel over gloo.
 
-    cmake --preset bench && cmake --build --preset bench --target bench_steps on_many_machines
+    cmake --preset book && cmake --build build/book --target bench_steps on_many_machines
     python bench/ranks.py
 
 Two ranks of one thread each, 16 of 32 sentences of 24 words for each, Adam; PyTorch in the style
@@ -23,7 +23,7 @@ from pathlib import Path
 from machine import processor
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "bench"
+BUILD = ROOT / "build" / "book"
 PROGRAM = BUILD / "chapters/14_on_many_machines/on_many_machines"
 STEPS = BUILD / "bench/bench_steps"
 PORT = "29517"

@@ -1,15 +1,15 @@
-# How lib and the chapters are built: each twice, with Real = float (what runs) and Real = double
-# (what the gradient checks run), as targets NAME and NAME_double.
+# How lib and the chapters are built: with Real = float, which is what runs, as target NAME, and with Real = double, in
+# which things are proved, as target NAME_double. The latter is the same on every machine: its objects have no
+# instructions that only some processors have, so that hand-outs hold them, too.
 include_guard(GLOBAL)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ABH_ROOT)
 
-option(ABH_TESTS "build the tests" OFF)
+option(ABH_TESTS "tests (target tests)" OFF)
 option(ABH_NATIVE "use every instruction of this machine's processor" ON)
-option(ABH_WARNINGS "show warnings; CMAKE_COMPILE_WARNING_AS_ERROR makes them errors" OFF)
-option(ABH_CHECK_MEMORY "fresh buffers full of NaN, for sanitizers and tests" OFF)
-option(ABH_PRECOMPILED "compile once what most files include of the standard library" OFF)
+option(ABH_WARNINGS "show warnings" OFF)
+option(ABH_PRECOMPILED "compile once what most files include of the libraries" OFF)
 option(ABH_FUZZ "build the fuzzers (Clang with libFuzzer)" OFF)
-option(ABH_JUDGE "build what judges the exercises" OFF)
+option(ABH_JUDGE "what judges the exercises (target judge_libraries)" OFF)
 option(ABH_BOOK "run the programs, draw the figures and render the pages (target book)" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -32,27 +32,21 @@ if(ABH_DEVICE STREQUAL "runtime")
 elseif(ABH_DEVICE STREQUAL "emulator")
   target_link_libraries(abh_flags INTERFACE Boost::context)
 endif()
-if(ABH_HAS_ONEDNN)
-  target_link_libraries(abh_flags INTERFACE DNNL::dnnl)
-  target_compile_definitions(abh_flags INTERFACE ABH_ONEDNN)
-  if(ABH_ONEDNN STREQUAL ON)
-    target_compile_definitions(abh_flags INTERFACE ABH_ONEDNN_ALWAYS)
-  endif()
-endif()
-if(ABH_NATIVE)
-  target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
-endif()
 # A product and a sum in one instruction, where there is one: GCC's default
 target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ffp-contract=fast>)
 if(ABH_WARNINGS)
-  target_compile_options(abh_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>)
+  target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 finds a false one in its own AVX-512 header
     target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
 endif()
-if(ABH_CHECK_MEMORY)
-  target_compile_definitions(abh_flags INTERFACE ABH_CHECK_MEMORY)
+add_library(abh_flags_double INTERFACE)
+target_link_libraries(abh_flags_double INTERFACE abh_flags)
+target_compile_definitions(abh_flags_double INTERFACE ABH_DOUBLE)
+add_library(abh_flags_float INTERFACE)
+target_link_libraries(abh_flags_float INTERFACE abh_flags)
+if(ABH_NATIVE)
+  target_compile_options(abh_flags_float INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 
 # Kernels, *.cu: without a CUDA compiler they are C++, and the emulator stands behind CUDA's names.
@@ -62,74 +56,113 @@ function(abh_kernels)
   endif()
 endfunction()
 
-# Code that reads a command line or compares numbers, and computes nothing itself: optimized less, it takes half the
-# time to compile and as long to run.
-# abh_light(TARGET): all of a program
+# abh_light(TARGET): code that compares numbers or reads a command line, and computes nothing itself. Optimized less, it
+# takes half the time to compile and as long to run.
 function(abh_light target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
-  set_target_properties(${target} PROPERTIES ABH_LIGHT ON)
-endfunction()
-# abh_light_sources(FILES...): some files of a library
-function(abh_light_sources)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved
 function(abh_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
-  target_link_libraries(${name} PUBLIC abh_flags ${arg_DEPENDS})
+  target_link_libraries(${name} PUBLIC abh_flags_float ${arg_DEPENDS})
   if(ABH_TESTS OR ABH_BOOK OR ABH_JUDGE)
     list(TRANSFORM arg_DEPENDS APPEND _double)
     add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
-    target_link_libraries(${name}_double PUBLIC abh_flags ${arg_DEPENDS})
-    target_compile_definitions(${name}_double PUBLIC ABH_DOUBLE)
+    target_link_libraries(${name}_double PUBLIC abh_flags_double ${arg_DEPENDS})
   endif()
 endfunction()
 
-# abh_test(NAME FILE [FAST_ONLY] [FLOAT_ONLY] DEPENDS...): the test program, with float and with double, for each
-# way: plain, fast, cuda. Where there is no device, the tests of cuda are skipped. Tests tagged [cuda] are about
-# the device, those tagged [fast] about the tuned code.
-function(abh_test name file)
-  cmake_parse_arguments(arg "FAST_ONLY;FLOAT_ONLY" "" "" ${ARGN})
+# abh_test(NAME FILES... [ONCE] DEPENDS...): test programs. The first line of a file says how often it is needed,
+# unless ONCE does:
+#
+#     // Once: ...              in single precision and the way fast: what computes nothing, or in one way alone
+#     // Per real: ...          in single and in double precision
+#     // Per way: ...           in each way: plain, fast, cuda
+#     // Per real and way: ...  in both precisions and in each way
+#
+# Where there is no device, the tests of cuda are skipped. Tests tagged [cuda] are about the device, those tagged [fast]
+# about the tuned code.
+function(abh_test name files)
+  cmake_parse_arguments(arg "ONCE" "" "" ${ARGN})
+  set(not_for_plain "~[cuda]~[fast]")
+  set(not_for_cuda "~[fast]")
+  if(NOT TARGET tests)
+    add_custom_target(tests)  # all that is tested with
+  endif()
   if(NOT TARGET abh_catch)
-    add_library(abh_catch OBJECT ${ABH_ROOT}/tests/main.cpp)
+    add_library(abh_catch OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/tests/main.cpp)
     target_link_libraries(abh_catch PUBLIC Catch2::Catch2 abh_flags)
     target_compile_definitions(abh_catch PUBLIC ABH_CATCH=${ABH_CATCH})
     abh_light(abh_catch)
   endif()
-  set(not_for_plain "~[cuda]~[fast]")
-  set(not_for_fast "~[cuda]")
-  set(not_for_cuda "~[fast]")
+  set(in_double)
+  set(double_in_each_way)
+  set(in_each_way)  # the tags that Catch2 makes of the files' names
+  foreach(file IN LISTS files)
+    if(arg_ONCE)
+      break()
+    endif()
+    cmake_path(ABSOLUTE_PATH file)
+    cmake_path(GET file STEM stem)
+    file(STRINGS ${file} first LIMIT_COUNT 1)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    if(NOT first MATCHES "^// (Once|Per real|Per way|Per real and way): ")
+      message(FATAL_ERROR "${file} does not begin with how often it is needed: // Once:, // Per real:, // Per way: or // Per real and way:")
+    endif()
+    set(needed ${CMAKE_MATCH_1})
+    if(needed MATCHES "real")
+      list(APPEND in_double ${file})
+    endif()
+    if(needed MATCHES "way")
+      list(APPEND in_each_way "[#${stem}]")
+    endif()
+    if(needed MATCHES "real and way")
+      list(APPEND double_in_each_way "[#${stem}]")
+    endif()
+  endforeach()
   foreach(real "" _double)
-    if(arg_FLOAT_ONLY AND real)
+    if(real)
+      set(files ${in_double})
+      set(in_each_way ${double_in_each_way})
+    endif()
+    if(NOT files)
       continue()
+    endif()
+    set(ways fast)
+    if(in_each_way)
+      list(APPEND ways plain cuda)
     endif()
     set(depends ${arg_UNPARSED_ARGUMENTS})
     list(TRANSFORM depends APPEND "${real}")
-    add_executable(test_${name}${real} ${file})
-    target_link_libraries(test_${name}${real} PRIVATE abh_catch ${depends})
-    target_compile_definitions(test_${name}${real} PRIVATE ABH_GOLDEN="${ABH_ROOT}/tests/golden")
-    foreach(way plain fast cuda)
-      if(arg_FAST_ONLY AND NOT way STREQUAL fast)
-        continue()
+    set(program test_${name}${real})
+    add_executable(${program} EXCLUDE_FROM_ALL ${files})
+    add_dependencies(tests ${program})
+    target_link_libraries(${program} PRIVATE abh_catch ${depends})
+    target_compile_definitions(${program} PRIVATE ABH_GOLDEN="${ABH_ROOT}/tests/golden")
+    abh_light(${program})
+    foreach(way IN LISTS ways)
+      set(cases ~[cuda])
+      if(NOT way STREQUAL fast)
+        list(TRANSFORM in_each_way APPEND "${not_for_${way}}" OUTPUT_VARIABLE cases)
+        list(JOIN cases "," cases)
       endif()
       set(test ${name}${real}_${way})
-      add_test(NAME ${test} COMMAND test_${name}${real} ${not_for_${way}})
+      add_test(NAME ${test} COMMAND ${program} --filenames-as-tags ${cases})
       set_tests_properties(${test} PROPERTIES LABELS ${way} TIMEOUT 600 SKIP_RETURN_CODE 77
         ENVIRONMENT ABH_TEST_WAY=${way})
     endforeach()
   endforeach()
 endfunction()
 
-# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [FAST_ONLY]) in chapters/NN_NAME/CMakeLists.txt: library
+# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN]) in chapters/NN_NAME/CMakeLists.txt: library
 # abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
 # `main`, without options or with those that MAIN gives, is always one of them. MEASURES names those runs that take times: they start when
 # everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote.
-# FAST_ONLY: the tests are about the tuned code.
 function(abh_chapter)
-  cmake_parse_arguments(arg "FAST_ONLY" "AFTER;MAIN" "RUNS;MEASURES" ${ARGN})
+  cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -164,22 +197,13 @@ function(abh_chapter)
   endif()
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE ${below})
-  abh_light(${name})
-  if(ABH_TESTS AND NOT ABH_BOOK AND CMAKE_SOURCE_DIR STREQUAL ABH_ROOT) # then only those that a test starts are built
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
   file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
   if(NOT ABH_DEVICE STREQUAL "emulator")
     list(FILTER tests EXCLUDE REGEX "_emulator\\.cpp$")
   endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
   if(ABH_TESTS AND tests AND (top STREQUAL folder OR CMAKE_SOURCE_DIR STREQUAL ABH_ROOT))
-    if(arg_FAST_ONLY)
-      set(below FAST_ONLY ${below})
-    endif()
     abh_test(${number} "${tests}" ${below})
-    abh_light(test_${number})
-    abh_light(test_${number}_double)
   endif()
   if(COMMAND abh_book_chapter)
     abh_book_chapter(${folder} ${name} RUNS "main:${arg_MAIN}" ${arg_RUNS}

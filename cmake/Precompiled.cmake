@@ -1,31 +1,47 @@
-# What most files include of the standard library, compiled once for all of them. Off wherever a file must show that
-# it includes itself what it uses, and where a compiler cache would not take it.
-foreach(light "" _light)
-  set(target abh_precompiled${light})
-  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/cmake/precompiled.cpp)
-  target_link_libraries(${target} PRIVATE abh_flags)
-  target_precompile_headers(${target} PRIVATE <algorithm> <array> <chrono> <cmath> <filesystem> <fstream>
-    <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
-endforeach()
-abh_light(abh_precompiled_light)
+# What most files include of the libraries, compiled once for each way to compile. A compiler cache would not take files
+# that use it, and missing includes do not show: tests/compilers.sh does without.
+set(headers <Eigen/Core> <fmt/format.h> <algorithm> <array> <chrono> <cmath> <filesystem> <fstream> <functional> <limits>
+  <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
 
-# abh_precompiled(FOLDER): all targets of the folder and of those below it use them. GCC does not know any more that
-# these headers are the system's, and warns of what its optimizer sees in them.
+# abh_precompile(KIND FLAGS HEADERS...): for the targets of this kind, see abh_precompiled
+function(abh_precompile kind flags)
+  add_library(abh_headers${kind} OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/cmake/precompiled.cpp)
+  target_link_libraries(abh_headers${kind} PRIVATE ${flags})
+  target_precompile_headers(abh_headers${kind} PRIVATE ${ARGN})
+endfunction()
+abh_precompile("" abh_flags_float ${headers})
+abh_precompile(_double abh_flags_double ${headers})
+if(TARGET abh_catch)
+  foreach(real float double)
+    string(REGEX REPLACE "^_float$" "" kind _${real})
+    abh_precompile(_test${kind} abh_flags_${real} ${headers} "\"tests/catch.hpp\"")
+    target_link_libraries(abh_headers_test${kind} PRIVATE Catch2::Catch2)
+    target_compile_definitions(abh_headers_test${kind} PRIVATE ABH_CATCH=${ABH_CATCH})
+    abh_light(abh_headers_test${kind})
+  endforeach()
+endif()
+
+# abh_precompiled(FOLDER): the targets of the folder, and of those below it, use them: libraries and programs, in double
+# precision where their name says so, and tests. Inside, GCC no longer knows the systems' headers as such, and would
+# warn of them.
 function(abh_precompiled folder)
-  set(seen array-bounds dangling-pointer free-nonheap-object nonnull restrict stringop-overflow stringop-overread
-    uninitialized use-after-free)
-  list(TRANSFORM seen PREPEND -Wno-)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
-    get_target_property(kind ${target} TYPE)
-    if(kind MATCHES "EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY" AND NOT target MATCHES "^abh_precompiled")
-      get_target_property(light ${target} ABH_LIGHT)
-      if(light)
-        target_precompile_headers(${target} REUSE_FROM abh_precompiled_light)
-      else()
-        target_precompile_headers(${target} REUSE_FROM abh_precompiled)
-      endif()
-      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${seen}>")
+    get_target_property(type ${target} TYPE)
+    if(NOT type MATCHES "EXECUTABLE|STATIC_LIBRARY" OR target MATCHES "^(cases|fuzz)_")
+      continue()
+    endif()
+    if(target MATCHES "^test_")
+      set(kind _test)
+    else()
+      set(kind)
+    endif()
+    if(target MATCHES "_double$")
+      string(APPEND kind _double)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM abh_headers${kind})
+    if(NOT ABH_WARNINGS)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-w>)
     endif()
   endforeach()
   get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)

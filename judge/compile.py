@@ -21,7 +21,7 @@ from pathlib import Path
 from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise
 from .sandbox import MEBIBYTE, Limits, Outcome, run, writable_folder
 
-PRESET = os.environ.get("ABH_JUDGE_PRESET", "judge")  # the tests judge with what they have built
+PRESET = os.environ.get("ABH_JUDGE_PRESET", "book")
 BUILD = ROOT / "build" / PRESET
 INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # headers alone: no solution to include
 LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
@@ -33,7 +33,7 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True)
 class Setting:
-    """How answers are compiled: build/judge/build.json."""
+    """How answers are compiled: build/book/build.json."""
 
     compiler: str
     flags: list[str]  # without includes
@@ -41,6 +41,7 @@ class Setting:
     links: list[str]
     serve: str  # what reads requests
     libraries: dict[str, str] | dict[str, list[str]]  # by name; in a hand-out those of each exercise
+    fmt: str = ""  # the archive of fmt that a hand-out gets
 
 
 def compiler(path: str) -> str:
@@ -63,13 +64,13 @@ def setting() -> Setting:
         found = json.loads((BUILD / "build.json").read_text())
     except OSError as error:
         raise Failed(f"{error}; build the judge first: ./book check") from error
-    options = [o for o in found["options"].split(";") if o and o != "-Werror"]
+    options = [o for o in found["options"].split(";") if o]
     definitions = dict.fromkeys(d for d in found["definitions"].split(";") if d)
     flags = [*options, "-O1", *(f"-D{d}" for d in definitions)]
     includes = dict.fromkeys(i for i in found["includes"].split(";") if i)
     systems = [i for i in includes if Path(i) not in (ROOT, Path("/usr/include"))]
     links = [link for link in found["links"].split(";") if link]
-    return Setting(compiler(found["compiler"]), flags, systems, links, found["serve"], found["libraries"])
+    return Setting(compiler(found["compiler"]), flags, systems, links, found["serve"], found["libraries"], found["fmt"])
 
 
 def setting_of_handout() -> Setting:
@@ -112,18 +113,14 @@ def building_alone() -> Iterator[None]:
         yield
 
 
-def cmake(*targets: str) -> None:
-    """Builds these targets.
-
-    :raises Failed: with what was printed
-    """
-    for command in (["cmake", "--preset", PRESET], ["cmake", "--build", "--preset", PRESET, "--target", *targets]):
-        try:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        except FileNotFoundError as error:
-            raise Failed("cmake is not installed (apt-get install cmake ninja-build)") from error
-        if done.returncode != 0:
-            raise Failed(done.stdout + done.stderr)
+def cmake(*arguments: str | Path) -> None:
+    """:raises Failed: with what was printed"""
+    try:
+        done = subprocess.run(["cmake", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise Failed("cmake is not installed (apt-get install cmake ninja-build)") from error
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
 
 
 _staged: dict[str, Path] = {}
@@ -173,7 +170,11 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
         if not (BUILD / "build.ninja").is_file():
             print("book: building the judge, which takes some minutes the first time", file=sys.stderr)
         with building_alone():
-            cmake("judge_libraries", *(f"cases_{e.number.replace('.', '_')}" for e in exercises))
+            cmake("--preset", PRESET)
+            found = setting()
+            computed = [e for e in exercises if e.kind in COMPUTED]
+            cases = [f"cases_{e.number.replace('.', '_')}" for e in exercises]
+            cmake("--build", BUILD, "--target", "abh_serve", *{n for e in computed for n in linked(e, found)}, *cases)
             copy_headers()
     found = setting()
     for e in exercises:
@@ -229,6 +230,18 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
     return result
 
 
+def last_chapter(exercise: Exercise) -> str:
+    """Of those that an answer may use."""
+    return exercise.links or f"{int(exercise.chapter) - 1:02d}"
+
+
+def linked(exercise: Exercise, found: Setting) -> list[str]:
+    """The names of the libraries that an answer is linked with, the lowest chapter first."""
+    names = list(found.libraries)
+    above = (i for i, name in enumerate(names) if re.match(r"abh_\d\d_", name) and name[4:6] > last_chapter(exercise))
+    return names[: next(above, len(names))]
+
+
 def libraries(exercise: Exercise, found: Setting) -> list[str]:
     """The archives that an answer is linked with, the highest chapter first. The last chapter's and those that belong
     to no chapter lack the objects that would give the answer away. What belongs to no chapter is listed before the first
@@ -238,12 +251,10 @@ def libraries(exercise: Exercise, found: Setting) -> list[str]:
     """
     if IN_HANDOUT:
         return found.libraries[exercise.number]
-    last = exercise.links or f"{int(exercise.chapter) - 1:02d}"
+    last = last_chapter(exercise)
     archives, absent = [], set()
-    for name, file in found.libraries.items():
-        chapter = re.match(r"abh_(\d\d)_", name)
-        if chapter and chapter[1] > last:
-            break
+    for name in linked(exercise, found):
+        chapter, file = re.match(r"abh_(\d\d)_", name), found.libraries[name]
         if exercise.without and (not chapter or chapter[1] == last):
             here = {base(m) for m in members(file)} & set(exercise.without)
             file = lighter(Path(file), exercise) if here else file

@@ -15,17 +15,15 @@ import zipfile
 from pathlib import Path
 
 from . import cases as draws
-from .compile import BUILD as JUDGE
-from .compile import INCLUDE, Failed, copy_headers, include_flags, libraries, lighter, prepare, setting
+from .compile import INCLUDE, Failed, copy_headers, include_flags, libraries, prepare, setting
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
 from .predict import variants
 from .report import section
 
-BUILD = ROOT / "build" / "handout"
 MODULES = (
     "__init__ cases check compile diagnose exercise predict report sandbox session values verdict"
 ).split()
-FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DABH_CHECK_MEMORY -DFMT_HEADER_ONLY".split()
+FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
 LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may stand anywhere
 
 HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
@@ -93,7 +91,6 @@ mkdir -p /autograder/book
 tar -xf /autograder/source/book.tar -C /autograder/book
 cd /autograder/book
 chmod 700 /autograder/book
-cmake --preset judge -DABH_NATIVE=OFF >/dev/null  # submissions may be graded on a machine of another kind
 python3 -m judge prepare {numbers}
 """
 
@@ -124,20 +121,6 @@ else
     echo '{{"score": 0, "output": "The grader failed; your instructor has been told."}}' >/autograder/results/results.json
 fi
 """
-
-
-def build() -> None:
-    """The libraries for any machine of this kind: no instruction of one processor alone, fmt from headers.
-
-    :raises Failed: with what was printed
-    """
-    for command in (
-        ["cmake", "--preset", "handout"],
-        ["cmake", "--build", "--preset", "handout"],
-    ):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(done.stdout + done.stderr)
 
 
 def pages(exercise: Exercise) -> str:
@@ -184,12 +167,11 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         listed[e.number] = [f"libraries/{Path(file).name}" for file in libraries(e, found)]
         for file in map(Path, libraries(e, found)):
             target = out / "libraries" / file.name
-            if file.parent.name == "without":
-                whole = next(p for p in map(Path, found.libraries.values()) if file.name.startswith(p.stem + "_without_"))
-                lighter(BUILD / whole.relative_to(JUDGE), e, target)
-            elif not target.exists():
-                shutil.copyfile(BUILD / file.relative_to(JUDGE), target)
-    shutil.copyfile(BUILD / Path(found.serve).relative_to(JUDGE), out / "libraries" / "serve.a")
+            if not target.exists():
+                shutil.copyfile(file, target)
+        listed[e.number].append(f"libraries/{Path(found.fmt).name}")
+    shutil.copyfile(found.serve, out / "libraries" / "serve.a")
+    shutil.copyfile(found.fmt, out / "libraries" / Path(found.fmt).name)
     for e in exercises:
         folder = out / e.folder.relative_to(ROOT)
         folder.mkdir(parents=True)
@@ -391,7 +373,6 @@ def main(arguments: list[str]) -> int:
             require_clone(chosen)
         prepare(chosen)
         copy_headers()
-        build()
         make(chosen, options.out, seed=options.seed)
         if options.github:
             workflow = options.out / ".github" / "workflows" / "check.yml"

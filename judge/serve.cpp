@@ -6,6 +6,8 @@
 #include <exception>
 #include <optional>
 
+#include "lib/fast/storage.hpp"
+
 namespace abh::judge {
 namespace {
 
@@ -57,6 +59,7 @@ Values answer(const std::map<std::string, Function>& functions, const std::strin
 }  // namespace
 
 int serve(const std::map<std::string, Function>& functions) {
+    check_memory();
     while (const auto request = receive())
         if (!send(answer(functions, *request))) return 1;
     return 0;

@@ -1,4 +1,4 @@
-// Exponentials, many at a time.
+// Per real: exponentials, many at a time.
 #include <algorithm>
 #include <cfenv>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Files: written whole or not at all, read up to a limit.
+// Once: files: written whole or not at all, read up to a limit.
 #include <sys/stat.h>
 #include <unistd.h>
 

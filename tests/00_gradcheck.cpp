@@ -1,4 +1,4 @@
-// The gradient check.
+// Per real: the gradient check.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Gradients, and products that wait in them.
+// Per way: gradients, and products that wait in them.
 #include <algorithm>
 
 #include "lib/parameter.hpp"

@@ -1,4 +1,4 @@
-// The linear map.
+// Per real and way: the linear map.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Matrix products and their gradients.
+// Per real and way: matrix products and their gradients.
 #include <omp.h>
 
 #include <algorithm>

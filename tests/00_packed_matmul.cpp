@@ -1,4 +1,4 @@
-// Products whose operands are put in order first.
+// Per real: products whose operands are put in order first.
 #include <cmath>
 #include <vector>
 

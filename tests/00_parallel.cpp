@@ -1,4 +1,4 @@
-// Threads.
+// Once: threads.
 #include <omp.h>
 
 #include <algorithm>

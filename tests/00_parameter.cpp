@@ -1,4 +1,4 @@
-// Parameters and their gradients.
+// Once: parameters and their gradients.
 #include <cmath>
 
 #include "lib/linear.hpp"

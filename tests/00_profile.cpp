@@ -1,4 +1,4 @@
-// The profile of `--profile`.
+// Once: the profile of `--profile`.
 #include <nlohmann/json.hpp>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// A program: its command line, its way, its errors, its results.
+// Once: a program: its command line, its way, its errors, its results.
 #include <fcntl.h>
 #include <unistd.h>
 

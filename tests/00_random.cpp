@@ -1,4 +1,4 @@
-// Random numbers.
+// Per real and way: random numbers.
 #include <algorithm>
 #include <cmath>
 #include <limits>

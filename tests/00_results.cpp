@@ -1,4 +1,4 @@
-// Arrays and results, as the programs write them.
+// Once: arrays and results, as the programs write them.
 #include <nlohmann/json.hpp>
 
 #include "lib/io/files.hpp"

@@ -1,4 +1,4 @@
-// Safetensors: saved and read, and what is refused.
+// Once: safetensors: saved and read, and what is refused.
 #include <cmath>
 #include <cstring>
 #include <limits>

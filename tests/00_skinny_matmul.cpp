@@ -1,4 +1,4 @@
-// Products with few rows.
+// Per real: products with few rows.
 #include <algorithm>
 
 #include "lib/fast/skinny_matmul.hpp"

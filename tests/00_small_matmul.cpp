@@ -1,4 +1,4 @@
-// Products in a core's cache.
+// Per real: products in a core's cache.
 #include <vector>
 
 #include "lib/fast/small_matmul.hpp"

@@ -1,4 +1,4 @@
-// Measuring: quantiles, turns, what disturbs a measurement, tables of gains.
+// Once: measuring: quantiles, turns, what disturbs a measurement, tables of gains.
 #include <time.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Tables that print and record.
+// Once: tables that print and record.
 #include <nlohmann/json.hpp>
 
 #include "lib/io/files.hpp"

@@ -1,4 +1,4 @@
-// Ways: which function an operation calls.
+// Per way: ways: which function an operation calls.
 #include <stdexcept>
 
 #include "lib/cuda/device.hpp"

@@ -1,4 +1,4 @@
-// What a look-up moves between the two memories.
+// Per way: what a look-up moves between the two memories.
 #include "chapters/01_embedding/embedding.hpp"
 #include "tests/devices.hpp"
 

@@ -1,3 +1,4 @@
+// Per real and way: looking up words, and adding their gradients back.
 #include <cmath>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Grids of dropout and positions, and what they move between the two memories.
+// Per way: grids of dropout and positions, and what they move between the two memories.
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "tests/devices.hpp"
 

@@ -1,3 +1,4 @@
+// Per real and way: sinusoids, learned positions, dropout.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// Who sees whom, as one value.
+// Once: who sees whom, as one value.
 #include <vector>
 
 #include "chapters/03_masks/attention_mask.hpp"

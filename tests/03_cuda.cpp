@@ -1,4 +1,4 @@
-// What packing moves between the two memories.
+// Per way: what packing moves between the two memories.
 #include "chapters/03_masks/packing.hpp"
 #include "lib/cuda/device.hpp"
 #include "tests/support.hpp"

@@ -1,3 +1,4 @@
+// Per way: masks of padding and of what comes later, and packing.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What is about the device alone.
+// Per way: what is about the device alone.
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "tests/devices.hpp"
 

@@ -1,3 +1,4 @@
+// Per real and way: softmax and attention, forward and backward.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// Attention of all heads: every way against plain, and what must hold in each.
+// Per real and way: attention of all heads: every way against plain, and what must hold in each.
 #include <algorithm>
 #include <cmath>
 #include <limits>

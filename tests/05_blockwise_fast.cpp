@@ -1,4 +1,4 @@
-// Attention block by block: what its blocks leave out changes nothing.
+// Per real and way: attention block by block: what its blocks leave out changes nothing.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// What is about the device alone.
+// Per way: what is about the device alone.
 #include <vector>
 
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"

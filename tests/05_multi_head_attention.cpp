@@ -1,3 +1,4 @@
+// Per real and way: projections, split and join, the whole layer.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>

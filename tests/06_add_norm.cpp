@@ -1,4 +1,4 @@
-// Dropout, sum and norm as one operation, against its pieces one after another.
+// Per real and way: dropout, sum and norm as one operation, against its pieces one after another.
 #include <algorithm>
 #include <cmath>
 #include <limits>

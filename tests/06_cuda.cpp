@@ -1,4 +1,4 @@
-// A sublayer on the device: what it moves between the memories.
+// Per way: a sublayer on the device: what it moves between the memories.
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "tests/devices.hpp"

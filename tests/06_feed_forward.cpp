@@ -1,3 +1,4 @@
+// Per real and way: ReLU, layer norm, the feed-forward network.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// Per real and way: a decoder's layer and the stack.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-// Checkpoints: written, read back, refused.
+// Once: checkpoints: written, read back, refused.
 #include <cstdlib>
 
 #include "lib/io/files.hpp"

@@ -1,4 +1,4 @@
-// Training on the device: the processor's losses, and what moves between the memories.
+// Per way: training on the device: the processor's losses, and what moves between the memories.
 #include "chapters/09_training/argmax.hpp"
 #include "tests/devices.hpp"
 #include "tests/transformers.hpp"

@@ -1,4 +1,4 @@
-// Backward runs under the way of its forward pass, whatever is set by then.
+// Per way: backward runs under the way of its forward pass, whatever is set by then.
 #include <functional>
 
 #include "chapters/06_feed_forward/add_norm.hpp"

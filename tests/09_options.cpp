@@ -1,4 +1,4 @@
-// The systems of the four source texts as options, and options as JSON.
+// Once: the systems of the four source texts as options, and options as JSON.
 #include <limits>
 #include <map>
 #include <regex>

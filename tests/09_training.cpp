@@ -1,4 +1,4 @@
-// Training: the loop, what it prints and what it saves.
+// Per way: training: the loop, what it prints and what it saves.
 #include <fcntl.h>
 #include <unistd.h>
 

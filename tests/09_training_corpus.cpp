@@ -1,4 +1,4 @@
-// Vocabularies, corpora, batches, files of pairs.
+// Once: vocabularies, corpora, batches, files of pairs.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Cross entropy, the likeliest word, optimizers, learning rate.
+// Per real and way: cross entropy, the likeliest word, optimizers, learning rate.
 #include <algorithm>
 #include <cmath>
 #include <limits>

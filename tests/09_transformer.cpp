@@ -1,4 +1,4 @@
-// The whole Transformer: gradients, what depends on what.
+// Per real and way: the whole Transformer: gradients, what depends on what.
 #include <cmath>
 #include <map>
 #include <utility>

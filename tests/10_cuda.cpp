@@ -1,4 +1,4 @@
-// Decoding on the device: what moves between the memories.
+// Per way: decoding on the device: what moves between the memories.
 #include <array>
 
 #include "chapters/09_training/argmax.hpp"

@@ -1,3 +1,4 @@
+// Per way: translating word by word.
 #include <algorithm>
 #include <cmath>
 

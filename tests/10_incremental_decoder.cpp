@@ -1,3 +1,4 @@
+// Per way: decoding with kept keys and values.
 #include <algorithm>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"

@@ -1,4 +1,5 @@
-// Kernels that only the emulator runs: what it finds, what it counts, and what CUDA's functions do.
+// Per way: kernels that only the emulator runs: what it finds, what it counts, and what CUDA's
+// functions do.
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"

@@ -1,3 +1,4 @@
+// Per way: kernels on the device, real or emulated.
 #include "chapters/06_feed_forward/relu.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/runtime.hpp"

@@ -1,4 +1,4 @@
-// Chapter 12: what a step must do at least, limits, and comparisons.
+// Once: chapter 12: what a step must do at least, limits, and comparisons.
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -1,3 +1,4 @@
+// Per way: beam search.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,3 +1,4 @@
+// Once: byte pairs.
 #include <algorithm>
 
 #include "chapters/09_training/corpus.hpp"

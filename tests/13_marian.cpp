@@ -1,4 +1,5 @@
-// Models of Marian as the transformers library stores them, against that library's own numbers.
+// Per way: models of Marian as the transformers library stores them, against that library's own
+// numbers.
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// Once: pairs of sentences from files.
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Training as practised: batches by words, accumulation, clipping, choosing, bad runs.
+// Once: training as practised: batches by words, accumulation, clipping, choosing, bad runs.
 #include <algorithm>
 #include <cmath>
 #include <set>

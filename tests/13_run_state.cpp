@@ -1,4 +1,4 @@
-// What a run of training leaves behind, so that nothing is lost.
+// Once: what a run of training leaves behind, so that nothing is lost.
 #include <algorithm>
 #include <fstream>
 

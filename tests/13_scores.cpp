@@ -1,4 +1,4 @@
-// BLEU, chrF, TER and their intervals, against what sacrebleu says (golden/scores.json).
+// Once: BLEU, chrF, TER and their intervals, against what sacrebleu says (golden/scores.json).
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>

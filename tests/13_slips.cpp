@@ -1,3 +1,4 @@
+// Once: slips that are planted in pairs.
 #include "chapters/13_real_translation/slips.hpp"
 #include "tests/support.hpp"
 

@@ -1,3 +1,4 @@
+// Once: subwords.
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Once: text: its characters and its normal form.
 #include <stdexcept>
 
 #include "chapters/13_real_translation/text.hpp"

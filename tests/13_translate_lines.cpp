@@ -1,3 +1,4 @@
+// Once: translating line by line.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Each mistake that the checking engine knows is planted, and named; a program without any gets the
-// same results as without the checks.
+// Once: each mistake that the checking engine knows is planted, and named; a program without any
+// gets the same results as without the checks.
 #include <fcntl.h>
 #include <unistd.h>
 

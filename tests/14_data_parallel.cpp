@@ -1,4 +1,4 @@
-// One training on any number of ranks.
+// Per way: one training on any number of ranks.
 #include "chapters/13_real_translation/practice.hpp"
 #include "chapters/14_on_many_machines/data_parallel.hpp"
 #include "lib/cuda/device.hpp"

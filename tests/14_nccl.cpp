@@ -1,4 +1,4 @@
-// The engine on NCCL, compiled here with a stand-in for NCCL and CUDA: see tests/nccl_stand_in.
+// Once: the engine on NCCL, compiled here with a stand-in for NCCL and CUDA, tests/nccl_stand_in.
 // nccl.cpp defines all that nccl.hpp declares, so the linker takes neither version of it from
 // abh_ranks.
 #include <future>

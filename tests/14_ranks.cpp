@@ -1,4 +1,4 @@
-// What ranks do together: sums, copies, and what is said when they do not do the same.
+// Per way: what ranks do together: sums, copies, and what is said when they do not do the same.
 #include <chrono>
 #include <mutex>
 #include <numeric>

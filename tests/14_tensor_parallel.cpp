@@ -1,4 +1,5 @@
-// A feed-forward layer and the heads of an attention, cut over ranks: held against the whole.
+// Per real and way: a feed-forward layer and the heads of an attention, cut over ranks, against
+// the whole.
 #include "chapters/14_on_many_machines/tensor_parallel.hpp"
 #include "lib/eigen.hpp"
 #include "lib/ranks/local.hpp"

@@ -1,4 +1,4 @@
-// What is asked of the system once training and decoding are warm: nothing.
+// Once: what is asked of the system once training and decoding are warm: nothing.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -14,9 +14,8 @@
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 
-// This program has the allocator that the chapters' programs have: tests/CMakeLists.txt builds
-// lib/fast/storage.cpp for it without ABH_CHECK_MEMORY, under which every block is fresh. It counts
-// the blocks of tensors; here every `new` of the program is counted, and the largest noted. What
+// With ABH_TEST_REUSES_MEMORY set, as ctest does, the allocator is that of the chapters' programs, which
+// counts the blocks of tensors. Here every `new` of the program is counted, and the largest noted. What
 // Eigen and oneDNN take for themselves with malloc is not.
 namespace {
 

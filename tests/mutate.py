@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK, BUILD = ROOT / "build" / "mutate", ROOT / "build" / "test"
+WORK, BUILD = ROOT / "build" / "mutate", ROOT / "build" / "book"
 LIST = "tests/mutants.toml"
 TEST_SECONDS = 120  # a fault may make a loop endless
 WAYS = ("plain", "fast", "cuda")
@@ -346,11 +346,13 @@ def test(program: Program, place: Path = BUILD) -> Verdict | None:
 def prepare(jobs: int) -> list[Program]:
     """All test programs, built without a fault."""
     print("Build all tests ...", flush=True)
-    must("cmake", "--preset", "test", folder=ROOT, why="CMake could not set up the build")
+    must("cmake", "--preset", "book", folder=ROOT, why="CMake could not set up the build")
     must(
         "cmake",
         "--build",
         BUILD,
+        "--target",
+        "tests",
         "--parallel",
         jobs,
         why="The sources do not compile; no fault was planted.",

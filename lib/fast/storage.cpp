@@ -212,17 +212,24 @@ private:
 // [blocks: pools]
 std::atomic<std::int64_t> fresh_count, largest_block;
 
-#ifdef ABH_CHECK_MEMORY  // for tests: every block is fresh and full of NaN, so that misuse shows
-Block take_host(std::size_t bytes) {
+bool memory_is_checked = false;
+
+/// For `check_memory`: full of NaN, and given back to the system when it is let go. An odd size
+/// tells it from a block of the pools.
+Block take_checked(std::size_t bytes) {
+    bytes |= 1;
     void* const data = ::operator new(bytes, std::align_val_t(line));
     std::memset(data, 0xff, bytes);
     return {data, bytes};
 }
 
-void give_host(Block block) noexcept {
+bool is_checked(Block block) {
+    return block.bytes % 2 == 1;
+}
+
+void give_checked(Block block) noexcept {
     ::operator delete(block.data, std::align_val_t(line));
 }
-#else
 // [blocks: pieces]
 constexpr std::size_t large_page = 1 << 21;          // bytes
 constexpr std::size_t piece = std::size_t{1} << 26;  // of the system's memory, in bytes
@@ -279,14 +286,15 @@ void note(std::size_t bytes) {
 }
 
 Block take_host(std::size_t bytes) {
+    if (memory_is_checked) return take_checked(bytes);
     note(bytes);
     return is_small(bytes) ? small_blocks().take(bytes) : host_heap().take(bytes);
 }
 
 void give_host(Block block) noexcept {
+    if (is_checked(block)) return give_checked(block);
     block.bytes < large_block ? small_blocks().give(block) : host_heap().give(block);
 }
-#endif
 
 Pool& device_pool() {
     static Pool* const pool = new Pool(cuda::take, cuda::give);
@@ -369,6 +377,10 @@ std::shared_ptr<Storage> make_storage(std::size_t bytes) {
 
 Transfers transfers() {
     return moved;
+}
+
+void check_memory() {
+    memory_is_checked = true;
 }
 
 FreshBlocks fresh_blocks() {

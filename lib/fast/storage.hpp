@@ -45,6 +45,10 @@ private:
 /// A storage whose handle, too, lies in memory that is used again.
 std::shared_ptr<Storage> make_storage(std::size_t bytes);
 
+/// For tests: from now on each block is fresh and full of NaN, so that it shows when elements are
+/// read that nothing wrote.
+void check_memory();
+
 /// What was asked of the processor's memory.
 struct FreshBlocks {
     std::int64_t count = 0;    ///< how many blocks were new, or pieces of the system's memory

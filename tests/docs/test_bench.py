@@ -324,7 +324,7 @@ class CommandLine(unittest.TestCase):
         ]
         replaced = {
             "ROOT": folder,
-            "BUILD": folder / "build",
+            "OUT": folder / "build", "TREE": folder / "build",
             "build": lambda: None,
             "cache_bytes": lambda: 0,
             "installed": lambda python: {"torch"},

@@ -15,7 +15,11 @@
 #include <string>
 #include <string_view>
 
+#include "lib/fast/storage.hpp"
+
 namespace abh::fuzz {
+
+inline const bool memory_is_checked = (check_memory(), true);
 
 /// A file in memory.
 class MemoryFile {

@@ -1,4 +1,4 @@
-// Every component of the book against finite differences and against PyTorch.
+// Per real and way: every component of the book against finite differences and against PyTorch.
 #include <algorithm>
 #include <cmath>
 #include <memory>
