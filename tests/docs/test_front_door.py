@@ -1,0 +1,160 @@
+"""The front door, ./book: whichever way leads to it, it works in the checkout's own folder; what cannot be built there it says."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Stand-ins on PATH: a system with all packages, where nothing may be installed; CMake says where it was started and
+# makes the one chapter's program, which says where it lies.
+STAND_INS = {
+    "dpkg": "echo amd64",
+    "dpkg-query": "echo 'amd64 installed'",
+    "id": "echo 1000",
+    "sudo": "exit 1",
+    "nvcc": "exit 1",
+    "nvidia-smi": "exit 1",
+    "ninja": "echo ${NINJA_VERSION:-1.11.1}",
+    "cmake": """printf '%s\\n' "$PWD" >>"$CMAKE_LOG"
+program=build/book/chapters/00_first/first
+mkdir -p "${program%/*}"
+[ -e build/book/CMakeCache.txt ] ||
+    printf '%s\\n' CMAKE_PROJECT_NAME:STATIC=attention_by_hand "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" >build/book/CMakeCache.txt
+printf '%s\\n' '#!/bin/sh' 'echo "$0"' >$program
+chmod +x $program""",
+}
+
+
+class FrontDoor(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name).resolve()
+        stand_ins = self.folder / "bin"
+        stand_ins.mkdir()
+        for name, text in STAND_INS.items():
+            (stand_ins / name).write_text(f"#!/bin/sh\n{text}\n")
+            (stand_ins / name).chmod(0o755)
+        self.environment = {
+            "PATH": f"{stand_ins}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "CMAKE_LOG": str(self.folder / "cmake.log"),
+        }
+
+    def checkout(self, name: str = "checkout") -> Path:
+        root = self.folder / name
+        (root / "chapters/00_first").mkdir(parents=True)
+        shutil.copy2(ROOT / "book", root)
+        return root
+
+    def run_book(self, *words: str | Path, where: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*words, "run", "00"], cwd=where or self.folder, env=self.environment | environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def expect_built_in(self, root: Path, done: subprocess.CompletedProcess[str]) -> None:
+        self.assertEqual(done.stdout, f"{root}/build/book/chapters/00_first/first\n", done.stderr)
+        log = self.folder / "cmake.log"
+        self.assertEqual(set(log.read_text().splitlines()), {str(root)})
+        log.unlink()
+
+    def test_a_symbolic_link_leads_to_the_checkout(self) -> None:
+        root = self.checkout()
+        (self.folder / "link").symlink_to(root)
+        (self.folder / "elsewhere").mkdir()
+        door = self.folder / "elsewhere" / "attention"
+        door.symlink_to("../link/book")
+        for what, book, where in (
+            ("to the checkout", self.folder / "link" / "book", None),
+            ("to the checkout, inside of it", "./book", self.folder / "link"),
+            ("to the script", door, None),
+            ("to the script, found on PATH", "attention", None),
+        ):
+            with self.subTest(what):
+                path = f"{self.environment['PATH']}:{door.parent}"
+                done = self.run_book(book, where=where, PATH=path, PWD=str(where or self.folder))
+                self.expect_built_in(root, done)
+                self.assertEqual(done.stderr, "")
+
+    def test_cdpath_leads_nowhere_else(self) -> None:
+        root = self.checkout()
+        other = self.checkout("home/checkout")
+        shutil.rmtree(other / "chapters")
+        for how in (("bash", "checkout/book"), ("checkout/book",)):
+            done = self.run_book(*how, CDPATH=f"{other.parent}:.:{root}")
+            self.expect_built_in(root, done)
+
+    def test_what_was_built_before_a_checkout_was_moved_is_deleted_and_said(self) -> None:
+        old = self.checkout("old")
+        self.run_book("old/book")
+        for path in ("build/book/results/main.txt", "build/checkpoints/toy", "build/mine/CMakeCache.txt", "answers/04.2.cpp"):
+            (old / path).parent.mkdir(parents=True, exist_ok=True)
+            (old / path).write_text("mine")
+        shutil.copytree(old, self.folder / "copied")
+        old.rename(self.folder / "moved")
+        (self.folder / "cmake.log").unlink()
+        for name in ("copied", "moved"):
+            with self.subTest(name):
+                root = self.folder / name
+                done = self.run_book(root / "book")
+                self.expect_built_in(root, done)
+                self.assertIn(f"deleting {root}/build/book/, which was built in {old}:", done.stderr)
+                left = sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and p.read_text() == "mine")
+                self.assertEqual(left, ["answers/04.2.cpp", "build/checkpoints/toy", "build/mine/CMakeCache.txt"])
+                again = self.run_book(root / "book")
+                self.expect_built_in(root, again)
+                self.assertEqual(again.stderr, "")
+
+    def test_what_was_built_through_a_link_stays(self) -> None:
+        root = self.checkout()
+        (self.folder / "link").symlink_to(root)
+        self.run_book("checkout/book")
+        cache = root / "build/book/CMakeCache.txt"
+        cache.write_text(cache.read_text().replace(str(root), f"{self.folder}/link"))
+        self.assertEqual(self.run_book("checkout/book").stderr, "")
+        self.assertTrue(cache.is_file())
+
+    def test_a_path_in_which_nothing_can_be_built_is_refused(self) -> None:
+        for sign in ";#\":|<>[]*?\\\n\t\r":
+            with self.subTest(sign):
+                root = self.checkout(f"a{sign}b")
+                done = self.run_book(root / "book")
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertRegex(done.stderr, r"^book: nothing can be built in .*: CMake.*\n  move the checkout[^\n]*\n$")
+                self.assertFalse((root / "build").exists())
+
+    def test_a_path_at_which_ninja_compiles_everything_again_is_warned_of(self) -> None:
+        for signs, versions in (("'&`^", ("1.11.1", "1.12.1")), ("`^", ("1.13.0", "1.13.0.git.kitware"))):
+            for sign, version in itertools.product(signs, versions):
+                with self.subTest(sign, version=version):
+                    root = self.checkout(f"a{sign}{version}")
+                    done = self.run_book(root / "book", NINJA_VERSION=version)
+                    self.expect_built_in(root, done)
+                    self.assertIn(f"compiles everything again at every call, because of the {sign} in {root}", done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), 2)
+
+    def test_any_other_path_is_right(self) -> None:
+        for name in ("two words", "été 変形", "a(b){d}", "100%", "a+b=c,d", "-x", "~", "a@b!", "US$"):
+            with self.subTest(name):
+                root = self.checkout(name)
+                done = self.run_book(root / "book", LC_ALL="C")
+                self.expect_built_in(root, done)
+                self.assertEqual(done.stderr, "")
+        for name in ("a'b", "a&b"):
+            with self.subTest(name):
+                root = self.checkout(name)
+                done = self.run_book(root / "book", NINJA_VERSION="1.13.0")
+                self.expect_built_in(root, done)
+                self.assertEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
