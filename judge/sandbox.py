@@ -30,6 +30,7 @@ FORBIDDEN = (
     "init_module finit_module delete_module socket socketpair memfd_create personality syslog "
     "open_by_handle_at fsopen fsmount move_mount mount_setattr"
 ).split()
+THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}  # one that waits must not use up the program's time
 HELPERS = "clone clone3 fork vfork".split()  # what starts a thread or a process
 
 
@@ -44,8 +45,8 @@ class Unfit(RuntimeError):
 class Limits:
     """What a program may use."""
 
-    seconds: float  # of the processor's time, and as many in which it waits for nothing but itself
-    patience: float = 6.0  # times as many by the clock: on a busy machine a program has the processor now and then
+    seconds: float  # of the processor's time; a program that computes nothing for as long is over, too
+    patience: float = 6.0  # times as many by the clock: on a busy machine it has the processor only now and then
     memory: int = 1024 * MEBIBYTE
     processes: int = 32
     file_size: int = 8 * MEBIBYTE
@@ -240,7 +241,9 @@ def bubblewrap(
     command = f"bwrap --json-status-fd {status} --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
     if seccomp is not None:
         command += ["--seccomp", str(seccomp)]
-    command += "--setenv PATH /usr/bin --setenv LANG C.UTF-8 --setenv OMP_NUM_THREADS 2 --hostname judge".split()
+    command += "--setenv PATH /usr/bin --setenv LANG C.UTF-8 --hostname judge".split()
+    for name, value in THREADS.items():
+        command += ["--setenv", name, value]
     command += "--cap-drop ALL --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/bin /bin".split()
     if Path("/lib64").exists():
         command += ["--symlink", "usr/lib64", "/lib64"]
@@ -357,7 +360,7 @@ class Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **THREADS},
             cwd="/" if tight or without_rights else None,
             pass_fds=inherited,
             preexec_fn=limit,
