@@ -83,6 +83,8 @@ def run(exercise: Exercise, *options: str) -> bytes:
     if not program.is_file():
         raise Failed(f"{exercise.number}: cases are not built")
     done = subprocess.run([program, *options], capture_output=True, check=False)
+    if done.returncode < 0:
+        raise Failed(f"{exercise.number}: drawing its cases was ended by signal {-done.returncode}")
     if done.returncode != 0:
         raise Failed(f"{exercise.number}: {done.stderr.decode(errors='replace')}")
     return done.stdout

@@ -10,13 +10,15 @@ import secrets
 import sys
 import tempfile
 import time
+import unicodedata
 from pathlib import Path
 
 from . import cases as draws
-from .compile import Failed, compile_answer, prepare
+from .compile import Failed, compile_answer, prepare, why_unfit
 from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
 from .predict import given, judge_numbers
 from .report import paint, section, to_dict, to_json, to_text
+from .sandbox import Unfit
 from .verdict import Fault, Verdict, judge, refused
 
 ANSWERS = ROOT / "answers"
@@ -56,7 +58,13 @@ def student_of(answers: Path) -> str:
 
 def student_in(content: bytes) -> str:
     """The name in student.txt, whatever editor has written it."""
-    return content.decode("utf-8-sig", errors="replace").strip()[:200]
+    return known_as(content.decode("utf-8-sig", errors="replace"))[:200]
+
+
+def known_as(name: str) -> str:
+    """The same for one name however a system or an editor writes it: letters with accents in one character or in two, and
+    spaces. Upper and lower case stay what they are: Anna and anna may be two students."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
 
 
 def shown(path: Path) -> str:
@@ -89,7 +97,7 @@ def judge_answer(
 def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
     """What the compiler said, without what does not help."""
     if reason == "timeout":
-        return "the compiler did not end in time: templates without end? On a busy machine, try again"
+        return "the compiler did not end in time: templates without end?"
     if reason in ("memory", "output"):
         return "the compiler took too much memory, or printed without end"
     lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
@@ -146,6 +154,8 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
             print(f"{NAME}: {e.number} is left out: {mistaken}", file=sys.stderr)
     chosen = [e for e in chosen if e.number in files]
     prepare(chosen)
+    if any(e.kind in COMPUTED for e in chosen) and (reason := why_unfit(tight=False)):
+        raise Unfit(reason)
     for e in chosen:
         verdict = judge_answer(e, files[e.number], tight=False, student=student_of(answers))
         remember(verdict, answers / "progress.json")
@@ -257,6 +267,9 @@ def main(arguments: list[str]) -> int:
         return 2
     except Failed as failed:
         print(f"{NAME}: the judge could not be built:\n{failed}", file=sys.stderr)
+        return 2
+    except (Unfit, MemoryError) as error:
+        print(f"{NAME}: nothing can be judged here: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 0

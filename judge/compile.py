@@ -13,18 +13,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise
-from .sandbox import MEBIBYTE, Limits, Outcome, run, writable_folder
+from .sandbox import MEBIBYTE, Limits, Outcome, Unfit, run, writable_folder
 
 PRESET = os.environ.get("ABH_JUDGE_PRESET", "book")
 BUILD = ROOT / "build" / PRESET
 INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # headers alone: no solution to include
 LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
+
+
+KILLED = re.compile(r"^\S*(\+\+|clang)\S*: .*\bKilled\b", re.MULTILINE)
 
 
 class Failed(RuntimeError):
@@ -312,26 +315,71 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
         mounts |= {i: Path(i) for i in [*found.includes, *found.links] if not i.startswith("/usr/")}
     else:
         inside, mounts = {file: str(reach(file)) for file in (str(call), found.serve, *archives)}, {}
+    source = f"/answer/{exercise.file_name}" if tight else str(answer)
+    language = ["-x", "c++"]
+    may = allowed(exercise, found)
+    command = [
+        found.compiler, *may.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
+        *include_flags(may, "/book" if tight else str(reach(INCLUDE))),
+        *language, source, "-x", "none", inside.get(str(call), str(call)),
+        "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
+        "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",
+        *found.links, "-lpthread",
+    ]  # fmt: skip
+    outcome = run_compiler(command, program, mounts, tight=tight, hidden=hidden(exercise))
+    if outcome.reason in ("crash", "start"):
+        require_fit(outcome, tight=tight)
+        if "CPU time limit exceeded" in outcome.printed:  # of the compiler proper, which the command has started
+            return Outcome("timeout", outcome.status, outcome.printed)
+        if KILLED.search(outcome.printed):
+            raise MemoryError("the compiler was killed, though it kept its limits: this machine may have too little memory")
+    return outcome
+
+
+def run_compiler(
+    command: list[str], program: Path, mounts: dict[str, Path], *, tight: bool, hidden: Sequence[Path] = ()
+) -> Outcome:
+    """Compiles what the command names. The outcome is `ok` if `program` is there."""
     with writable_folder(tight) as (folder, user):
-        place = "/out" if tight else str(folder)
-        source = f"/answer/{exercise.file_name}" if tight else str(answer)
-        language = ["-x", "c++"]
-        may = allowed(exercise, found)
-        command = [
-            found.compiler, *may.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
-            *include_flags(may, "/book" if tight else str(reach(INCLUDE))),
-            *language, source, "-x", "none", inside.get(str(call), str(call)),
-            "-o", f"{place}/answer", "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
-            "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",
-            *found.links, "-lpthread",
-        ]  # fmt: skip
-        outcome = run(command, mounts, LIMITS, tight=tight, writable={"/out": folder}, hidden=hidden(exercise), user=user)
+        output = ["-o", "/out/answer" if tight else f"{folder}/answer"]
+        outcome = run([*command, *output], mounts, LIMITS, tight=tight, writable={"/out": folder}, hidden=hidden, user=user)
         made = folder / "answer"
         if outcome.reason == "ok" and made.is_file() and not made.is_symlink():
             program.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(made, program)
             os.chmod(program, 0o755)
             return outcome
+    return replace(outcome, reason="crash") if outcome.reason == "ok" else outcome
+
+
+def why_unfit(*, tight: bool) -> str:
+    """Why this machine can judge no answer: an empty program is compiled and run as answers are. Empty where it can."""
+    found = setting()
+    place = Path(tempfile.gettempdir())
+    with tempfile.TemporaryDirectory(prefix="judge_") as name:
+        source, program = Path(name) / "empty.cpp", Path(name) / "empty"
+        source.write_text("int main() {}\n")
+        for path in (source.parent, source):
+            path.chmod(0o755)
+        mounts = {"/answer/empty.cpp": source} | {i: Path(i) for i in found.links if not i.startswith("/usr/")}
+        command = [found.compiler, "-x", "c++", "/answer/empty.cpp" if tight else str(source), "-x", "none"]
+        outcome = run_compiler([*command, "-Wl,--no-as-needed", *found.links, "-lpthread"], program, mounts, tight=tight)
+        if outcome.reason != "ok":
+            return f"the compiler, {found.compiler}, fails at an empty program ({outcome.reason}): {outcome.printed.strip()[:1000]}"
+        outcome = run(["/sub/answer"] if tight else [str(program)], {"/sub/answer": program}, Limits(10), tight=tight)
     if outcome.reason == "ok":
-        return Outcome("crash", 1, outcome.printed)
-    return outcome
+        return ""
+    if os.statvfs(place).f_flag & os.ST_NOEXEC:
+        return f"{place}, where answers are compiled, is mounted noexec: no program runs there; with TMPDIR=FOLDER before the command, answers are compiled in FOLDER"
+    return f"not even an empty program runs here ({outcome.reason}): {outcome.printed.strip()[:1000]}"
+
+
+def require_fit(outcome: Outcome, *, tight: bool) -> None:
+    """An answer that ended before it did anything: whether others can be compiled and run at this moment.
+
+    :raises Unfit: if they cannot
+    """
+    if why := why_unfit(tight=tight):
+        raise Unfit(why)
+    if outcome.reason == "start" and "execvp" not in outcome.printed:  # the sandbox failed, for a moment: no answer can make it
+        raise Unfit(outcome.printed.strip()[:1000] or "the sandbox failed")

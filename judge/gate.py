@@ -1,5 +1,6 @@
 """./book gate: shows that the judge bites. Stubs score nothing, solutions everything, each mutant loses the
-criteria that it aims at, and attacks gain nothing and harm nothing."""
+criteria that it aims at, and attacks gain nothing and harm nothing. Without options it tries a part of the exercises, which
+is quick enough for every day: the first of each kind, and those that are being changed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import contextlib
 import os
 import re
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,11 +21,12 @@ from pathlib import Path
 from . import cases as draws
 from . import sandbox
 from .check import judge_answer
-from .compile import Failed, compile_answer, prepare
+from .compile import Failed, compile_answer, prepare, why_unfit
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
 from .grade import FORK, at_least_one
 from .predict import GATE, given
 from .report import to_text
+from .sandbox import Unfit
 from .verdict import Verdict, judge
 
 ATTACKS = Path(__file__).parent / "attacks"
@@ -45,6 +48,27 @@ class Trial:
     loses: tuple[str, ...] | None = None  # None: all
     says: str = ""
     timed: bool = True  # speeds count, too: for a machine that does nothing else
+
+
+def daily(exercises: list[Exercise]) -> list[Exercise]:
+    """The first of each kind, and those that the last commit or what is not committed changes."""
+    first = {e.kind: e.number for e in reversed(exercises)}
+    now = changes()
+    return [e for e in exercises if first[e.kind] == e.number or now & {e.folder, *(e.headers() if e.kind in COMPUTED else ())}]
+
+
+def changes() -> set[Path]:
+    """What git knows to have changed since the commit before the last one: files, and the folders above them. Where there
+    is no such commit, what is not committed; nothing where there is no git."""
+    found: set[Path] = set()
+    diff = ["diff", "--name-only", "-z", "--relative"]
+    for command in ([*diff, "HEAD~1"], [*diff, "HEAD"], ["ls-files", "--others", "--exclude-standard", "-z"]):
+        with contextlib.suppress(OSError):
+            done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, check=False)
+            for name in done.stdout.split(b"\0")[:-1] if done.returncode == 0 else ():
+                file = ROOT / os.fsdecode(name)
+                found |= {file, *file.parents}
+    return found - {ROOT, *ROOT.parents}
 
 
 def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[Trial]:
@@ -149,7 +173,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
                 judge_again = partial(judge_answer, e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
             try:
                 verdict = judge_again()
-            except Failed as failed:  # an exercise that is not as it should be keeps the gate from no other
+            except (Failed, Unfit, MemoryError) as failed:  # what is wrong with one exercise keeps the gate from no other
                 return f"seed {seed}: {in_one_line(failed)}", "failed"
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
@@ -165,7 +189,7 @@ def undrawn(exercise: Exercise) -> str:
     return ""
 
 
-def in_one_line(failed: Failed) -> str:
+def in_one_line(failed: Exception) -> str:
     """What failed."""
     return "; ".join(line.strip() for line in str(failed).splitlines() if line.strip())
 
@@ -204,15 +228,17 @@ def main(arguments: list[str]) -> int:
         description="Shows that the judge bites: stubs score 0, solutions score full; with --all on ten seeds, each mutant "
         "loses the criteria that it aims at, and attacks score 0.",
     )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
-    parser.add_argument("--all", action="store_true", help="mutants, ten seeds and attacks, too")
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: the first of each kind, "
+                        "and those that the last commit or what is not committed changes")  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="all exercises, where none is named, and mutants, ten seeds and attacks, too")
     parser.add_argument("--attacks", action="store_true", help="the attacks alone")
     parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1)
     options = parser.parse_intermixed_args(arguments)
     reason = sandbox.why_unavailable()
     try:
         found = shelf()
-        every, chosen = found.exercises, found.choose(options.exercises) if options.exercises else found.exercises
+        every = found.exercises
+        chosen = found.choose(options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
         tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
         if options.attacks or (options.all and not options.exercises):
             if reason:
@@ -220,7 +246,9 @@ def main(arguments: list[str]) -> int:
             else:
                 tried += attacks(every)
         prepare(list({t.exercise.number: t.exercise for t in tried}.values()), tight=not reason)
-    except (Mistaken, Failed) as error:
+        if unfit := why_unfit(tight=not reason):
+            raise Unfit(unfit)
+    except (Mistaken, Failed, Unfit, OSError) as error:
         print(f"book: {error}", file=sys.stderr)
         return 2
     bad, started = 0, time.monotonic()

@@ -6,11 +6,13 @@ import argparse
 import csv
 import errno
 import hashlib
+import io
 import itertools
 import json
 import lzma
 import multiprocessing
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -20,25 +22,31 @@ import tempfile
 import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 from . import sandbox
-from .check import judge_answer, student_in
-from .compile import Failed, prepare
+from .check import judge_answer, known_as, student_in
+from .compile import Failed, prepare, why_unfit
 from .exercise import COMPUTED, Exercise, Mistaken, shelf
 from .report import to_dict, to_text
 from .verdict import Fault, Verdict, refused
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
-MOST_FILES = 10_000
+MOST_FILES = 10_000  # of a submission, that are looked at
 BROKEN = (zlib.error, lzma.LZMAError, struct.error)  # what reading a damaged zip may raise
-MOST_FOLDERS = 100  # in a student's, that are looked into
+MOST_COPIES = 8  # of an answer, that are compared
+DEEPEST_ZIP = 2  # a zip in a zip
 LEAST_ROOM = 32 << 20
-
+FULL = (errno.ENOSPC, errno.EDQUOT)
+ARCHIVE = re.compile(r"(\.tar)?\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 
 FORK = multiprocessing.get_context("fork")  # workers know what this process has found out
 NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # what systems leave in folders
@@ -78,14 +86,32 @@ def readable(name: str) -> str:
     return name.encode(errors="surrogateescape").decode(errors="replace").replace("/", "_")
 
 
+@dataclass(frozen=True)
+class Found:
+    """A file of a submission, in a folder or in a zip, which counts as a folder."""
+
+    path: tuple[str, ...]
+    content: Callable[[int], bytes]  # of so many bytes at most; :raises Unreadable: saying why it is not looked at
+
+    @property
+    def shown(self) -> str:
+        """Its path, for people."""
+        return "/".join(self.path)[-120:]
+
+    @property
+    def order(self) -> tuple:
+        """Of several files with one name the first counts: one in `answers`, then one in the fewest folders."""
+        above = re.sub(r"\.zip$", "", self.path[-2].casefold()) if len(self.path) > 1 else ""
+        return above != "answers", len(self.path), self.path
+
+
 def collect(folder: Path, wanted: list[str]) -> list[Submission]:
     """All submissions: a folder or a zip for each student, the file's name without .zip is the student's."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         if path.name.startswith(".") or path.name in NOBODYS:
             continue
-        student = readable(path.name[:-4] if path.name.lower().endswith(".zip") else path.name)
-        found.setdefault(student, []).append(path)
+        found.setdefault(known_as(readable(ARCHIVE.sub("", path.name))), []).append(path)
     submissions = []
     for student, paths in found.items():
         paths.sort(key=lambda p: p.lstat().st_mtime)
@@ -94,6 +120,8 @@ def collect(folder: Path, wanted: list[str]) -> list[Submission]:
             submission.notes.append(
                 f"{len(paths)} submissions; graded is the newest, {readable(paths[-1].name)}"
             )
+        if alike := [s for s in found if s != student and s.casefold() == student.casefold()]:
+            submission.notes.append(f"{', '.join(alike)} has handed in, too: is that the same student?")
         try:
             read(submission, wanted)
         except Unreadable as reason:
@@ -105,92 +133,173 @@ def collect(folder: Path, wanted: list[str]) -> list[Submission]:
 
 
 def read(submission: Submission, wanted: list[str]) -> None:
-    """Takes the wanted files, and nothing else.
+    """Takes the wanted files, and nothing else. Nothing is unpacked, and no link is followed.
 
     :raises Unreadable: saying why nothing can be taken
     """
     mode = submission.path.lstat().st_mode
-    if stat.S_ISDIR(mode):
-        with os.scandir(submission.path) as entries:
-            below = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name not in NOBODYS)
-            inner = sorted(itertools.islice(below, MOST_FOLDERS), key=os.fsencode)
+    with ExitStack() as opened:
+        if stat.S_ISDIR(mode):
+            files = files_in_folder(submission)
+        elif not stat.S_ISREG(mode):
+            raise Unreadable("neither a folder nor a zip, but a link or a special file")
+        elif (size := submission.path.stat().st_size) > LARGEST_ZIP:
+            raise Unreadable(f"the zip has {size} bytes; {LARGEST_ZIP} are the most")
+        else:
+            files = files_in_zip(submission, submission.path, (), opened)
+        left = LARGEST_ZIP
+        for file in files:  # which grows, by what is in zips
+            if not ARCHIVE.search(file.path[-1]):
+                continue
+            depth = sum(part.lower().endswith(".zip") for part in file.path)
+            if not file.path[-1].lower().endswith(".zip") or depth > DEEPEST_ZIP:
+                submission.notes.append(f"{file.shown} was not looked into: hand in a folder or a zip")
+                continue
+            try:
+                data = file.content(left)
+                left -= len(data)
+                files += files_in_zip(submission, io.BytesIO(data), file.path, opened)
+            except Unreadable as reason:
+                submission.notes.append(f"{file.shown}: {reason}")
         for name in wanted:
-            for place in ("", "answers", *inner, *(os.path.join(i, "answers") for i in inner)):
-                read_file(submission, name, submission.path / place / name)
-    elif stat.S_ISREG(mode):
-        read_zip(submission, wanted)
-    else:
-        raise Unreadable("neither a folder nor a zip, but a link or a special file")
+            take(submission, name, files)
+        note_what_is_left(submission, wanted, files)
 
 
-def read_file(submission: Submission, name: str, place: Path) -> None:
-    """One file of a folder; links are not followed."""
-    above = (p for p in place.parents if p != submission.path and submission.path in p.parents)
-    if name in submission.answers or any(p.is_symlink() for p in above):
-        return
+def nobodys(name: str) -> bool:
+    """Whether a system or a program left it, and not the student."""
+    return name.startswith(".") or name in NOBODYS
+
+
+def files_in_folder(submission: Submission) -> list[Found]:
+    """All of a folder and of those in it, the nearest first."""
+    files: list[Found] = []
+    folders: list[tuple[Path, tuple[str, ...]]] = [(submission.path, ())]
+    for folder, above in folders:  # which grows
+        if len(files) > MOST_FILES or len(folders) > MOST_FILES:
+            break
+        try:
+            with os.scandir(folder) as found:
+                some = itertools.islice((e for e in found if not nobodys(e.name)), MOST_FILES + 1)
+                entries = sorted(some, key=lambda e: os.fsencode(e.name))
+        except OSError as error:
+            if not above:
+                raise
+            submission.notes.append(f"{'/'.join(above)[-120:]} cannot be read: {error.strerror}")
+            continue
+        for entry in entries:
+            path = (*above, readable(entry.name))
+            if entry.is_dir(follow_symlinks=False):
+                folders.append((Path(entry.path), path))
+            else:
+                files.append(Found(path, partial(read_file, Path(entry.path))))
+    return nearest(submission, files, len(folders))
+
+
+def nearest(submission: Submission, files: list[Found], folders: int = 0) -> list[Found]:
+    """As many as are looked at."""
+    if max(len(files), folders) > MOST_FILES:
+        submission.notes.append(f"it has more than {MOST_FILES} files: those in most folders were not looked at")
+    return sorted(files, key=lambda f: (len(f.path), f.path))[:MOST_FILES]
+
+
+def read_file(place: Path, most: int) -> bytes:
+    """A file in a folder.
+
+    :raises Unreadable: saying why it is not looked at
+    """
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            submission.refused[name] = "is a link, which is not followed"
-        elif error.errno != errno.ENOENT:
-            submission.refused[name] = f"cannot be read: {error.strerror}"
-        return
+        raise Unreadable("is a link, which is not followed" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}") from error
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            submission.refused[name] = "is not a file"
-        elif about.st_size > LARGEST_ANSWER:
-            submission.refused[name] = f"has {about.st_size} bytes; an answer has {LARGEST_ANSWER} at most"
-        else:
-            submission.answers[name] = file.read(LARGEST_ANSWER + 1)
-            submission.refused.pop(name, None)
+            raise Unreadable("is not a file")
+        return all_of(file, about.st_size, most)
 
 
-def read_zip(submission: Submission, wanted: list[str]) -> None:
-    """Reads the wanted members into memory; nothing is unpacked.
+def all_of(file: io.BufferedIOBase, size: int, most: int) -> bytes:
+    """What is in it.
 
-    :raises Unreadable: if it is no zip, or too large a one
+    :raises Unreadable: if that is more than so many bytes
     """
-    size = submission.path.stat().st_size
-    if size > LARGEST_ZIP:
-        raise Unreadable(f"the zip has {size} bytes; {LARGEST_ZIP} are the most")
+    data = b"" if size > most else file.read(most + 1)
+    if max(size, len(data)) > most:
+        raise Unreadable(f"has {max(size, len(data))} bytes; {most} are the most")
+    return data
+
+
+def files_in_zip(submission: Submission, source: Path | io.BytesIO, above: tuple[str, ...], opened: ExitStack) -> list[Found]:
+    """All of a zip, the nearest first. Of two with one path the last counts, as where it is unpacked.
+
+    :raises Unreadable: if it is no zip
+    """
     try:
-        with zipfile.ZipFile(submission.path) as archive:
-            members = archive.infolist()
-            if len(members) > MOST_FILES:
-                raise Unreadable(f"the zip has {len(members)} files; {MOST_FILES} are the most")
-            for member in members:
-                read_member(submission, wanted, archive, member)
+        archive = opened.enter_context(zipfile.ZipFile(source))
+        members = archive.infolist()
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
+        raise Unreadable(f"not a zip that can be read: {error}") from error
+    found: dict[tuple[str, ...], zipfile.ZipInfo] = {}
+    for member in members:
+        parts = tuple(member.filename.replace("\\", "/").split("/"))
+        if ".." in parts or parts[0] == "" or ":" in parts[0]:
+            submission.notes.append(f"the zip has a path that leaves its folder: {member.filename[:80]!r}")
+        elif parts[-1] and not any(map(nobodys, parts)):
+            path = tuple(map(readable, parts))
+            if path in found and found[path].CRC != member.CRC:
+                submission.notes.append(f"the zip has {'/'.join(path)[-120:]} more than once; the last counts")
+            found[path] = member
+    return nearest(submission, [Found((*above, *path), partial(read_member, archive, found[path])) for path in found])
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    """A file in a zip.
+
+    :raises Unreadable: saying why it is not looked at
+    """
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise Unreadable("is a link, which is not followed")
+    try:
+        with archive.open(member) as file:
+            return all_of(file, member.file_size, most)
     except Unreadable:
         raise
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
-        raise Unreadable(f"not a zip that can be read: {error}") from error
+        raise Unreadable(f"cannot be read: {error}") from error
 
 
-def read_member(
-    submission: Submission, wanted: list[str], archive: zipfile.ZipFile, member: zipfile.ZipInfo
-) -> None:
-    """One file of a zip."""
-    parts = member.filename.replace("\\", "/").split("/")
-    name = parts[-1]
-    if ".." in parts or parts[0] == "" or ":" in parts[0]:
-        submission.notes.append(f"the zip has a path that leaves its folder: {member.filename[:80]!r}")
-        return
-    if name not in wanted or name in submission.answers or parts[0] == "__MACOSX":
-        return
-    if stat.S_ISLNK(member.external_attr >> 16):
-        submission.refused[name] = "is a link, which is not followed"
-        return
-    if member.file_size > LARGEST_ANSWER:
-        submission.refused[name] = f"has {member.file_size} bytes; an answer has {LARGEST_ANSWER} at most"
-        return
-    with archive.open(member) as file:
-        data = file.read(LARGEST_ANSWER + 1)
-    if len(data) > LARGEST_ANSWER:
-        submission.refused[name] = f"has more than {LARGEST_ANSWER} bytes"
-    else:
-        submission.answers[name] = data
+def take(submission: Submission, name: str, files: list[Found]) -> None:
+    """The first file of this name that can be read."""
+    taken, refused, others = None, "", []
+    copies = sorted((f for f in files if f.path[-1].casefold() == name.casefold()), key=lambda f: f.order)
+    for copy in copies[:MOST_COPIES]:
+        try:
+            content = copy.content(LARGEST_ANSWER)
+        except Unreadable as reason:
+            refused = refused or str(reason)
+            others.append(f"{copy.shown} {reason}")
+            continue
+        if taken is None:
+            taken, submission.answers[name] = copy, content
+        elif content != submission.answers[name]:
+            others.append(f"{copy.shown} differs")
+    if taken is None and refused:
+        submission.refused[name] = refused
+    elif taken and (others or taken.path[-1] != name):
+        submission.notes.append("; ".join([f"{name} was taken from {taken.shown}", *others]))
+
+
+def note_what_is_left(submission: Submission, wanted: list[str], files: list[Found]) -> None:
+    """Says which files were not looked at although they may have been meant."""
+    names = {name.casefold() for name in wanted}
+    stems = tuple(Path(name).stem for name in names - {"student.txt"})
+    left = [f.shown for f in files if f.path[-1].casefold() not in names]
+    meant = [name for name in left if name.rpartition("/")[2].casefold().startswith(stems)]
+    if not meant and not submission.answers.keys() - {"student.txt"} and not submission.refused:
+        meant = left
+    if meant:
+        submission.notes.append(f"not looked at, because of the name: {', '.join(meant[:3])}{', ...' if len(meant) > 3 else ''}")
 
 
 def judge_submission(
@@ -222,7 +331,7 @@ def judged(submission: Submission, exercise: Exercise, answer: Path, seed: int, 
     """One exercise. What the judge cannot cope with costs neither the class its grading nor the student an explanation."""
     try:
         return judge_answer(exercise, answer, tight=tight, seed=seed, student=student)
-    except (OSError, Failed):  # of the machine or the book, and so of everybody's
+    except (OSError, Failed, sandbox.Unfit):  # of the machine or the book, and so of everybody's
         raise
     except Exception as error:
         said = f"the judge itself failed at this answer ({type(error).__name__}: {error})"
@@ -431,12 +540,12 @@ def main_prepare(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """The verb grade. Exit codes: 0 graded, 2 wrong usage, 3 the disk is full, 4 no sandbox."""
+    """The verb grade. Exit codes: 0 graded, 2 wrong usage, 3 the machine fails, 4 no sandbox."""
     parser = argparse.ArgumentParser(
         prog="./book grade",
         description="Grades a class: a folder or a zip for each student. Writes OUT/class.csv, OUT/junit.xml and, for each "
         "student, Gradescope's results.json. An interrupted run goes on where it stopped.",
-        epilog="exit status: 0 graded, 2 wrong usage, 3 the disk is full, 4 there is no sandbox here",
+        epilog="exit status: 0 graded, 2 wrong usage, 3 the machine fails (a full disk, say), 4 there is no sandbox here",
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
     parser.add_argument("--submissions", type=Path, required=True, help="the folder with a folder or a zip for each student")
@@ -460,6 +569,8 @@ def main(arguments: list[str]) -> int:
         found.warn()
         exercises = found.choose(options.exercises) if options.exercises else found.exercises
         prepare(exercises, tight=True)
+        if unfit := why_unfit(tight=tight):
+            raise sandbox.Unfit(unfit)
         results = grade(
             options.submissions, options.out, exercises, tight=tight, seed=options.seed, jobs=options.jobs
         )
@@ -469,10 +580,9 @@ def main(arguments: list[str]) -> int:
     except Failed as failed:
         print(f"book: the judge could not be built:\n{failed}", file=sys.stderr)
         return 2
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        print(f"book: the disk is full; what is graded is kept, and the same command goes on: {error}", file=sys.stderr)
+    except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
+        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot go on, and no student is to blame"
+        print(f"book: {what}; what is graded is kept, and the same command goes on: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
         print("book: interrupted; the same command goes on", file=sys.stderr)

@@ -102,9 +102,10 @@ mkdir -p /autograder/one
 rm -rf /autograder/one/* /autograder/out
 # What is drawn for a student is drawn from the folder's name: the email, else the name, as Gradescope knows them.
 student=$(python3 - 2>/dev/null <<'END'
-import json, re
+import json, re, unicodedata
 user = json.load(open("/autograder/submission_metadata.json"))["users"][0]
-print(re.sub("[^A-Za-z0-9@._+-]", "_", user.get("email") or user.get("name") or "").strip("._-")[:80])
+name = unicodedata.normalize("NFC", user.get("email") or user.get("name") or "")
+print(re.sub("[^A-Za-z0-9@._+-]", "_", name).strip("._-")[:80])
 END
 )
 student=${{student:-student}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import math
 import os
 import random
 import re
@@ -29,14 +30,23 @@ FORBIDDEN = (
     "init_module finit_module delete_module socket socketpair memfd_create personality syslog "
     "open_by_handle_at fsopen fsmount move_mount mount_setattr"
 ).split()
+THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}  # one that waits must not use up the program's time
 HELPERS = "clone clone3 fork vfork".split()  # what starts a thread or a process
+
+
+PAUSE = 0.5  # seconds after which somebody who waits for a program looks at what it does
+
+
+class Unfit(RuntimeError):
+    """This machine cannot do what judging needs, whatever the answer is: nobody loses points."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a program may use."""
 
-    seconds: float
+    seconds: float  # of the processor's time; a program that computes nothing for as long is over, too
+    patience: float = 6.0  # times as many by the clock: on a busy machine it has the processor only now and then
     memory: int = 1024 * MEBIBYTE
     processes: int = 32
     file_size: int = 8 * MEBIBYTE
@@ -47,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a program ended: `ok`, or `timeout`, `memory`, `output`, `crash`."""
+    """How a program ended: `ok`, or `timeout`, `memory`, `output`, `crash`; `start`: it has not even begun."""
 
     reason: str
     status: int
@@ -94,7 +104,7 @@ def why_unavailable() -> str:
         return f"{temporary}, where answers are compiled, is closed to other users; with TMPDIR=/tmp before the command it goes elsewhere"
     try:
         outcome = run(["/bin/true"], {}, Limits(10), tight=True)
-    except OSError as error:
+    except (OSError, Unfit) as error:
         return str(error)
     if outcome.reason != "ok":
         return f"bubblewrap cannot make its namespaces here: {outcome.printed.strip()}{what_forbids()}"
@@ -222,13 +232,18 @@ def counted(processes: int) -> list[str]:
 
 
 def bubblewrap(
-    mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None, hidden: Sequence[Path] = ()
+    mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None, status: int, hidden: Sequence[Path] = ()
 ) -> list[str]:
-    """The command that runs another in a world of its own: /usr without what is `hidden`, `mounts`, and an empty /tmp."""
-    command = "bwrap --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
+    """The command that runs another in a world of its own: /usr without what is `hidden`, `mounts`, and an empty /tmp.
+
+    :param status: where bubblewrap says how the other ended, if it has begun
+    """
+    command = f"bwrap --json-status-fd {status} --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
     if seccomp is not None:
         command += ["--seccomp", str(seccomp)]
-    command += "--setenv PATH /usr/bin --setenv LANG C.UTF-8 --setenv OMP_NUM_THREADS 2 --hostname judge".split()
+    command += "--setenv PATH /usr/bin --setenv LANG C.UTF-8 --hostname judge".split()
+    for name, value in THREADS.items():
+        command += ["--setenv", name, value]
     command += "--cap-drop ALL --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/bin /bin".split()
     if Path("/lib64").exists():
         command += ["--symlink", "usr/lib64", "/lib64"]
@@ -262,22 +277,55 @@ class Running:
         self.printed = bytearray()
         self.flooded = False
         self.timed_out = False
-        self._ends = time.monotonic() + limits.seconds
+        self._idle = 0.0
+        self._ends = time.monotonic() + limits.seconds * limits.patience
         self.group = Group(limits) if tight or without_rights else None
-        answers, answers_inside = os.pipe()
-        self.answers = answers
+        with contextlib.ExitStack() as opened, contextlib.ExitStack() as inside:
+            try:
+                self._start(command, mounts, tight, writable or {}, hidden, user, opened, inside)
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                if self.group:
+                    self.group.close()
+                raise Unfit(f"no program can be started: {error}") from error
+            self._opened = opened.pop_all()
+
+    def _start(
+        self,
+        command: list[str],
+        mounts: dict[str, Path],
+        tight: bool,
+        writable: dict[str, Path],
+        hidden: Sequence[Path],
+        user: int | None,
+        opened: contextlib.ExitStack,
+        inside: contextlib.ExitStack,
+    ) -> None:
+        """Starts it. `opened` closes what this process reads from, `inside` what only the program has."""
+        limits = self.limits
+
+        def pipe() -> tuple[int, int]:
+            ends = os.pipe()
+            opened.callback(os.close, ends[0])
+            inside.callback(os.close, ends[1])
+            return ends
+
+        self.answers, answers_inside = pipe()
+        self._status = -1
         inherited = [answers_inside]
-        filter_file = None
         if tight:
+            self._status, status_inside = pipe()
+            os.set_blocking(self._status, False)
+            inherited.append(status_inside)
+            seccomp = None
             if calls := system_calls(alone=limits.alone):
-                filter_file = tempfile.TemporaryFile()  # a file of its own: bubblewrap reads it to its end
+                filter_file = inside.enter_context(tempfile.TemporaryFile())  # of its own: bubblewrap reads it to its end
                 filter_file.write(calls)
                 filter_file.seek(0)
-                inherited.append(filter_file.fileno())
-            seccomp = filter_file.fileno() if filter_file else None
+                seccomp = filter_file.fileno()
+                inherited.append(seccomp)
             if os.geteuid() != 0:
                 command = counted(limits.processes) + command
-            command = bubblewrap(mounts, writable or {}, seccomp, hidden) + command
+            command = bubblewrap(mounts, writable, seccomp, status_inside, hidden) + command
         command = ["/bin/bash", "-c", f'exec "$@" 3>&{answers_inside}', "bash", *command]
         if user is None and drops(tight):
             user = fresh_user()
@@ -288,45 +336,45 @@ class Running:
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
+            seconds = math.ceil(limits.seconds)
             bounds = {
-                resource.RLIMIT_CPU: int(limits.seconds * 2) + 1,
-                resource.RLIMIT_FSIZE: limits.file_size,
-                resource.RLIMIT_CORE: 0,
+                resource.RLIMIT_CPU: (seconds, seconds + 1),  # the first ends it, the second also one that ignores the first
+                resource.RLIMIT_FSIZE: (limits.file_size,) * 2,
+                resource.RLIMIT_CORE: (0, 0),
             }
             if tight or without_rights:
-                bounds[resource.RLIMIT_DATA] = limits.memory + 512 * MEBIBYTE
+                memory = limits.memory + 512 * MEBIBYTE
+                bounds[resource.RLIMIT_DATA] = (memory, memory)
                 if not (limits.reserves or limited):
-                    bounds[resource.RLIMIT_AS] = limits.memory + 512 * MEBIBYTE
+                    bounds[resource.RLIMIT_AS] = (memory, memory)
                 if user is not None:  # one of us has other processes, which would count
-                    bounds[resource.RLIMIT_NPROC] = limits.processes + 8
-                bounds[resource.RLIMIT_NOFILE] = 64
+                    bounds[resource.RLIMIT_NPROC] = (limits.processes + 8,) * 2
+                bounds[resource.RLIMIT_NOFILE] = (64, 64)
             for kind, bound in bounds.items():
-                resource.setrlimit(kind, (bound, bound))
+                most = resource.getrlimit(kind)[1]  # what this process is allowed itself
+                allowed = bound if most == resource.RLIM_INFINITY else tuple(min(b, most) for b in bound)
+                resource.setrlimit(kind, allowed)
 
-        try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
-                cwd="/" if tight or without_rights else None,
-                pass_fds=inherited,
-                preexec_fn=limit,
-                start_new_session=True,
-            )
-        except BaseException:
-            os.close(answers)
-            if self.group:
-                self.group.close()
-            raise
-        finally:
-            os.close(answers_inside)
-            if filter_file:
-                filter_file.close()
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **THREADS},
+            cwd="/" if tight or without_rights else None,
+            pass_fds=inherited,
+            preexec_fn=limit,
+            start_new_session=True,
+        )
         _known.add(self.process.pid)
         self._reader = threading.Thread(target=self._read_printed, daemon=True)
-        self._reader.start()
+        try:
+            self._reader.start()
+        except RuntimeError:  # no thread is to be had
+            self.kill()
+            with self.process:  # waits, and closes its pipes
+                _known.discard(self.process.pid)
+            raise
 
     def _read_printed(self) -> None:
         total = 0
@@ -338,9 +386,42 @@ class Running:
                 self.kill()
                 return
 
-    def left(self) -> float:
-        """Seconds until its time is over."""
-        return self._ends - time.monotonic()
+    def processes(self) -> list[int]:
+        """It, and all that it has started and that still runs."""
+        found = [self.process.pid]
+        for pid in found:  # which grows
+            with contextlib.suppress(OSError):
+                for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                    found += map(int, children.read_text().split())
+        return found
+
+    def computed(self) -> float:
+        """Seconds that it has had a processor so far."""
+        seconds = 0.0
+        for pid in self.processes():
+            with contextlib.suppress(OSError):  # it has ended
+                seconds += time.clock_gettime(~pid << 3 | 2)  # the clock of another process: clock_getcpuclockid(3)
+        return seconds
+
+    def at_work(self) -> bool:
+        """Whether one of its threads has a processor, or would take one: not so if all wait for something else."""
+        if not Path("/proc/self/task", str(os.getpid()), "children").exists():
+            return True  # who knows
+        states = set()
+        for pid in self.processes():
+            for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+                with contextlib.suppress(OSError):
+                    states.add(thread.read_text().rpartition(")")[2].split()[0])
+        return bool(states & {"R", "D"})
+
+    def late(self) -> bool:
+        """Whether its time is over; asked after each PAUSE of waiting. How much it computes, the kernel limits."""
+        self._idle = 0.0 if self.at_work() else self._idle + PAUSE
+        return self._idle >= self.limits.seconds or self.over()
+
+    def over(self) -> bool:
+        """Whether its time by the clock is over."""
+        return time.monotonic() >= self._ends
 
     def kill(self) -> None:
         """Ends it and all that it started."""
@@ -349,16 +430,24 @@ class Running:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
+    def _has_begun(self) -> bool:
+        """Whether bubblewrap has come so far as to start it: only then it says how it ended."""
+        with contextlib.suppress(OSError):
+            return b'"exit-code"' in os.read(self._status, 1 << 16)
+        return False
+
     def finish(self) -> Outcome:
         """Waits until it has ended, and says how."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()
-        try:
-            status = self.process.wait(timeout=max(0.0, self.left()))
-        except subprocess.TimeoutExpired:
-            self.timed_out = True
-            self.kill()
-            status = self.process.wait()
+        while True:
+            try:
+                status = self.process.wait(timeout=PAUSE)
+                break
+            except subprocess.TimeoutExpired:
+                if not self.timed_out and self.late():
+                    self.timed_out = True
+                    self.kill()
         self._reader.join(timeout=1)
         _known.discard(self.process.pid)
         memory = False
@@ -367,7 +456,8 @@ class Running:
             self.group.close()
         if not self._reader.is_alive():
             self.process.stdout.close()
-        os.close(self.answers)
+        begun = self._status < 0 or self._has_begun()
+        self._opened.close()
         reap()
         status = 128 - status if status < 0 else status
         reason = (
@@ -375,7 +465,8 @@ class Running:
             else "timeout" if self.timed_out or status == 128 + signal.SIGXCPU
             else "memory" if memory
             else "ok" if status == 0
-            else "crash"
+            else "crash" if begun
+            else "start"
         )  # fmt: skip
         return Outcome(reason, status, self.printed.decode(errors="replace"))
 

@@ -8,7 +8,7 @@ import struct
 import threading
 from pathlib import Path
 
-from .sandbox import Limits, Outcome, Running
+from .sandbox import PAUSE, Limits, Outcome, Running, Unfit
 from .values import Malformed, Value, decode, encode, text
 
 
@@ -24,15 +24,15 @@ class Session:
     """A compiled answer that waits for requests."""
 
     def __init__(self, program: Path, limits: Limits, *, tight: bool) -> None:
+        self.tight = tight
         command = ["/sub/answer"] if tight else [str(program)]
         self._running = Running(command, {"/sub/answer": program}, limits, tight=tight)
         os.set_blocking(self._running.process.stdin.fileno(), True)
         self.outcome: Outcome | None = None
 
-    @property
-    def timed_out(self) -> bool:
-        """Whether its time was over."""
-        return self._running.timed_out
+    def computed(self) -> float:
+        """Seconds that the program has had a processor so far."""
+        return self._running.computed()
 
     def call(self, function: str, arguments: list[Value], *, most: int) -> list[Value]:
         """What the function returns.
@@ -53,7 +53,10 @@ class Session:
 
     def send(self, request: bytes) -> None:
         """Sends it, without waiting for the answer."""
-        threading.Thread(target=self._write, args=(request,), daemon=True).start()
+        try:
+            threading.Thread(target=self._write, args=(request,), daemon=True).start()
+        except RuntimeError as error:
+            raise Unfit(f"nothing can be sent to an answer: {error}") from error
 
     def receive(self, most: int) -> list[Value]:
         """What was answered: see `call`."""
@@ -75,11 +78,13 @@ class Session:
     def _read(self, size: int) -> bytes:
         parts, left = [], size
         while left > 0:
-            ready, _, _ = select.select([self._running.answers], [], [], max(0.0, self._running.left()))
-            if not ready:
+            ready, _, _ = select.select([self._running.answers], [], [], PAUSE)
+            if (not ready and self._running.late()) or self._running.over():
                 self._running.timed_out = True
                 self._running.kill()
                 raise Ended("timeout")
+            if not ready:
+                continue
             part = os.read(self._running.answers, min(left, 1 << 20))
             if not part:
                 raise Ended("end")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import diagnose
 from .cases import Case
+from .compile import Failed, require_fit
 from .exercise import Exercise
 from .sandbox import Limits
 from .session import Ended, Session, Threw
@@ -19,12 +19,14 @@ from .values import Malformed, Value
 ROUNDS = 7
 NOT_WRITTEN = "not written yet"  # what a stub throws
 ENDS = {
-    "timeout": "it took longer than {seconds:g} s: does a loop not end?",
+    "timeout": "it computed for {seconds:g} s, or waited for as long, and gave no answer: does a loop not end?",
     "memory": "it took more memory than {memory} MiB",
     "output": "it printed without end",
     "crash": "it crashed ({signal}): an index out of range, a null pointer, or a recursion without end",
     "ok": "it ended before it answered",
+    "start": "it could not be started",
 }
+NOT_STARTED = (126, 127)  # what a shell or the loader of libraries ends with; an answer may do so, too
 SIGNALS = {132: "illegal instruction", 134: "abort", 136: "arithmetic", 137: "killed", 139: "segmentation fault"}
 
 
@@ -135,7 +137,9 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
         return Fault("wrong", f"no result: {malformed}", about=case.shown)
     except Ended:
         outcome = session.close()
-        reason = "timeout" if outcome.reason == "timeout" else "crash" if outcome.reason == "ok" else outcome.reason
+        if outcome.reason == "start" or (outcome.reason == "crash" and outcome.status in NOT_STARTED):
+            require_fit(outcome, tight=session.tight)
+        reason = "crash" if outcome.reason in ("ok", "start") else outcome.reason
         said = ENDS[outcome.reason].format(
             seconds=limits.seconds,
             memory=limits.memory >> 20,
@@ -149,11 +153,12 @@ def race(
     session: Session, plain: Path, cases: list[Case], limits: Limits, wanted: float, *, tight: bool
 ) -> tuple[float, Fault | None]:
     """Answer and plain function in turn, on fresh numbers each time: the fastest rounds of both are compared, since what
-    else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
-    way is measured, too, and left out. Each result must be the plain function's."""
+    else the machine does only slows a round. Where that is not enough, there are more rounds. A round's time is the
+    processor's, which waits for nobody. What a message takes is measured, too, and left out. Each result must be the plain
+    function's."""
     other = Session(plain, limits, tight=tight)
     work, message = [math.inf, math.inf], math.inf  # one for both: a slow message must not shorten the answer's work
-    ratio = 0.0
+    ratio, which = 0.0, 1
     try:
         for case in cases:  # the answer has been called so, too: what it keeps from call to call is the same for both
             other.call(case.call, case.arguments, most=most_of(case))
@@ -179,7 +184,9 @@ def race(
                 ours, plains = (max(w - message, 1e-9) for w in work)
                 ratio = plains / ours
     except (Ended, Threw, Malformed) as error:
-        if isinstance(error, Ended) and session.timed_out and 0 < ratio < wanted:
+        if which == 1:
+            raise Failed(f"the plain way failed while its time was measured: {error}") from error
+        if isinstance(error, Ended) and 0 < ratio < wanted and session.close().reason == "timeout":
             return ratio, slow(ratio, wanted, turn - 1)
         return 0.0, Fault("wrong", f"it failed while its time was measured: {error}")
     finally:
@@ -202,12 +209,12 @@ def redrawn(value: Value) -> Value:
 
 
 def timed(session: Session, function: str, arguments: list[Value], most: int) -> tuple[float, list[Value]]:
-    """Seconds from request to answer, and the answer, of at most so many bytes."""
+    """Seconds of the processor from request to answer, and the answer, of at most so many bytes."""
     message = session.prepare(function, arguments)
-    begun = time.perf_counter()
+    begun = session.computed()
     session.send(message)
     results = session.receive(most)
-    return time.perf_counter() - begun, results
+    return session.computed() - begun, results
 
 
 def most_of(case: Case) -> int:

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import unittest.mock
 from array import array
@@ -18,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, compile, exercise, predict, session, verdict
+from judge import check, compile, exercise, predict, sandbox, session, verdict
 from judge.cases import Case
 from judge.exercise import COMPUTED, Mistaken, load_all
 from judge.report import to_text
@@ -221,12 +220,10 @@ class Numbers(unittest.TestCase):
             with self.subTest(answer):
                 self.assertEqual(cause, predict.compare(case, {"a": answer}, "").causes)
 
-    def test_sixty_thousand_spaces_take_no_time(self):
+    def test_a_line_of_sixty_thousand_spaces_is_not_looked_at(self):
         for line in ("a = {}x", "a = {}", "{}a = 1", "a{}= 1", "a = 1{}#", "a = {}1"):
             with self.subTest(line):
-                started = time.monotonic()
                 found = self.read(line.format(" " * 60_000) + "\nb = 2\n")
-                self.assertLess(time.monotonic() - started, 1)
                 self.assertNotEqual(found["a"], found["a"])  # the line is too long
                 self.assertEqual(2, found["b"])
 
@@ -292,7 +289,8 @@ class Race(unittest.TestCase):
 
     def test_what_is_slow_until_its_time_is_over_is_slow(self):
         class Late(int):
-            timed_out = True
+            def close(self):
+                return sandbox.Outcome("timeout", 152, "")
 
         def seconds(which, call, n):
             if n == 4:
@@ -303,6 +301,15 @@ class Race(unittest.TestCase):
         self.assertAlmostEqual(1, ratio)
         self.assertEqual("slow", fault.reason)
         self.assertIn("the fastest of 3 rounds", fault.text)
+
+    def test_a_plain_way_that_fails_is_not_the_answers_mistake(self):
+        def seconds(which, call, n):
+            if which and n == 4:
+                raise session.Ended("end")
+            return 1.0 if call == "nothing" else 2.0
+
+        with self.assertRaisesRegex(compile.Failed, "the plain way failed"):
+            self.ratio(seconds)
 
     def test_slow_messages_of_an_answer_do_not_shorten_its_work(self):
         ratio, fault = self.ratio(lambda which, call, n: 2.0 if (which, call) != (1, "nothing") else 1.0)
@@ -363,7 +370,7 @@ class HandedOut(unittest.TestCase):
             patch = unittest.mock.patch.object(module, "IN_HANDOUT", True)
             patch.start()
             self.addCleanup(patch.stop)
-        patch = unittest.mock.patch.object(check, "prepare", lambda _: None)
+        patch = unittest.mock.patch.multiple(check, prepare=lambda _: None, why_unfit=lambda **_: "")
         patch.start()
         self.addCleanup(patch.stop)
 

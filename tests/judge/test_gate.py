@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from judge import compile, gate
-from judge.exercise import load_all
+from judge.exercise import COMPUTED, KINDS, load_all
 from judge.verdict import Fault, refused
 
 TARGET = next(e for e in load_all() if e.number == gate.TARGET)
@@ -58,6 +59,61 @@ def gate_text(printed: str) -> str:
     return why_not_compiled("crash", printed)
 
 
+class Daily(unittest.TestCase):
+    """What is tried where nothing is named."""
+
+    def setUp(self):
+        self.exercises = load_all()
+        self.firsts = {next(e.number for e in self.exercises if e.kind == kind) for kind in KINDS}
+
+    def chosen(self, changes):
+        with unittest.mock.patch.object(gate, "changes", lambda: changes):
+            return {e.number for e in gate.daily(self.exercises)}
+
+    def test_one_of_each_kind(self):
+        self.assertEqual(self.firsts, self.chosen(set()))
+        self.assertEqual(len(KINDS), len(self.firsts))
+
+    def test_and_those_that_are_being_changed(self):
+        self.assertEqual(self.firsts | {"04.2"}, self.chosen({TARGET.folder, TARGET.folder / "hidden.txt"}))
+        beside = TARGET.folder.parents[2] / "07_encoder/exercises"
+        header = next(h for e in self.exercises if e.number == "00.1" for h in e.headers())
+        with_it = {e.number for e in self.exercises if e.kind in COMPUTED and header in e.headers()}
+        self.assertEqual(self.firsts | with_it, self.chosen({header}))
+        self.assertEqual(self.firsts, self.chosen({beside, beside.parent}))
+
+    def test_what_git_knows(self):
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(gate, "ROOT", Path(name).resolve() / "book"):
+            root = gate.ROOT
+            root.mkdir()
+
+            def git(*arguments):
+                command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments]
+                subprocess.run(command, cwd=name, check=True, capture_output=True)
+
+            def write(path):
+                (root / path).parent.mkdir(exist_ok=True)
+                (root / path).write_text(path)
+
+            self.assertEqual(set(), gate.changes())  # no clone
+            git("init")
+            write("a/new")
+            self.assertEqual({root / "a", root / "a/new"}, gate.changes())  # no commit
+            git("add", ".")
+            git("commit", "-m", "one")
+            self.assertEqual(set(), gate.changes())  # no commit before the last
+            write("b/\u00e9 c")
+            self.assertEqual({root / "b", root / "b/\u00e9 c"}, gate.changes())
+            git("add", ".")
+            git("commit", "-m", "two")
+            (root / "a/new").unlink()
+            self.assertEqual({root / "a", root / "a/new", root / "b", root / "b/\u00e9 c"}, gate.changes())
+            git("commit", "-a", "-m", "three")
+            self.assertEqual({root / "a", root / "a/new"}, gate.changes())
+            with unittest.mock.patch.object(gate.subprocess, "run", side_effect=FileNotFoundError):
+                self.assertEqual(set(), gate.changes())  # no git
+
+
 class Main(unittest.TestCase):
     """The verb, where nothing is built or run."""
 
@@ -67,7 +123,7 @@ class Main(unittest.TestCase):
             for place, name, stand_in in (
                 (gate, "ProcessPoolExecutor", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
                 (gate, "attempt", attempt), (gate, "machine", lambda: next(machines)),
-                (gate, "faults", lambda _: []), (gate.draws, "draw", draw),
+                (gate, "faults", lambda _: []), (gate, "why_unfit", lambda **_: ""), (gate.draws, "draw", draw),
                 (gate.sandbox, "why_unavailable", lambda: ""), (gate, "SETTLED", 0),
             ):  # fmt: skip
                 stack.enter_context(unittest.mock.patch.object(place, name, stand_in))
@@ -85,6 +141,10 @@ class Main(unittest.TestCase):
         self.assertEqual(["WRONG 04.2: criteria ['a', 'b'], but cases for ['a']"], wrong)
         self.assertRegex(printed, r"ok    04.1   solution\nok    04.1   stub\n1 solutions, 1 stubs in .* 1 wrong")
 
+    def test_without_an_exercise_or_an_option_it_tries_a_part(self):
+        with unittest.mock.patch.object(gate, "daily", lambda exercises: exercises[2:4]):
+            self.assertIn("2 solutions, 2 stubs in", self.run_gate()[1])
+
     def test_a_machine_that_has_changed_counts_with_and_without_the_others(self):
         left = {"shared files": {("/tmp/left", 1)}}
         changed = [{"shared files": set()}, left, left]
@@ -92,6 +152,7 @@ class Main(unittest.TestCase):
             status, printed = self.run_gate(*arguments, machines=changed)
             self.assertEqual(1, status)
             self.assertIn("WRONG the machine has changed: shared files: [('/tmp/left', 1)]", printed)
+        self.assertIn(f"{len(load_all())} solutions", printed)  # of --all
         self.assertEqual(0, self.run_gate("04.2", "--all", machines=changed)[0])  # nothing has attacked
         self.assertEqual(0, self.run_gate("--attacks", machines=[*changed[:2], changed[0]])[0])  # and nothing is left
 

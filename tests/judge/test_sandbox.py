@@ -1,18 +1,23 @@
 """What runs in the sandbox has its limits, whoever runs the sandbox."""
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import sandbox
-from judge.sandbox import MEBIBYTE, Limits
+from judge import compile, sandbox, verdict
+from judge.cases import Case
+from judge.exercise import load_all
+from judge.sandbox import MEBIBYTE, Limits, Outcome, Running, Unfit
+from judge.session import Ended
 
 SOMEBODY = 54_321  # a user with processes of their own
 
@@ -29,13 +34,14 @@ class Sandbox(unittest.TestCase):
         group.close()
         if not limited:
             self.skipTest("there are no control groups that may be made")
-        child = "python3 -c 'bytearray(200 << 20); import time; time.sleep(1)' & "
-        for children, reason in ((1, "ok"), (3, "memory")):
+        child = "python3 -c 'a = bytearray(200 << 20); import time; time.sleep({})' & "
+        for children, seconds, reason in ((1, 0, "ok"), (3, 1000, "memory")):
             with self.subTest(children=children):
-                self.assertEqual(reason, shell(child * children + "wait", Limits(20, memory=300 * MEBIBYTE)).reason)
+                script = child.format(seconds) * children + "wait -n"  # until the first has ended
+                self.assertEqual(reason, shell(script, Limits(20, memory=300 * MEBIBYTE)).reason)
 
     def test_processes_count(self):
-        script = "for i in {1..60}; do sleep 2 & done 2>/dev/null; jobs -p | wc -l"
+        script = "for i in {1..60}; do sleep 1000 & done 2>/dev/null; jobs -p | wc -l"
         self.assertEqual("60\n", shell(script, Limits(20, processes=80)).printed)
         self.assertNotEqual("60\n", shell(script, Limits(20, processes=20)).printed)
 
@@ -48,7 +54,7 @@ class Sandbox(unittest.TestCase):
                 "import sandbox, subprocess\n"
                 "others = [subprocess.Popen(['sleep', '60']) for _ in range(80)]\n"
                 "print(sandbox.run(['/bin/true'], {}, sandbox.Limits(10, processes=20), tight=True))\n"
-                "forks = ['/bin/bash', '-c', 'for i in {1..60}; do sleep 2 & done 2>/dev/null; jobs -p | wc -l']\n"
+                "forks = ['/bin/bash', '-c', 'for i in {1..60}; do sleep 1000 & done 2>/dev/null; jobs -p | wc -l']\n"
                 "print(sandbox.run(forks, {}, sandbox.Limits(20, processes=20), tight=True).printed)\n"
                 "for other in others: other.kill()\n"
             )
@@ -81,6 +87,172 @@ class Sandbox(unittest.TestCase):
             self.skipTest("nothing is there")
         self.assertNotEqual("", shell(f"ls {folder}", Limits(5)).printed)
         self.assertEqual("", shell(f"ls {folder}", Limits(5), hidden=[folder]).printed)
+
+
+class Time(unittest.TestCase):
+    """A limit is a limit of what a program computes, and not of what else the machine does."""
+
+    def ends(self, script, limits):
+        return sandbox.run(["/bin/bash", "-c", script], {}, limits, tight=False)
+
+    def test_a_loop_without_end_ends(self):
+        self.assertEqual("timeout", self.ends("while :; do :; done", Limits(1)).reason)
+
+    def test_one_that_waits_for_ever_ends(self):
+        self.assertEqual("timeout", self.ends("sleep 1000", Limits(1)).reason)
+
+    def late(self, works, limits, seconds):
+        """Whether its time is over, asked again and again until that time by the clock."""
+        running = Running.__new__(Running)
+        running.limits, running._idle, running._ends = limits, 0.0, limits.seconds * limits.patience
+        now = 0.0
+        with (
+            unittest.mock.patch.object(Running, "at_work", lambda _: works(now)),
+            unittest.mock.patch.object(sandbox.time, "monotonic", lambda: now),
+        ):
+            while now < seconds:
+                now += sandbox.PAUSE
+                if running.late():
+                    return now
+        return None
+
+    def test_one_that_is_kept_waiting_by_others_has_more_time(self):
+        limits = Limits(10, patience=6)
+        self.assertIsNone(self.late(lambda now: True, limits, 59))
+        self.assertIsNone(self.late(lambda now: now % 9 == 0, limits, 59))  # in threads that wait for one another
+        self.assertEqual(60, self.late(lambda now: True, limits, 100))
+        self.assertEqual(10, self.late(lambda now: False, limits, 100))
+        self.assertEqual(15, self.late(lambda now: now <= 5, limits, 100))
+
+    def test_whether_it_computes_or_waits(self):
+        for script, works in (("while :; do :; done", True), ("read", False), ("sleep 1000 & wait", False), ("(while :; do :; done) & wait", True)):
+            with self.subTest(script):
+                running = Running(["/bin/bash", "-c", script], {}, Limits(60), tight=False)
+                self.assertTrue(self.soon(lambda: running.at_work() == works))  # each begins by computing
+                before = running.computed()
+                if works:
+                    self.assertTrue(self.soon(lambda: running.computed() > before + 0.01))
+                else:
+                    sandbox.time.sleep(0.2)
+                    self.assertLess(running.computed(), before + 0.01)
+                running.kill()
+                running.finish()
+
+    def soon(self, true):
+        """Whether it becomes so, however busy the machine is."""
+        return any(true() or sandbox.time.sleep(0.05) for _ in range(1000))
+
+
+class Starting(unittest.TestCase):
+    """What cannot be started is the machine's fault, and an answer's only if others start."""
+
+    def test_a_machine_that_starts_nothing(self):
+        for place, name, error in (
+            (sandbox.subprocess, "Popen", BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")),
+            (sandbox.subprocess, "Popen", OSError(errno.ENOMEM, "Cannot allocate memory")),
+            (sandbox.subprocess, "Popen", subprocess.SubprocessError("Exception occurred in preexec_fn.")),
+            (sandbox.os, "pipe", OSError(errno.EMFILE, "Too many open files")),
+            (sandbox.tempfile, "TemporaryFile", OSError(errno.EROFS, "Read-only file system")),
+            (sandbox.threading.Thread, "start", RuntimeError("can't start new thread")),
+        ):
+            open_files = len(os.listdir("/proc/self/fd"))
+            with (
+                self.subTest(str(error)),
+                unittest.mock.patch.object(sandbox, "system_calls", lambda **_: b"filter"),
+                unittest.mock.patch.object(place, name, side_effect=error),
+                self.assertRaisesRegex(Unfit, f"^no program can be started: .*{str(error).split('] ')[-1][:20]}"),
+            ):
+                Running(["/bin/sleep", "1000"], {}, Limits(1), tight=True)
+            self.assertEqual(open_files, len(os.listdir("/proc/self/fd")))
+
+    def test_limits_of_ones_own_are_kept(self):
+        script = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        script += "from judge.sandbox import *; print(run(['/bin/bash', '-c', 'ulimit -f'], {}, Limits(1), tight=False).printed)"
+        done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual("4", done.stdout.strip(), done.stderr)
+
+    @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
+    def test_a_sandbox_that_fails_is_told_from_a_program_that_does(self):
+        start = lambda command, mounts: sandbox.run(command, mounts, Limits(5), tight=True).reason
+        self.assertEqual("start", start(["/sub/answer"], {"/sub/answer": Path("/nowhere")}))
+        self.assertEqual("start", start(["/nowhere"], {}))
+        self.assertEqual("crash", start(["/bin/bash", "-c", "exit 1"], {}))
+        self.assertEqual("crash", start(["/bin/bash", "-c", "kill -SEGV $$"], {}))
+
+    def unfit(self, found, tight=False):
+        with unittest.mock.patch.object(compile, "setting", lambda: found):
+            return compile.why_unfit(tight=tight)
+
+    def test_a_machine_that_compiles_and_runs(self):
+        found = compile.Setting("g++", [], [], [], "", {})
+        self.assertEqual("", self.unfit(found))
+        if not sandbox.why_unavailable():
+            self.assertEqual("", self.unfit(compile.Setting(compile.compiler(shutil.which("g++")), [], [], [], "", {}), tight=True))
+
+    def test_a_compiler_that_is_missing(self):
+        said = self.unfit(compile.Setting("/nowhere/g++", [], [], [], "", {}))
+        self.assertRegex(said, "^the compiler, /nowhere/g[+][+], fails at an empty program .*No such file or directory$")
+
+    def test_a_library_that_is_missing_when_programs_run(self):
+        with tempfile.TemporaryDirectory() as name:
+            library = Path(name) / "libthere.so"
+            subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", library, f"-Wl,-soname,libgone.so"], check=True)
+            found = compile.Setting("g++", [], [], [str(library)], "", {})
+            self.assertRegex(self.unfit(found), "^not even an empty program runs here .*libgone.so")
+
+    def outcome_of(self, printed, reason="crash"):
+        """What compiling an answer comes to if the compiler ends so, where others compile."""
+        target = next(e for e in load_all() if e.number == "04.2")
+        with unittest.mock.patch.multiple(
+            compile, setting=lambda: compile.Setting("g++", [], [], [], "", {}), call_object=lambda *_: Path("call.o"),
+            libraries=lambda *_: [], why_unfit=lambda **_: "", run_compiler=lambda *_, **__: Outcome(reason, 1, printed),
+        ):  # fmt: skip
+            return compile.compile_answer(target, Path("answer.cpp"), Path("program"), tight=False).reason
+
+    def test_a_compiler_that_is_killed_from_outside_is_no_wrong_answer(self):
+        self.assertEqual("crash", self.outcome_of("answer.cpp:1:1: error: Killed"))
+        self.assertEqual("timeout", self.outcome_of("g++: fatal error: CPU time limit exceeded signal terminated program cc1plus"))
+        for printed in ("g++: fatal error: Killed signal terminated program cc1plus", "clang++-14: error: unable to execute command: Killed"):
+            self.assertRaises(MemoryError, self.outcome_of, printed)
+
+    def test_an_answer_that_does_not_start_is_to_blame_only_if_others_do(self):
+        for outcome, others, raises in (
+            (Outcome("start", 1, "bwrap: execvp /sub/answer: No such file or directory"), "", False),
+            (Outcome("start", 1, "bwrap: execvp /sub/answer: Permission denied"), "mounted noexec", True),
+            (Outcome("start", 1, "bwrap: Creating new namespace failed: Resource temporarily unavailable"), "", True),
+            (Outcome("start", 137, ""), "", True),
+            (Outcome("crash", 127, "bwrap: says an answer"), "", False),
+        ):
+            with self.subTest(outcome), unittest.mock.patch.object(compile, "why_unfit", lambda others=others, **_: others):
+                if raises:
+                    self.assertRaises(Unfit, compile.require_fit, outcome, tight=True)
+                else:
+                    compile.require_fit(outcome, tight=True)
+
+
+    def test_what_is_said_of_an_answer_that_does_not_start(self):
+        class Session:
+            tight = True
+
+            def __init__(self, outcome):
+                self.outcome = outcome
+
+            def call(self, *_, **__):
+                raise Ended("end")
+
+            def close(self):
+                return self.outcome
+
+        judged = lambda outcome: verdict.judge_case(Session(outcome), Case("c", "f", "", 0, [], [], [], {}, []), Limits(1))
+        bad = (Outcome("start", 1, "bwrap: execvp /sub/answer: Permission denied"), Outcome("crash", 127, ""), Outcome("crash", 126, ""))
+        for outcome in bad:
+            with unittest.mock.patch.object(compile, "why_unfit", lambda **_: "mounted noexec"):
+                self.assertRaisesRegex(Unfit, "mounted noexec", judged, outcome)
+            with unittest.mock.patch.object(compile, "why_unfit", lambda **_: ""):
+                self.assertEqual("crash", judged(outcome).reason)
+        with unittest.mock.patch.object(compile, "why_unfit", side_effect=AssertionError):
+            self.assertIn("it crashed (segmentation fault)", judged(Outcome("crash", 139, "")).text)
+            self.assertEqual("timeout", judged(Outcome("timeout", 152, "")).reason)
 
 
 if __name__ == "__main__":
