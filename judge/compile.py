@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -126,6 +127,30 @@ def cmake(*arguments: str | Path) -> None:
         raise Failed(done.stdout + done.stderr)
 
 
+def build(*targets: str) -> None:
+    """Says how far it is: on a terminal in one line, elsewhere every ten seconds.
+
+    :raises Failed: with what was printed
+    """
+    command = ["cmake", "--build", str(BUILD), "--target", *targets]
+    environment = {**os.environ, "NINJA_STATUS": "[%f of %t] "}
+    printed, last, terminal = [], time.monotonic(), sys.stderr.isatty()
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:
+            step = re.match(r"\[(\d+ of \d+)\]", line)
+            if not step:
+                printed.append(line)
+            elif terminal:
+                print(f"\r\033[Kbook: {step[1]}", end="", file=sys.stderr, flush=True)
+            elif time.monotonic() >= last + 10:
+                last = time.monotonic()
+                print(f"book: {step[1]}", file=sys.stderr, flush=True)
+    if terminal:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if process.returncode != 0:
+        raise Failed("".join(printed))
+
+
 _staged: dict[str, Path] = {}
 
 
@@ -171,13 +196,13 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
     """
     if not IN_HANDOUT:
         if not (BUILD / "build.ninja").is_file():
-            print("book: building the judge, which takes some minutes the first time", file=sys.stderr)
+            print("book: the first call compiles what judges, about a minute", file=sys.stderr)
         with building_alone():
             cmake("--preset", PRESET)
             found = setting()
             computed = [e for e in exercises if e.kind in COMPUTED]
             cases = [f"cases_{e.number.replace('.', '_')}" for e in exercises]
-            cmake("--build", BUILD, "--target", "abh_serve", *{n for e in computed for n in linked(e, found)}, *cases)
+            build("abh_serve", *{n for e in computed for n in linked(e, found)}, *cases)
             copy_headers()
     found = setting()
     for e in exercises:
