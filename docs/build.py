@@ -1,12 +1,13 @@
-"""Render the book: stage the pages, run Doxygen and Sphinx, check listings and links.
+"""Render the book: gather results, draw figures, run Doxygen and Sphinx, check listings and links.
 
-    python docs/build.py --root . --build build/book
+    python3 docs/build.py --root . --build build/book
 
 reads the pages ROOT/docs/*.md and ROOT/chapters/*/*.md, the sources under ROOT/lib and
-ROOT/chapters, what ROOT/bench/results keeps, and what the programs and the figures left in
-BUILD/results and BUILD/figures. It writes BUILD/html and prints the path of its index.html last.
-Every warning is an error. Nothing is done when nothing has changed since the last call that
-succeeded. With ABH_NO_SOLUTIONS in the environment the exercises are without their solutions.
+ROOT/chapters, what ROOT/bench/results keeps, and what the programs wrote: in BUILD/runs, where they were run
+here, else in ROOT/recorded. So it needs no compiler. It writes BUILD/results, BUILD/figures and BUILD/html, and prints
+the path of its index.html last. Every warning is an error. What has not changed since the last call is not done again.
+With --compare it ends with a table of this machine's numbers beside the recorded ones, and fails where they differ.
+With ABH_NO_SOLUTIONS in the environment the exercises are without their solutions.
 """
 
 from __future__ import annotations
@@ -15,18 +16,24 @@ import argparse
 import hashlib
 import os
 import re
+import selectors
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "extensions"))
 
+import record
+import tools
 from abh_book import weave
 
 SOLUTIONS = not os.environ.get("ABH_NO_SOLUTIONS")
+SILENT = 8  # seconds after which something is said
+PHASE = re.compile(r"([a-z][a-z -]+)\.\.\. *(?:\[ *(\d+)%\])?")  # as Sphinx says where it is
 DOXYFILE = """\
 PROJECT_NAME = abh
 INPUT = {inputs} {foreign}
@@ -61,6 +68,10 @@ FOREIGN = ("CLI", "fmt", "std")
 
 class BuildError(Exception):
     """The book cannot be rendered; the message says why."""
+
+
+def say(text: str) -> None:
+    print(f"book: {text}", flush=True)
 
 
 def write_if_changed(path: Path, content: str) -> None:
@@ -127,6 +138,43 @@ def fingerprint(root: Path, build: Path) -> str:
     return digest.hexdigest()
 
 
+# Results and figures ------------------------------------------------------------------------------
+
+# What needs no compiler is printed anew, never recorded: caption, command, files that it reads.
+LISTS = {
+    "proof/faults": ("./book mutate --list", "tests/mutate.py --list", ["tests/mutants.toml"]),
+    "proof/seeds": (
+        "python tests/golden/toy_statistics.py summary",
+        "tests/golden/toy_statistics.py summary",
+        ["tests/golden/toy_statistics_book.json", "tests/golden/toy_statistics_pytorch.json"],
+    ),
+}
+
+
+def print_lists(root: Path, build: Path) -> None:
+    for key, (caption, command, read) in LISTS.items():
+        script, *options = command.split()
+        out, stamp = build / "lists" / key, build / "lists" / f"{key}.stamp"
+        if not (root / script).is_file():
+            continue
+        digest = hashlib.sha256(b"".join((root / name).read_bytes() for name in [script, *read])).hexdigest()
+        if (out / record.DONE).is_file() and stamp.is_file() and stamp.read_text() == digest:
+            continue
+        program = [sys.executable, str(root / script), *options]
+        if subprocess.run([sys.executable, str(HERE / "run.py"), str(out), caption, *program], check=False).returncode:
+            raise BuildError(f"{caption} failed")
+        stamp.write_text(digest)
+
+
+def draw_figures(root: Path, build: Path, jobs: int) -> None:
+    if not (root / "figures").is_dir():
+        return
+    command = [sys.executable, HERE.parent / "figures" / "draw.py", "--figures", root / "figures"]
+    command += ["--results", build / "results", "--out", build / "figures", "--jobs", str(jobs)]
+    if subprocess.run(command, check=False).returncode != 0:
+        raise BuildError("not all figures can be drawn")
+
+
 # API reference ------------------------------------------------------------------------------------
 
 
@@ -152,6 +200,7 @@ def run_doxygen(root: Path, build: Path) -> None:
         return
     if shutil.which("doxygen") is None:
         raise BuildError("no program doxygen: install the package doxygen")
+    say(f"reading the declarations of {len(names)} headers")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     foreign = fresh / "foreign.dox"
@@ -255,6 +304,29 @@ def unwritten(doctrees: Path, html: Path) -> list[str]:
     return left
 
 
+def follow(command: list[str], complaints: Path) -> int:
+    """Run Sphinx; every few seconds a line says how far it is."""
+    said, phase, rest = time.monotonic(), "starting", b""
+    with complaints.open("wb") as errors, selectors.DefaultSelector() as ready:
+        sphinx = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+        assert sphinx.stdout is not None
+        ready.register(sphinx.stdout, selectors.EVENT_READ)
+        while True:
+            if ready.select(SILENT):
+                chunk = os.read(sphinx.stdout.fileno(), 65536)
+                if not chunk:
+                    return sphinx.wait()
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in (line.decode("utf-8", "replace") for line in lines):
+                    if line.startswith("book: "):
+                        print(line, flush=True)
+                    elif found := PHASE.match(line):
+                        phase = found.group(1) + (f", {found.group(2)} %" if found.group(2) else "")
+            if time.monotonic() - said > SILENT:
+                said = time.monotonic()
+                say(f"pages: {phase}")
+
+
 def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> None:
     doctrees, html = build / "doctrees", build / builder
     unfinished = doctrees / "unfinished"
@@ -270,14 +342,13 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
         "abh_solutions": int(SOLUTIONS),
     }
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", str(HERE), "-d", str(doctrees)]
-    command += ["-W", "-n", "--keep-going", "-q", "-j", str(jobs), "--no-color"]
+    command += ["-W", "-n", "--keep-going", "-j", str(jobs), "--no-color"]
     for name, setting in settings.items():
         command += ["-D", f"{name}={setting}"]
-    run = subprocess.run(
-        [*command, str(src), str(html)], capture_output=True, text=True, check=False
-    )
-    complaints = named_as_written(run.stdout + run.stderr, src, root).strip()
-    if run.returncode != 0:
+    said = build / "sphinx.log"
+    status = follow([*command, str(src), str(html)], said)
+    complaints = named_as_written(said.read_text(encoding="utf-8"), src, root).strip()
+    if status != 0:
         raise BuildError(f"Sphinx:\n{complaints}")
     if left := unwritten(doctrees, html):
         what = f"{complaints}\npages read and not written: {len(left)}, such as {left[0]}"
@@ -306,14 +377,18 @@ def check_pages(root: Path, html: Path) -> None:
 def build_book(root: Path, build: Path, jobs: int) -> None:
     build.mkdir(parents=True, exist_ok=True)
     stamp, index = build / "book.stamp", build / "html" / "index.html"
+    print_lists(root, build)
+    record.gather(root, build)
+    draw_figures(root, build, jobs)
     now = fingerprint(root, build)
     if stamp.is_file() and stamp.read_text() == now and index.is_file():
-        print("book: nothing has changed")
+        say("no page has changed")
         return
     stamp.unlink(missing_ok=True)
     run_doxygen(root, build)
     src = stage(root, build)
     remove_stale(root, src, build / "html")
+    say("rendering the pages")
     run_sphinx(root, build, src, "html", jobs)
     check_pages(root, build / "html")
     stamp.write_text(now)
@@ -323,16 +398,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="render the book")
     parser.add_argument("--root", type=Path, default=HERE.parent, help="the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
-    parser.add_argument("--jobs", type=int, default=2, help="Sphinx processes")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--compare", action="store_true", help="end with this machine's numbers beside the record's")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
     try:
+        if sys.prefix == sys.base_prefix:  # in no virtual environment: start again in the book's own
+            tools.install()
+            os.execv(tools.PYTHON, [str(tools.PYTHON), *sys.argv])
         build_book(root, build, options.jobs)
-    except (BuildError, weave.WeaveError) as error:
+        differences = record.compare(root, build) if options.compare else []
+    except (BuildError, record.RecordError, tools.ToolsError, weave.WeaveError) as error:
         print(f"book: {error}", file=sys.stderr)
         return 1
+    for line in differences:
+        print(f"book: {line}", file=sys.stderr)
     print(build / "html" / "index.html")
-    return 0
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Figures of chapter 12."""
 
-import json
-
 import numpy as np
-from style import Data, Figure, FigureError, figure, ink, muted, narrow, panels, paper
+from style import Data, Figure, figure, ink, muted, narrow, panels, paper
 
 
 @figure("roofline", width=7.2, height=4.0, narrow=(3.7, 3.8))
@@ -93,11 +91,7 @@ def steps(data: Data, fig: Figure) -> None:
 
 @figure("timeline", width=7.4, height=3.2, narrow=(3.7, 3.6))
 def timeline(data: Data, fig: Figure) -> None:
-    path = data.results.parent / "trace.json"
-    if not path.is_file():
-        raise FigureError(f"no trace {path}")
-    data.read.add(path)
-    blocks = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    blocks = data.json("trace.json", run="trace")["traceEvents"]
     blocks.sort(key=lambda b: (b["ts"], -b["dur"]))
     start = blocks[0]["ts"]
     total: dict[str, float] = {}

@@ -1,28 +1,45 @@
-"""Draw the figures of one chapter, each in a light and a dark variant.
+"""Draw the chapters' figures, each in a light and a dark variant.
 
-    python figures/draw.py 04_scaled_dot_product_attention \\
-        --results build/book/results --out build/book/figures
+    python figures/draw.py --results build/book/results --out build/book/figures
+    python figures/draw.py 04_scaled_dot_product_attention --results ... --out ...
 
 imports figures/04_scaled_dot_product_attention.py, calls every function that `@figure` names, and
 writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg
 and NAME.narrow.dark.svg of a figure that has a shape for phones. Chapters 1 to 10 get the figure
 `here` from figures/architecture.py as well. How to write such a file
-stands at the top of figures/style.py. A file whose content would not change is left alone, so that
-pages are not rendered again; variants of figures that no longer exist are removed.
+stands at the top of figures/style.py. Only those figures are drawn whose code or data have changed since
+they were drawn last: OUT/CHAPTER/drawn.json remembers both. A file whose content would not change is left
+alone, so that pages are not rendered again; figures that no longer exist are removed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import io
 import itertools
+import json
 import os
+import shutil
 import sys
+import time
 import traceback
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import metadata
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+HELPERS = ("architecture", "draw", "style", "sublayers")
+DRAWN = "drawn.json"
+
+
+class DrawError(Exception):
+    """A figure that cannot be drawn; the message is one line."""
 
 
 def write_if_changed(path: Path, content: bytes) -> None:
@@ -35,82 +52,180 @@ def write_if_changed(path: Path, content: bytes) -> None:
     beside.replace(path)
 
 
+def digest(paths: Iterable[Path]) -> str:
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.read_bytes() if path.is_file() else b"none")
+    return found.hexdigest()
+
+
+# One chapter --------------------------------------------------------------------------------------
+
+
+def load(source: Path) -> None:
+    """Fill style.drawings with the chapter's figures."""
+    import architecture
+    import style
+
+    style.drawings.clear()
+    spec = importlib.util.spec_from_file_location(f"figures_{source.stem}", source)
+    assert spec is not None and spec.loader is not None
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    if source.stem in architecture.MARKED:
+        style.figure("here", width=7.4, height=2.75, narrow=(3.7, 5.2))(
+            lambda data, fig: architecture.draw(fig, source.stem)
+        )
+    if not style.drawings:
+        raise style.FigureError("no function is decorated with @figure")
+
+
+def explained(source: Path, name: str, error: Exception) -> DrawError:
+    """Whatever the chapter's file raises, one line says it."""
+    import style
+
+    where = f" figure {name}:" if name else ""
+    if isinstance(error, style.FigureError):
+        return DrawError(f"{source}:{where} {error}")
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(source)]
+    line = f":{lines[-1].lineno}" if lines else ""
+    return DrawError(f"{source}{line}:{where} {type(error).__name__}: {error}")
+
+
+def draw(source: Path, name: str, results: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """One figure in all its variants. Returns the files written and, below `results`, those read."""
+    import style
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    data = style.Data(source.stem, results)
+    written = []
+    try:
+        load(source)
+        drawing = style.drawings[name]
+        shapes = {"": (drawing.width, drawing.height)}
+        if drawing.narrow:
+            shapes[".narrow"] = drawing.narrow
+        for look, (shape, size) in itertools.product(style.LOOKS, shapes.items()):
+            with style.look(look, narrow=bool(shape)):
+                figure = Figure(figsize=size, layout="constrained")
+                canvas = FigureCanvasSVG(figure)
+                drawing.draw(data, figure)
+                picture = io.BytesIO()
+                canvas.print_figure(picture, format="svg", metadata={"Date": None, "Creator": None})
+            path = folder / f"{name}{shape}.{look}.svg"
+            write_if_changed(path, picture.getvalue())
+            written.append(path.name)
+    except Exception as error:  # noqa: BLE001
+        raise explained(source, name, error) from None
+    return written, sorted(path.relative_to(results).as_posix() for path in data.read)
+
+
+def figure_names(source: Path) -> list[str]:
+    import style
+
+    try:
+        load(source)
+    except Exception as error:  # noqa: BLE001
+        raise explained(source, "", error) from None
+    return list(style.drawings)
+
+
+# What has changed ---------------------------------------------------------------------------------
+
+
+class Chapter:
+    """The figures of one chapter: what they were drawn from, and which have to be drawn."""
+
+    def __init__(self, source: Path, results: Path, out: Path) -> None:
+        self.source, self.results, self.folder = source, results, out / source.stem
+        version = metadata.version("matplotlib")
+        self.code = digest([source, *(HERE / f"{name}.py" for name in HELPERS)]) + version
+        path = self.folder / DRAWN
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.figures: dict[str, Any] = known["figures"] if known.get("code") == self.code else {}
+        self.missing = [name for name, entry in self.figures.items() if self.changed(entry)]
+        if not self.figures:
+            self.missing = figure_names(source)
+
+    def changed(self, entry: dict[str, Any]) -> bool:
+        return self.data(entry["read"]) != entry["data"] or not all(
+            (self.folder / file).is_file() for file in entry["written"]
+        )
+
+    def data(self, read: list[str]) -> str:
+        return digest(self.results / name for name in read)
+
+    def remember(self, name: str, written: list[str], read: list[str]) -> None:
+        self.figures[name] = {"written": written, "read": read, "data": self.data(read)}
+
+    def finish(self) -> None:
+        content = json.dumps({"code": self.code, "figures": self.figures}, indent=1, sort_keys=True)
+        write_if_changed(self.folder / DRAWN, content.encode())
+        kept = {file for entry in self.figures.values() for file in entry["written"]}
+        for path in self.folder.glob("*.svg"):
+            if path.name not in kept:
+                path.unlink()
+
+
+def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
+    """Returns how many figures were drawn."""
+    chapters = [Chapter(source, results, out) for source in sources]
+    work = [(chapter, name) for chapter in chapters for name in chapter.missing]
+    if work:
+        import matplotlib.backends.backend_svg
+        import style  # noqa: F401 - once, before the workers part
+
+    wrong, said, done = [], time.monotonic(), 0
+    with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
+        running = {
+            pool.submit(draw, chapter.source, name, results, chapter.folder): (chapter, name)
+            for chapter, name in work
+        }
+        for future in as_completed(running):
+            chapter, name = running[future]
+            done += 1
+            try:
+                chapter.remember(name, *future.result())
+            except DrawError as error:
+                wrong.append(str(error))
+            if time.monotonic() - said > 5:
+                said = time.monotonic()
+                print(f"figures: {done} of {len(work)}", flush=True)
+    for line in sorted(wrong):
+        print(line, file=sys.stderr)
+    if wrong:
+        raise DrawError(f"figures that cannot be drawn: {len(wrong)}")
+    for chapter in chapters:
+        chapter.finish()
+    return len(work)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="draw the figures of one chapter")
-    parser.add_argument("chapter", help="the chapter's folder name: 04_scaled_dot_product_attention")
+    parser = argparse.ArgumentParser(description="draw the chapters' figures")
+    parser.add_argument("chapter", nargs="*", help="a chapter's folder name; without one, all")
     parser.add_argument("--results", type=Path, required=True, help="folder of the programs' output")
     parser.add_argument("--out", type=Path, required=True, help="folder for the SVG files")
     parser.add_argument("--figures", type=Path, default=HERE, help="folder of the figure files")
-    parser.add_argument("--stamp", type=Path, help="file to touch when all is drawn")
-    parser.add_argument("--depfile", type=Path, help="write what was read, for Make and Ninja")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     options = parser.parse_args()
 
     # A font list of our own, so that a home folder is neither needed nor written to.
     options.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MPLCONFIGDIR", str(options.out.resolve() / ".matplotlib"))
-    sys.path.insert(0, str(HERE))
-    import architecture
-    import style
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    source = options.figures / f"{options.chapter}.py"
-    if not source.is_file():
-        print(f"draw.py: no file {source}", file=sys.stderr)
+    there = {p.stem: p for p in sorted(options.figures.glob("*.py")) if p.stem not in HELPERS}
+    if unknown := [name for name in options.chapter if name not in there]:
+        print(f"draw.py: no file {options.figures / unknown[0]}.py", file=sys.stderr)
         return 1
-    spec = importlib.util.spec_from_file_location(f"figures_{options.chapter}", source)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    data = style.Data(options.chapter, options.results)
-    folder = options.out / options.chapter
-    written: set[Path] = set()
-    name = ""
+    chosen = [there[name] for name in options.chapter or there]
+    for old in options.out.glob(f"*/{DRAWN}"):
+        if old.parent.name not in there:
+            shutil.rmtree(old.parent)
     try:
-        spec.loader.exec_module(module)
-        if options.chapter in architecture.MARKED:
-            style.figure("here", width=7.4, height=2.75, narrow=(3.7, 5.2))(
-                lambda data, fig: architecture.draw(fig, options.chapter)
-            )
-        if not style.drawings:
-            raise style.FigureError("no function is decorated with @figure")
-        for name, drawing in style.drawings.items():
-            shapes = {"": (drawing.width, drawing.height)}
-            if drawing.narrow:
-                shapes[".narrow"] = drawing.narrow
-            for look, (shape, size) in itertools.product(style.LOOKS, shapes.items()):
-                with style.look(look, narrow=bool(shape)):
-                    figure = Figure(figsize=size, layout="constrained")
-                    canvas = FigureCanvasSVG(figure)
-                    drawing.draw(data, figure)
-                    picture = io.BytesIO()
-                    canvas.print_figure(
-                        picture, format="svg", metadata={"Date": None, "Creator": None}
-                    )
-                path = folder / f"{name}{shape}.{look}.svg"
-                write_if_changed(path, picture.getvalue())
-                written.add(path)
-    except style.FigureError as error:
-        where = f" figure {name}:" if name else ""
-        print(f"{source}:{where} {error}", file=sys.stderr)
+        drawn = draw_all(chosen, options.results, options.out, options.jobs)
+    except DrawError as error:
+        print(error, file=sys.stderr)
         return 1
-    except Exception as error:  # noqa: BLE001 - whatever the chapter's file raises, one line says it
-        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(source)]
-        line = f":{lines[-1].lineno}" if lines else ""
-        where = f" figure {name}:" if name else ""
-        print(f"{source}{line}:{where} {type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    for old in set(folder.glob("*.svg")) - written:
-        old.unlink()
-    if options.stamp:
-        options.stamp.parent.mkdir(parents=True, exist_ok=True)
-        options.stamp.touch()
-    if options.depfile:
-        target = options.stamp or min(written)
-        inputs = sorted({source, *(HERE / f"{name}.py" for name in ("style", "draw", "architecture")), *data.read})
-        quoted = [str(p.resolve()).replace(" ", "\\ ") for p in inputs]
-        line = f"{target.resolve()}: {' '.join(quoted)}\n"
-        write_if_changed(options.depfile, line.encode())
-    print(f"{options.chapter}: {len(style.drawings)} figures, light and dark, in {folder}")
+    print(f"figures: {drawn} drawn, light and dark")
     return 0
 
 

@@ -28,7 +28,8 @@ functions, one a figure, and nothing else runs on import:
 * No title in the figure: the caption on the page says what it is. Do label the axes, with units.
 * Chinese text needs nothing special: a CJK font stands behind the Latin one.
 
-`data` reads what the chapter's program wrote with `--out` (`build/book/results/NN_name/RUN/`):
+`data` reads what the chapter's program wrote with `--out` (`build/book/results/NN_name/RUN/`, from the
+record or from this machine's runs):
 
     data.array("weights")                      main/weights.npy of this chapter, a numpy array
     data.array("loss", run="adam")             adam/loss.npy
@@ -36,10 +37,9 @@ functions, one a figure, and nothing else runs on import:
     data.value("score_std")                    the value from results.json: number or string
     data.unit("seconds")                       its unit ("" if it has none)
     data.values()                              all of them, {name: value}
-    data.has("loss", run="adam")               is there such an array or value?
-    data.runs()                                names of the runs, sorted
+    data.json("trace.json", run="trace")       another file that the run wrote
 
-`array`, `value`, `unit`, `values`, `has` all take `run=` and `chapter=`. What is missing stops the
+All take `run=` and `chapter=`. What is missing stops the
 build with one line that names it. Nothing else is a source: no numbers typed into the figure file.
 
 `heat` draws a matrix with labels at its cells:
@@ -57,7 +57,7 @@ the column labels above.
     box(axes, 2.0, "self-attention", 2.0, "C0")     centre x, text, width, colour of the frame
     arrow(axes, (0.2, 0), (1.0, 0))                 through as many points as are given
 
-Draw one chapter with
+Draw one chapter, or all without its name, with
 
     build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention \\
         --results build/book/results --out build/book/figures
@@ -287,7 +287,7 @@ class Data:
 
     chapter: str
     results: Path
-    #: Every file that was read, for the build's list of dependencies.
+    #: Every file that was read: the figure is drawn again when one changes.
     read: set[Path] = field(default_factory=set)
 
     def _folder(self, run: str, chapter: str | None) -> Path:
@@ -302,20 +302,22 @@ class Data:
             raise FigureError(f"no run {run} under {folder}")
         return folder / run
 
-    def _results(self, run: str, chapter: str | None) -> tuple[Path, dict[str, Any]]:
-        path = self._folder(run, chapter) / "results.json"
+    def json(self, file: str, *, run: str = "main", chapter: str | None = None) -> Any:
+        """The content of a file that a run wrote."""
+        path = self._folder(run, chapter) / file
         if not path.is_file():
             raise FigureError(f"no file {path}")
         self.read.add(path)
         try:
-            return path, json.loads(path.read_text(encoding="utf-8"))
+            return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise FigureError(f"{path}: {error}") from None
 
     def _entry(self, name: str, run: str, chapter: str | None) -> dict[str, Any]:
-        path, entries = self._results(run, chapter)
+        entries = self.json("results.json", run=run, chapter=chapter)
         if name not in entries:
-            raise FigureError(f"no value {name} in {path}, which has {', '.join(sorted(entries))}")
+            where = self._folder(run, chapter) / "results.json"
+            raise FigureError(f"no value {name} in {where}, which has {', '.join(sorted(entries))}")
         return entries[name]
 
     def array(self, name: str, *, run: str = "main", chapter: str | None = None) -> np.ndarray:
@@ -340,23 +342,7 @@ class Data:
 
     def values(self, *, run: str = "main", chapter: str | None = None) -> dict[str, Any]:
         """All values of a run."""
-        return {k: v["value"] for k, v in self._results(run, chapter)[1].items()}
-
-    def has(self, name: str, *, run: str = "main", chapter: str | None = None) -> bool:
-        """Is there an array or a value of that name?"""
-        try:
-            folder = self._folder(run, chapter)
-        except FigureError:
-            return False
-        if (folder / f"{name}.npy").is_file():
-            return True
-        return (folder / "results.json").is_file() and name in self._results(run, chapter)[1]
-
-    def runs(self, *, chapter: str | None = None) -> list[str]:
-        """Names of a chapter's runs."""
-        name = self.chapter if chapter is None else chapter
-        folders = [self.results / name, *sorted(self.results.glob(f"{name}_*"))]
-        return sorted(p.name for folder in folders for p in folder.glob("*/") if p.is_dir())
+        return {k: v["value"] for k, v in self.json("results.json", run=run, chapter=chapter).items()}
 
 
 #: Up to this many cells are drawn as shapes; beyond, as one image with a pixel a cell.

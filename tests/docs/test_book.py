@@ -46,8 +46,7 @@ class Project:
         self.build = folder / "build"
         shutil.copytree(FIXTURE, self.root)
         self.build.mkdir()
-        for name in ("results", "figures"):
-            shutil.move(self.root / name, self.build / name)
+        shutil.move(self.root / "figures", self.build / "figures")
 
     @property
     def html(self) -> Path:
@@ -121,7 +120,7 @@ class Rendered(Case):
         before = (self.good.html / "index.html").stat().st_mtime_ns
         done = self.good.render()
         self.assert_succeeds(done)
-        self.assertIn("nothing has changed", done.stdout)
+        self.assertIn("no page has changed", done.stdout)
         self.assertEqual((self.good.html / "index.html").stat().st_mtime_ns, before)
 
     def test_pages_alone_give_the_sources_back(self) -> None:
@@ -424,7 +423,7 @@ class Incremental(Case):
         untouched = (project.html / WORKBENCH).with_suffix(".html").stat().st_mtime_ns
 
         project.edit("chapters/04_small_attention/attention.cu", "__expf(x[i])", "__expf(x[i] - m)")
-        results = project.build / "results/04_small_attention/main/results.json"
+        results = project.root / "recorded/04_small_attention/main/results.json"
         entries = json.loads(results.read_text(encoding="utf-8"))
         entries["score_std"]["value"] = 7.5
         results.write_text(json.dumps(entries), encoding="utf-8")

@@ -7,6 +7,8 @@
 | `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directive `listing`, the check that every line is shown once, source pages     |
 | `results` | role `value`, directives `console` and `plot`                                  |
+| `origin`  | when and where the runs took place, said at the end of each page               |
+| `yours`   | directive `your-numbers`: this machine's numbers beside the recorded ones         |
 | `boxes`   | directives `exercise`, `mistake`, `derivation`, `gradients`, `fold`             |
 | `exercises` | directive `exercises`: those that the judge knows                             |
 | `katex`   | mathematics rendered while the book is built                                   |
@@ -35,12 +37,12 @@ def env_version() -> int:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, results, search
+    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, origin, results, search, yours
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (folders, listing, results, boxes, exercises, katex, api, lists, cite, access, search):
+    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, cite, access, search, yours):
         module.setup(app)
     return {
         "version": "1",

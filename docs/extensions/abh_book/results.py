@@ -1,4 +1,4 @@
-"""What the programs wrote in this build: numbers, console output, figures.
+"""What the programs wrote: numbers, console output, figures.
 
 Role `value`, number of chapter / run / name and optionally a Python format after the last colon:
 
@@ -46,12 +46,16 @@ import json
 import operator
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -59,7 +63,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
 from .by_page import ByPage
-from .folders import look_into
+from .origin import said_of_run
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
@@ -88,22 +92,76 @@ def chapter_folder(base: Path, wanted: str, what: str) -> Path:
     return found[0]
 
 
-def run_file(env: BuildEnvironment, chapter: str, run: str, file: str) -> Path:
-    """A file that a run wrote; the page that asks depends on it."""
-    folder = chapter_folder(Path(env.config.abh_results), chapter, "results")
+def run_file(config: Config, chapter: str, run: str, file: str) -> Path:
+    """A file that a run wrote."""
+    folder = chapter_folder(Path(config.abh_results), chapter, "results")
     path = folder / run / file
-    env.note_dependency(str(path))
     if not path.is_file():
         runs = ", ".join(sorted(p.name for p in folder.iterdir() if p.is_dir())) or "none"
         raise ResultError(f"no {file} of run {folder.name}/{run}; runs of this chapter: {runs}")
     return path
 
 
+def key_of(path: Path) -> str:
+    """The run `chapter/name` that wrote a file."""
+    return f"{path.parent.parent.name}/{path.parent.name}"
+
+
+@lru_cache(maxsize=512)
+def _parsed(path: Path, time: int) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{path}: {error}") from None
+
+
+def parsed(path: Path) -> Any:
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+# What pages ask -----------------------------------------------------------------------------------
+
+# A page is read again when an answer that it got is another one now, whatever else has changed in the same file.
+Question = tuple[str, ...]
+asked = ByPage[dict[Question, Any]]("asked")  # the answers
+ANSWERS: dict[str, Callable[..., Any]] = {}  # by the first word of the question
+
+
+def answers(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        ANSWERS[kind] = function
+        return function
+
+    return register
+
+
+def ask(env: BuildEnvironment, *question: str) -> Any:
+    answer = ANSWERS[question[0]](env.config, *question[1:])
+    asked(env).setdefault(env.docname, {})[question] = answer
+    return answer
+
+
+def answered_otherwise(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    def differs(question: Question, answer: Any) -> bool:
+        try:
+            return ANSWERS[question[0]](app.config, *question[1:]) != answer
+        except ResultError:
+            return True
+
+    return [
+        page
+        for page, known in asked(env).items()
+        if page in env.found_docs and any(differs(question, answer) for question, answer in known.items())
+    ]
+
+
 # Values -------------------------------------------------------------------------------------------
 
 
 class value(nodes.inline):
-    """A number from results.json. Attributes: origin, varies, disturbed, and unmet (which bounds do not hold here)."""
+    """A number from results.json. Attributes: run, origin, varies, disturbed, and unmet (which bounds do not hold here)."""
 
 
 def formatted(number: Any, spec: str) -> str:
@@ -116,10 +174,9 @@ def formatted(number: Any, spec: str) -> str:
     return str(number)
 
 
-def kept(env: BuildEnvironment, name: str) -> dict[str, dict[str, Any]]:
+def kept(config: Config, name: str) -> dict[str, dict[str, Any]]:
     """The entries of bench/results/NAME.json; one inside another is `outer/inner`."""
-    path = Path(env.config.abh_root) / "bench" / "results" / f"{name}.json"
-    env.note_dependency(str(path))
+    path = Path(config.abh_root) / "bench" / "results" / f"{name}.json"
     if not path.is_file():
         raise ResultError(f"no bench/results/{name}.json")
     entries: dict[str, dict[str, Any]] = {}
@@ -133,25 +190,32 @@ def kept(env: BuildEnvironment, name: str) -> dict[str, dict[str, Any]]:
             else:
                 entries[prefix + field] = {"value": inner}
 
-    add("", json.loads(path.read_text(encoding="utf-8")))
+    add("", parsed(path))
     return entries
 
 
-def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str]:
-    """The formatted value that `chapter/run/name:format` means, its entry, and where it is from."""
+@dataclass(frozen=True)
+class Found:
+    """The answer to a value: how the page shows it, what the program wrote, and where."""
+
+    text: str
+    entry: dict[str, Any]
+    run: str  # `chapter/run`, or `bench/file`
+    name: str
+
+
+@answers("value")
+def lookup(config: Config, target: str) -> Found:
+    """What `chapter/run/name:format` means."""
     pieces = target.split("/", 2)
     if len(pieces) != 3 or not all(pieces):
         raise ResultError("expected chapter/run/name or chapter/run/name:format")
     chapter, run, rest = pieces
     if chapter == "bench":
-        entries, origin = kept(env, run), f"bench/results/{run}.json"
+        entries, key = kept(config, run), f"bench/{run}"
     else:
-        path = run_file(env, chapter, run, "results.json")
-        origin = f"the program’s run {path.parent.parent.name}/{run}"
-        try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ResultError(f"{path}: {error}") from None
+        path = run_file(config, chapter, run, "results.json")
+        entries, key = parsed(path), key_of(path)
     name, spec = rest, ""
     if name not in entries:
         name, _, spec = rest.rpartition(":")
@@ -167,7 +231,7 @@ def lookup(env: BuildEnvironment, target: str) -> tuple[str, dict[str, Any], str
         raise ResultError(f"format {spec!r} for {name} = {entry['value']!r}: {error}") from None
     if entry.get("tolerance"):
         text += f" ± {formatted(entry['tolerance'], '')}"
-    return text, entry, f"{origin}: {name}"
+    return Found(text, entry, key, name)
 
 
 not_concluded = ByPage[list[str]]("not_concluded")  # the bounds that were not checked, as their measurement was disturbed
@@ -205,14 +269,18 @@ class Value(SphinxRole):
         assert found is not None  # any text fits
         target, usually, bounds = found.groups()
         try:
-            text, entry, origin = lookup(self.env, target)
+            answer: Found = ask(self.env, "value", target)
+            text, entry = answer.text, answer.entry
             unmet = check_bounds(self.env, bool(usually), bounds, entry, target.partition(":")[0])
         except ResultError as error:
             logger.warning("value `%s`: %s", self.text, error, location=self.get_location())
             return [], []
+        kind, _, run = answer.run.partition("/")
+        origin = f"bench/results/{run}.json" if kind == "bench" else f"the program’s run {answer.run}"
+        origin += f": {answer.name}"
         if entry.get("unit"):
             origin += f" ({entry['unit']})"
-        node = value(classes=["value"], origin=origin)
+        node = value(classes=["value"], origin=origin, run=answer.run)
         node["varies"] = bool(entry.get("varies"))
         node["disturbed"] = bool(entry.get("disturbed"))
         node["unmet"] = " ".join(unmet)
@@ -233,8 +301,9 @@ class Value(SphinxRole):
 def visit_value(self: HTML5Translator, node: value) -> None:
     title = f"From {node['origin']}"
     classes = "value"
+    if said := said_of_run(self.config, node["run"], node["varies"]):
+        title += f". {said}"
     if node["varies"]:
-        title += ". Measured where this book was built: it differs between machines"
         classes += " varies"
     if node["disturbed"]:
         title += ". The measurement was disturbed by other programs, or contradicts its floor: nothing can be concluded from it"
@@ -260,7 +329,7 @@ def say_bounds(app: Sphinx, error: Exception | None) -> None:
         pages = bounds(app.env)
         if error is None and pages:
             said = "; ".join(f"{page}: {', '.join(names)}" for page, names in sorted(pages.items()))
-            print(f"{meaning}: {sum(map(len, pages.values()))} ({said})")
+            print(f"book: {meaning}: {sum(map(len, pages.values()))} ({said})")
 
 
 # Console output -----------------------------------------------------------------------------------
@@ -297,6 +366,23 @@ def trimmed(lines: list[str]) -> list[str]:
     return lines
 
 
+@answers("console")
+def printed(config: Config, chapter: str, run: str, section: str) -> tuple[list[str], str, str]:
+    """The lines that a run printed, by which command, and which run."""
+    path = run_file(config, chapter, run, "stdout.txt")
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{path}: {error}") from None
+    lines = trimmed(section_of(lines, section) if section else lines)
+    if not lines:
+        raise ResultError("there is no output to show")
+    command = path.with_name("command.txt")
+    if command.is_file():
+        return lines, command.read_text(encoding="utf-8").strip(), key_of(path)
+    return lines, f"./book run {path.parent.parent.name[:2]}{'' if run == 'main' else f' (run {run})'}", key_of(path)
+
+
 class Console(SphinxDirective):
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
@@ -312,14 +398,8 @@ class Console(SphinxDirective):
         try:
             if not chapter:
                 raise ResultError("outside a chapter write chapter/run")
-            path = run_file(self.env, chapter, run, "stdout.txt")
-            lines = path.read_text(encoding="utf-8").split("\n")
-            if section:
-                lines = section_of(lines, section)
-            lines = trimmed(lines)
-            if not lines:
-                raise ResultError("there is no output to show")
-        except (ResultError, UnicodeDecodeError) as error:
+            lines, command, _ = ask(self.env, "console", chapter, run, section)
+        except ResultError as error:
             logger.warning(
                 "console %s: %s", self.arguments[0], error, location=self.get_location()
             )
@@ -331,14 +411,6 @@ class Console(SphinxDirective):
             left_out = max(0, len(lines) - before - after)
             if left_out:
                 lines = [*lines[:before], None, *lines[len(lines) - after :]]
-        command = f"./book run {path.parent.parent.name[:2]}"
-        recorded = path.with_name("command.txt")
-        look_into(self.env, recorded.parent)
-        if recorded.is_file():
-            self.env.note_dependency(str(recorded))
-            command = recorded.read_text(encoding="utf-8").strip()
-        elif run != "main":
-            command += f" (run {run})"
         node = console(lines=lines, command=command, section=section, left_out=left_out)
         self.set_source_info(node)
         return [node]
@@ -386,6 +458,18 @@ def svg_size(path: Path) -> tuple[int, int]:
     return round(float(sizes["width"]) * 4 / 3), round(float(sizes["height"]) * 4 / 3)
 
 
+@answers("figure")
+def drawn(config: Config, chapter: str, name: str) -> tuple[str, int, int, bool]:
+    """Folder, width, height, and whether there is a narrow shape. What it looks like makes no difference to a page."""
+    folder = chapter_folder(Path(config.abh_figures), chapter, "figures")
+    for look in ("light", "dark"):
+        path = folder / f"{name}.{look}.svg"
+        if not path.is_file():
+            there = sorted({p.name.split(".")[0] for p in folder.glob("*.light.svg")})
+            raise ResultError(f"no figure {folder.name}/{path.name}; figures: {', '.join(there) or 'none'}")
+    return (folder.name, *svg_size(folder / f"{name}.light.svg"), (folder / f"{name}.narrow.light.svg").is_file())
+
+
 class Plot(SphinxDirective):
     required_arguments = 1
     has_content = True
@@ -402,24 +486,13 @@ class Plot(SphinxDirective):
                 raise ResultError("the option :alt: (what there is to see) is missing")
             if not chapter:
                 raise ResultError("outside a chapter write chapter/figure")
-            folder = chapter_folder(Path(self.env.config.abh_figures), chapter, "figures")
-            for look in ("light", "dark"):
-                path = folder / f"{name}.{look}.svg"
-                self.env.note_dependency(str(path))
-                if not path.is_file():
-                    there = sorted({p.name.split(".")[0] for p in folder.glob("*.light.svg")})
-                    raise ResultError(
-                        f"no figure {folder.name}/{path.name}; figures: {', '.join(there) or 'none'}"
-                    )
-            width, height = svg_size(folder / f"{name}.light.svg")
-            narrow = (folder / f"{name}.narrow.light.svg").is_file()
-            look_into(self.env, folder)  # a narrow shape may be added
+            folder, width, height, narrow = ask(self.env, "figure", chapter, name)
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
             return []
-        figures(self.env).setdefault(self.env.docname, set()).add((folder.name, name))
+        figures(self.env).setdefault(self.env.docname, set()).add((folder, name))
         node = plot(
-            chapter=folder.name, figure=name, width=width, height=height, narrow=narrow,
+            chapter=folder, figure=name, width=width, height=height, narrow=narrow,
             alt=" ".join(self.options["alt"].split()),
         )
         node["ids"].append(nodes.make_id(f"figure-{name}"))
@@ -489,5 +562,7 @@ def setup(app: Sphinx) -> None:
     not_concluded.connect(app)
     unusual.connect(app)
     figures.connect(app)
+    asked.connect(app)
+    app.connect("env-get-outdated", answered_otherwise)
     app.connect("build-finished", copy_figures)
     app.connect("build-finished", say_bounds)

@@ -1,0 +1,141 @@
+"""Where and when a run took place: `docs/record.py` leaves it beside the results, in origin.json.
+
+A page is written again when the runs behind it are others than those that it was written from: recorded first, and
+this machine's afterwards. A line at its end says which.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
+YOURS = "your_numbers"  # the page that compares
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A day and a machine; `here` if it is where the book was built."""
+
+    here: bool
+    date: str
+    processor: str
+    compiler: str
+
+
+@lru_cache(maxsize=4)
+def _origins(path: Path, time: int) -> dict[str, Origin]:
+    return {run: Origin(**entry) for run, entry in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def origins(config: Config) -> dict[str, Origin]:
+    """By run. What is no run of a program, such as a list of the repository's own, has none."""
+    path = Path(config.abh_results) / "origin.json"
+    return _origins(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+def said_of_run(config: Config, run: str, varies: bool) -> str:
+    """What the tooltip of a value says after its name."""
+    found = origins(config).get(run)
+    if found is None:
+        return ""
+    if found.here:
+        said = f"{'Measured' if varies else 'Computed'} where this book was built, on {found.date}"
+    else:
+        said = f"Recorded on {found.date} ({found.processor})"
+    return f"{said}: it differs between machines" if varies else said
+
+
+# The line at the end of a page --------------------------------------------------------------------
+
+
+def runs_of_figure(config: Config, chapter: str, name: str) -> set[str]:
+    """The runs that a figure was drawn from, as figures/draw.py remembers them."""
+    path = Path(config.abh_figures) / chapter / "drawn.json"
+    if not path.is_file():
+        return set()
+    read = json.loads(path.read_text(encoding="utf-8"))["figures"].get(name, {}).get("read", [])
+    return {file.rpartition("/")[0] for file in read}
+
+
+def runs_behind(config: Config, known: dict[tuple[str, ...], Any]) -> set[str]:
+    """The runs, and the files `bench/NAME`, that the answers to a page's questions come from."""
+    runs: set[str] = set()
+    for question, answer in known.items():
+        if question[0] == "value":
+            runs.add(answer.run)
+        elif question[0] == "console":
+            runs.add(answer[2])
+        else:
+            runs |= runs_of_figure(config, answer[0], question[2])
+    return runs
+
+
+def days(found: Iterable[Origin]) -> str:
+    dates = sorted({one.date for one in found})
+    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+
+
+def sentences(config: Config, runs: set[str]) -> list[str]:
+    known = origins(config)
+    found = {run: known[run] for run in runs if run in known}
+    here = [one for one in found.values() if one.here]
+    recorded = [one for one in found.values() if not one.here]
+    said = []
+    if here:
+        what = "Other numbers" if recorded else "The numbers on this page"
+        said.append(
+            f"{what} were computed where this book was built, on {days(here)} ({here[0].processor}; {here[0].compiler})."
+        )
+    if recorded:
+        said.insert(
+            0,
+            f"{'Some numbers' if here else 'The numbers'} on this page were recorded on {days(recorded)} "
+            f"({recorded[0].processor}; {recorded[0].compiler}).",
+        )
+    if kept := sorted(run.partition("/")[2] for run in runs if run.startswith("bench/")):
+        files = ", ".join(f"bench/results/{name}.json" for name in kept)
+        said.append(f"{'Longer measurements' if found else 'The measurements on this page'} are kept in {files}.")
+    return said
+
+
+def statements(app: Sphinx) -> dict[str, list[str]]:
+    """What each page says of its numbers."""
+    from .results import asked
+
+    config = app.config
+    said = {page: sentences(config, runs_behind(config, known)) for page, known in asked(app.env).items()}
+    return {page: lines for page, lines in said.items() if lines}
+
+
+def said_otherwise(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """The pages that are written again since their runs are others now."""
+    old = getattr(env, "abh_said", {})
+    env.abh_said = statements(app)  # type: ignore[attr-defined]
+    now = env.abh_said  # type: ignore[attr-defined]
+    return [page for page in sorted({*old, *now}) if old.get(page) != now.get(page) and page in env.all_docs]
+
+
+def say(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    lines = getattr(app.env, "abh_said", {}).get(docname)
+    if not lines:
+        return
+    paragraph = nodes.paragraph("", " ".join(lines), classes=["origin"])
+    if YOURS in app.env.all_docs and docname != YOURS:
+        words = nodes.inline("", "Your numbers beside the book’s")
+        paragraph += [nodes.Text(" "), make_refnode(app.builder, docname, YOURS, None, words), nodes.Text(".")]
+    doctree += paragraph
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("env-updated", said_otherwise)
+    app.connect("doctree-resolved", say)

@@ -1,0 +1,356 @@
+"""What the programs wrote: recorded in ROOT/recorded, run here into BUILD/runs, and shown from BUILD/results.
+
+    python docs/record.py --root . --build build/book        write ROOT/recorded anew from BUILD/runs
+
+Each run of a program has a folder CHAPTER/RUN with results.json, stdout.txt, command.txt and arrays. The pages show
+those of this machine where there are some, else the recorded ones. recorded/about.json says when, on what, and from
+which sources the record was made. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.machine import processor
+
+DONE = "stdout.txt"  # a run writes it last
+LARGEST = 2_000_000  # bytes of the whole record
+PROOF = {"double": "./book proof", "single": "./book proof --single"}
+
+
+class RecordError(Exception):
+    """A record that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a program, as the chapter's CMakeLists.txt declares it."""
+
+    chapter: str  # the folder's name
+    name: str
+    command: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.chapter}/{self.name}"
+
+
+def declared(root: Path) -> dict[str, Run]:
+    """All runs that the book shows, by `chapter/name`."""
+    found = [Run("proof", name, command) for name, command in PROOF.items() if (root / "tests/proof").is_dir()]
+    for path in sorted(root.glob("chapters/[0-9][0-9]_*/CMakeLists.txt")):
+        call = re.search(r"^\s*abh_chapter\(([^()]*)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        words = re.findall(r'"[^"]*"|[^\s"]+', call.group(1)) if call else []
+        options, keyword = {"main": ""}, ""
+        for word in words:
+            if word.isupper():
+                keyword = word
+            elif keyword == "MAIN":
+                options["main"] = word.strip('"')
+            elif keyword == "RUNS":
+                name, _, rest = word.strip('"').partition(":")
+                options[name] = rest.strip()
+        folder = path.parent.name
+        found += [Run(folder, name, f"./book run {folder[:2]} {rest}".strip()) for name, rest in options.items()]
+    return {run.key: run for run in found}
+
+
+def stands_on(root: Path, chapter: str) -> str:
+    """A digest of what decides which numbers a chapter's runs write: its main.cpp and its commands."""
+    folder = root / ("tests/proof" if chapter == "proof" else f"chapters/{chapter}")
+    digest = hashlib.sha256()
+    for path in [folder / "main.cpp", *sorted(folder.glob("*_command.cpp"))]:
+        if path.is_file():
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+# When and where -----------------------------------------------------------------------------------
+
+
+def compiler(build: Path) -> str:
+    """What CMake found, such as `GNU 12.2.0`."""
+    for path in sorted(build.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")):
+        found = dict(re.findall(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)', path.read_text(encoding="utf-8")))
+        if len(found) == 2:
+            return f"{found['ID'].replace('GNU', 'GCC')} {found['VERSION']}"
+    return "an unknown compiler"
+
+
+def complete(folder: Path) -> dict[str, Path]:
+    """The runs that have ended, by `chapter/name`."""
+    return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in sorted(folder.glob(f"*/*/{DONE}"))}
+
+
+def day(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+
+
+def about_here(build: Path) -> dict[str, Any]:
+    """This machine, and the day of each run."""
+    return {
+        "processor": processor(),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": platform.system(),
+        "compiler": compiler(build),
+        "runs": {key: {"date": day(folder / DONE)} for key, folder in complete(build / "runs").items()},
+    }
+
+
+def about(folder: Path) -> dict[str, Any]:
+    path = folder / "about.json"
+    if not path.is_file():
+        return {"runs": {}}
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RecordError(f"{path}: {error}") from None
+
+
+def write_json(path: Path, content: Any) -> None:
+    """An unchanged file keeps its time, so that nothing is done again."""
+    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+# What the pages show ------------------------------------------------------------------------------
+
+
+def mirror(source: Path, target: Path) -> None:
+    """Make `target` hold the files of `source`; an unchanged file keeps its time."""
+    target.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in source.iterdir() if path.is_file() and path.suffix != ".part"}
+    for name in names:
+        content, old = (source / name).read_bytes(), target / name
+        if not old.is_file() or old.read_bytes() != content:
+            old.write_bytes(content)
+    for path in target.iterdir():
+        if path.name not in names:
+            path.unlink()
+
+
+def gather(root: Path, build: Path) -> None:
+    """BUILD/results: of each run what this machine wrote, else what is recorded; origin.json says which. Beside them
+    stands what is printed anew for each book, in BUILD/lists."""
+    record, runs, results = root / "recorded", build / "runs", build / "results"
+    here, kept = complete(runs), complete(record)
+    chosen = {**kept, **here}
+    machine, recorded = about_here(build), about(record)
+    if here:
+        write_json(runs / "about.json", machine)
+    shown = {**complete(build / "lists"), **chosen}
+    for key, folder in shown.items():
+        mirror(folder, results / key)
+    for chapter in results.glob("*/"):
+        for run in chapter.glob("*/"):
+            if f"{chapter.name}/{run.name}" not in shown:
+                shutil.rmtree(run)
+        with suppress(OSError):
+            chapter.rmdir()
+    origin = {
+        key: {
+            "here": key in here,
+            "date": machine["runs"][key]["date"] if key in here else recorded.get("date", "an unknown day"),
+            "processor": (machine if key in here else recorded).get("processor", "an unknown processor"),
+            "compiler": (machine if key in here else recorded).get("compiler", "an unknown compiler"),
+        }
+        for key in chosen
+    }
+    write_json(results / "origin.json", origin)
+
+
+# This machine beside the record -------------------------------------------------------------------
+
+# What a number may differ by, relative to the larger of both, where its program declares nothing (`Results::set`).
+# Programs compute in single precision, whose steps are 6e-8; a sum of some hundred terms, added in another order by
+# another processor's instructions, is off by some ten of them, and a few layers multiply that. 1e-5 leaves a factor of ten.
+ROUNDING = 1e-5
+# What is left where numbers of size 1 cancel is rounding, whatever its relative size.
+RESIDUAL = 1e-6
+TIMES = frozenset({"ms", "us", "s"})
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One value, as the record and this machine have it; None where one of them has no such value."""
+
+    run: str
+    name: str
+    recorded: dict[str, Any] | None
+    here: dict[str, Any] | None
+
+    @property
+    def verdict(self) -> str:
+        """`varies` (not compared), `equal`, `within` the tolerance, or `different`."""
+        if self.recorded is None or self.here is None:
+            return "different"
+        if self.recorded.get("varies") and self.here.get("varies"):
+            return "varies"
+        a, b = self.recorded["value"], self.here["value"]
+        if a == b:
+            return "equal"
+        if isinstance(a, str) or isinstance(b, str):
+            return "different"
+        within = self.here.get("within", 0)
+        if not within and float(a).is_integer() and float(b).is_integer():
+            return "different"  # two counts
+        return "within" if abs(a - b) <= max((within or ROUNDING) * max(abs(a), abs(b)), RESIDUAL) else "different"
+
+    @property
+    def ratio(self) -> float | None:
+        """This machine's number over the record's."""
+        if self.recorded is None or self.here is None:
+            return None
+        a, b = self.recorded["value"], self.here["value"]
+        return None if isinstance(a, str) or isinstance(b, str) or not a or not b or a * b < 0 else b / a
+
+
+def pairs(record: Path, runs: Path) -> dict[str, list[Pair]]:
+    """The values of all runs that took place here and are recorded, by run. Arrays are not compared."""
+
+    def values(folder: Path) -> dict[str, Any]:
+        path = folder / "results.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    found = {}
+    recorded, here = complete(record), complete(runs)
+    for run in sorted(recorded.keys() & here.keys()):
+        old, new = values(recorded[run]), values(here[run])
+        found[run] = [Pair(run, name, old.get(name), new.get(name)) for name in sorted({*old, *new})]
+    return found
+
+
+def speed(found: Iterable[Pair]) -> float | None:
+    """How many times as long as in the record the times of these take here: the median."""
+    ratios = [
+        pair.ratio
+        for pair in found
+        if pair.verdict == "varies" and pair.here and pair.here.get("unit") in TIMES and pair.ratio
+        and not pair.here.get("disturbed")
+    ]
+    return statistics.median(ratios) if ratios else None
+
+
+def shown(entry: dict[str, Any] | None) -> str:
+    if entry is None:
+        return "nothing"
+    value = entry["value"]
+    return repr(value) if isinstance(value, str) else f"{value:.9g}"
+
+
+def by_chapter(found: dict[str, list[Pair]]) -> dict[str, list[Pair]]:
+    chapters: dict[str, list[Pair]] = {}
+    for run, values in found.items():
+        chapters.setdefault(run.partition("/")[0], []).extend(values)
+    return dict(sorted(chapters.items()))
+
+
+def row(name: str, found: list[Pair]) -> str:
+    counts = Counter(pair.verdict for pair in found)
+    compared = sum(counts.values()) - counts["varies"]
+    ratio = speed(found)
+    times = f"{ratio:.2f}" if ratio else "-"
+    return f"{name:30} {compared:8} {counts['equal']:6} {counts['within']:7} {counts['different']:10} {times:>6}"
+
+
+def compare(root: Path, build: Path) -> list[str]:
+    """Print a table, a line for each chapter. Returns a line for each difference beyond its tolerance."""
+    found = pairs(root / "recorded", build / "runs")
+    recorded = about(root / "recorded")
+    path = build / "values_shown.json"  # the pages say which values they show
+    on_pages = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    print(
+        f"\nThis machine's numbers beside those recorded on {recorded.get('date')} ({recorded.get('processor')}).\n"
+        "Values that differ between machines are not compared, and neither are arrays; times: the median of this\n"
+        "machine's times over the recorded ones.\n"
+    )
+    print(f"{'chapter':30} {'compared':>8} {'equal':>6} {'within':>7} {'different':>10} {'times':>6}")
+    for chapter, values in by_chapter(found).items():
+        print(row(chapter, values))
+    print(row("all", [pair for values in found.values() for pair in values]), end="\n\n", flush=True)
+    differences = []
+    for run, values in found.items():
+        for pair in values:
+            if pair.verdict == "different":
+                pages = ", ".join(on_pages.get(f"{run}/{pair.name}", [])) or "no page"
+                differences.append(
+                    f"{pair.name} is {shown(pair.recorded)} in recorded/{run} and {shown(pair.here)} in "
+                    f"{build.name}/runs/{run}; shown by {pages}"
+                )
+    return differences
+
+
+# The record ---------------------------------------------------------------------------------------
+
+
+def stale(root: Path) -> Iterator[str]:
+    """What is wrong with the record: a line for each run whose command or program is another one now."""
+    recorded, runs = about(root / "recorded").get("runs", {}), declared(root)
+    there = complete(root / "recorded")
+    for key, run in runs.items():
+        known = recorded.get(key)
+        if known is None or key not in there:
+            yield f"{key} ({run.command}) is not recorded"
+        elif known["command"] != run.command:
+            yield f"{key} was recorded by {known['command']}, and is {run.command} now"
+        elif known["program"] != stands_on(root, run.chapter):
+            yield f"{key} ({run.command}) was recorded by a program that has changed since"
+    for key in sorted({*recorded, *there} - runs.keys()):
+        yield f"{key} is recorded, and no chapter has such a run"
+
+
+def write(root: Path, build: Path) -> tuple[int, int]:
+    """ROOT/recorded from BUILD/runs. Returns the number of runs and of bytes."""
+    here, runs = complete(build / "runs"), declared(root)
+    if missing := sorted(runs.keys() - here.keys()):
+        raise RecordError(f"these runs have not ended here: {', '.join(missing)}")
+    size = sum(path.stat().st_size for key in runs for path in here[key].iterdir())
+    if size > LARGEST:
+        raise RecordError(f"the runs wrote {size} bytes; a record has at most {LARGEST}")
+    record = root / "recorded"
+    shutil.rmtree(record, ignore_errors=True)
+    for key in runs:
+        mirror(here[key], record / key)
+    machine = about_here(build)
+    dates = [entry["date"] for key, entry in machine.pop("runs").items() if key in runs]
+    entries = {key: {"command": run.command, "program": stands_on(root, run.chapter)} for key, run in runs.items()}
+    write_json(record / "about.json", {**machine, "date": max(dates), "runs": entries})
+    return len(runs), size
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="record what the programs wrote")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
+    options = parser.parse_args()
+    try:
+        runs, size = write(options.root.resolve(), options.build.resolve())
+    except RecordError as error:
+        print(f"record: {error}", file=sys.stderr)
+        return 1
+    print(f"recorded/: {runs} runs, {size / 1000:.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
