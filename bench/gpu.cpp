@@ -202,12 +202,10 @@ int main(int argc, char** argv) {
     int rounds = 7;
     std::string only;
     Program program("Measure on the device; one JSON line for each piece of work.");
-    program.app().get_option("--device")->default_val("cuda");
-    program.app().add_flag("--tiny", tiny, "sizes that the emulator can do, to try this program");
-    program.app()
-        .add_option("--rounds", rounds, "rounds whose median counts")
-        ->check(CLI::Range(1, 1000));
-    program.app().add_option("--only", only, "only works whose name begins so");
+    program.options().set_default("--device", "cuda");
+    program.options().flag("--tiny", tiny, "sizes that the emulator can do, to try this program");
+    program.options().add("--rounds", rounds, "rounds whose median counts").range(1, 1000);
+    program.options().add("--only", only, "only works whose name begins so");
     return program.run(argc, argv, [&] {
         std::vector<Work> works = pass_works(tiny ? 5 : 16384, tiny ? 40 : 1024);
         for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})

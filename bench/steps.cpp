@@ -146,15 +146,13 @@ int main(int argc, char** argv) {
     std::string name;
     Index sentences = 32, words = 24;
     Program program("One kind of work, an iteration for each line of input.");
-    program.app()
-        .add_option("work", name,
-                    "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
-                    "product, attention, attention_causal")
-        ->required();
-    program.app().add_option("--batch", sentences, "sentences")->check(CLI::Range(1, 1 << 20));
-    program.app()
-        .add_option("--length", words, "words of source and of target")
-        ->check(CLI::Range(1, 5000));
+    program.options()
+        .add("work", name,
+             "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
+             "product, attention, attention_causal")
+        .required();
+    program.options().add("--batch", sentences, "sentences").range(1, 1 << 20);
+    program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
         const Work work = make_work(name, sentences, words);
         work();

@@ -66,7 +66,7 @@ Outcome run(
     const Outcome outcome = captured([&] {
         Program program("A demonstration.");
         int width = 4;
-        program.app().add_option("--width", width, "how wide");
+        program.options().add("--width", width, "how wide");
         return program.run(static_cast<int>(argv.size()), argv.data(), [&] { body(program); });
     });
     set_threads(1);

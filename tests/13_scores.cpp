@@ -336,15 +336,13 @@ TEST_CASE("a system compared with itself does not differ, a much better one does
 namespace {
 
 /// What the command records, called with these options.
-json recorded(const std::vector<std::string>& options) {
+json recorded(std::vector<std::string> options) {
     const Folder folder;
-    CLI::App app;
-    app.require_subcommand(0, 1);
-    ScoreCommand command(app);
-    std::vector<std::string> reversed(options.rbegin(), options.rend());
-    reversed.push_back("score");
-    app.parse(reversed);
-    REQUIRE(command.parsed());
+    Options program("A program with this command.");
+    ScoreCommand command(program);
+    options.insert(options.begin(), "score");
+    REQUIRE_FALSE(program.read("program", options).has_value());
+    REQUIRE(command.chosen());
     Results results(folder.path);
     command.run(results, 1);
     results.save();
@@ -393,7 +391,7 @@ TEST_CASE("the score command names the file that does not fit") {
                       Contains(bytes + ":2: "));
     CHECK_THROWS_WITH(recorded({"--reference", (folder / "none").string()}),
                       Contains("No such file"));
-    CHECK_THROWS_AS(recorded({"--reference", two, "--metrics", "meteor"}), CLI::ParseError);
+    CHECK_THROWS_AS(recorded({"--reference", two, "--metrics", "meteor"}), UsageError);
 }
 
 TEST_CASE("spoiling does to sentences what it is asked for, and to as many words") {

@@ -201,7 +201,7 @@ void random_numbers(std::uint64_t seed) {
 int main(int argc, char** argv) {
     Program program("The gradient of a linear map: by hand, by formula, and by differences.");
     double step = 0.0625;
-    program.app().add_option("--step", step, "step of the planted error's checks");
+    program.options().add("--step", step, "step of the planted error's checks");
     return program.run(argc, argv, [&] {
         require(step > 0 && std::isfinite(step), "step: {} is not a positive number", step);
         three_ways(program.results());

@@ -174,10 +174,10 @@ int main(int argc, char** argv) {
     std::string text = "我 有 一 个 好 朋 友 P";
     Index d_model = 512;
     Program program("Look up a vector for each word, and send gradients back to the table.");
-    program.app().add_option("--text", text, "words of the toy's vocabulary, divided by spaces");
-    program.app()
-        .add_option("--d-model", d_model, "width of the vectors that are scaled")
-        ->check(CLI::Range(1, 8192));
+    program.options().add("--text", text, "words of the toy's vocabulary, divided by spaces");
+    program.options()
+        .add("--d-model", d_model, "width of the vectors that are scaled")
+        .range(1, 8192);
     return program.run(argc, argv, [&] {
         Random random(program.seed());
         show_ten_rows(random, program.results());

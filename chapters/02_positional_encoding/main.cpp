@@ -198,7 +198,7 @@ void show_speed(Results& results) {
 int main(int argc, char** argv) {
     Index d_model = 512;
     Program program("Give each position a code, and look at what the code can say.");
-    program.app().add_option("--d-model", d_model, "width of the code, an even number");
+    program.options().add("--d-model", d_model, "width of the code, an even number");
     return program.run(argc, argv, [&] {
         require(d_model >= 2 && d_model <= 8192 && d_model % 2 == 0,
                 "--d-model is {}, expected an even number from 2 to 8192", d_model);

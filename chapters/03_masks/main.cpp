@@ -197,8 +197,8 @@ int main(int argc, char** argv) {
     Program program("Hide padding and the future.");
     std::vector<std::string> source{"我 有 一 个 好 朋 友 P", "我 有 一 个 朋 友 P P"};
     std::vector<std::string> target{"S I have a good friend .", "S I have a friend . P"};
-    program.app().add_option("--source", source, "source sentences, P is padding");
-    program.app().add_option("--target", target, "target sentences, as many");
+    program.options().add("--source", source, "source sentences, P is padding");
+    program.options().add("--target", target, "target sentences, as many");
     return program.run(argc, argv, [&] {
         require(source.size() == target.size(), "{} source sentences, but {} target sentences",
                 source.size(), target.size());

@@ -187,9 +187,8 @@ int main(int argc, char** argv) {
     Program program("Scaled dot-product attention, number by number.");
     Index row = 5;
     bool causal = false;
-    CLI::Option* option = program.app().add_option("--row", row, "word computed by hand");
-    option->check(CLI::Range(1, 8));
-    program.app().add_flag("--causal", causal, "hide the future, too");
+    program.options().add("--row", row, "word computed by hand").range(1, 8);
+    program.options().flag("--causal", causal, "hide the future, too");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Random random(program.seed());

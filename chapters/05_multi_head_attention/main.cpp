@@ -193,8 +193,8 @@ void speed(Program& program) {
 int main(int argc, char** argv) {
     MultiHeadOptions options{.bias_qkv = false, .bias_out = false};
     Program program("Multi-head attention: several attentions side by side.");
-    program.app().add_option("--d-model", options.d_model, "width of a word's vector");
-    program.app().add_option("--heads", options.n_heads, "number of heads; divides the width");
+    program.options().add("--d-model", options.d_model, "width of a word's vector");
+    program.options().add("--heads", options.n_heads, "number of heads; divides the width");
     return program.run(argc, argv, [&] {
         const std::string sentence = "我 有 一 个 好 朋 友 P";
         const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});

@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
     Index d_model = 512, d_ff = 2048, depth = 48;
     Program program("Feed-forward, layer norm, and the residual connection around a sublayer.");
     const auto option = [&](const char* name, Index& value, Index most, const char* what) {
-        program.app().add_option(name, value, what)->check(CLI::Range(Index(1), most));
+        program.options().add(name, value, what).range(Index(1), most);
     };
     option("--d-model", d_model, 4096, "width of a word's vector");
     option("--d-ff", d_ff, 16384, "width of the hidden layer");

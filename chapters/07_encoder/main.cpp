@@ -190,13 +190,13 @@ void show_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask,
 int main(int argc, char** argv) {
     Sizes sizes;
     Program program("Send a Chinese sentence through an encoder with random weights.");
-    program.app().add_option("--layers", sizes.n_layers, "number of layers");
-    program.app().add_option("--d-model", sizes.d_model, "width of a vector");
-    program.app().add_option("--heads", sizes.n_heads, "number of heads");
-    program.app().add_option("--d-ff", sizes.d_ff, "width inside the feed-forward network");
-    program.app()
-        .add_option("--norm", sizes.norm, "layer norm after (post) or before (pre) sublayers")
-        ->check(CLI::IsMember({"post", "pre"}));
+    program.options().add("--layers", sizes.n_layers, "number of layers");
+    program.options().add("--d-model", sizes.d_model, "width of a vector");
+    program.options().add("--heads", sizes.n_heads, "number of heads");
+    program.options().add("--d-ff", sizes.d_ff, "width inside the feed-forward network");
+    program.options()
+        .add("--norm", sizes.norm, "layer norm after (post) or before (pre) sublayers")
+        .one_of({"post", "pre"});
     return program.run(argc, argv, [&] {
         Random random(program.seed());
         Embedding embedding(11, sizes.d_model, {}, random);

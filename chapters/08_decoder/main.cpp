@@ -200,7 +200,7 @@ void show_backward(Translator& model, const Tensor& memory, Random& random, Resu
 int main(int argc, char** argv) {
     Index n_layers = 6;
     Program program("Let a decoder with random weights read the start of a translation.");
-    program.app().add_option("--layers", n_layers, "number of layers of encoder and decoder");
+    program.options().add("--layers", n_layers, "number of layers of encoder and decoder");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Random random(program.seed());

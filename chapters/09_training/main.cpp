@@ -7,6 +7,7 @@
 #include "chapters/09_training/train_with_output.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
+#include "lib/way.hpp"
 
 using namespace abh;
 
@@ -133,30 +134,26 @@ int main(int argc, char** argv) {
     std::string preset_name;
     std::filesystem::path data, config, checkpoint;
     bool no_checkpoint = false, show_config = false;
-    CLI::App& app = program.app();
-    app.add_option("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
-    app.add_option("--data", data, "file of pairs to train on: source, tab, target")
-        ->excludes("--corpus");
-    app.add_option("--preset", preset_name,
-                   "another model: toy, notebook, article or shared_heads");
-    app.add_option("--config", config, "another model: file with its options in JSON")
-        ->excludes("--preset");
-    app.add_flag("--show-config", show_config, "print the model's options in JSON and stop");
-    const auto* systems =
-        app.add_subcommand("systems", "the systems of the four source texts")->fallthrough();
-    const auto* cost =
-        app.add_subcommand("cost", "what a step of Adam, the loss and pads cost")->fallthrough();
-    app.require_subcommand(0, 1);
-    app.add_option("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
-    app.add_flag("--no-checkpoint", no_checkpoint, "write no checkpoint")->excludes("--checkpoint");
+    Options& options = program.options();
+    options.add("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
+    options.add("--data", data, "file of pairs to train on: source, tab, target")
+        .excludes("--corpus");
+    options.add("--preset", preset_name, "another model: toy, notebook, article or shared_heads");
+    options.add("--config", config, "another model: file with its options in JSON")
+        .excludes("--preset");
+    options.flag("--show-config", show_config, "print the model's options in JSON and stop");
+    const Options systems = options.command("systems", "the systems of the four source texts");
+    const Options cost = options.command("cost", "what a step of Adam, the loss and pads cost");
+    options.add("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
+    options.flag("--no-checkpoint", no_checkpoint, "write no checkpoint").excludes("--checkpoint");
 
+    TrainingOptions given;
     std::vector<std::function<void(TrainingOptions&)>> changes;
-    const auto option = [&]<class T>(const char* name, T TrainingOptions::*field,
-                                     const char* meaning) {
-        const auto change = [&changes, field](const T& value) {
-            changes.push_back([=](TrainingOptions& o) { o.*field = value; });
-        };
-        app.add_option_function<T>(name, change, meaning)->default_str("as fits the corpus");
+    const auto option = [&](const char* name, auto field, const char* meaning) {
+        options.add(name, given.*field, meaning).default_shown("as fits the corpus");
+        changes.push_back([&, name, field](TrainingOptions& o) {
+            if (options.given(name)) o.*field = given.*field;
+        });
     };
     option("--epochs", &TrainingOptions::epochs, "passes over the pairs");
     option("--batch", &TrainingOptions::batch_size, "pairs a step");
@@ -171,10 +168,9 @@ int main(int argc, char** argv) {
     // [program: body]
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        if (systems->parsed())
-            return show_systems(app.get_option("--device")->as<std::string>(), program.seed(),
-                                results);
-        if (cost->parsed()) return show_training_cost(program.seed(), results);
+        if (systems.chosen())
+            return show_systems(on_cuda() ? "cuda" : "cpu", program.seed(), results);
+        if (cost.chosen()) return show_training_cost(program.seed(), results);
         std::optional<TransformerOptions> chosen;  // none: as fits the corpus
         if (!preset_name.empty()) chosen = preset(preset_name);
         if (!config.empty()) chosen = read_config(config);

@@ -136,24 +136,20 @@ int main(int argc, char** argv) {
     std::filesystem::path data, checkpoint;
     Index max_words = 50, draws = 10;
     Program program("Translate word by word, each time the likeliest.");
-    CLI::App& app = program.app();
-    app.add_option("--corpus", corpus, "toy, notebook or grammar");
-    app.add_option("--data", data, "file of pairs instead: source, tab, target")
-        ->excludes("--corpus");
-    app.add_option("--checkpoint", checkpoint, "model to load; default: that of chapter 9");
-    app.add_option("--translate", sentence, "translate this line and nothing else");
-    app.add_option("--max-words", max_words, "longest translation")->check(CLI::Range(1, 5000));
-    app.add_option("--draws", draws, "translations with dropout left on")
-        ->check(CLI::Range(1, 1000));
-    const auto* cost =
-        app.add_subcommand("cost", "what decoding costs, with and without the key-value cache")
-            ->fallthrough();
-    app.require_subcommand(0, 1);
+    Options& options = program.options();
+    options.add("--corpus", corpus, "toy, notebook or grammar");
+    options.add("--data", data, "file of pairs instead: source, tab, target").excludes("--corpus");
+    options.add("--checkpoint", checkpoint, "model to load; default: that of chapter 9");
+    options.add("--translate", sentence, "translate this line and nothing else");
+    options.add("--max-words", max_words, "longest translation").range(1, 5000);
+    options.add("--draws", draws, "translations with dropout left on").range(1, 1000);
+    const Options cost =
+        options.command("cost", "what decoding costs, with and without the key-value cache");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        if (cost->parsed()) return show_decoding_cost(program.seed(), results);
+        if (cost.chosen()) return show_decoding_cost(program.seed(), results);
         const Task task = make_task(corpus, data);
-        const bool one_line = app.count("--translate") > 0, own_file = !checkpoint.empty();
+        const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
         const SentencePair line{split_words(sentence), {}};
         if (one_line && !own_file) source_ids(task.corpus.source, line.source);  // known words?
 

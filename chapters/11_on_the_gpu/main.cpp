@@ -172,7 +172,7 @@ void show_faults() {
 // [main]
 int main(int argc, char** argv) {
     Program program("Run kernels on the device, and see what they ask of its memories.");
-    program.app().get_option("--device")->default_val("cuda");
+    program.options().set_default("--device", "cuda");
     return program.run(argc, argv, [&] {
         require(on_cuda(), "this chapter is about the device; leave out --device cpu");
         Results& results = program.results();

@@ -155,23 +155,22 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
 // [main]
 int main(int argc, char** argv) {
     Program program("Count what must be done, measure what is done, and compare.");
-    CLI::App& app = program.app();
-    const auto part = [&](const char* name, const char* meaning) {
-        return app.add_subcommand(name, meaning)->fallthrough();
-    };
-    const auto* floor = part("floor", "the least that whole steps must do");
-    const auto* operations = part("operations", "every operation plain, fast, and its floor");
-    const auto* traps = part("traps", "what makes the same code slow");
-    const auto* steps = part("steps", "the own times of a step");
+    Options& options = program.options();
+    options.allow_several_commands();
+    const Options floor = options.command("floor", "the least that whole steps must do"),
+                  operations =
+                      options.command("operations", "every operation plain, fast, and its floor"),
+                  traps = options.command("traps", "what makes the same code slow"),
+                  steps = options.command("steps", "the own times of a step");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        const bool all = app.get_subcommands().empty();
+        const bool all =
+            !floor.chosen() && !operations.chosen() && !traps.chosen() && !steps.chosen();
         const Limits limits = show_limits(results);
-        if (all || floor->parsed()) show_floors(limits, results);
-        if (all || operations->parsed())
-            show_gains(limits, results), show_attention_memory(results);
-        if (all || traps->parsed()) show_traps(results);
-        if (all || steps->parsed())  // last: with --profile the last step is what is saved
+        if (all || floor.chosen()) show_floors(limits, results);
+        if (all || operations.chosen()) show_gains(limits, results), show_attention_memory(results);
+        if (all || traps.chosen()) show_traps(results);
+        if (all || steps.chosen())  // last: with --profile the last step is what is saved
             for (const Step& work : {toy_step(), small_step()})
                 show_step(work, limits, program.seed(), results);
     });

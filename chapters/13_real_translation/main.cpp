@@ -10,21 +10,20 @@ using namespace abh;
 // [main]
 int main(int argc, char** argv) {
     Program program("Translate real sentences.");
-    CLI::App& app = program.app();
-    app.require_subcommand(0, 1);
-    TextCommand text(app);
-    SegmentCommand segment(app);
-    ScoreCommand score(app);
-    SearchCommand search(app);
-    TrainCommand train(app);
-    TranslateCommand translate(app);
+    Options& options = program.options();
+    TextCommand text(options);
+    SegmentCommand segment(options);
+    ScoreCommand score(options);
+    SearchCommand search(options);
+    TrainCommand train(options);
+    TranslateCommand translate(options);
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        if (text.parsed()) return text.run(results);
-        if (segment.parsed()) return segment.run(results);
-        if (score.parsed()) return score.run(results, program.seed());
-        if (search.parsed()) return search.run(results, program.seed());
-        if (translate.parsed()) return translate.run(results, program.seed());
+        if (text.chosen()) return text.run(results);
+        if (segment.chosen()) return segment.run(results);
+        if (score.chosen()) return score.run(results, program.seed());
+        if (search.chosen()) return search.run(results, program.seed());
+        if (translate.chosen()) return translate.run(results, program.seed());
         train.run(results, program.seed());
     });
 }

@@ -10,23 +10,21 @@
 
 namespace abh {
 // [options]
-ScoreCommand::ScoreCommand(CLI::App& parent)
-    : command_(parent.add_subcommand("score", "BLEU, chrF and TER of translations, as sacrebleu")) {
-    command_->fallthrough();
-    CLI::App& app = *command_;
-    app.add_option("--reference", reference_,
-                   "file of right translations, a line each, plain or gzip; none: an example");
-    app.add_option("--hypothesis", hypothesis_, "file of translations to score");
-    app.add_option("--other", other_, "translations of another system, to compare with");
-    app.add_option("--metrics", names_, "bleu, chrf, ter, separated by commas")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"bleu", "chrf", "ter"}));
-    app.add_option("--tokenize", tokenize_, "BLEU's words: zh or char for Chinese")
-        ->check(CLI::IsMember({"13a", "zh", "char", "none"}));
-    app.add_option("--chrf-words", chrf_words_, "n-grams of words in chrF; 2 makes it chrF++")
-        ->check(CLI::Range(0, 9));
-    app.add_flag("--lowercase", lowercase_, "BLEU and chrF without regard to case; TER always is");
-    app.add_flag("--confidence", confidence_, "95 % intervals, by 1000 samples of the sentences");
+ScoreCommand::ScoreCommand(Options& parent)
+    : command_(parent.command("score", "BLEU, chrF and TER of translations, as sacrebleu")) {
+    command_.add("--reference", reference_,
+                 "file of right translations, a line each, plain or gzip; none: an example");
+    command_.add("--hypothesis", hypothesis_, "file of translations to score");
+    command_.add("--other", other_, "translations of another system, to compare with");
+    command_.add("--metrics", names_, "bleu, chrf, ter, separated by commas")
+        .divided_by(',')
+        .one_of({"bleu", "chrf", "ter"});
+    command_.add("--tokenize", tokenize_, "BLEU's words: zh or char for Chinese")
+        .one_of({"13a", "zh", "char", "none"});
+    command_.add("--chrf-words", chrf_words_, "n-grams of words in chrF; 2 makes it chrF++")
+        .range(0, 9);
+    command_.flag("--lowercase", lowercase_, "BLEU and chrF without regard to case; TER always is");
+    command_.flag("--confidence", confidence_, "95 % intervals, by 1000 samples of the sentences");
 }
 
 std::vector<Metric> ScoreCommand::metrics() const {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "chapters/13_real_translation/scores.hpp"
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 
 namespace abh {
 // [command]
@@ -14,8 +14,8 @@ namespace abh {
 /// page about scores shows.
 class ScoreCommand {
 public:
-    explicit ScoreCommand(CLI::App& parent);
-    bool parsed() const { return command_->parsed(); }
+    explicit ScoreCommand(Options& parent);
+    bool chosen() const { return command_.chosen(); }
     /// @param seed  of the samples that intervals are made of
     void run(Results& results, std::uint64_t seed);
 
@@ -26,7 +26,7 @@ private:
     void print_two(const std::vector<std::string>& references, Results& results,
                    std::uint64_t seed) const;
 
-    CLI::App* command_;
+    Options command_;
     std::filesystem::path reference_, hypothesis_ = "/dev/stdin", other_;
     std::vector<std::string> names_{"bleu", "chrf", "ter"};
     std::string tokenize_ = "13a";

@@ -127,10 +127,8 @@ void show_speed(Results& results, std::uint64_t seed) {
 
 }  // namespace
 // [run]
-SearchCommand::SearchCommand(CLI::App& parent)
-    : command_(parent.add_subcommand("search", "beam search by hand, on models of three words")) {
-    command_->fallthrough();
-}
+SearchCommand::SearchCommand(Options& parent)
+    : command_(parent.command("search", "beam search by hand, on models of three words")) {}
 
 void SearchCommand::run(Results& results, std::uint64_t seed) {
     show_rounds(1, "greedy", results);

@@ -13,15 +13,14 @@
 
 namespace abh {
 // [options]
-SegmentCommand::SegmentCommand(CLI::App& parent)
-    : command_(parent.add_subcommand("segment", "lines of standard input as pieces of words")) {
-    command_->fallthrough();
-    command_->add_option("--model", model_, "file of a SentencePiece model");
-    command_->add_option("--pieces", n_pieces_, "without --model: learn as many from the data")
-        ->check(CLI::Range(300, 100'000));
-    command_->add_option("--save", save_, "write the model into this file");
-    command_->add_flag("--ids", ids_, "numbers in place of pieces");
-    command_->add_flag("--join", join_, "the other way: pieces, or ids, to text");
+SegmentCommand::SegmentCommand(Options& parent)
+    : command_(parent.command("segment", "lines of standard input as pieces of words")) {
+    command_.add("--model", model_, "file of a SentencePiece model");
+    command_.add("--pieces", n_pieces_, "without --model: learn as many from the data")
+        .range(300, 100'000);
+    command_.add("--save", save_, "write the model into this file");
+    command_.flag("--ids", ids_, "numbers in place of pieces");
+    command_.flag("--join", join_, "the other way: pieces, or ids, to text");
 }
 // [model]
 Subwords SegmentCommand::find_model() const {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
 #include "chapters/13_real_translation/subwords.hpp"
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 
 namespace abh {
 // [segment]
@@ -13,15 +13,15 @@ namespace abh {
 /// pieces together.
 class SegmentCommand {
 public:
-    explicit SegmentCommand(CLI::App& parent);
-    bool parsed() const { return command_->parsed(); }
+    explicit SegmentCommand(Options& parent);
+    bool chosen() const { return command_.chosen(); }
     void run(Results& results);
 
 private:
     Subwords find_model() const;
     std::string answer(const Subwords& subwords, const std::string& line) const;
 
-    CLI::App* command_;
+    Options command_;
     std::filesystem::path model_, save_;
     Index n_pieces_ = 8000;
     bool ids_ = false, join_ = false;

@@ -9,10 +9,9 @@
 
 namespace abh {
 // [text]
-TextCommand::TextCommand(CLI::App& parent)
-    : command_(parent.add_subcommand("text", "the sentences, and what they are cut into")) {
-    command_->fallthrough();
-    command_->add_option("--write", folder_, "only write train.tsv, dev.tsv and test.tsv there");
+TextCommand::TextCommand(Options& parent)
+    : command_(parent.command("text", "the sentences, and what they are cut into")) {
+    command_.add("--write", folder_, "only write train.tsv, dev.tsv and test.tsv there");
 }
 
 namespace {

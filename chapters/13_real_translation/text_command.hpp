@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 
 namespace abh {
 // [text]
@@ -11,12 +11,12 @@ namespace abh {
 /// their three parts into a folder, for other programs: `train.tsv`, `dev.tsv`, `test.tsv`.
 class TextCommand {
 public:
-    explicit TextCommand(CLI::App& parent);
-    bool parsed() const { return command_->parsed(); }
+    explicit TextCommand(Options& parent);
+    bool chosen() const { return command_.chosen(); }
     void run(Results& results);
 
 private:
-    CLI::App* command_;
+    Options command_;
     std::filesystem::path folder_;
 };
 

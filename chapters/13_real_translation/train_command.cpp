@@ -17,46 +17,44 @@
 
 namespace abh {
 // [options]
-TrainCommand::TrainCommand(CLI::App& parent, std::string name)
+TrainCommand::TrainCommand(Options& parent, std::string name)
     : parent_(parent),
       name_(std::move(name)),
-      command_(parent.add_subcommand("train", "train a translator (default)")) {
-    command_->fallthrough();
+      command_(parent.command("train", "train a translator (default)")) {
     TrainOptions& o = options_;
     PracticeOptions& p = o.practice;
     p.minutes = 24;
-    parent.add_option("--train", o.train, "pairs to train on: FILE, or SOURCE,TARGET");
-    parent.add_option("--dev", o.dev, "pairs to choose by; none: some of those of --train");
-    parent.add_option("--test", o.test, "pairs to report on; likewise");
-    parent.add_option("--save", o.folder, "folder of the run (default: checkpoints/...)");
-    parent.add_flag("--resume", o.resume, "go on with the run in that folder");
-    parent.add_flag("--quick", o.quick, "a small model, for a minute and a half");
-    parent.add_option("--epochs", p.epochs, "at most")->check(CLI::Range(1, 100'000));
-    parent.add_option("--minutes", p.minutes, "begin no epoch that would end later; 0: any");
-    parent.add_option("--patience", p.patience, "epochs without a better BLEU or loss; 0: any");
-    parent.add_option("--save-minutes", o.save_minutes, "between two states of the run");
-    parent.add_option("--average", o.average, "last epochs whose weights are averaged")
-        ->check(CLI::Range(1, 100));
-    parent.add_option("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none")
-        ->check(CLI::IsMember({"13a", "zh", "char", "none"}));
-    parent.add_option("--pieces", o.pieces, "of each vocabulary")->check(CLI::Range(270, 100'000));
-    parent.add_flag("--shared", o.shared, "one vocabulary for both languages");
-    parent.add_option("--d-model", o.d_model, "numbers in a word's row");
-    parent.add_option("--d-ff", o.d_ff, "numbers in a hidden row");
-    parent.add_option("--heads", o.n_heads, "of attention");
-    parent.add_option("--layers", o.n_layers, "of the encoder, and of the decoder");
-    parent.add_option("--dropout", o.dropout, "probability");
-    parent.add_option("--tokens", p.tokens, "words of a batch, source and target");
-    parent.add_option("--accumulate", p.accumulate, "batches of a step");
-    parent.add_option("--lr", p.learning_rate, "learning rate at its peak");
-    parent.add_option("--warmup", p.warmup, "steps of growing learning rate");
-    parent.add_option("--smoothing", p.smoothing, "of the targets");
-    parent.add_option("--clip", p.clip, "largest norm of the gradients; 0: any");
+    parent.add("--train", o.train, "pairs to train on: FILE, or SOURCE,TARGET");
+    parent.add("--dev", o.dev, "pairs to choose by; none: some of those of --train");
+    parent.add("--test", o.test, "pairs to report on; likewise");
+    parent.add("--save", o.folder, "folder of the run (default: checkpoints/...)");
+    parent.flag("--resume", o.resume, "go on with the run in that folder");
+    parent.flag("--quick", o.quick, "a small model, for a minute and a half");
+    parent.add("--epochs", p.epochs, "at most").range(1, 100'000);
+    parent.add("--minutes", p.minutes, "begin no epoch that would end later; 0: any");
+    parent.add("--patience", p.patience, "epochs without a better BLEU or loss; 0: any");
+    parent.add("--save-minutes", o.save_minutes, "between two states of the run");
+    parent.add("--average", o.average, "last epochs whose weights are averaged").range(1, 100);
+    parent.add("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none")
+        .one_of({"13a", "zh", "char", "none"});
+    parent.add("--pieces", o.pieces, "of each vocabulary").range(270, 100'000);
+    parent.flag("--shared", o.shared, "one vocabulary for both languages");
+    parent.add("--d-model", o.d_model, "numbers in a word's row");
+    parent.add("--d-ff", o.d_ff, "numbers in a hidden row");
+    parent.add("--heads", o.n_heads, "of attention");
+    parent.add("--layers", o.n_layers, "of the encoder, and of the decoder");
+    parent.add("--dropout", o.dropout, "probability");
+    parent.add("--tokens", p.tokens, "words of a batch, source and target");
+    parent.add("--accumulate", p.accumulate, "batches of a step");
+    parent.add("--lr", p.learning_rate, "learning rate at its peak");
+    parent.add("--warmup", p.warmup, "steps of growing learning rate");
+    parent.add("--smoothing", p.smoothing, "of the targets");
+    parent.add("--clip", p.clip, "largest norm of the gradients; 0: any");
 }
 
 void TrainCommand::use_quick_defaults() {
     const auto set = [&](const char* name, auto& option, auto value) {
-        if (parent_.count(name) == 0) option = value;
+        if (!parent_.given(name)) option = value;
     };
     set("--minutes", options_.practice.minutes, 1.5);
     set("--d-model", options_.d_model, Index{128});

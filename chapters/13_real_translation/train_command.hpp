@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "chapters/13_real_translation/text_model.hpp"
 #include "chapters/13_real_translation/translation_data.hpp"
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 
 namespace abh {
 // [options]
@@ -31,8 +31,8 @@ class TrainCommand {
 public:
     /// Adds the subcommand; its options are the parent's, which trains without a subcommand, too.
     /// @param name  of the run, where no folder is given for it
-    explicit TrainCommand(CLI::App& parent, std::string name = default_run_name);
-    bool parsed() const { return command_->parsed(); }
+    explicit TrainCommand(Options& parent, std::string name = default_run_name);
+    bool chosen() const { return command_.chosen(); }
 
     /// Trains, or goes on training; chooses a model by the development pairs; reports on the test
     /// pairs, once.
@@ -50,9 +50,9 @@ private:
                        const Team& team) const;
     std::string course() const;
 
-    CLI::App& parent_;
+    Options& parent_;
     std::string name_;
-    CLI::App* command_;
+    Options command_;
     TrainOptions options_;
 };
 

@@ -30,36 +30,40 @@ const std::map<std::string, Stopping> stops{
 const std::map<std::string, Normalization> penalties{{"power", Normalization::power},
                                                      {"gnmt", Normalization::gnmt}};
 
+template <class T>
+std::vector<std::string> names_of(const std::map<std::string, T>& choices) {
+    std::vector<std::string> names;
+    for (const auto& [name, choice] : choices) names.push_back(name);
+    return names;
+}
+
 }  // namespace
 
-TranslateCommand::TranslateCommand(CLI::App& parent)
-    : command_(parent.add_subcommand("translate", "lines of standard input, translated")) {
+TranslateCommand::TranslateCommand(Options& parent)
+    : command_(parent.command("translate", "lines of standard input, translated")) {
     options_.beam.max_more = 50;
-    CLI::App& c = *command_;
-    c.fallthrough();
-    c.add_option("--model", model_,
+    command_.add("--model", model_,
                  "what `train` wrote, or the folder of a model of Marian "
                  "(default: that of ./book run 13)");
-    c.add_option("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
-        ->check(CLI::Range(1, 1000));
-    c.add_option("--batch", options_.batch, "sentences at a time")->check(CLI::Range(1, 10000));
-    c.add_option("--n-best", n_best_,
-                 "write so many a line, as `n ||| text ||| score`; 0: one, bare")
-        ->check(CLI::Range(0, 1000));
-    c.add_option("--length-penalty", options_.beam.length_penalty, "alpha; 0: sums are compared")
-        ->check(CLI::Range(0.0, 100.0));
-    c.add_option("--penalty", penalty_, "divide sums by n^alpha: power; by ((5+n)/6)^alpha: gnmt")
-        ->check(CLI::IsMember(penalties));
-    c.add_option("--stop", stop_, "when hypotheses are enough: full, usual or proven")
-        ->check(CLI::IsMember(stops));
-    c.add_option("--max-words", options_.beam.max_words, "longest translation, in pieces")
-        ->check(CLI::Range(1, 100000));
-    c.add_option("--max-more", options_.beam.max_more, "pieces more than the source has")
-        ->check(CLI::Range(0, 100000));
-    c.add_option("--max-source", options_.max_source, "pieces translated at once; 0: all that fit")
-        ->check(CLI::Range(0, 100000));
-    c.add_option("--window", options_.window, "lines read ahead, at most")
-        ->check(CLI::Range(1, 1000000));
+    command_.add("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
+        .range(1, 1000);
+    command_.add("--batch", options_.batch, "sentences at a time").range(1, 10000);
+    command_
+        .add("--n-best", n_best_, "write so many a line, as `n ||| text ||| score`; 0: one, bare")
+        .range(0, 1000);
+    command_.add("--length-penalty", options_.beam.length_penalty, "alpha; 0: sums are compared")
+        .range(0.0, 100.0);
+    command_.add("--penalty", penalty_, "divide sums by n^alpha: power; by ((5+n)/6)^alpha: gnmt")
+        .one_of(names_of(penalties));
+    command_.add("--stop", stop_, "when hypotheses are enough: full, usual or proven")
+        .one_of(names_of(stops));
+    command_.add("--max-words", options_.beam.max_words, "longest translation, in pieces")
+        .range(1, 100000);
+    command_.add("--max-more", options_.beam.max_more, "pieces more than the source has")
+        .range(0, 100000);
+    command_.add("--max-source", options_.max_source, "pieces translated at once; 0: all that fit")
+        .range(0, 100000);
+    command_.add("--window", options_.window, "lines read ahead, at most").range(1, 1000000);
 }
 // [run]
 void TranslateCommand::run(Results& results, std::uint64_t seed) {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
 #include "chapters/13_real_translation/text_model.hpp"
 #include "chapters/13_real_translation/translate_lines.hpp"
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 
 namespace abh {
 // [translate]
@@ -16,13 +16,13 @@ LineTranslator translator_of(TextModel model);
 /// `./book run 13 translate`: lines of standard input, translated, to standard output.
 class TranslateCommand {
 public:
-    explicit TranslateCommand(CLI::App& parent);
-    bool parsed() const { return command_->parsed(); }
+    explicit TranslateCommand(Options& parent);
+    bool chosen() const { return command_.chosen(); }
     /// @param seed  of the run whose model is taken where none is named
     void run(Results& results, std::uint64_t seed);
 
 private:
-    CLI::App* command_;
+    Options command_;
     std::filesystem::path model_;
     LineOptions options_;
     Index n_best_ = 0;

@@ -52,10 +52,10 @@ private:
 };
 // [launch]
 /// This command for ranks that share this machine's cores.
-std::vector<std::string> shared_out(int argc, char** argv, const CLI::App& app, Index ranks) {
+std::vector<std::string> shared_out(int argc, char** argv, const Options& options, Index ranks) {
     std::vector<std::string> arguments(argv, argv + argc);
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    if (app.count("--threads") == 0) {
+    if (!options.given("--threads")) {
         arguments.push_back("--threads");
         arguments.push_back(std::to_string(std::max<Index>(1, static_cast<Index>(cores) / ranks)));
     }
@@ -66,38 +66,34 @@ std::vector<std::string> shared_out(int argc, char** argv, const CLI::App& app, 
 // [main]
 int main(int argc, char** argv) {
     Program program("Train a translator on several processes.");
-    CLI::App& app = program.app();
+    Options& options = program.options();
     Index n = has_mpi() ? 2 : 1, shards = 4;
-    app.add_option("--ranks", n, "processes to start on this machine; mpirun says it elsewhere")
-        ->check(CLI::Range(1, 64));
-    app.add_option("--shards", shards, "parts of a batch: results depend on it, not on the ranks")
-        ->check(CLI::Range(1, 1024));
+    options.add("--ranks", n, "processes to start on this machine; mpirun says it elsewhere")
+        .range(1, 64);
+    options.add("--shards", shards, "parts of a batch: results depend on it, not on the ranks")
+        .range(1, 1024);
     bool bfloat16 = false;
-    app.add_flag("--bfloat16", bfloat16,
+    options.flag("--bfloat16", bfloat16,
                  "round gradients that are sent, to half the bytes: results depend on the ranks");
-    const auto command = [&](const char* name, const char* meaning) {
-        return app.add_subcommand(name, meaning)->fallthrough();
-    };
-    const auto* hand = command("hand", "a ring all-reduce, with a few numbers");
-    const auto* bytes = command("bytes", "what ranks send, counted and by formula");
-    const auto* links = command("links", "what a message takes here, and a ring elsewhere");
-    auto* step = command("step", "what a step of the base model takes on these ranks");
+    const Options hand = options.command("hand", "a ring all-reduce, with a few numbers");
+    const Options bytes = options.command("bytes", "what ranks send, counted and by formula");
+    const Options links =
+        options.command("links", "what a message takes here, and a ring elsewhere");
+    Options step = options.command("step", "what a step of the base model takes on these ranks");
     Index steps = 9;
-    step->add_option("--steps", steps, "how many; the median is reported")
-        ->check(CLI::Range(1, 1000));
-    auto* overlap = command("overlap", "gradients that travel while backward goes on");
+    step.add("--steps", steps, "how many; the median is reported").range(1, 1000);
+    Options overlap = options.command("overlap", "gradients that travel while backward goes on");
     Index turns = 3;
     double gbit = 1;
-    overlap->add_option("--steps", turns, "how many of each kind; medians are reported")
-        ->check(CLI::Range(1, 1000));
-    overlap->add_option("--gbit", gbit, "the network to imitate, in Gb/s; 0: none")
-        ->check(CLI::Range(0.0, 1e4));
-    TrainCommand train(app, "translation-on-ranks");
+    overlap.add("--steps", turns, "how many of each kind; medians are reported").range(1, 1000);
+    overlap.add("--gbit", gbit, "the network to imitate, in Gb/s; 0: none").range(0.0, 1e4);
+    TrainCommand train(options, "translation-on-ranks");
     std::optional<Quiet> quiet;
     const int status = program.run(argc, argv, [&] {
-        if (hand->parsed()) return show_by_hand(program.results());
-        if (bytes->parsed()) return show_bytes(program.results());
-        if (!started_by_mpi() && n > 1) std::exit(launch_mpi(n, shared_out(argc, argv, app, n)));
+        if (hand.chosen()) return show_by_hand(program.results());
+        if (bytes.chosen()) return show_bytes(program.results());
+        if (!started_by_mpi() && n > 1)
+            std::exit(launch_mpi(n, shared_out(argc, argv, options, n)));
         Ranks ranks(started_by_mpi() ? make_mpi_engine() : nullptr);
         if (!ranks.first()) {
             quiet.emplace(ranks.rank());
@@ -111,15 +107,15 @@ int main(int argc, char** argv) {
                 between_gpus = each_takes_gpu(*start);
                 return between_gpus ? make_nccl_engine(*start) : std::move(start);
             });
-        if (ranks.size() > 1 && overlap->parsed() && gbit > 0)
+        if (ranks.size() > 1 && overlap.chosen() && gbit > 0)
             ranks.go_on_over([&](std::unique_ptr<Engine> engine) {
                 return slowed(std::move(engine),
                               {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
             });
-        if (links->parsed()) return show_links(ranks, program.results());
-        if (step->parsed())
+        if (links.chosen()) return show_links(ranks, program.results());
+        if (step.chosen())
             return show_step(ranks, shards, steps, program.seed(), program.results());
-        if (overlap->parsed()) return show_overlap(ranks, turns, program.seed(), program.results());
+        if (overlap.chosen()) return show_overlap(ranks, turns, program.seed(), program.results());
         fmt::print("{}, {} shards{}\n",
                    ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
                    shards, between_gpus ? ", messages from GPU to GPU" : "");
@@ -128,7 +124,7 @@ int main(int argc, char** argv) {
                 "gradients are sent in bfloat16: another result than without, and another "
                 "for each number of processes\n");
         const double ms = milliseconds([&] { train.run(program.results(), program.seed(), team); });
-        if (app.count("--profile") > 0) name_slow_rank(ranks, shards, ms / 1e3);
+        if (options.given("--profile")) name_slow_rank(ranks, shards, ms / 1e3);
     });
     if (quiet && status != 0) quiet->say();
     return end_mpi(status);

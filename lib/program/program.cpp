@@ -1,7 +1,6 @@
 #include "lib/program/program.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -19,26 +18,18 @@
 namespace abh {
 // [options]
 Program::Program(const std::string& description)
-    : app_(description),
+    : options_(description),
       threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
-    app_.get_formatter()->column_width(34);
-    app_.option_defaults()->always_capture_default();
-    app_.add_option("--seed", seed_, "seed of all random numbers")->check([](const std::string& s) {
-        std::uint64_t seed = 0;
-        const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), seed);
-        return error == std::errc() && end == s.data() + s.size()
-                   ? ""
-                   : s + " is not a whole number from 0 to 18446744073709551615";
-    });
-    app_.add_option("--threads", threads_, "number of threads")->check(CLI::Range(1, 256));
-    app_.add_option("--way", way_, "how to compute: plain, the equations; fast; or cuda")
-        ->check(CLI::IsMember({"plain", "fast", "cuda"}));
-    app_.add_option("--device", device_, "where to compute: cpu, or cuda, which is --way cuda")
-        ->check(CLI::IsMember({"cpu", "cuda"}));
-    app_.add_flag("--tf32", tf32_, "let products on the device round their operands to TF32");
-    app_.add_option("--out", out_, "folder for results.json and arrays; none: not written");
-    app_.add_option("--profile", trace_,
-                    "show where the time goes; a trace for chrome://tracing in this file");
+    options_.add("--seed", seed_, "seed of all random numbers");
+    options_.add("--threads", threads_, "number of threads").range(1, 256);
+    options_.add("--way", way_, "how to compute: plain, the equations; fast; or cuda")
+        .one_of({"plain", "fast", "cuda"});
+    options_.add("--device", device_, "where to compute: cpu, or cuda, which is --way cuda")
+        .one_of({"cpu", "cuda"});
+    options_.flag("--tf32", tf32_, "let products on the device round their operands to TF32");
+    options_.add("--out", out_, "folder for results.json and arrays; none: not written");
+    options_.add("--profile", trace_,
+                 "show where the time goes; a trace for chrome://tracing in this file");
 }
 // [denormals]
 namespace {
@@ -101,38 +92,22 @@ void flush_output() {
 }  // namespace
 
 void Program::choose_way() {
-    require(device_ == "cpu" || app_.count("--way") == 0 || way_ == "cuda",
+    require(device_ == "cpu" || !options_.given("--way") || way_ == "cuda",
             "--way {} and --device cuda exclude each other", way_);
-    require(device_ == "cuda" || app_.count("--device") == 0 || way_ != "cuda",
+    require(device_ == "cuda" || !options_.given("--device") || way_ != "cuda",
             "--device cpu and --way cuda exclude each other");
     set_way(device_ == "cuda" ? Way::cuda : way_named(way_));
     if (on_cuda() && cuda::emulated)
         fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");
 }
 
-namespace {
-
-/// Whole numbers are decimal: 010 is refused, which some readers take for 8.
-void refuse_octal(CLI::App& app) {
-    for (CLI::Option* option : app.get_options())
-        if (const std::string type = option->get_type_name();
-            type.starts_with("INT") || type.starts_with("UINT"))
-            option->check([](const std::string& s) {
-                return s.size() > 1 && s[0] == '0' && s.find_first_not_of("0123456789") == s.npos
-                           ? s + " begins with a 0"
-                           : "";
-            });
-    for (CLI::App* part : app.get_subcommands({})) refuse_octal(*part);
-}
-
-}  // namespace
-
 int Program::run(int argc, char** argv, const std::function<void()>& body) {
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     try {
-        app_.name(name);
-        refuse_octal(app_);
-        app_.parse(argc, argv);
+        if (const auto help = options_.read(name, {argv + 1, argv + argc})) {
+            std::fputs(help->c_str(), stdout);
+            return std::fflush(stdout) == 0 ? 0 : 1;
+        }
         flush_denormals();
         set_threads(threads_);
         choose_way();
@@ -150,10 +125,7 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         results_.save();
         if (!trace_.empty()) save_trace(trace_);
         return 0;
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(app_.help().c_str(), stdout);
-        return std::fflush(stdout) == 0 ? 0 : 1;
-    } catch (const CLI::ParseError& error) {
+    } catch (const UsageError& error) {
         std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), shown(error.what()).c_str());
     } catch (const std::bad_alloc&) {
         std::fflush(stdout);

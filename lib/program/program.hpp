@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 
 #include "lib/io/results.hpp"
+#include "lib/program/options.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
@@ -14,7 +14,7 @@ namespace abh {
 ///
 ///     int main(int argc, char** argv) {
 ///         Program program("Look up word vectors.");
-///         program.app().add_option("--d-model", d_model, "width of a vector");
+///         program.options().add("--d-model", d_model, "width of a vector");
 ///         return program.run(argc, argv, [&] { ... });
 ///     }
 class Program {
@@ -22,7 +22,7 @@ public:
     explicit Program(const std::string& description);
 
     /// Where a chapter adds options of its own.
-    CLI::App& app() { return app_; }
+    Options& options() { return options_; }
 
     /// Reads the command line, calls `body`, writes the results. Returns the exit status: 0, or 1
     /// after printing one line that says what was wrong.
@@ -39,7 +39,7 @@ public:
 private:
     void choose_way();
 
-    CLI::App app_;
+    Options options_;
     std::uint64_t seed_ = 1;
     int threads_;
     std::string way_ = "fast", device_ = "cpu";

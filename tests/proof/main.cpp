@@ -37,11 +37,11 @@ int main(int argc, char** argv) {
     std::string folder = ABH_GOLDEN;
     int trials = 3;
     Program program("Hold every component against finite differences and against PyTorch.");
-    program.app().add_option("--fixtures", folder, "folder of the fixtures from PyTorch");
+    program.options().add("--fixtures", folder, "folder of the fixtures from PyTorch");
     if (in_double)
-        program.app()
-            .add_option("--trials", trials, "gradient checks a component, each with other sizes")
-            ->check(CLI::Range(1, 1000));
+        program.options()
+            .add("--trials", trials, "gradient checks a component, each with other sizes")
+            .range(1, 1000);
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Index all_checked = 0;

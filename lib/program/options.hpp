@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace abh {
+// [option]
+/// An option that was added: what else holds for it. Each call returns the option, for the next
+/// one.
+class Option {
+public:
+    explicit Option(CLI::Option* option) : option_(option) {}
+
+    /// Refuses numbers below `least` and above `most`.
+    template <class T>
+    Option range(T least, T most);
+    Option one_of(const std::vector<std::string>& values);
+    /// Refuses both this option and the one of that name.
+    Option excludes(const std::string& other);
+    Option required();
+    /// Takes several values in one word: `--metrics bleu,ter`.
+    Option divided_by(char mark);
+    /// What `--help` shows as the default, instead of the variable's value.
+    Option default_shown(const std::string& text);
+
+private:
+    CLI::Option* option_;
+};
+// [options]
+/// A command line that makes no sense; `what()` says why in one line.
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The options of a program, or of one of its commands. A copy adds to the same options.
+class Options {
+public:
+    explicit Options(const std::string& description);
+
+    /// Adds an option whose value is written into `value`, which holds the default until then.
+    /// @tparam T  bool, int, Index, std::uint64_t, float, double, std::string,
+    ///            std::filesystem::path or std::vector<std::string>
+    template <class T>
+    Option add(const std::string& name, T& value, const std::string& meaning);
+    /// Adds an option without a value, which sets `value` to true.
+    Option flag(const std::string& name, bool& value, const std::string& meaning);
+    void set_default(const std::string& name, const std::string& value);
+
+    /// Adds a command: `./book run 13 score --confidence`. Options of the program may follow it.
+    Options command(const std::string& name, const std::string& meaning);
+    /// Lets a command line name more than one command.
+    void allow_several_commands();
+
+    /// Reads the words that follow the program's name.
+    /// @return what `--help` prints, if they ask for it
+    /// @throws UsageError
+    std::optional<std::string> read(const std::string& program, std::vector<std::string> words);
+    /// Whether this command was named.
+    bool chosen() const;
+    /// Whether the command line has this option.
+    bool given(const std::string& name) const;
+
+private:
+    explicit Options(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
+
+    std::shared_ptr<CLI::App> app_;
+};
+
+}  // namespace abh
