@@ -1,66 +1,187 @@
 #!/usr/bin/env bash
-# Builds all programs, with warnings as errors, by each of these compilers that is installed, and prints a
-# table. tests/compilers.sh [COMPILER...] takes those named, and all of them must be there.
+# Compiles the sources for their warnings alone: by each compiler, for each level of processor, at each level of
+# optimization. Nothing is linked and no object is kept; a second call compiles what has changed since.
 #
-# A newer compiler may stand in a folder with a newer system, here Debian 13 with GCC 14 (as root):
+#   tests/compilers.sh [OPTIONS] [COMPILER...] [FILE...]
+#
+#   COMPILER...      these, and all of them must be there; otherwise each of g++-12, g++-14, clang++-14, clang++-19
+#                    and aarch64-linux-gnu-g++ that is installed
+#   FILE...          these sources alone (a name with a slash), even one that no program has
+#   --levels L,...   x86-64 levels v2, v3, v4, and native; by default all four
+#   --optimize N,... 1, 3, or own: as the programs are compiled; by default 1 and 3
+#   --changed [REV]  what has changed since REV, and what includes it; by default since this branch left origin's main,
+#                    or on main itself, since the last commit but one
+#   --at-most N      the N sources that are nearest to the change
+#   --jobs N         so many compilers at once; by default one for each core
+#   --system DIR     the compilers of another system, which stands in DIR (as root)
+#
+# GCC compiles in full, because its optimizer warns, too; Clang warns before it optimizes, so it only reads, once for
+# each level. Sources that are compiled with Real = double as well take part so once for each compiler.
+#
+# GCC 14 and Clang 19 are Debian 13's:
 #   debootstrap --variant=minbase --include=g++-14,clang-19,libomp-19-dev,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
-#   libcli11-dev,nlohmann-json3-dev,libboost-context-dev,libsentencepiece-dev,libutf8proc-dev,zlib1g-dev trixie /srv/trixie
-#   mkdir /srv/trixie/mnt/book && mount --bind . /srv/trixie/mnt/book
-#   chroot /srv/trixie /mnt/book/tests/compilers.sh g++-14 clang++-19
-# arm64 needs a folder of its own, since Debian installs libsentencepiece-dev for one architecture at a time:
-#   debootstrap --variant=minbase --include=cmake,ninja-build,libeigen3-dev,libfmt-dev,libcli11-dev,nlohmann-json3-dev \
-#   trixie /srv/arm64; chroot /srv/arm64 dpkg --add-architecture arm64; chroot /srv/arm64 apt-get update
-#   chroot /srv/arm64 apt-get install g++-aarch64-linux-gnu libboost-context-dev:arm64 libsentencepiece-dev:arm64 \
-#   libutf8proc-dev:arm64 zlib1g-dev:arm64
-# The programs then run on this processor too, in Debian's qemu-user:
-#   qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu PROGRAM
+#   libcli11-dev,nlohmann-json3-dev,libboost-context-dev,libsentencepiece-dev,libutf8proc-dev,zlib1g-dev,catch2,\
+#   libbenchmark-dev,libopenmpi-dev,libdnnl-dev,python3 trixie /srv/trixie
+#   tests/compilers.sh --system /srv/trixie g++-14 clang++-19
+# The programs for arm64 (g++-aarch64-linux-gnu) also run on this processor, in Debian's qemu-user.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-out=build/compilers
+unset CDPATH
+export LC_ALL=C
+cd -P "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
+root=$PWD
 
-# flags NAME: CMake's options for a compiler
-flags() {
+die() { printf 'compilers.sh: %s\n' "$*" >&2; exit 2; }
+
+# ---- What is asked for
+compilers=() files=() levels=(v2 v3 v4 native) optimize=(1 3) changed='' since='' most=1000000 jobs=$(nproc) all=("$@")
+while [ $# -gt 0 ]; do
     case $1 in
-    aarch64-*)  # fmt from its headers: the library that is installed is for this machine's processor
-        mkdir -p $out/fmt
-        printf '%s\n' 'add_library(fmt::fmt INTERFACE IMPORTED)' \
-            'target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)' >$out/fmt/fmt-config.cmake
-        echo -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -Dfmt_DIR="$PWD/$out/fmt" \
-            -DABH_NATIVE=OFF -DABH_CUDA=OFF
-        ;;
-    *) echo -DABH_CUDA=EMULATED ;;
+    --levels) IFS=, read -ra levels <<<"${2:?}"; shift ;;
+    --optimize) IFS=, read -ra optimize <<<"${2:?}"; shift ;;
+    --at-most) most=${2:?}; shift ;;
+    --jobs) jobs=${2:?}; shift ;;
+    --changed)
+        changed=1
+        if [ $# -gt 1 ] && git rev-parse --quiet --verify "$2^{commit}" >/dev/null; then since=$2; shift; fi ;;
+    --system)
+        system=$(readlink -f "${2:?}")
+        for at in "${!all[@]}"; do [ "${all[at]}" != --system ] || unset "all[at]" "all[at+1]"; done
+        mkdir -p "$system/mnt/book"
+        exec unshare --mount sh -c 'mount --bind . "$0/mnt/book" && mount -t proc proc "$0/proc" &&
+            exec chroot "$0" /mnt/book/tests/compilers.sh "$@"' "$system" "${all[@]}" ;;
+    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
+    -*) die "no option $1; see --help" ;;
+    */*) files+=("$(realpath --relative-to=. "$1")") ;;
+    *) compilers+=("$1") ;;
     esac
-}
-
-# build NAME: all that it prints is for the log
-build() {
-    local options
-    read -ra options <<<"$(flags "$1")"
-    cmake -S . -B "$out/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$1" \
-        -DABH_WARNINGS=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DABH_ONEDNN=OFF "${options[@]}" &&
-        cmake --build "$out/$1" --target all bench_steps bench_gpu
-}
-
-if [ $# -gt 0 ]; then
-    compilers=("$@") absent=1
-else
-    newest=$(compgen -c | grep -xE 'clang\+\+-[0-9]+' | sort -V | tail -n 1)
-    compilers=(g++-12 g++-14 clang++-14 aarch64-linux-gnu-g++) absent=0
-    [ "${newest:-clang++-14}" = clang++-14 ] || compilers+=("$newest")
+    shift
+done
+absent=2
+if [ ${#compilers[@]} = 0 ]; then
+    compilers=(g++-12 g++-14 clang++-14 clang++-19 aarch64-linux-gnu-g++) absent=0
 fi
 
-mkdir -p $out
-status=0
-for name in "${compilers[@]}"; do
-    if ! command -v "$name" >/dev/null; then
-        result='not installed'
-        [ $absent = 0 ] || status=1
-    elif build "$name" >"$out/$name.log" 2>&1; then
-        result=ok
-    else
-        result="FAILED: $(grep -m 1 -E "error:|Error" "$out/$name.log" || tail -n 1 "$out/$name.log")"
-        status=1
+# ---- How each source is compiled: one line "NAME flags -c SOURCE" in units; NAME ends in .double for Real = double
+out=$root/build/compilers/$(. /etc/os-release && echo "${VERSION_CODENAME:-$ID}")
+tree=$out/tree
+mkdir -p "$out"
+if [ -f "$tree/build.ninja" ]; then
+    set -- ninja -C "$tree" build.ninja  # configures again what has changed
+else
+    bench=OFF
+    [ ! -e /usr/include/benchmark/benchmark.h ] || bench=ON
+    set -- env -u CMAKE_CXX_COMPILER_LAUNCHER cmake -S . -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=Release -DABH_TESTS=ON \
+        -DABH_JUDGE=ON -DABH_BENCH=$bench -DABH_CUDA=EMULATED -DABH_PRECOMPILED=OFF
+fi
+"$@" >"$out/configure.log" 2>&1 || { cat "$out/configure.log" >&2; die "CMake could not set up the build"; }
+ninja -C "$tree" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p' | xargs -d '\n' ninja -C "$tree" -t commands |
+    grep -e ' -c ' | sed -E 's/^[^ ]+ //; s/ -MD -MT .* -c / -c /; s/ -march=[^ ]*//;
+        s/ -include ("[^"]*"|[^ ]*)cmake_pch[^ ]*//' |
+    awk -v root="$root/" '{
+        name = $0; sub(/.* -c /, "", name); gsub(/["\\\047]/, "", name); name = substr(name, length(root) + 1)
+        if (/-DABH_DOUBLE /) { if (!twin[name]++) twins[++count] = name "\t" $0 } else if (!single[name]++) print name "\t" $0
+    } END {
+        for (i = 1; i <= count; ++i) {
+            name = twins[i]; sub(/\t.*/, "", name)
+            if (name in single) sub(/\t/, ".double\t", twins[i])
+            print twins[i]
+        }
+    }' >"$out/units"
+
+# add SOURCE: one that no program of this machine has is compiled as the library is
+add() {
+    ! grep -qF "$1	" "$out/units" || return 0
+    sed -n "/^lib\/tensor.cpp\t/{s|^[^\t]*|$1|; s|lib/tensor\.cpp\([\"']\{0,1\}\)$|$1\1|; p; q}" "$out/units" >"$out/added"
+    cat "$out/added" >>"$out/units"
+}
+for file in "${files[@]}"; do
+    case $file in ../*) die "$root/$file is not in the checkout" ;; esac
+    [ -f "$file" ] || die "there is no $file"
+done
+for file in lib/cuda/absent.cpp lib/ranks/mpi_absent.cpp chapters/*/exercises/*/{answer,call}.cpp "${files[@]}"; do
+    [ ! -f "$file" ] || add "$file"
+done
+
+# ---- Which of them
+# touched: sources that have changed, then those that include a changed header, the nearest first
+touched() {
+    local sources='\.(cpp|cu)$' headers='\.(hpp|cuh|h)$' found names
+    if [ -z "$since" ]; then
+        since=$(git merge-base HEAD origin/main 2>/dev/null) || since=HEAD~1
+        [ "$since" != "$(git rev-parse HEAD)" ] || since=HEAD~1
     fi
-    printf '%-24s%s\n' "$name" "$result"
+    found=$({ git diff --name-only --diff-filter=d "$since" -- && git ls-files --others --exclude-standard; } | sort -u)
+    : >"$out/seen"
+    while [ -n "$found" ]; do
+        printf '%s\n' "$found" >>"$out/seen"
+        grep -E "$sources" <<<"$found" || true
+        names=$(grep -E "$headers" <<<"$found" | sed 's|.*/||; s/[.+]/\\&/g' | paste -sd '|') || true
+        [ -n "$names" ] || break
+        found=$(grep -rlE "#include \"(.*/)?($names)\"" bench chapters judge lib tests | sort | grep -vxFf "$out/seen") || true
+    done
+}
+cut -f 1 "$out/units" >"$out/names"
+if [ ${#files[@]} -gt 0 ]; then
+    printf '%s\n' "${files[@]}" >"$out/wanted"
+elif [ -n "$changed" ]; then
+    touched | while read -r name; do grep -xF -e "$name" -e "$name.double" "$out/names" || true; done >"$out/wanted"
+else
+    cp "$out/names" "$out/wanted"
+fi
+
+# ---- Compiling, with a table as it goes
+# check COMPILER LEVEL OPTIMIZE WITHOUT: one row; ninja compiles what is not compiled yet. WITHOUT: names left out
+check() {
+    local folder=$1/$2/$3 how='-S -o /dev/null' march="-march=x86-64-$2" own="s/ -O[0-3s]( |$)/ -O$3\1/g"
+    local names name call failed=() count
+    case $1 in clang*) how='-fsyntax-only -Wno-unknown-warning-option' ;; esac
+    case $2 in native) march=-march=native ;; -) march='' ;; esac
+    case $3 in own | -) own='' ;; esac
+    names=$(grep -v "$4" "$out/wanted" | sed -n "1,${most}p") || return 0
+    count=$(wc -l <<<"$names")
+    {
+        # A warning about a header of GCC's own is not ours: its AVX-512 header has a false one at -O1.
+        printf '%s\n' "builddir = $folder" 'rule unit' '  deps = gcc' '  depfile = $out.d' "  command = rm -f \$out; { \$call -MMD -MF \$out.d -MT \$out; } \
+>\$out.log 2>&1 && ! grep -E '${said//$/$$}' \$out.log | grep -qvE '$theirs' && touch \$out"
+        sed -E "s/\\\$/\$\$/g; $own" "$out/units" | while IFS=$'\t' read -r name call; do
+            printf 'build %s: unit\n  call = %s\n' "$folder/$name" "$1 ${call/ -c / } $march $warnings $how"
+        done
+        sed "s|^|build all: phony $folder/|; 2,\$s|^build all: phony||" <<<"$names" | paste -sd ' '
+    } >"$out/$1.ninja"
+    if ! ninja -C "$out" -k 0 -j "$jobs" -f "$1.ninja" all >"$out/$1.log" 2>&1; then
+        while read -r name; do
+            [ -f "$out/$folder/$name" ] || failed+=("$name")
+        done <<<"$names"
+        [ ${#failed[@]} -gt 0 ] || { cat "$out/$1.log" >&2; die "ninja failed"; }
+    fi
+    printf '%-24s%-8s%-5s%7d  %s\n' "$1" "$2" "$3" "$count" "$([ ${#failed[@]} = 0 ] && echo ok || echo "FAILED: ${#failed[@]}")"
+    for name in "${failed[@]}"; do
+        printf '    %s: %s\n' "$name" "$(grep -E "$said" "$out/$folder/$name.log" | grep -vE "$theirs" | head -n 1)"
+        status=1
+    done
+}
+
+warnings='-Wall -Wextra -Wconversion -Wshadow'
+said='^[^ ].*: (warning|error|fatal error): '
+theirs='^/usr/lib/gcc(-cross)?/'
+status=0
+[ -s "$out/wanted" ] || { echo "no source is touched"; exit 0; }
+printf '%-24s%-8s%-5s%7s\n' compiler for -O sources
+for compiler in "${compilers[@]}"; do
+    if ! command -v "$compiler" >/dev/null; then
+        printf '%-24snot installed\n' "$compiler"
+        [ $absent = 0 ] || status=$absent
+        continue
+    fi
+    without='^$'
+    for level in "${levels[@]}"; do
+        for o in "${optimize[@]}"; do
+            case $compiler in aarch64*) level=- ;; clang*) o=- ;; esac
+            check "$compiler" "$level" "$o" "$without"
+            without='\.double$'
+            case $compiler in clang*) break ;; esac
+        done
+        case $compiler in aarch64*) break ;; esac
+    done
 done
 exit $status

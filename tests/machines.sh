@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Builds and runs a quick part of the book under the conditions that readers' machines have, and prints a table.
+#
+#   tests/machines.sh [--work DIR] [CASE...]       without CASE: all but the fresh systems
+#
+#   v2 v3 v4      compiled for this level of x86-64 (v2 has no FMA, v4 has AVX-512), then run beside a busy process for
+#                 each core. v2 is built in a path with spaces and letters that are not ASCII, v3 by a user who is
+#                 neither root nor may become it, with umask 077, a home that cannot be written to, and no network.
+#   link          called through a symbolic link to the checkout, and through one to the script
+#   cdpath        with CDPATH set
+#   locale-c locale-tr    LANG=C; LANG=tr_TR.UTF-8, which has a decimal comma and an i without its dot
+#   one-core one-thread   on one core; OMP_NUM_THREADS=1
+#   columns       in a terminal of 60 columns
+#   moved         in a checkout that was moved after it was built
+#   debian-12 debian-13   in a fresh system (debootstrap, as root), which installs all packages
+#
+# The cases without a build of their own compile one file again and use the first build of those above, or make v2.
+# The last commit is tried, in DIR, which stays, or in a temporary folder.
+set -euo pipefail
+unset CDPATH
+root=$(readlink -f -- "${BASH_SOURCE[0]}")
+root=${root%/*/*}
+builds=(v2 v3 v4)
+conditions=(link cdpath locale-c locale-tr one-core one-thread columns moved)
+systems=(debian-12 debian-13)
+
+# ---- The quick part: these tests, and these runs with lines of what they print
+targets=(test_00 test_03 test_04)
+tests=(-R '^(00|03|04)_' -E '_double')
+quick='
+set -euo pipefail
+call() {
+    if [ -z "${columns:-}" ]; then "$@" 2>"$log.stderr"; return; fi
+    script -qec "stty cols $columns; $(printf "%q " "$@")" /dev/null | tr -d "\r"
+}
+expect() {
+    local line=$1 out
+    shift
+    out=$(call "$@") || { printf "%s failed:\n%s\n%s\n" "$*" "$out" "$(cat "$log.stderr")"; exit 1; }
+    grep -qxF -e "$line" <<<"$out" || { printf "no line \"%s\" in what %s printed:\n%s\n" "$line" "$*" "$out"; exit 1; }
+}
+log=$(mktemp)
+trap "rm -f $log*" EXIT
+expect "  ./book --help           this text" "$0" --help
+expect "pads hidden     0.090  0.245  0.665  0.000" "$0" run 03
+expect "朋       6     3         3           0  1.000      0.385" "$0" run 04
+expect "exp(x - max) / sum 0.665 0.245 0.090" "$0" run scaled_dot_product_attention
+expect "Usage: scaled_dot_product_attention [OPTIONS]" "$0" run 04 --help'
+
+die() { printf 'machines.sh: %s\n' "$*" >&2; exit 2; }
+work='' cases=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --work) work=${2:?}; shift ;;
+    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
+    *) case " ${builds[*]} ${conditions[*]} ${systems[*]} " in *" $1 "*) cases+=("$1") ;; *) die "no case $1; see --help" ;; esac ;;
+    esac
+    shift
+done
+[ ${#cases[@]} -gt 0 ] || cases=("${builds[@]}" "${conditions[@]}")
+if [ -z "$work" ]; then
+    work=$(mktemp -d)
+    trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+else
+    mkdir -p "$work"
+    trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+fi
+work=$(readlink -f -- "$work")
+chmod 755 "$work"
+mkdir -p "$work/home" "$work/log" "$work/bin"
+chmod 555 "$work/home"
+
+# ---- What a case does; what it prints goes into its log
+not_here() { echo "not here: $*"; exit 77; }
+
+# unpack FOLDER: the last commit
+unpack() {
+    mkdir -p "$1"
+    git -C "$root" archive HEAD | (cd "$1" && tar x)
+}
+
+# place LEVEL: where it is built
+place() {
+    case $1 in v2) echo "$work/two words, été 変形" ;; *) echo "$work/$1" ;; esac
+}
+
+# as_reader COMMAND...: without root, network and a home that can be written to
+as_reader() {
+    if [ "$(id -u)" = 0 ]; then
+        unshare --net setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" CCACHE_DISABLE=1 "$@"
+    else
+        unshare --map-current-user --net env HOME="$work/home" "$@"
+    fi
+}
+
+# busy COMMAND...: beside one process for each core that only counts
+busy() {
+    local others=() core result=0
+    for core in $(seq "$(nproc)"); do
+        (while :; do :; done) &
+        others+=($!)
+    done
+    "$@" || result=$?
+    kill "${others[@]}"
+    wait "${others[@]}" 2>/dev/null || true
+    return $result
+}
+
+# compile LEVEL: configures once, by hand, for this level; the front door then goes on with it
+compile() {
+    cd "$(place "$1")"
+    cmake --preset book -DABH_TESTS=ON -DABH_NATIVE=OFF "-DCMAKE_CXX_FLAGS=-march=x86-64-$1"
+    cmake --build build/book --target masks scaled_dot_product_attention "${targets[@]}"
+}
+look() {
+    cd "$(place "$1")"
+    bash -c "$quick" ./book
+    ctest --test-dir build/book --no-tests=error --output-on-failure "${tests[@]}"
+}
+
+# build LEVEL
+build() {
+    local folder
+    folder=$(place "$1")
+    /lib64/ld-linux-x86-64.so.2 --help | grep -qE "x86-64-$1 \(supported" || not_here "this processor has no x86-64-$1"
+    unpack "$folder"
+    export -f compile look place
+    export work quick
+    if [ "$1" = v3 ]; then
+        [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$folder"
+        umask 077
+        as_reader bash -euo pipefail -c "$(declare -p targets); compile v3"
+        busy as_reader bash -euo pipefail -c "$(declare -p tests); look v3"
+    else
+        compile "$1"
+        busy look "$1"
+    fi
+}
+
+# within CONDITION: the quick part in the first build, with one file that must be compiled again
+within() {
+    touch "$folder/chapters/03_masks/main.cpp"
+    case $1 in
+    link)
+        ln -sfn "$folder" "$work/link"
+        ln -sfn link/book "$work/bin/attention"
+        bash -c "$quick" "$work/link/book"
+        touch "$folder/chapters/03_masks/main.cpp"
+        cd "$work"
+        PATH=$work/bin:$PATH bash -c "$quick" attention ;;
+    cdpath) cd "$folder/.."; mkdir -p "$work/home.cdpath/${folder##*/}"; CDPATH=$work/home.cdpath:.:$HOME bash -c "$quick" "${folder##*/}/book" ;;
+    locale-c) LC_ALL='' LANG=C bash -c "$quick" "$folder/book" ;;
+    locale-tr)
+        localedef -i tr_TR -f UTF-8 "$work/tr_TR.UTF-8" || not_here "the system's package locales is not installed"
+        LOCPATH=$work LC_ALL='' LANG=tr_TR.UTF-8 bash -c "$quick" "$folder/book" ;;
+    one-core) taskset -c 0 bash -c "$quick" "$folder/book" ;;
+    one-thread) OMP_NUM_THREADS=1 bash -c "$quick" "$folder/book" ;;
+    columns) columns=60 COLUMNS=60 bash -c "$quick" "$folder/book" ;;
+    moved)
+        rm -rf "$work/moved"
+        cp -a "$folder" "$work/moved"
+        bash -c "$quick" "$work/moved/book" ;;
+    esac
+}
+
+# system SUITE: a Debian with nothing but what debootstrap brings
+system() {
+    local place=$work/$1
+    [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || not_here "needs root and debootstrap"
+    [ -d "$place/usr" ] || debootstrap --variant=minbase "$1" "$place"
+    rm -rf "$place/book"
+    unpack "$place/book"
+    unshare --mount --pid --fork sh -c 'mount -t proc proc "$0/proc"; cp /etc/resolv.conf "$0/etc/"; cd /
+        exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root bash -c "$1" /book/book' "$place" "$quick"
+}
+
+# ---- The table
+status=0 folder=''
+# try NAME COMMAND...: one row
+try() {
+    local name=$1 log=$work/log/$1 result=0
+    shift
+    set +e
+    (set -e; "$@") >"$log" 2>&1 </dev/null
+    result=$?
+    set -e
+    case $result in
+    0) printf '%-12sok\n' "$name" ;;
+    77) printf '%-12s%s\n' "$name" "$(tail -n 1 "$log")" ;;
+    *)
+        printf '%-12sFAILED\n' "$name"
+        tail -n 5 "$log" | sed 's/^/    /'
+        status=1 ;;
+    esac
+}
+for name in "${cases[@]}"; do
+    case " ${builds[*]} " in *" $name "*) try "$name" build "$name" ;; esac
+done
+for name in "${cases[@]}"; do
+    case " ${conditions[*]} " in *" $name "*) ;; *) continue ;; esac
+    for level in "${builds[@]}"; do
+        [ ! -x "$(place "$level")/build/book/chapters/03_masks/masks" ] || { folder=$(place "$level"); break; }
+    done
+    if [ -z "$folder" ]; then
+        try v2 build v2
+        folder=$(place v2)
+    fi
+    try "$name" within "$name"
+done
+for name in "${cases[@]}"; do
+    case $name in debian-12) try "$name" system bookworm ;; debian-13) try "$name" system trixie ;; esac
+done
+exit $status
