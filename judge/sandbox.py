@@ -448,12 +448,12 @@ class Running:
                 if not self.timed_out and self.late():
                     self.timed_out = True
                     self.kill()
-        self._reader.join(timeout=1)
         _known.discard(self.process.pid)
         memory = False
         if self.group:
             memory = self.group.out_of_memory()
             self.group.close()
+        self._reader.join(timeout=5)  # to the end of what it printed, which something that it left behind may hold open
         if not self._reader.is_alive():
             self.process.stdout.close()
         begun = self._status < 0 or self._has_begun()

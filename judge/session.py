@@ -6,8 +6,10 @@ import os
 import select
 import struct
 import threading
+import time
 from pathlib import Path
 
+from . import sandbox
 from .sandbox import PAUSE, Limits, Outcome, Running, Unfit
 from .values import Malformed, Value, decode, encode, text
 
@@ -31,8 +33,10 @@ class Session:
         self.outcome: Outcome | None = None
 
     def computed(self) -> float:
-        """Seconds that the program has had a processor so far."""
-        return self._running.computed()
+        """Seconds that the program has had a processor so far; those of the clock, where somebody else's answer might let
+        others compute for it."""
+        helped = sandbox.without_rights or (self.tight and not sandbox.system_calls(alone=True))
+        return time.perf_counter() if helped else self._running.computed()
 
     def call(self, function: str, arguments: list[Value], *, most: int) -> list[Value]:
         """What the function returns.

@@ -153,9 +153,8 @@ def race(
     session: Session, plain: Path, cases: list[Case], limits: Limits, wanted: float, *, tight: bool
 ) -> tuple[float, Fault | None]:
     """Answer and plain function in turn, on fresh numbers each time: the fastest rounds of both are compared, since what
-    else the machine does only slows a round. Where that is not enough, there are more rounds. A round's time is the
-    processor's, which waits for nobody. What a message takes is measured, too, and left out. Each result must be the plain
-    function's."""
+    else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
+    way is measured, too, and left out. Each result must be the plain function's."""
     other = Session(plain, limits, tight=tight)
     work, message = [math.inf, math.inf], math.inf  # one for both: a slow message must not shorten the answer's work
     ratio, which = 0.0, 1
@@ -209,7 +208,7 @@ def redrawn(value: Value) -> Value:
 
 
 def timed(session: Session, function: str, arguments: list[Value], most: int) -> tuple[float, list[Value]]:
-    """Seconds of the processor from request to answer, and the answer, of at most so many bytes."""
+    """Seconds of `session.computed` from request to answer, and the answer, of at most so many bytes."""
     message = session.prepare(function, arguments)
     begun = session.computed()
     session.send(message)

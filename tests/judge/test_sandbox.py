@@ -13,11 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, sandbox, verdict
+from judge import compile, sandbox, session, verdict
 from judge.cases import Case
 from judge.exercise import load_all
 from judge.sandbox import MEBIBYTE, Limits, Outcome, Running, Unfit
-from judge.session import Ended
+from judge.session import Ended, Session
 
 SOMEBODY = 54_321  # a user with processes of their own
 
@@ -143,6 +143,24 @@ class Time(unittest.TestCase):
         return any(true() or sandbox.time.sleep(0.05) for _ in range(1000))
 
 
+    def test_a_speed_is_measured_in_processor_time_where_nothing_else_can_compute_for_the_answer(self):
+        answer = Session.__new__(Session)
+        answer._running = unittest.mock.Mock(computed=lambda: "the processor's")
+        for tight, filtered, without_rights, expected in (
+            (True, b"filter", False, "the processor's"),
+            (True, b"", False, "the clock's"),
+            (False, b"", False, "the processor's"),  # one's own answer, on one's own machine
+            (False, b"", True, "the clock's"),
+        ):
+            answer.tight = tight
+            with (
+                unittest.mock.patch.object(sandbox, "system_calls", lambda filtered=filtered, **_: filtered),
+                unittest.mock.patch.object(sandbox, "without_rights", without_rights),
+                unittest.mock.patch.object(session.time, "perf_counter", lambda: "the clock's"),
+            ):
+                self.assertEqual(expected, answer.computed())
+
+
 class Starting(unittest.TestCase):
     """What cannot be started is the machine's fault, and an answer's only if others start."""
 
@@ -231,7 +249,7 @@ class Starting(unittest.TestCase):
 
 
     def test_what_is_said_of_an_answer_that_does_not_start(self):
-        class Session:
+        class NoSession:
             tight = True
 
             def __init__(self, outcome):
@@ -243,7 +261,7 @@ class Starting(unittest.TestCase):
             def close(self):
                 return self.outcome
 
-        judged = lambda outcome: verdict.judge_case(Session(outcome), Case("c", "f", "", 0, [], [], [], {}, []), Limits(1))
+        judged = lambda outcome: verdict.judge_case(NoSession(outcome), Case("c", "f", "", 0, [], [], [], {}, []), Limits(1))
         bad = (Outcome("start", 1, "bwrap: execvp /sub/answer: Permission denied"), Outcome("crash", 127, ""), Outcome("crash", 126, ""))
         for outcome in bad:
             with unittest.mock.patch.object(compile, "why_unfit", lambda **_: "mounted noexec"):
