@@ -4,7 +4,7 @@
     python docs/length.py build/book/html --list      and print the number of words of each
 
 A word is what stands between blanks and holds a letter or a digit; code, tables and console output
-count, a formula counts as its symbols. Exit status 1 names each page that is too long.
+count, a formula counts as its symbols; where the numbers come from does not count. Exit status 1 names each page that is too long.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Words(HTMLParser):
         kind = self._open[-1][1] if self._open else "outside"
         if tag == "article":
             kind = "shown"
-        elif tag in UNSEEN or {"katex-mathml", "headerlink"} & set(found.get("class", "").split()):
+        elif tag in UNSEEN or {"katex-mathml", "headerlink", "origin"} & set(found.get("class", "").split()):
             kind = "outside"
         elif tag == "details" and "open" not in found and kind == "shown":
             kind = "folded"

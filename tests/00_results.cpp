@@ -39,18 +39,23 @@ TEST_CASE("an array file has the header that NumPy reads and the elements behind
 }
 
 TEST_CASE(
-    "results are written as one object of values, units, what varies and what was disturbed") {
+    "results are written as one object of values, units, tolerances, what varies, what was "
+    "disturbed") {
     const Folder folder;
     Results results(folder / "new");
     results.set("parameters", 44058112);
     results.set("words", "我 有 \"P\"");
+    results.set("accuracy", 97.5, 0.02);
     results.set_varying("seconds", 0.125, "s");
     results.set_varying("gain", 1.5, "", true);
     results.save();
     const auto json = nlohmann::json::parse(read_file(folder / "new/results.json"));
-    REQUIRE(json.size() == 4);
+    REQUIRE(json.size() == 5);
     REQUIRE(json["parameters"]["value"] == 44058112);
     REQUIRE(json["parameters"]["varies"] == false);
+    REQUIRE_FALSE(json["parameters"].contains("within"));
+    REQUIRE(json["accuracy"]["value"] == 97.5);
+    REQUIRE(json["accuracy"]["within"] == 0.02);
     REQUIRE(json["words"]["value"] == "我 有 \"P\"");
     REQUIRE(json["seconds"]["value"] == 0.125);
     REQUIRE(json["seconds"]["unit"] == "s");

@@ -24,6 +24,7 @@ void Results::save() const {
         item["unit"] = entry.unit;
         item["varies"] = entry.varies;
         if (entry.disturbed) item["disturbed"] = true;
+        if (entry.within > 0) item["within"] = entry.within;
     }
     AtomicFile file(folder_ / "results.json");
     file.write(object.dump(1) + "\n");

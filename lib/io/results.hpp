@@ -16,8 +16,12 @@ public:
     Results() = default;
     explicit Results(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// A number or text that is the same on every machine.
-    void set(const std::string& name, double value) { entries_[name] = {value, "", false}; }
+    /// A number or text that is the same on every machine, up to rounding.
+    /// @param within  how far two machines may lie apart, relative to the larger number, where
+    ///                rounding grows on the way; 0: no further than a few sums take them
+    void set(const std::string& name, double value, double within = 0) {
+        entries_[name] = {value, "", false, false, within};
+    }
     void set(const std::string& name, const std::string& text) {
         entries_[name] = {text, "", false};
     }
@@ -44,6 +48,7 @@ private:
         std::string unit;
         bool varies;
         bool disturbed = false;
+        double within = 0;
     };
 
     std::filesystem::path folder_;
