@@ -520,7 +520,7 @@ class Class(unittest.TestCase):
                 environment = {**os.environ, "TMPDIR": str(temporary)}
                 run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
                 self.assertEqual((verb, ""), (run.returncode, run.stdout), options[0])
-                self.assertRegex(run.stderr, f"^book: (.*: )?{temporary}, where answers are compiled, is mounted noexec.*\n$")
+                self.assertRegex(run.stderr, f"(?m)^book: (.*: )?{temporary}, where answers are compiled, is mounted noexec")
                 self.assertFalse(out.exists())
 
     def test_nothing_is_left_of_what_ran(self):
