@@ -175,8 +175,8 @@ def files_in_folder(submission: Submission) -> list[Found]:
     """All of a folder and of those in it, the nearest first."""
     files: list[Found] = []
     folders: list[tuple[Path, tuple[str, ...]]] = [(submission.path, ())]
-    for folder, above in folders:  # which grows
-        if len(files) > MOST_FILES or len(folders) > MOST_FILES:
+    for number, (folder, above) in enumerate(folders):  # which grows
+        if len(files) > MOST_FILES or number >= MOST_FILES:
             break
         try:
             with os.scandir(folder) as found:
