@@ -505,6 +505,7 @@ class Class(unittest.TestCase):
     @unittest.skipUnless(PRIVATE_MOUNTS, "only root may mount here")
     def test_a_folder_where_nothing_runs_is_refused_before_anybody_is_judged(self):
         with tempfile.TemporaryDirectory() as name:
+            Path(name).chmod(0o755)  # other users may enter
             folder, out, temporary = (Path(name) / n for n in ("submissions", "out", "tmp"))
             (folder / "anna").mkdir(parents=True)
             temporary.mkdir()
