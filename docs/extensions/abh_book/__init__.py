@@ -16,6 +16,7 @@
 | `lists`   | directive `list-of`: all figures, derivations, mistakes, exercises or skills   |
 | `cite`    | how `{cite:t}`, `{cite:p}` and `{bibliography}` look, and links by key         |
 | `access`  | boxes that scroll can be reached by keyboard, and say what they are            |
+| `navigation` | the list of all pages beside each page, made once for the book              |
 | `search`  | a search that finds Chinese words too                                          |
 | `colours` | the colours of code on a light page                                            |
 """
@@ -37,12 +38,12 @@ def env_version() -> int:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, origin, results, search, yours
+    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, navigation, origin, results, search, yours
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, cite, access, search, yours):
+    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, cite, access, navigation, search, yours):
         module.setup(app)
     return {
         "version": "1",
