@@ -7,6 +7,7 @@
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/09_training/loss.hpp"
 #include "chapters/13_real_translation/marian.hpp"
+#include "chapters/13_real_translation/marian_tokens.hpp"
 #include "chapters/13_real_translation/text.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
@@ -159,6 +160,59 @@ TEST_CASE("ids come from vocab.json, as the library's tokenizer has them") {
     }
 }
 
+TEST_CASE("tokens that were added are read and written as the library does it") {
+    const json cases = json::parse(read_file(fs::path(ABH_GOLDEN) / "marian_tokens.json"))["cases"];
+    REQUIRE(cases.size() == 2);
+    for (const auto& [name, found] : cases.items()) {
+        CAPTURE(name);
+        const Folder folder;
+        const fs::path model = copy_of("one_table", folder);
+        MarianConfig config = read_marian_config(model);
+        config.model.src_words = config.model.tgt_words =
+            113;  // three more, and one without a name
+        for (const auto& [file, text] : found["files"].items())
+            put(model / file, text.get<std::string>());
+        const MarianWords words(model, config);
+        for (const json& sentence : found["sentences"]) {
+            CAPTURE(sentence["text"].get<std::string>());
+            std::vector<std::int32_t> ids = words.encode(sentence["text"]);
+            ids.push_back(config.end);
+            CHECK(ids == sentence["ids"].get<std::vector<std::int32_t>>());
+        }
+        for (const json& said : found["spoken"])
+            CHECK(words.decode(said["ids"].get<std::vector<std::int32_t>>()) ==
+                  tidy(said["text"].get<std::string>()));
+        CHECK_THROWS_WITH(words.encode("Das <pad> ist"), "<pad> means padding and cannot be read");
+        CHECK(words.decode(std::vector<std::int32_t>{75, 112, 38}) == "D ⁇ a");
+    }
+}
+
+TEST_CASE("an English text of a tokenizer that cleans up has no space in front of its marks") {
+    CHECK(without_spaces_before_marks("It 's good , is n't it ? No !  We 've said ' so ' .") ==
+          "It's good, isn't it? No!  We've said'so '.");
+    CHECK(without_spaces_before_marks(" .") == ".");
+    CHECK(without_spaces_before_marks("a.b").size() == 3);
+}
+
+TEST_CASE("the longest added token counts where several begin") {
+    const std::vector<AddedToken> added{{"<a>", 1}, {"<a><b>", 2}, {"c", 3}};
+    const auto ids = [&](const std::string& text) {
+        std::vector<std::int32_t> found;
+        std::string whole;
+        for (const TextPart& part : split_at_tokens(text, added)) {
+            found.push_back(part.token ? part.token->id : 0);
+            whole += part.text;
+        }
+        CHECK(whole == text);
+        return found;
+    };
+    using List = std::vector<std::int32_t>;
+    CHECK(ids("x<a><b>y") == List{0, 2, 0});
+    CHECK(ids("<a><a><b><b>") == List{1, 2, 0});
+    CHECK(ids("cc") == List{3, 3});
+    CHECK(ids("").empty());
+}
+
 TEST_CASE("the beams are those of the library's generate, word for word") {
     const bool slow = way() == Way::cuda;  // on the emulated device: one model, two searches
     for (const std::string& name : slow ? std::vector{models.front()} : models) {
@@ -278,6 +332,85 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
     refused({{"decoder_vocab_size", 50}}, "decoder_vocab_size is 50, expected 109 as vocab_size");
     refused({{"bad_words_ids", {{1, 2}}}}, "bad_words_ids is [[1,2]], expected lists of one id");
     refused({{"tie_word_embeddings", false}}, "tensor lm_head.weight is missing");
+    refused({{"tie_encoder_decoder", true}}, "tie_encoder_decoder is true, expected false");
+    refused({{"pruned_heads", {{"0", {1}}}}}, "pruned_heads is {\"0\":[1]}, expected none");
+    refused({{"auto_map", {{"AutoModel", "own.Model"}}}}, "auto_map is");
+    refused({{"num_hidden_layers", 6}}, "num_hidden_layers is 6, expected that of encoder_layers");
+    CHECK(refused_config("one_table", {{"num_hidden_layers", 2},
+                                       {"pruned_heads", json::object()}}) == "accepted");
+}
+
+TEST_CASE("what a tokenizer's files say is followed, or refused by name") {
+    const auto refused = [](const char* file, const json& content) {
+        const Folder folder;
+        const fs::path model = copy_of("one_table", folder);
+        put(model / file, content.dump());
+        return refusal(model);
+    };
+    const char* const settings = "tokenizer_config.json";
+    CHECK(refused(settings, {{"tokenizer_class", "MarianTokenizer"},
+                             {"sp_model_kwargs", json::object()},
+                             {"source_lang", "de"},
+                             {"model_max_length", 512},
+                             {"eos_token", {{"content", "</s>"}, {"lstrip", false}}}}) ==
+          "accepted");
+    CHECK_THAT(refused(settings, {{"tokenizer_class", "T5Tokenizer"}}),
+               Contains("tokenizer_class is \"T5Tokenizer\", expected \"MarianTokenizer\""));
+    CHECK_THAT(refused(settings, {{"sp_model_kwargs", {{"enable_sampling", true}}}}),
+               Contains("sp_model_kwargs is {\"enable_sampling\":true}, expected none"));
+    CHECK_THAT(refused(settings, {{"split_special_tokens", true}}), Contains("expected false"));
+    CHECK_THAT(refused(settings, {{"separate_vocabs", true}}), Contains("target_vocab.json"));
+    CHECK_THAT(refused(settings, {{"unk_token", "<pad>"}}), Contains("expected <unk>"));
+    CHECK_THAT(refused(settings, {{"eos_token", "<pad>"}}),
+               Contains("the end symbol <pad> has id 108, expected 0 as config.json says"));
+    CHECK_THAT(refused(settings, {{"sep_token", "<sep>"}}), Contains("the token <sep> has no id"));
+    CHECK_THAT(refused(settings, {{"extra_special_tokens", {"<x>"}}}), Contains("<x> has no id"));
+    const auto token = [](const char* property) {
+        return json{{"added_tokens_decoder", {{"5", {{"content", "<ent>"}, {property, true}}}}}};
+    };
+    CHECK(refused(settings, token("special")) == "accepted");
+    for (const char* property : {"lstrip", "rstrip", "single_word"})
+        CHECK_THAT(refused(settings, token(property)),
+                   Contains(fmt::format("{} of the token <ent> is true", property)));
+    CHECK_THAT(refused(settings, {{"added_tokens_decoder", {{"x", "<ent>"}}}}),
+               Contains("the token <ent> has id \"x\", expected one below 109"));
+    CHECK_THAT(refused("added_tokens.json", {{"<ent>", 109}}),
+               Contains("added_tokens.json") && Contains("the token <ent> has id 109, expected one "
+                                                         "below 109"));
+    CHECK_THAT(refused("added_tokens.json", {{"<ent>", "1"}}), Contains("has id \"1\""));
+    CHECK_THAT(refused("tokenizer.json", {{"added_tokens", {{{"id", 300}, {"content", "<y>"}}}}}),
+               Contains("tokenizer.json") && Contains("the token <y> has id 300"));
+    CHECK_THAT(refused("special_tokens_map.json", {{"eos_token", {{"content", 3}}}}),
+               Contains("special_tokens_map.json"));
+}
+
+TEST_CASE("weights in another form are refused with the way to make them readable") {
+    const Folder folder;
+    const auto without_weights = [&](const char* instead) {
+        const fs::path model = copy_of("one_table", folder);
+        fs::remove(model / "model.safetensors");
+        put(model / instead, "x");
+        return refusal(model);
+    };
+    for (const char* name :
+         {"pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json"})
+        CHECK_THAT(without_weights(name),
+                   Contains(std::string(name) + ": not usable") &&
+                       Contains("python chapters/13_real_translation/marian_files.py safetensors " +
+                                (folder / "one_table").string()));
+    CHECK_THAT(without_weights("tf_model.h5"), Contains("fetch model.safetensors"));
+    const fs::path model = copy_of("one_table", folder);
+    put(model / "pytorch_model.bin", "x");  // beside the weights it may stand
+    CHECK(refusal(model) == "accepted");
+    put(model / "adapter_config.json", "{}");
+    CHECK_THAT(refusal(model), Contains("adapter_config.json: not usable") && Contains("merge"));
+    for (const char* file :
+         {"config.json", "vocab.json", "source.spm", "target.spm", "model.safetensors"}) {
+        const fs::path pointer = copy_of("one_table", folder);
+        put(pointer / file, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+        CHECK_THAT(refusal(pointer),
+                   Contains(std::string(file) + ": not usable") && Contains("git lfs pull"));
+    }
 }
 
 TEST_CASE("sizes that the file does not have are refused before room is made for them") {
@@ -314,6 +447,10 @@ TEST_CASE("rules of the search that this book does not have are refused in both 
           {R"("repetition_penalty": 1.5)", "repetition_penalty is 1.5, expected 1"},
           {R"("min_length": 5)", "min_length is 5, expected 0"},
           {R"("do_sample": true)", "do_sample is true, expected false"},
+          {R"("force_words_ids": [[5]])", "force_words_ids is [[5]], expected none"},
+          {R"("guidance_scale": 1.5)", "guidance_scale is 1.5, expected none"},
+          {R"("eos_token_id": 1)", "eos_token_id is 1, expected 0 as config.json has"},
+          {R"("decoder_start_token_id": 0)", "decoder_start_token_id is 0, expected 108"},
           {R"("renormalize_logits": 1)", "renormalize_logits is 1, expected true or false"}}) {
         put(model / "generation_config.json", fmt::format("{{{}}}", field));
         CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains(message));

@@ -28,6 +28,23 @@ std::string gzip(const std::string& text) {
     return packed;
 }
 
+/// A text in characters of 2 or 4 bytes.
+std::string wide(const std::u32string& text, int bytes, bool little) {
+    std::string out;
+    const auto put = [&](std::uint32_t unit) {
+        for (int i = 0; i < bytes; ++i)
+            out += static_cast<char>(unit >> 8 * (little ? i : bytes - 1 - i));
+    };
+    for (const char32_t c : text)
+        if (bytes == 4 || c < 0x10000)
+            put(c);
+        else {
+            put(0xD800 + ((c - 0x10000) >> 10));
+            put(0xDC00 + ((c - 0x10000) & 0x3FF));
+        }
+    return out;
+}
+
 std::vector<std::string> lines_of(const std::filesystem::path& file,
                                   const TextLimits& limits = {}) {
     std::vector<std::string> lines;
@@ -90,10 +107,77 @@ TEST_CASE("a line that is not UTF-8 is refused with file, line and byte") {
     put(file, "gut\tgood\nsch\xF6n\tfine\n");
     const std::string message = message_of([&] { lines_of(file); });
     CHECK_THAT(message, Contains("latin1.tsv:2: byte 4 is 0xF6, which is not UTF-8"));
-    put(file, gzip("\xFF\xFEg\0"));  // UTF-16
-    CHECK_THAT(message_of([&] { lines_of(file); }), Contains("latin1.tsv:1: byte 1 is 0xFF"));
+    CHECK_THAT(message, Contains("iconv -f GB18030 -t UTF-8"));
     put(folder / "a\x1B[31m", "\xFF");
     CHECK_THAT(message_of([&] { lines_of(folder / "a\x1B[31m"); }), Contains("a\\x1B[31m:1"));
+}
+
+TEST_CASE("text of 16 or 32 bits is named with its encoding, with a byte order mark and without") {
+    const Folder folder;
+    const auto file = folder / "wide.tsv";
+    const auto message = [&](const std::string& content) {
+        put(file, content);
+        return message_of([&] { lines_of(file); });
+    };
+    // few of its characters are of ASCII, and 一 and 下 have a zero byte that is the lower one
+    const std::u32string chinese = U"我有一个好朋友。\n他喜欢下雪。\n𠀀\n",
+                         english = U"Hi.\tGo on.\n";
+    for (const std::u32string& text : {chinese, english})
+        for (const bool marked : {true, false})
+            for (const auto& [encoding, bytes, little] : {std::tuple{"UTF-16LE", 2, true},
+                                                          {"UTF-16BE", 2, false},
+                                                          {"UTF-32LE", 4, true},
+                                                          {"UTF-32BE", 4, false}}) {
+                const std::string name = marked ? std::string(encoding, 6) : encoding;
+                const std::string content = wide((marked ? U"\uFEFF" : U"") + text, bytes, little);
+                CAPTURE(encoding, marked);
+                CHECK(message(content) == fmt::format("{0}: text in {1}; convert it (iconv -f {1} "
+                                                      "-t UTF-8)",
+                                                      file.string(), name));
+                CHECK(message(gzip(content)) == message(content));
+            }
+    CHECK_THAT(message(std::string("\x7F"
+                                   "ELF\2\1\1\0\0\0\0\0\0\0\0\0",
+                                   16)),
+               Contains("binary data, and no text"));
+    CHECK(message("a\xE2\x96\x81"
+                  "b\n") == "no error");
+    put(file, std::string(100, 'x') + '\0' + std::string(100, 'x'));  // a stray one
+    CHECK(lines_of(file).size() == 1);
+}
+
+TEST_CASE("an archive or a document is named, and how to come to its text") {
+    const Folder folder;
+    const auto file = folder / "pairs";
+    const std::string zip = "PK\3\4\x14\0\0\0\x08\0";
+    // as xz, bzip2, zstd, 7z, tar, zip and others begin their files
+    for (const auto& [begins, is] :
+         {std::pair{std::string("\xFD"
+                                "7zXZ\0\0\4\xE6\xD6\xB4"
+                                "F",
+                                12),
+                    "packed with xz; unpack it (xz -d)"},
+          {"BZh91AY&SY\x10\x39\xA5\x36", "packed with bzip2; unpack it (bzip2 -d)"},
+          {"\x28\xB5\x2F\xFD\x04\x58\x21", "packed with zstd; unpack it (zstd -d)"},
+          {gzip(gzip("a\n")), "packed with gzip; unpack it (gzip -d)"},
+          {"7z\xBC\xAF\x27\x1C", "a 7z archive; unpack it (7z x) and give the file that was in it"},
+          {"Rar!\x1A\x07", "a rar archive"},
+          {std::string(257, 'p') + "ustar", "a tar archive; unpack it (tar -xf)"},
+          {zip + "pairs.tsv", "a zip archive; unpack it (unzip) and give the file that was in it"},
+          {zip + "[Content_Types].xml", "a document of an office program; save it there as plain"},
+          {zip + "mimetypeapplication/vnd.oasis.opendocument.text", "a document of an office"},
+          {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "a document of an office program"},
+          {"%PDF-1.7\n", "a PDF document; take its text out (pdftotext)"},
+          {"version https://git-lfs.github.com/spec/v1\n",
+           "fetch the file itself (git lfs pull)"}}) {
+        put(file, begins);
+        CHECK_THAT(message_of([&] { lines_of(file); }),
+                   Contains(file.string() + ": ") && Contains(is));
+    }
+    for (const char* text : {"PK", "BZh", "7z", "%PDF", "Rar!", "ustar"}) {
+        put(file, text);
+        CHECK(lines_of(file) == std::vector<std::string>{text});
+    }
 }
 
 TEST_CASE(

@@ -124,11 +124,29 @@ TEST_CASE("the same sentences give the same model, and its bytes give it back") 
 
 TEST_CASE("what pieces cannot be learned from is said in a sentence") {
     CHECK_THROWS_WITH(Subwords::train({}, 1000), Contains("no sentence"));
-    CHECK_THROWS_WITH(Subwords::train(sentences(), 270), Contains("270 pieces"));
     CHECK_THROWS_WITH(Subwords::train(std::vector<std::string>{"a\xFF"}, 1000),
                       Contains("not UTF-8: a\\xFF"));
     CHECK_THROWS_WITH(subwords().encode("a\xFF"), Contains("byte 2 is not UTF-8"));
     CHECK_THROWS_WITH(subwords().pieces("\x80"), Contains("byte 1 is not UTF-8"));
+}
+
+TEST_CASE("too few pieces are refused with a number that is enough, and the option for it") {
+    const auto message = [](Index n_pieces) -> std::string {
+        try {
+            Subwords::train(sentences(), n_pieces);
+        } catch (const std::invalid_argument& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const std::string refused = message(270);
+    CHECK_THAT(refused, Contains("270 pieces") && Contains("(--pieces)"));
+    CHECK_THAT(refused, !Contains("character_coverage"));  // which is no option here
+    const std::size_t at = refused.find("; take ");
+    REQUIRE(at != refused.npos);
+    const Index enough = std::stoi(refused.substr(at + 7));
+    CHECK(message(enough).empty());
+    CHECK_FALSE(message(enough - 1).empty());
 }
 
 TEST_CASE("text that holds the symbols' names, or bytes as they are shown, can be learned from") {

@@ -337,6 +337,30 @@ TEST_CASE("a line reader finds lines however they come, and leaves out what is t
     CHECK_THROWS_WITH(closed.next(line), Contains("cannot read the input"));
 }
 
+TEST_CASE("an input that is no text in UTF-8 is refused at once, and named") {
+    for (const auto& [content, is] :
+         {std::pair{std::string("\xFF\xFE"
+                                "a\0",
+                                4),
+                    "text in UTF-16; convert it (iconv -f UTF-16 -t UTF-8)"},
+          {std::string("a\0b\0\n\0", 6), "text in UTF-16LE; convert it"},
+          {"PK\3\4", "a zip archive"}}) {
+        const Pipe pipe;
+        pipe.put(content);
+        LineReader in(pipe.read_end);
+        std::string line;
+        CHECK_THROWS_WITH(in.next(line), Contains("the input is " + std::string(is)));
+    }
+    const Pipe pipe;
+    pipe.put(
+        "\xEF\xBB\xBF"
+        "a\n");  // a byte order mark is none of the text
+    LineReader in(pipe.read_end);
+    std::string line;
+    REQUIRE(in.next(line));
+    CHECK(line == "a");
+}
+
 TEST_CASE("what a line has beyond 2^20 bytes is left out, not in the middle of a character") {
     std::string line = "a";
     while (line.size() < (1 << 20) + 10) line += "\xe4\xb8\xad";  // three bytes each

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {
@@ -116,6 +117,8 @@ SentencePair parse_line(const std::string& line, Index max_words) {
 Corpus read_corpus(const std::filesystem::path& path, Index max_words) {
     Corpus corpus = empty_corpus();
     std::string text = read_file(path);
+    if (const std::string kind = foreign_kind(text); !kind.empty())
+        throw std::runtime_error(fmt::format("{}: {}", path.string(), kind));
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark
     std::istringstream stream(text);
     Index number = 0;

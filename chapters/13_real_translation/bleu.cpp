@@ -36,18 +36,18 @@ Counts count_bleu(const std::string& hypothesis, const std::string& reference,
 // [value]
 BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
     const double said = sums[0], wanted = sums[1];
-    BleuParts parts{{}, 1, 0};
+    BleuParts parts;
     if (said < wanted) parts.brevity_penalty = said > 0 ? std::exp(1 - wanted / said) : 0;
+    if (sums[matches_at] == 0) return parts;  // no word in common: nothing to smooth
     double share = 1, log_sum = 0;
-    for (std::size_t k = 0; k < orders && sums[total_at + k] > 0; ++k) {
-        double matches = sums[matches_at + k];
+    std::size_t defined = 0;
+    for (; defined < orders && sums[total_at + defined] > 0; ++defined) {
+        double matches = sums[matches_at + defined];
         if (matches == 0 && options.smooth) matches = share /= 2;
-        parts.precisions.push_back(100 * matches / sums[total_at + k]);
-        log_sum += std::log(parts.precisions.back());
+        parts.precisions[defined] = 100 * matches / sums[total_at + defined];
+        log_sum += std::log(parts.precisions[defined]);
     }
-    const std::size_t defined = parts.precisions.size();
-    const bool any = sums[matches_at] > 0;  // without a word in common there is nothing to smooth
-    if (any && (defined == orders || options.effective_order))
+    if (defined == orders || options.effective_order)
         parts.value = parts.brevity_penalty * std::exp(log_sum / static_cast<double>(defined));
     return parts;
 }

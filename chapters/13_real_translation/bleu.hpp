@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "chapters/13_real_translation/score_words.hpp"
 #include "chapters/13_real_translation/scores.hpp"
 
@@ -27,9 +29,10 @@ Score bleu(std::span<const std::string> hypotheses, std::span<const std::string>
 // [bleu: parts]
 /// BLEU and what it is made of.
 struct BleuParts {
-    std::vector<double> precisions;  ///< in percent, those that are defined
-    double brevity_penalty;
-    double value;  ///< in percent
+    /// In percent, n = 1 to 4; 0 where no n-gram was said, and all 0 without a word in common.
+    std::array<double, 4> precisions{};
+    double brevity_penalty = 1;
+    double value = 0;  ///< in percent
 };
 BleuParts bleu_parts(const Counts& sums, const BleuOptions& options = {});
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 
 #include "chapters/13_real_translation/marian_json.hpp"
 #include "chapters/13_real_translation/subword_model.hpp"
+#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 
@@ -30,6 +32,42 @@ std::string marian_name(std::string name) {
         if (at != name.npos) name.replace(at, std::string_view(ours).size(), theirs);
     }
     return "model." + name;
+}
+// [found]
+/// Where git-lfs has left a pointer to a file, that is said.
+void require_fetched(const std::filesystem::path& path) {
+    std::string beginning(200, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    const std::string kind = foreign_kind(beginning);
+    if (kind.find("git-lfs") != kind.npos) refuse(path, "{}", kind);
+}
+
+/// The file of the weights; if it is not there, but others are that hold them, how to come by it.
+std::filesystem::path find_weights(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "model.safetensors";
+    const auto is_there = [&](const char* name) { return std::filesystem::exists(folder / name); };
+    if (is_there("adapter_config.json"))
+        refuse(folder / "adapter_config.json",
+               "an adapter, which changes the weights; merge it into the model, by peft's "
+               "merge_and_unload");
+    if (!is_there("model.safetensors")) {
+        for (const char* name :
+             {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
+            if (is_there(name))
+                refuse(folder / name,
+                       "weights in a form that is not read; make model.safetensors of them: python "
+                       "chapters/13_real_translation/marian_files.py safetensors {}",
+                       folder.string());
+        for (const char* name : {"tf_model.h5", "flax_model.msgpack", "rust_model.ot"})
+            if (is_there(name))
+                refuse(folder / name,
+                       "weights for another library; fetch model.safetensors or pytorch_model.bin "
+                       "from the same place");
+    }
+    require_fetched(file);
+    return file;
 }
 // [weights]
 /// A file's tensors, taken one by one.
@@ -129,7 +167,7 @@ void require_layers(const TransformerOptions& o, Weights& weights) {
 }  // namespace
 // [model]
 Transformer load_marian_model(const std::filesystem::path& folder, const MarianConfig& config) {
-    Weights weights(folder / "model.safetensors");
+    Weights weights(find_weights(folder));
     require_layers(config.model, weights);
     Transformer model(config.model, Random(0));
     load_tables(model, weights);
@@ -147,6 +185,7 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
 namespace {
 
 Subwords read_pieces(const std::filesystem::path& path) {
+    require_fetched(path);
     const std::string model = read_file(path, max_model_bytes);
     try {
         return Subwords(model);
@@ -156,9 +195,8 @@ Subwords read_pieces(const std::filesystem::path& path) {
 }
 
 /// The ids of a vocabulary; all are below `n_words`, and none stands there twice.
-std::unordered_map<std::string, std::int32_t> read_ids(const std::filesystem::path& path,
-                                                       Index n_words) {
-    std::unordered_map<std::string, std::int32_t> ids;
+PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
+    PieceIds ids;
     std::set<std::int32_t> seen;
     const nlohmann::json vocabulary = read_object(path);
     for (const auto& [piece, id] : vocabulary.items()) {
@@ -172,11 +210,15 @@ std::unordered_map<std::string, std::int32_t> read_ids(const std::filesystem::pa
     return ids;
 }
 
-/// The pieces by id; those without text, and ids that no piece has, are empty.
-std::vector<std::string> by_id(const std::unordered_map<std::string, std::int32_t>& ids,
+/// The pieces by id: those of symbols are empty, and SentencePiece shows "<unk>", of which ids
+/// without a piece are, as "⁇".
+std::vector<std::string> by_id(const PieceIds& ids, const std::vector<AddedToken>& added,
                                const MarianConfig& config) {
-    std::vector<std::string> pieces(static_cast<std::size_t>(config.model.tgt_words));
+    std::vector<std::string> pieces(static_cast<std::size_t>(config.model.tgt_words), "<unk>");
     for (const auto& [piece, id] : ids) pieces[static_cast<std::size_t>(id)] = piece;
+    for (const AddedToken& token : added)
+        if (token.id < config.model.tgt_words)
+            pieces[static_cast<std::size_t>(token.id)] = token.special ? "" : token.text;
     for (const std::int32_t id : {config.end, config.model.pad, ids.at("<unk>")})
         pieces[static_cast<std::size_t>(id)].clear();
     return pieces;
@@ -187,25 +229,30 @@ std::vector<std::string> by_id(const std::unordered_map<std::string, std::int32_
 MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig& config)
     : source_(read_pieces(folder / "source.spm")),
       target_(read_pieces(folder / "target.spm")),
-      ids_(read_ids(folder / "vocab.json", config.model.src_words)) {
-    const std::filesystem::path own = folder / "target_vocab.json";
-    pieces_ = by_id(std::filesystem::exists(own)
-                        ? read_ids(own, config.model.tgt_words)
-                        : read_ids(folder / "vocab.json", config.model.tgt_words),
-                    config);
-    unknown_ = ids_.at("<unk>");
+      ids_(read_ids(folder / "vocab.json", config.model.src_words)),
+      tokens_(read_marian_tokens(folder, ids_, config.model.src_words, config.end)),
+      unknown_(ids_.at("<unk>")),
+      pad_(config.model.pad) {
+    const char* const target = tokens_.two_vocabularies ? "target_vocab.json" : "vocab.json";
+    pieces_ = by_id(read_ids(folder / target, config.model.tgt_words), tokens_.added, config);
 }
 
 std::vector<std::int32_t> MarianWords::encode(const std::string& text) const {
-    std::vector<std::string> pieces;
-    const std::size_t closed = text.starts_with(">>") ? text.find("<<") : text.npos;
-    const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
-    if (code > 0) pieces.push_back(text.substr(0, code));
-    std::ranges::copy(source_.pieces(text.substr(code)), std::back_inserter(pieces));
     std::vector<std::int32_t> ids;
-    for (const std::string& piece : pieces) {
-        const auto found = ids_.find(piece);
-        ids.push_back(found == ids_.end() ? unknown_ : found->second);
+    for (const TextPart& part : split_at_tokens(text, tokens_.added)) {
+        if (part.token) {
+            require(part.token->id != pad_, "{} means padding and cannot be read", part.text);
+            ids.push_back(part.token->id);
+            continue;
+        }
+        const std::size_t closed = part.text.starts_with(">>") ? part.text.find("<<") : text.npos;
+        const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
+        std::vector<std::string> pieces = source_.pieces(part.text.substr(code));
+        if (code > 0) pieces.insert(pieces.begin(), part.text.substr(0, code));
+        for (const std::string& piece : pieces) {
+            const auto found = ids_.find(piece);
+            ids.push_back(found == ids_.end() ? unknown_ : found->second);
+        }
     }
     return ids;
 }
@@ -222,7 +269,7 @@ std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
     const std::string_view mark = "▁";  // left in pieces that the target's model does not know
     for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at))
         text.replace(at, mark.size(), 1, ' ');
-    return tidy(text);
+    return tidy(tokens_.clean_up ? without_spaces_before_marks(text) : text);
 }
 // [translator]
 LineTranslator marian_translator(const std::filesystem::path& folder) {

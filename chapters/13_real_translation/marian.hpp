@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "chapters/13_real_translation/marian_tokens.hpp"
 #include "chapters/13_real_translation/subwords.hpp"
 #include "chapters/13_real_translation/translate_lines.hpp"
 
@@ -33,25 +33,30 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
 /// says which id a piece has.
 class MarianWords {
 public:
-    /// Reads source.spm, target.spm, vocab.json and, where each language has a vocabulary of its
-    /// own, target_vocab.json.
+    /// Reads source.spm, target.spm, vocab.json, where each language has a vocabulary of its own
+    /// target_vocab.json, and what `read_marian_tokens` does.
     /// @throws std::runtime_error naming the file and what is wrong with it
     MarianWords(const std::filesystem::path& folder, const MarianConfig& config);
 
     /// Without the end symbol. A language code in front, such as `>>deu<<`, is one word.
+    /// @throws std::invalid_argument if the text holds the symbol for padding, or is not UTF-8
     std::vector<std::int32_t> encode(const std::string& text) const;
-    /// The symbols for end, padding and unknown pieces are left out.
+    /// The symbols for end, padding and unknown pieces are left out, and what the files call
+    /// special; an id without a piece becomes "⁇".
     std::string decode(std::span<const std::int32_t> ids) const;
 
 private:
     Subwords source_, target_;
-    std::unordered_map<std::string, std::int32_t> ids_;  ///< of the source's pieces
-    std::vector<std::string> pieces_;                    ///< of the target, by id
-    std::int32_t unknown_ = 0;
+    PieceIds ids_;  ///< of the source's pieces
+    MarianTokens tokens_;
+    std::vector<std::string> pieces_;  ///< of the target, by id
+    std::int32_t unknown_ = 0, pad_ = 0;
 };
 // [translator]
 /// All of it: a model that translates text.
-/// @param folder  config.json, model.safetensors, vocab.json, source.spm and target.spm
+/// @param folder  config.json, model.safetensors, vocab.json, source.spm, target.spm, and files
+/// that
+///                need not be there
 /// @throws std::runtime_error naming the file and what is wrong with it
 LineTranslator marian_translator(const std::filesystem::path& folder);
 

@@ -5,52 +5,11 @@
 #include "chapters/13_real_translation/marian_json.hpp"
 
 namespace abh {
-// [fields]
+// [what must be so]
 namespace {
 
 using nlohmann::json;
 
-/// A file of fields, which refuses what it does not know.
-class Fields {
-public:
-    explicit Fields(const std::filesystem::path& path) : path_(path), values_(read_object(path)) {}
-
-    bool has(const char* name) const { return values_.contains(name) && !values_[name].is_null(); }
-    const json& value(const char* name) const {
-        if (!has(name)) refuse(path_, "no field {}", name);
-        return values_[name];
-    }
-    template <class... Args>
-    void expect(bool ok, const char* name, fmt::format_string<Args...> expected,
-                Args&&... args) const {
-        if (!ok)
-            refuse(path_, "{} is {}, expected {}", name, value(name).dump(),
-                   fmt::format(expected, std::forward<Args>(args)...));
-    }
-    /// A whole number from `least` to `most`.
-    Index number(const char* name, Index least, Index most) const {
-        const json& found = value(name);
-        expect(is_below(found, most + 1) && found.get<Index>() >= least, name,
-               "a whole number from {} to {}", least, most);
-        return found.get<Index>();
-    }
-    bool flag(const char* name, bool otherwise) const {
-        if (!has(name)) return otherwise;
-        expect(value(name).is_boolean(), name, "true or false");
-        return value(name).get<bool>();
-    }
-    /// Both are there and equal: our encoder and decoder have the same layers.
-    Index same(const char* name, const char* other, Index most) const {
-        const Index found = number(name, 1, most);
-        expect(number(other, 1, most) == found, other, "{} as {} has", found, name);
-        return found;
-    }
-
-private:
-    std::filesystem::path path_;
-    json values_;
-};
-// [what must be so]
 /// Options of Marian that change the result and that this book's model does not have. They were
 /// written by older versions of the library, or stand for what it computes now.
 void require_known(const Fields& f) {
@@ -59,9 +18,14 @@ void require_known(const Fields& f) {
         f.expect(f.flag(name, true), name, "true");
     for (const char* name :
          {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
-          "add_bias_logits", "force_bos_token_to_be_generated"})
+          "add_bias_logits", "force_bos_token_to_be_generated", "tie_encoder_decoder"})
         f.expect(!f.flag(name, false), name, "false");
-    if (f.has("quantization_config")) f.expect(false, "quantization_config", "none");
+    for (const char* name : {"quantization_config", "pruned_heads", "auto_map"})
+        if (f.has(name)) f.expect(f.value(name).empty(), name, "none");
+    for (const auto& [name, ours] : {std::pair{"num_hidden_layers", "encoder_layers"},
+                                     {"num_attention_heads", "encoder_attention_heads"},
+                                     {"hidden_size", "d_model"}})
+        if (f.has(name)) f.expect(f.value(name) == f.value(ours), name, "that of {}", ours);
 }
 
 /// Options that change which words are said, by rules that this book's search does not have. They
@@ -69,13 +33,16 @@ void require_known(const Fields& f) {
 void require_known_search(const Fields& f) {
     for (const char* name :
          {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens", "begin_suppress_tokens",
-          "sequence_bias", "exponential_decay_length_penalty", "min_new_tokens"})
+          "sequence_bias", "exponential_decay_length_penalty", "min_new_tokens", "force_words_ids",
+          "constraints", "stop_strings", "max_time", "penalty_alpha", "dola_layers",
+          "guidance_scale", "watermarking_config"})
         if (f.has(name)) f.expect(false, name, "none");
     for (const auto& [name, neutral] : {std::pair{"no_repeat_ngram_size", 0},
                                         {"encoder_no_repeat_ngram_size", 0},
                                         {"min_length", 0},
                                         {"repetition_penalty", 1},
                                         {"encoder_repetition_penalty", 1},
+                                        {"diversity_penalty", 0},
                                         {"num_beam_groups", 1}})
         if (f.has(name)) f.expect(f.value(name) == neutral, name, "{}", neutral);
     f.expect(!f.flag("do_sample", false), "do_sample", "false");
@@ -154,7 +121,15 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     config.never = {o.pad};
     read_search(f);
     const std::filesystem::path generation = folder / "generation_config.json";
-    if (std::filesystem::exists(generation)) read_search(Fields(generation));
+    if (std::filesystem::exists(generation)) {
+        const Fields g(generation);
+        read_search(g);
+        for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
+                                       {"eos_token_id", config.end},
+                                       {"pad_token_id", o.pad}})
+            if (g.has(name))
+                g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as config.json has", id);
+    }
     std::ranges::sort(config.never);
     config.never.erase(std::unique(config.never.begin(), config.never.end()), config.never.end());
     return config;

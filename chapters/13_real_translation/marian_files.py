@@ -1,17 +1,17 @@
 """Models between this book and the transformers library.
 
     pip install torch transformers safetensors sentencepiece
-    python chapters/13_real_translation/marian_files.py export model.safetensors FOLDER
+    python chapters/13_real_translation/marian_files.py export RUN FOLDER
     python chapters/13_real_translation/marian_files.py safetensors FOLDER
 
-`export` turns a model of this book into a MarianMTModel that gives the same logits, up to the order of
+`export` turns a model of this book, its file or the folder of its run, into a MarianMTModel that gives the same logits, up to the order of
 its sums, with the files of a MarianTokenizer where the model has subwords:
 
     model = MarianMTModel.from_pretrained(FOLDER)
     tokenizer = MarianTokenizer.from_pretrained(FOLDER)
 
-`safetensors` writes a published model's weights, where they come as pytorch_model.bin, as
-model.safetensors, which the book's program reads.
+`safetensors` writes a published model's weights, where they come as pytorch_model.bin or in several
+files, as model.safetensors, which the book's program reads.
 
 Marian's models have biases and a learned norm everywhere, and all sines before all cosines. What a
 model of the book lacks becomes zeros and ones; where its sines and cosines alternate, the columns of
@@ -199,6 +199,7 @@ def symbols_of_words(notes: dict[str, str]) -> dict[str, int]:
 
 
 def export(file: Path, folder: Path) -> None:
+    file = file / "model.safetensors" if file.is_dir() else file
     with safe_open(file, "pt") as opened:
         notes = opened.metadata() or {}
         weights = {name: opened.get_tensor(name) for name in opened.keys()}
@@ -214,7 +215,7 @@ def export(file: Path, folder: Path) -> None:
 
 
 def to_safetensors(folder: Path) -> None:
-    MarianMTModel.from_pretrained(folder).save_pretrained(folder)
+    MarianMTModel.from_pretrained(folder).save_pretrained(folder, max_shard_size="100GB")
 
 
 def main() -> int:

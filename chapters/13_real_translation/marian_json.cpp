@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {
@@ -20,9 +21,11 @@ nlohmann::json read_object(const std::filesystem::path& path) {
             refuse(path, "{} stands there twice", parsed.get<std::string>());
         return true;
     };
+    const std::string text = read_file(path, most_bytes);
+    if (const std::string kind = foreign_kind(text); !kind.empty()) refuse(path, "{}", kind);
     json values;
     try {
-        values = json::parse(read_file(path, most_bytes), watch);
+        values = json::parse(text, watch);
     } catch (const json::exception& error) {
         refuse(path, "not JSON: {}", error.what());
     }

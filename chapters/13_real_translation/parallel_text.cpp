@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "chapters/13_real_translation/text.hpp"
+#include "lib/io/file_kind.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
@@ -85,6 +86,8 @@ void split_lines(const Path& path, const TextLimits& limits,
     std::size_t bytes = 0;
     Index number = 0;
     for (std::string_view block = file.read(); !block.empty(); block = file.read()) {
+        if (const std::string kind = bytes == 0 ? foreign_kind(block) : ""; !kind.empty())
+            fail(path, kind);
         bytes += block.size();
         if (bytes > limits.file_bytes)
             fail(path, fmt::format("holds more than {} bytes, unpacked", limits.file_bytes));
@@ -114,7 +117,8 @@ void for_each_line(const Path& path, const std::function<void(std::string_view, 
         if (view.ends_with('\r')) view.remove_suffix(1);
         if (const std::size_t bad = find_bad_utf8(view); bad != std::string_view::npos)
             fail(path, number,
-                 fmt::format("byte {} is 0x{:02X}, which is not UTF-8; convert the file with iconv",
+                 fmt::format("byte {} is 0x{:02X}, which is not UTF-8; convert the file from the "
+                             "encoding that it has, for instance: iconv -f GB18030 -t UTF-8",
                              bad + 1, static_cast<unsigned char>(view[bad])));
         line(view, number);
     });

@@ -32,7 +32,8 @@ struct TextLimits {
 /// Calls `line(text, number)` for each line of a file, plain or gzip, numbers from 1. A byte order
 /// mark and carriage returns at a line's end are left out.
 /// @throws std::runtime_error naming the file, and the line where there is one: if it cannot be
-///         read, a gzip stream is damaged or cut, a line is not UTF-8, or a limit is exceeded
+///         read, is an archive or in another encoding, a gzip stream is damaged or cut, a line is
+///         not UTF-8, or a limit is exceeded
 void for_each_line(const std::filesystem::path& path,
                    const std::function<void(std::string_view, Index)>& line,
                    const TextLimits& limits = {});

@@ -149,18 +149,42 @@ bool RunProgress::keeps_mean(double dev_loss) const {
     return dev_loss < best()->dev_loss;  // by BLEU the luck that chose `best()` would count twice
 }
 // [over]
-std::string Practice::over() const {
+Practice::End Practice::end() const {
     const std::vector<EpochReport>& epochs = progress_.epochs;
-    if (epochs.empty() || progress_.batch > 0) return "";
-    const Index done = epochs.back().epoch, better = progress_.last_better();
-    if (done >= options_.epochs) return fmt::format("epoch {} was the last one", done);
-    if (options_.patience > 0 && done - better >= options_.patience)
-        return fmt::format("neither BLEU nor the loss has got better since epoch {}", better);
-    const double before = epochs.size() > 1 ? epochs[epochs.size() - 2].seconds : 0;
-    const double next = epochs.back().seconds - before;  // as long as the last one
-    if (options_.minutes > 0 && progress_.seconds + next > 60 * options_.minutes)
-        return fmt::format("another epoch would take longer than {} min", options_.minutes);
-    return "";
+    if (epochs.empty() || progress_.batch > 0) return End::none;
+    const Index done = epochs.back().epoch;
+    if (done >= options_.epochs) return End::epochs;
+    if (options_.patience > 0 && done - progress_.last_better() >= options_.patience)
+        return End::patience;
+    const double seconds = progress_.seconds + next_epoch_seconds();
+    return options_.minutes > 0 && seconds > 60 * options_.minutes ? End::clock : End::none;
+}
+
+/// As many as the last one took.
+double Practice::next_epoch_seconds() const {
+    const std::vector<EpochReport>& epochs = progress_.epochs;
+    return epochs.back().seconds - (epochs.size() > 1 ? epochs[epochs.size() - 2].seconds : 0);
+}
+
+// [over: in words]
+std::string Practice::over() const {
+    const End why = end();
+    if (why == End::none) return "";
+    if (why == End::epochs)
+        return fmt::format("epoch {} was the last one", progress_.epochs.back().epoch);
+    if (why == End::patience)
+        return fmt::format("neither BLEU nor the loss has got better since epoch {}",
+                           progress_.last_better());
+    return fmt::format("another epoch takes {:.0f} s and would end after more than {} min",
+                       next_epoch_seconds(), options_.minutes);
+}
+
+std::string Practice::cut_short() const {
+    if (end() != End::clock) return "";
+    return fmt::format(
+        "--minutes {} were enough for {} of {} epochs on this machine, so the model has learned "
+        "less than it could; the same command with --resume --minutes 0 goes on",
+        options_.minutes, progress_.epochs.back().epoch, options_.epochs);
 }
 // [go on]
 void Practice::go_on(const RunProgress& progress) {

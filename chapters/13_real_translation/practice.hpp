@@ -91,6 +91,8 @@ public:
     EpochReport end_epoch(const Validation& validation);
     /// Why the run ends here, between two epochs; empty: it goes on.
     std::string over() const;
+    /// What it costs, and how to go on, if the clock alone ended the run; else empty.
+    std::string cut_short() const;
 
     Transformer& model() { return model_; }
     PracticeSteps& steps() { return *steps_; }
@@ -105,6 +107,9 @@ public:
     void go_on(const RunProgress& progress);
 
 private:
+    enum class End { none, epochs, patience, clock };
+    End end() const;
+    double next_epoch_seconds() const;
     void require_finite(double loss, double norm) const;
     PracticeStep count(const PracticeStep& step, std::span<const Batch> batches);
 

@@ -261,7 +261,8 @@ TensorFile RunFolder::newest_state(std::vector<std::string>& damaged) const {
     const std::vector<fs::path> files = numbered(folder_, "state");
     if (files.empty())
         throw std::runtime_error(
-            fmt::format("{}: no state of a run is there to go on from", folder_.string()));
+            fmt::format("{}: no state of a run is there to go on from; without --resume one begins",
+                        folder_.string()));
     std::vector<fs::path> bad;
     for (const fs::path& file : files) try {
             TensorFile state = load_checked(file);
@@ -272,6 +273,11 @@ TensorFile RunFolder::newest_state(std::vector<std::string>& damaged) const {
             bad.push_back(file);
         }
     throw std::runtime_error(damaged.front());
+}
+
+std::optional<fs::path> RunFolder::newest_state_file(const fs::path& folder) {
+    const std::vector<fs::path> files = numbered(folder, "state");
+    return files.empty() ? std::nullopt : std::optional(files.front());
 }
 
 fs::path RunFolder::state_file(Index step) const {

@@ -62,6 +62,9 @@ public:
     /// @param damaged  receives what was wrong with them, a line each
     /// @throws std::runtime_error naming the folder if there is no state, or none that is whole
     TensorFile newest_state(std::vector<std::string>& damaged) const;
+    /// The newest state in a folder, whole or not; none: no run has written one there.
+    static std::optional<std::filesystem::path> newest_state_file(
+        const std::filesystem::path& folder);
     /// Writes the run's state after a step; those before the last two go.
     /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
     void save_state(Index step, TensorFile state) const;

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <iostream>
+#include <unistd.h>
 
 #include "chapters/09_training/corpus.hpp"
 #include "chapters/13_real_translation/subword_model.hpp"
 #include "chapters/13_real_translation/tatoeba.hpp"
 #include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/translate_lines.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {
@@ -63,8 +63,9 @@ void SegmentCommand::run(Results& results) {
         file.write(subwords.model());
         file.commit();
     }
+    LineReader in(STDIN_FILENO);
     Index number = 0;
-    for (std::string line; std::getline(std::cin, line);) {
+    for (std::string line; in.next(line);) {
         ++number;
         try {
             fmt::print("{}\n", answer(subwords, line));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
 #include <unordered_map>
 
 #include "chapters/13_real_translation/subword_model.hpp"
@@ -63,6 +64,15 @@ std::unordered_map<std::string, std::string> training_options(Index n_pieces, bo
             {"minloglevel", "2"}};  // errors come as a status
 }
 
+/// What the library says. Where it advises options of its own program, what to do here.
+std::string reason_of(const std::string& message) {
+    static const std::regex too_few("smaller than required_chars.* vs ([0-9]+)");
+    std::smatch found;
+    if (!std::regex_search(message, found, too_few)) return printable(message);
+    return fmt::format("symbols, bytes and characters alone need {0}; take {0} at least (--pieces)",
+                       found.str(1));
+}
+
 }  // namespace
 
 Subwords Subwords::train(std::span<const std::string> sentences, Index n_pieces, std::uint64_t seed,
@@ -75,7 +85,7 @@ Subwords Subwords::train(std::span<const std::string> sentences, Index n_pieces,
     const auto status = sentencepiece::SentencePieceTrainer::Train(
         training_options(n_pieces, byte_fallback), &chosen, &model);
     require(status.ok(), "subwords: {} sentences do not give {} pieces: {}", sentences.size(),
-            n_pieces, printable(status.ToString()));
+            n_pieces, reason_of(status.ToString()));
     return Subwords(std::move(model));
 }
 // [load]

@@ -23,13 +23,13 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
       command_(parent.command("train", "train a translator (default)")) {
     TrainOptions& o = options_;
     PracticeOptions& p = o.practice;
-    p.minutes = 24;
+    p.epochs = 28;
     parent.add("--train", o.train, "pairs to train on: FILE, or SOURCE,TARGET");
     parent.add("--dev", o.dev, "pairs to choose by; none: some of those of --train");
     parent.add("--test", o.test, "pairs to report on; likewise");
     parent.add("--save", o.folder, "folder of the run (default: checkpoints/...)");
     parent.flag("--resume", o.resume, "go on with the run in that folder");
-    parent.flag("--quick", o.quick, "a small model, for a minute and a half");
+    parent.flag("--quick", o.quick, "a small model, and seven epochs");
     parent.add("--epochs", p.epochs, "at most").range(1, 100'000);
     parent.add("--minutes", p.minutes, "begin no epoch that would end later; 0: any");
     parent.add("--patience", p.patience, "epochs without a better BLEU or loss; 0: any");
@@ -56,7 +56,7 @@ void TrainCommand::use_quick_defaults() {
     const auto set = [&](const char* name, auto& option, auto value) {
         if (!parent_.given(name)) option = value;
     };
-    set("--minutes", options_.practice.minutes, 1.5);
+    set("--epochs", options_.practice.epochs, Index{7});
     set("--d-model", options_.d_model, Index{128});
     set("--d-ff", options_.d_ff, Index{256});
     set("--layers", options_.n_layers, Index{2});
@@ -172,6 +172,7 @@ public:
     void train(const RunFolder& folder, const std::string& origin);
     void choose(const RunFolder& folder);
     void report(const RunFolder& folder);
+    void say_if_cut_short() const;
 
 private:
     void report_errors(const Translated& test);
@@ -350,6 +351,14 @@ void TrainingRun::report(const RunFolder& folder) {
     report_errors({data_.test, test.translations, tokenization_named(options_.tokenization)});
 }
 
+/// At the very end, where nobody misses it.
+void TrainingRun::say_if_cut_short() const {
+    const std::string cost = practice_.cut_short();
+    if (cost.empty() || !team_.first()) return;
+    std::fflush(stdout);
+    fmt::print(stderr, "{}\n", cost);
+}
+
 void TrainingRun::report_errors(const Translated& test) {
     section("Sentences and their translations");
     show_samples(test, 8);
@@ -410,6 +419,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     run.train(folder, begun_with);
     run.choose(folder);
     run.report(folder);
+    run.say_if_cut_short();
 }
 
 }  // namespace abh

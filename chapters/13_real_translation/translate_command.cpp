@@ -7,6 +7,7 @@
 
 #include "chapters/13_real_translation/marian.hpp"
 #include "chapters/13_real_translation/run_state.hpp"
+#include "chapters/13_real_translation/text.hpp"
 
 namespace abh {
 // [translator]
@@ -21,6 +22,24 @@ LineTranslator translator_of(TextModel model) {
             .start = symbols.start,
             .end = symbols.end,
             .never = {symbols.pad, symbols.start}};
+}
+
+LineTranslator load_translator(const std::filesystem::path& path) {
+    namespace fs = std::filesystem;
+    if (!fs::is_directory(path)) return translator_of(load_text_model(path));
+    if (fs::exists(path / "config.json")) return marian_translator(path);
+    const fs::path kept = path / RunFolder::model_name;  // Marian's weights have this name, too
+    if (fs::exists(kept) && !fs::exists(path / "vocab.json"))
+        return translator_of(load_text_model(kept));
+    const std::string name = printable(path.string());
+    if (const auto state = RunFolder::newest_state_file(path))
+        throw std::runtime_error(fmt::format(
+            "{0}: its training is not over: go on with --resume --save {0}, or take the model as "
+            "it is: --model {1}",
+            name, printable(state->string())));
+    throw std::runtime_error(
+        fmt::format("{}: no config.json, which a model of Marian has, and no {} that `train` wrote",
+                    name, RunFolder::model_name));
 }
 // [options]
 namespace {
@@ -43,7 +62,7 @@ TranslateCommand::TranslateCommand(Options& parent)
     : command_(parent.command("translate", "lines of standard input, translated")) {
     options_.beam.max_more = 50;
     command_.add("--model", model_,
-                 "what `train` wrote, or the folder of a model of Marian "
+                 "folder or file that `train` wrote, or the folder of a model of Marian "
                  "(default: that of ./book run 13)");
     command_.add("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
         .range(1, 1000);
@@ -68,10 +87,11 @@ TranslateCommand::TranslateCommand(Options& parent)
 // [run]
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
     if (model_.empty()) {
-        model_ = default_model_file(seed);
+        model_ = default_run_folder(seed);
         require(std::filesystem::exists(model_),
-                "{} is not there; ./book run 13 --quick trains it, --model names another",
-                model_.string());
+                "{} is not there; ./book run 13 --quick{} trains it, --model names another",
+                default_model_file(seed).string(),
+                seed == 1 ? "" : fmt::format(" --seed {}", seed));
     }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
@@ -80,9 +100,7 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
     options_.beam.n_best = std::max<Index>(n_best_, 1);
     options_.beam.stopping = stops.at(stop_);
     options_.beam.normalization = penalties.at(penalty_);
-    const LineTranslator translator = std::filesystem::is_directory(model_)
-                                          ? marian_translator(model_)
-                                          : translator_of(load_text_model(model_));
+    const LineTranslator translator = load_translator(model_);
     LineReader in(STDIN_FILENO);
     const Index lines = translate_lines(translator, in, stdout, stderr, options_);
     results.set("lines", static_cast<double>(lines));

@@ -12,6 +12,9 @@ namespace abh {
 // [translate]
 /// A model of this chapter, which `train` wrote, as something that translates text.
 LineTranslator translator_of(TextModel model);
+/// The translator in a file that `train` wrote, in its folder, or in that of a model of Marian.
+/// @throws std::runtime_error naming the file or folder and what is wrong with it
+LineTranslator load_translator(const std::filesystem::path& path);
 
 /// `./book run 13 translate`: lines of standard input, translated, to standard output.
 class TranslateCommand {

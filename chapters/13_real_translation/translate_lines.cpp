@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "chapters/13_real_translation/text.hpp"
+#include "lib/io/file_kind.hpp"
 
 namespace abh {
 // [sentences]
@@ -67,7 +69,15 @@ bool LineReader::fill() {
     if (count < 0)
         throw std::runtime_error(fmt::format("cannot read the input: {}", std::strerror(errno)));
     ended_ = count == 0;
+    if (!std::exchange(begun_, true)) look_at_beginning();
     return !ended_;
+}
+
+/// An input of another kind is refused at once, since each of its lines would be nonsense.
+void LineReader::look_at_beginning() {
+    if (const std::string kind = foreign_kind(buffer_); !kind.empty())
+        throw std::runtime_error(fmt::format("the input is {}", kind));
+    if (buffer_.starts_with("\xEF\xBB\xBF")) position_ = 3;  // a byte order mark
 }
 
 bool LineReader::next(std::string& line) {

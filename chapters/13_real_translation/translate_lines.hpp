@@ -48,7 +48,8 @@ public:
         : file_(file), longest_(longest) {}
 
     /// Reads the next line, without its end; false if there is none.
-    /// @throws std::runtime_error if the file cannot be read
+    /// @throws std::runtime_error if the file cannot be read, or is no text in UTF-8 by its first
+    ///         bytes
     bool next(std::string& line);
     /// Whether the last line was longer than it may be.
     bool cut() const { return cut_; }
@@ -58,11 +59,12 @@ public:
 
 private:
     bool fill();
+    void look_at_beginning();
 
     int file_;
     std::size_t longest_, position_ = 0;  ///< of the next byte in the buffer
     std::string buffer_;
-    bool cut_ = false, ended_ = false;
+    bool cut_ = false, begun_ = false, ended_ = false;
 };
 // [lines]
 struct LineOptions {

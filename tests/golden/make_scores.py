@@ -133,6 +133,8 @@ def corpora() -> dict[str, Corpus]:
         "nothing in common": {"hypotheses": ["a b c d e f"], "references": ["g h i j k l m"]},
         "nothing said": {"hypotheses": ["", ""], "references": ["a b c", "d"]},
         "nothing wanted": {"hypotheses": ["a b c", "d"], "references": ["", ""]},
+        "nothing at all": {"hypotheses": [""], "references": [""]},
+        "one word right": {"hypotheses": ["yes it is so"], "references": ["no it never was"]},
         "no bigram": {"hypotheses": ["b a d c f e"], "references": ["a b c d e f"]},
     }
 
@@ -162,8 +164,7 @@ def score(kind: str, make: Any, options: dict[str, Any], corpus: Corpus) -> dict
         "options": options,
         "value": float(result.score),
         "counts": [[int(n) for n in sentence] for sentence in counts],
-        "name": metric.get_signature() and result.name,
-        "signature": metric.get_signature().format(),
+        "printed": result.format(signature=metric.get_signature().format()),
     }
 
 

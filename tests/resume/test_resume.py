@@ -246,10 +246,46 @@ class RunOfTraining(unittest.TestCase):
         file.parent.mkdir()
         file.write_bytes((self.whole / "model.safetensors").read_bytes())
         found = translated("--seed", "3")
+        self.assertIn("--seed 3", none.stderr)
         named = translated("--model", str(self.whole / "model.safetensors"))
         self.assertEqual((found.returncode, found.stdout), (0, named.stdout), found.stderr)
         self.assertEqual(found.stdout.count("\n"), 2)
         self.assertEqual(translated("--seed", "4").returncode, 1)
+
+    def test_translate_takes_the_folder_of_a_run_and_says_where_one_is_not_over(self) -> None:
+        def translated(model: Path) -> subprocess.CompletedProcess:
+            return subprocess.run(
+                [PROGRAM, "translate", "--model", str(model)],
+                input="我看见狗。\n",
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+
+        whole, file = translated(self.whole), translated(self.whole / "model.safetensors")
+        self.assertEqual((whole.returncode, whole.stdout), (0, file.stdout), whole.stderr)
+        begun = self.place / "begun"
+        begun.mkdir()
+        state = max(self.whole.glob("state-*.safetensors"))
+        (begun / state.name).write_bytes(state.read_bytes())
+        refused = translated(begun)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        for part in ("not over", f"--resume --save {begun}", f"--model {begun / state.name}"):
+            self.assertIn(part, refused.stderr)
+        self.assertEqual(translated(begun / state.name).returncode, 0)
+        empty = self.place / "nothing"
+        empty.mkdir()
+        self.assertIn("no config.json", translated(empty).stderr)
+
+    def test_a_run_that_the_clock_ends_says_what_that_cost_and_goes_on_as_it_says(self) -> None:
+        save = self.place / "clock"
+        command = self.command(save, "--minutes", "1e-9")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--minutes 1e-09 were enough for 1 of 30 epochs", done.stderr.splitlines()[-1])
+        self.assertIn("--resume --minutes 0", done.stderr.splitlines()[-1])
+        self.run_whole(save, "--resume", "--minutes", "0")
+        self.assert_same(save)
 
     def test_lines_come_as_they_happen(self) -> None:
         process = subprocess.Popen(
