@@ -7,8 +7,9 @@
 #   COMPILER...      these, and all of them must be there; otherwise each of g++-12, g++-14, clang++-14, clang++-19
 #                    and aarch64-linux-gnu-g++ that is installed
 #   FILE...          these sources alone (a name with a slash), even one that no program has
-#   --levels L,...   x86-64 levels v2, v3, v4, and native; by default all four
-#   --optimize N,... 1, 3, or own: as the programs are compiled; by default 1 and 3
+#   --levels L,...   x86-64 levels v2, v3, v4, and native: all four, unless told
+#   --optimize N,... 1, 3, or own, which is as the programs are compiled. Without these two options, v4 is combined
+#                    with 1 and 3, v2 with 1, v3 with 3, native with own: the whole product takes twice as long
 #   --changed [REV]  what has changed since REV, and what includes it; by default since this branch left origin's main,
 #                    or on main itself, since the last commit but one
 #   --at-most N      the N sources that are nearest to the change
@@ -16,7 +17,7 @@
 #   --system DIR     the compilers of another system, which stands in DIR (as root)
 #
 # GCC compiles in full, because its optimizer warns, too; Clang warns before it optimizes, so it only reads, once for
-# each level. Sources that are compiled with Real = double as well take part so once for each compiler.
+# each level. Twins with Real = double, and what judges the exercises, take part once for each compiler, in its first row.
 #
 # GCC 14 and Clang 19 are Debian 13's:
 #   debootstrap --variant=minbase --include=g++-14,clang-19,libomp-19-dev,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
@@ -33,7 +34,7 @@ root=$PWD
 die() { printf 'compilers.sh: %s\n' "$*" >&2; exit 2; }
 
 # ---- What is asked for
-compilers=() files=() levels=(v2 v3 v4 native) optimize=(1 3) changed='' since='' most=1000000 jobs=$(nproc) all=("$@")
+compilers=() files=() levels=() optimize=() changed='' since='' most=1000000 jobs=$(nproc) all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
     --levels) IFS=, read -ra levels <<<"${2:?}"; shift ;;
@@ -56,6 +57,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+combinations=(v4:1 v4:3 v2:1 v3:3 native:own)
+if [ ${#levels[@]} -gt 0 ] || [ ${#optimize[@]} -gt 0 ]; then
+    [ ${#levels[@]} -gt 0 ] || levels=(v4 v2 v3 native)
+    [ ${#optimize[@]} -gt 0 ] || optimize=(1 3)
+    combinations=()
+    for level in "${levels[@]}"; do
+        for o in "${optimize[@]}"; do combinations+=("$level:$o"); done
+    done
+fi
 absent=2
 if [ ${#compilers[@]} = 0 ]; then
     compilers=(g++-12 g++-14 clang++-14 clang++-19 aarch64-linux-gnu-g++) absent=0
@@ -164,6 +174,7 @@ check() {
 warnings='-Wall -Wextra -Wconversion -Wshadow'
 said='^[^ ].*: (warning|error|fatal error): '
 theirs='^/usr/lib/gcc(-cross)?/'
+once='\.double$\|^judge/\|/exercises/\|^tests/fuzz/'
 status=0
 [ -s "$out/wanted" ] || { echo "no source is touched"; exit 0; }
 printf '%-24s%-8s%-5s%7s\n' compiler for -O sources
@@ -174,14 +185,14 @@ for compiler in "${compilers[@]}"; do
         continue
     fi
     without='^$'
-    for level in "${levels[@]}"; do
-        for o in "${optimize[@]}"; do
-            case $compiler in aarch64*) level=- ;; clang*) o=- ;; esac
-            check "$compiler" "$level" "$o" "$without"
-            without='\.double$'
-            case $compiler in clang*) break ;; esac
-        done
-        case $compiler in aarch64*) break ;; esac
+    case $compiler in
+    aarch64*) rows=(-:1 -:3) ;;
+    clang*) mapfile -t rows < <(printf '%s\n' "${combinations[@]%:*}" | awk '!seen[$0]++ { print $0 ":-" }') ;;
+    *) rows=("${combinations[@]}") ;;
+    esac
+    for row in "${rows[@]}"; do
+        check "$compiler" "${row%:*}" "${row#*:}" "$without"
+        without=$once
     done
 done
 exit $status

@@ -143,7 +143,7 @@ within() {
     case $1 in
     link)
         ln -sfn "$folder" "$work/link"
-        ln -sfn link/book "$work/bin/attention"
+        ln -sfn ../link/book "$work/bin/attention"
         bash -c "$quick" "$work/link/book"
         touch "$folder/chapters/03_masks/main.cpp"
         cd "$work"
