@@ -341,7 +341,8 @@ json recorded(std::vector<std::string> options) {
     Options program("A program with this command.");
     ScoreCommand command(program);
     options.insert(options.begin(), "score");
-    REQUIRE_FALSE(program.read("program", options).has_value());
+    const auto help = program.read("program", options);
+    REQUIRE_FALSE(help.has_value());
     REQUIRE(command.chosen());
     Results results(folder.path);
     command.run(results, 1);
