@@ -48,9 +48,10 @@ TEST_CASE(
     results.set("accuracy", 97.5, 0.02);
     results.set_varying("seconds", 0.125, "s");
     results.set_varying("gain", 1.5, "", true);
+    results.set_varying("slowest", "matmul");
     results.save();
     const auto json = nlohmann::json::parse(read_file(folder / "new/results.json"));
-    REQUIRE(json.size() == 5);
+    REQUIRE(json.size() == 6);
     REQUIRE(json["parameters"]["value"] == 44058112);
     REQUIRE(json["parameters"]["varies"] == false);
     REQUIRE_FALSE(json["parameters"].contains("within"));
@@ -61,6 +62,8 @@ TEST_CASE(
     REQUIRE(json["seconds"]["unit"] == "s");
     REQUIRE(json["seconds"]["varies"] == true);
     REQUIRE_FALSE(json["seconds"].contains("disturbed"));
+    REQUIRE(json["slowest"]["value"] == "matmul");
+    REQUIRE(json["slowest"]["varies"] == true);
     REQUIRE(json["gain"]["varies"] == true);
     REQUIRE(json["gain"]["disturbed"] == true);
 

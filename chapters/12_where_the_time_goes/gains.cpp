@@ -53,7 +53,7 @@ void show_gains(const Limits& limits, Results& results) {
     results.set("gains", keys);
     const bool concluded = std::isfinite(least_gain);
     results.set_varying("least_gain", concluded ? least_gain : 0, "", !concluded);
-    results.set("least_gain_name", least_name);
+    results.set_varying("least_gain_name", least_name);
     results.set_varying("stream", limits.best_stream() / 1e9, "GB/s");
     results.set_varying("ridge", limits.product_flops / limits.best_stream(), "FLOP/byte");
 }

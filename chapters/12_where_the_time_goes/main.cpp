@@ -25,7 +25,7 @@ Limits show_limits(Results& results) {
     fmt::print("{} threads, products by {}; others used {} of the processors{}\n", threads(),
                products_by_library() ? "oneDNN" : "this book", share,
                noise.disturbed() ? ": disturbed" : "");
-    results.set("others", share);
+    results.set_varying("others", share);
     Table table(results, {{"", "<36"}, varying("", "10.1f", "{}"), {"", "<8"}});
     table.row("product_flops", "matrix product, 1024 x 1024", limits.product_flops / 1e9,
               "GFLOP/s");
@@ -145,7 +145,7 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
     fmt::print("{:.1f} times the summed floor of {:.1f} ms{}\n", time.ms / floor_ms, floor_ms,
                time.noise.disturbed() ? "; disturbed" : "");
     results.array(work.key + "_bars", bars);
-    results.set(work.key + "_names", names);
+    results.set_varying(work.key + "_names", names);
     results.set_varying(work.key + "_ms", time.ms, "ms", time.noise.disturbed());
     results.set_varying(work.key + "_floor_ms", floor_ms, "ms");
     results.set_varying(work.key + "_over_floor", time.ms / floor_ms, "", time.noise.disturbed());

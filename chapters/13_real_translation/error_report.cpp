@@ -248,8 +248,8 @@ void record_attention(const Transformer& model, const Translated& test,
             for (Index j = 0; j < columns; ++j)
                 mean(i, j) += cross(0, h, i, j) / static_cast<Real>(heads);
     results.array("attention", mean);
-    results.set("attention_source", joined(subwords.first, pair.source));
-    results.set("attention_said", joined(subwords.second, pair.target));
+    results.set_varying("attention_source", joined(subwords.first, pair.source));
+    results.set_varying("attention_said", joined(subwords.second, pair.target));
 }
 
 }  // namespace abh

@@ -29,6 +29,10 @@ public:
     /// @param disturbed  the measurement was disturbed, and supports no conclusion
     void set_varying(const std::string& name, double value, const std::string& unit = "",
                      bool disturbed = false);
+    /// A text that depends on the machine, such as the name of what is slowest there.
+    void set_varying(const std::string& name, const std::string& text) {
+        entries_[name] = {text, "", true};
+    }
     /// An array, as `NAME.npy`.
     void array(const std::string& name, const Tensor& values) const;
     void array(const std::string& name, const Ids& values) const;
