@@ -3,7 +3,7 @@
 # table. tests/compilers.sh [COMPILER...] takes those named, and all of them must be there.
 #
 # A newer compiler may stand in a folder with a newer system, here Debian 13 with GCC 14 (as root):
-#   debootstrap --variant=minbase --include=g++-14,clang-19,libomp-19-dev,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
+#   debootstrap --variant=minbase --include=g++-14,clang-19,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
 #   libcli11-dev,nlohmann-json3-dev,libboost-context-dev,libsentencepiece-dev,libutf8proc-dev,zlib1g-dev trixie /srv/trixie
 #   mkdir /srv/trixie/mnt/book && mount --bind . /srv/trixie/mnt/book
 #   chroot /srv/trixie /mnt/book/tests/compilers.sh g++-14 clang++-19
