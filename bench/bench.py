@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from load import REPEATS, Load, Noise, spread
+from load import REPEATS, Load, Noise, busy_processes, spread
 from machine import describe_machine
 from tables import report
 from turns import Clock, System, measure, quartiles, summary
@@ -194,7 +194,8 @@ def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
 
 def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock: Clock) -> dict:
     with progress(f"{work.name}, {threads} threads") as show:
-        measured, absent, noise = measure(systems, rounds, clock, show)
+        with busy_processes(len(os.sched_getaffinity(0)) if work.busy else 0):
+            measured, absent, noise = measure(systems, rounds, clock, show)
     if noise.disturbed:
         print(f"{work.name}, {threads} threads: disturbed, so it supports no conclusion: {noise}")
     for name, why in absent.items():

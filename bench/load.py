@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,3 +101,16 @@ class Load:
         if time.monotonic() - self._start < LEAST_SECONDS:
             return None
         return share_of_others(self._ticks, read_ticks())
+
+
+@contextmanager
+def busy_processes(count: int) -> Iterator[list[int]]:
+    """So many processes that want a processor all the time; they end with this one, however it does."""
+    script = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(count)]
+    try:
+        yield [process.pid for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

@@ -120,6 +120,7 @@ class Work:
     length: int = 0
     peers: tuple[str, ...] = ("eager", "tuned")
     family: str = ""
+    busy: bool = False  # beside another program that keeps all processors busy
 
     @property
     def sizes(self) -> list[str]:
@@ -132,6 +133,7 @@ TRAINING, DECODING = ("eager", "tuned", "compile"), ("eager", "tuned", "ctransla
 def step(name: str, m: Model, batch: int, n: int, **more: object) -> Work:
     size, sentences = ("base", "small")[m is SMALL], "sentence" if batch == 1 else "sentences"
     text = f"training step, {size} model, {batch} {sentences} of {n} words, Adam"
+    text += ", beside a busy process for each processor" if more.get("busy") else ""
     return Work(name, f"{size}_step", text, step_need(m, batch, n, n), batch, n, **more)
 
 
@@ -167,6 +169,7 @@ def make_works() -> list[Work]:
         decode("base_decode", BASE, 32, 24),
         decode("one_decode", BASE, 1, 24),
         decode("small_decode", SMALL, 32, 24),
+        step("busy_step", BASE, 32, 24, peers=TRAINING, busy=True),
         *(step(f"length_{n}", SMALL, 8, n, family="growth") for n in (16, 32, 64, 128, 256, 512)),
         *(step(f"batch_{n}", SMALL, n, 24, family="growth") for n in (1, 4, 16, 64)),
         *(attention(n, c) for c in (False, True) for n in (24, 64, 128, 256, 512, 1024, 2048)),

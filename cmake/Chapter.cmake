@@ -24,7 +24,7 @@ enable_testing()
 add_library(abh_flags INTERFACE)
 target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
-  nlohmann_json::nlohmann_json Threads::Threads ${OpenMP_CXX_LIBRARIES})
+  nlohmann_json::nlohmann_json Threads::Threads)
 if(ABH_DEVICE STREQUAL "runtime")
   target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
   # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used

@@ -41,10 +41,6 @@ if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
   endif()
 endif()
 find_package(Threads REQUIRED)
-find_package(OpenMP QUIET COMPONENTS CXX)
-if(NOT OpenMP_CXX_FOUND)
-  message(FATAL_ERROR "OpenMP is not found. GCC brings it along; Clang needs a package, on Debian libomp-dev of its version")
-endif()
 
 # Large matrix products by oneDNN (libdnnl-dev). AUTO: where it is installed and the faster way, which
 # lib/fast/matmul.fast.cpp decides. ON: on every processor.
@@ -52,10 +48,11 @@ set(ABH_ONEDNN AUTO CACHE STRING "large matrix products by oneDNN: AUTO, ON, OFF
 set(ABH_HAS_ONEDNN OFF)
 if(NOT ABH_ONEDNN STREQUAL OFF)
   find_package(dnnl QUIET)
-  if(TARGET DNNL::dnnl)
+  find_package(OpenMP QUIET COMPONENTS CXX)  # tells oneDNN how many threads to use: one
+  if(TARGET DNNL::dnnl AND OpenMP_CXX_FOUND)
     set(ABH_HAS_ONEDNN ON)
   elseif(ABH_ONEDNN STREQUAL ON)
-    message(FATAL_ERROR "ABH_ONEDNN is ON, but oneDNN (package libdnnl-dev) is not found")
+    message(FATAL_ERROR "ABH_ONEDNN is ON, but oneDNN (package libdnnl-dev) or its OpenMP (which comes with GCC; for Clang libomp-dev of its version) is not found")
   endif()
 endif()
 

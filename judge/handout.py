@@ -189,7 +189,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(
-        json.dumps({"machine": platform.machine(), "libc": libc, "flags": FLAGS, "links": ["-lboost_context", "-lgomp"],
+        json.dumps({"machine": platform.machine(), "libc": libc, "flags": FLAGS, "links": ["-lboost_context"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
     )  # fmt: skip
     listing = "\n".join(

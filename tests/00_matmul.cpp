@@ -1,5 +1,7 @@
 // Per real and way: matrix products and their gradients.
+#ifdef ABH_ONEDNN
 #include <omp.h>
+#endif
 
 #include <algorithm>
 
@@ -154,6 +156,7 @@ TEST_CASE("a large product is the same for any number of threads, and bit by bit
     }
 }
 
+#ifdef ABH_ONEDNN
 TEST_CASE("the library starts no threads of its own", "[fast]") {
     Draw draw;
     const auto [a, b] = operands(draw, {}, 321, 70, 67, {});
@@ -164,6 +167,7 @@ TEST_CASE("the library starts no threads of its own", "[fast]") {
     }
     REQUIRE(omp_get_max_threads() == (products_by_library() ? 1 : 3));
 }
+#endif
 
 TEST_CASE("every way multiplies, adds and derives products as plain does") {
     Draw draw;

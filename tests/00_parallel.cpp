@@ -1,7 +1,7 @@
 // Once: threads.
-#include <omp.h>
-
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -11,6 +11,15 @@
 #include "tests/support.hpp"
 
 using namespace abh;
+
+namespace {
+
+template <class Ready>
+void wait_until(const Ready& ready) {
+    while (!ready()) std::this_thread::yield();
+}
+
+}  // namespace
 
 TEST_CASE("parallel_for calls each index once", "[fast]") {
     for_threads([](int n_threads) {
@@ -23,15 +32,59 @@ TEST_CASE("parallel_for calls each index once", "[fast]") {
     });
 }
 
-TEST_CASE("parallel_for works on several threads, each of which takes every third index",
+TEST_CASE("parallel_for works on all threads, each of which begins with every third index",
           "[fast]") {
     set_threads(3);
     std::vector<std::thread::id> ids(9);
-    parallel_for(9,
-                 [&](Index i) { ids[static_cast<std::size_t>(i)] = std::this_thread::get_id(); });
+    std::array<std::atomic<int>, 3> begun{};
+    parallel_for(9, [&](Index i) {
+        ids[static_cast<std::size_t>(i)] = std::this_thread::get_id();
+        ++begun[static_cast<std::size_t>(i / 3)];
+        wait_until([&] { return begun[static_cast<std::size_t>(i / 3)] == 3; });
+    });
     set_threads(1);
     REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
     for (std::size_t i = 3; i < 9; ++i) REQUIRE(ids[i] == ids[i - 3]);
+}
+
+TEST_CASE("a thread that is late delays no call but the one that it has begun", "[fast]") {
+    for (int n_threads : {2, 3, 7}) {
+        set_threads(n_threads);
+        for (Index late = 0; late < 100; ++late) {
+            std::vector<int> calls(100);
+            std::atomic<int> done = 0;
+            parallel_for(100, [&](Index i) {
+                ++calls[static_cast<std::size_t>(i)];
+                if (i == late) wait_until([&] { return done == 99; });
+                ++done;
+            });
+            REQUIRE(calls == std::vector<int>(100, 1));
+        }
+    }
+    set_threads(1);
+}
+
+TEST_CASE("a loop from another thread runs there while the threads are busy", "[fast]") {
+    set_threads(3);
+    std::vector<std::thread::id> ids(7);
+    std::thread::id other;
+    std::atomic<bool> done = false;
+    std::thread caller;
+    parallel_for(3, [&](Index i) {
+        if (i == 0) {
+            caller = std::thread([&] {
+                other = std::this_thread::get_id();
+                parallel_for(7, [&](Index j) {
+                    ids[static_cast<std::size_t>(j)] = std::this_thread::get_id();
+                });
+                done = true;
+            });
+        }
+        wait_until([&] { return done.load(); });
+    });
+    caller.join();
+    set_threads(1);
+    REQUIRE(ids == std::vector<std::thread::id>(7, other));
 }
 
 TEST_CASE("an exception in parallel_for arrives at the caller, and work goes on after it",
@@ -66,20 +119,25 @@ TEST_CASE("many short jobs one after the other are all done, whether threads wai
 }
 
 TEST_CASE("the caller waits for the thread that takes longest", "[fast]") {
-    set_threads(3);
+    set_threads(2);
     for (int time = 0; time < 5; ++time) {
-        std::vector<int> done(3);
-        parallel_for(3, [&](Index i) {
-            if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        std::atomic<bool> begun = false;
+        std::vector<int> done(2);
+        parallel_for(2, [&](Index i) {
+            if (i == 0) {  // on the calling thread, so that the other one has to take 1
+                wait_until([&] { return begun.load(); });
+            } else {
+                begun = true;
+                std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            }
             done[static_cast<std::size_t>(i)] = 1;
         });
-        REQUIRE(done == std::vector<int>{1, 1, 1});
+        REQUIRE(done == std::vector<int>{1, 1});
     }
     set_threads(1);
 }
 
 TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it", "[fast]") {
-    omp_set_max_active_levels(2);  // OpenMP would start threads for the inner loop, too
     for_threads([](int) {
         std::vector<int> calls(35);
         parallel_for(5, [&](Index i) {
@@ -90,7 +148,6 @@ TEST_CASE("parallel_for inside parallel_for runs on the thread that calls it", "
         });
         REQUIRE(std::count(calls.begin(), calls.end(), 1) == 35);
     });
-    omp_set_max_active_levels(1);
 }
 
 TEST_CASE("parallel_ranges covers all elements with the same cut for any number of threads",

@@ -20,7 +20,7 @@
 # each level. Twins with Real = double, and what judges the exercises, take part once for each compiler, in its first row.
 #
 # GCC 14 and Clang 19 are Debian 13's:
-#   debootstrap --variant=minbase --include=g++-14,clang-19,libomp-19-dev,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
+#   debootstrap --variant=minbase --include=g++-14,clang-19,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
 #   libcli11-dev,nlohmann-json3-dev,libboost-context-dev,libsentencepiece-dev,libutf8proc-dev,zlib1g-dev,catch2,\
 #   libbenchmark-dev,libopenmpi-dev,libdnnl-dev,python3 trixie /srv/trixie
 #   tests/compilers.sh --system /srv/trixie g++-14 clang++-19

@@ -14,9 +14,10 @@ int threads();
 
 /// Calls `f(i)` for every i in 0..n-1, on all threads; returns when all are done.
 ///
-/// Thread t takes i = t, t + T, ... What one call of `f` computes must not depend on the others;
-/// then results are the same bits for any number of threads. A call inside `f` runs on one thread.
-/// To be called from one thread at a time.
+/// Thread t begins with i = t, t + T, ... and then takes what others have not begun. What one call
+/// of `f` computes must not depend on the others; then results are the same bits for any number of
+/// threads. While one loop runs, another one, within `f` or from another thread, runs on the thread
+/// that calls it.
 /// The first exception of any `f(i)` is thrown again here.
 void run_parallel(Index n, const std::function<void(Index)>& f);
 /// The same for any `f`, which is passed on by reference: a `std::function` that owned it might ask

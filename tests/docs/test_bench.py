@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -436,6 +437,26 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(not operations and {w.family for w in chosen} == {"growth"})
         names = [w.name for w in works.WORKS]
         self.assertEqual(len(names), len(set(names)))
+
+    def test_busy_processes_run_as_long_as_a_work_that_wants_them_and_no_longer(self) -> None:
+        kept: list[list[int]] = []
+
+        def measure(*_: object) -> tuple:
+            self.assertTrue(all(map(lives, kept[-1])))
+            return {}, {}, load.Noise(0, 0)
+
+        @contextlib.contextmanager
+        def busy(count: int) -> Iterator[None]:
+            with load.busy_processes(count) as pids:
+                kept.append(pids)
+                yield
+
+        chosen = [w for w in works.WORKS if w.name in ("base_step", "busy_step")]
+        with mock.patch.multiple(bench, measure=measure, busy_processes=busy):
+            for work in chosen:
+                bench.run_work(work, 2, [], 1, turns.Clock())
+        self.assertEqual([len(pids) for pids in kept], [0, len(os.sched_getaffinity(0))])
+        self.assertFalse(any(lives(pid) for pids in kept for pid in pids))
 
 
 class Translation(unittest.TestCase):
