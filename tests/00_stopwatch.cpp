@@ -1,9 +1,10 @@
 // Once: measuring: quantiles, turns, what disturbs a measurement, tables of gains.
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
@@ -16,16 +17,18 @@ using namespace abh;
 
 namespace {
 
-/// Computes for so long. Where others compute, too, the clock says more, by about the same factor
-/// for all calls; a sleep would end when the machine gets round to it.
-void keep_busy(int milliseconds) {
-    const auto now = [] {
-        timespec used{};
-        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-        return 1e3 * static_cast<double>(used.tv_sec) + 1e-6 * static_cast<double>(used.tv_nsec);
-    };
-    for (const double end = now() + milliseconds; now() < end;) continue;
-}
+/// Time that passes only when work says so, however busy the machine is.
+struct Time {
+    double ms = 0;
+
+    Clock clock() const {
+        return [this] { return ms; };
+    }
+    /// Work that takes so long.
+    Side takes(double work_ms) {
+        return {[this, work_ms] { ms += work_ms; }};
+    }
+};
 
 /// Writes a file as Linux counts processor time, in hundredths of a second; two processors.
 std::filesystem::path stat_file(const Folder& folder, const std::string& first_line) {
@@ -54,23 +57,21 @@ TEST_CASE("two ways take turns") {
 }
 
 TEST_CASE("a turn begins with a call that is not timed") {
+    Time time;
     int calls = 0;
-    const Side works{[] { keep_busy(10); }};
-    const Side wakes{[&] { keep_busy(calls++ % 2 == 0 ? 40 : 10); }};  // slow in each first call
-    const Comparison c = take_turns(works, wakes, 5, 1, 0);
+    const Side wakes{[&] { time.ms += calls++ % 2 == 0 ? 40 : 10; }};  // slow in each first call
+    const Comparison c = take_turns(time.takes(10), wakes, 5, 1, 0, time.clock());
     CHECK(calls == 12);
-    CHECK(c.fast_ms < 25);  // 10 on a machine that does nothing else; 40 with the first call alone
+    CHECK(c.fast_ms == 10);
 }
 
 TEST_CASE("the ratio says how much longer the plain way takes, however often each is called") {
-    const auto busy = [](int ms) { return Side{[ms] { keep_busy(ms); }}; };
-    const Comparison c = take_turns(busy(30), busy(1), 5, 8, 0);
-    CHECK(c.ratio > 8);  // thirty on a machine that does nothing else; a sum of calls would say 4
-    CHECK(c.plain_ms >= 30);
-    CHECK(c.fast_ms >= 1);
-    CHECK(c.fast_ms < c.plain_ms);
-    CHECK(c.low <= c.ratio);
-    CHECK(c.ratio <= c.high);
+    Time time;
+    const Comparison c = take_turns(time.takes(30), time.takes(1), 5, 8, 0, time.clock());
+    CHECK(c.plain_ms == 30);
+    CHECK(c.fast_ms == 1);
+    CHECK(c.ratio == 30);
+    CHECK(time.ms == 60 + (2 + 3 + 5 + 9) + 5 * (60 + 9));  // 1, 2, 4, 8 calls, then five rounds
 }
 
 TEST_CASE("a comparison is the median of the rounds' ratios, not the ratio of the medians") {
@@ -112,17 +113,19 @@ TEST_CASE("a measurement of one way has its median, quartiles and spread") {
 }
 
 TEST_CASE("calls go on until the time suffices to tell the load") {
-    int calls = 0;
-    const Measured by_count = measure_once([&] { ++calls; }, 12, 0);
-    CHECK(calls == 12);
+    Time time;
+    const Measured by_count = measure_once(time.takes(10).run, 12, 0.05, time.clock());
     CHECK(by_count.calls == 12);
-    CHECK_FALSE(by_count.noise.others.has_value());  // over in microseconds
-    Measured by_time;
-    const double ms = milliseconds([&] { by_time = measure_once([] { keep_busy(10); }, 2, 0.05); });
-    CHECK(ms >= 50);
-    CHECK(by_time.calls >= 2);
-    CHECK(by_time.calls <= 5);
-    CHECK(by_time.ms >= 10);
+    CHECK(time.ms == 120);
+    const Measured by_time = measure_once(time.takes(10).run, 2, 0.05, time.clock());
+    CHECK(by_time.calls == 5);
+    CHECK(by_time.ms == 10);
+}
+
+TEST_CASE("the machine's clock counts milliseconds") {
+    const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+    CHECK(milliseconds(sleep) >=
+          2);  // a busy machine makes a sleep longer, nothing makes it shorter
 }
 
 TEST_CASE("a disturbed measurement is repeated up to three times") {
@@ -186,19 +189,22 @@ TEST_CASE("a table of gains runs work under both ways, in turn, and records what
     Results results(folder / "out");
     const Printed printed;
     const Way before = way();
+    Time time;
     std::vector<Way> ways;
-    GainTable table(results, "512 columns", "plain", "fast", printed.file());
+    GainTable table(results, "512 columns", "plain", "fast", printed.file(), 3, time.clock());
     const Comparison c = table.ways("softmax", "soft", [&] {
         ways.push_back(way());
-        keep_busy(way() == Way::plain ? 24 : 6);
+        time.ms += way() == Way::plain ? 24 : 6;
     });
     CHECK(way() == before);
-    REQUIRE(ways.size() > 20);
+    REQUIRE(ways.size() >= 4 + 4 * 9);  // nine rounds take half a second
     CHECK(ways[0] == Way::plain);
     CHECK(ways[1] == Way::plain);
     CHECK(ways[2] == Way::fast);
     CHECK(std::count(ways.begin(), ways.end(), Way::cuda) == 0);
-    CHECK(c.ratio > 1.5);  // four on a machine that does nothing else
+    CHECK(c.plain_ms == 24);
+    CHECK(c.fast_ms == 6);
+    CHECK(c.ratio == 4);
     results.save();
     const auto json = nlohmann::json::parse(read_file(folder / "out/results.json"));
     CHECK(json.size() == 5);
@@ -218,11 +224,12 @@ TEST_CASE("an uneven comparison of two sides is shown and recorded as disturbed"
     const Folder folder;
     Results results(folder / "out");
     const Printed printed;
-    GainTable table(results, "traps", "in it", "around", printed.file());
+    Time time;
+    GainTable table(results, "traps", "in it", "around", printed.file(), 3, time.clock());
     int calls = 0, prepared = 0;
     // `prepare` keeps a round to one call: every second one takes ten times as long
-    const Side uneven{[&] { keep_busy(++calls % 2 ? 20 : 2); }, [&] { ++prepared; }};
-    table.sides("uneven", "u", uneven, {[] { keep_busy(2); }}, 5);
+    const Side uneven{[&] { time.ms += ++calls % 2 ? 20 : 2; }, [&] { ++prepared; }};
+    table.sides("uneven", "u", uneven, time.takes(2), 5);
     CHECK(prepared == calls);
     CHECK_THAT(printed.text(), Contains("in it: ms") && Contains("disturbed\n"));
     results.save();

@@ -8,11 +8,15 @@
 
 namespace abh {
 // [stopwatch]
-double milliseconds(const Work& work) {
-    const auto start = std::chrono::steady_clock::now();
+double steady_ms() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double, std::milli>(time).count();
+}
+
+double milliseconds(const Work& work, const Clock& clock) {
+    const double start = clock();
     work();
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    return time.count();
+    return clock() - start;
 }
 
 double quantile(std::vector<double> numbers, double part) {
@@ -28,10 +32,9 @@ double quantile(std::vector<double> numbers, double part) {
 namespace {
 
 /// Calls `round` at least so many times, and until `seconds` have passed.
-void repeat(int times, double seconds, const Work& round) {
-    const auto start = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> enough(seconds);
-    for (int i = 0; i < times || std::chrono::steady_clock::now() - start < enough; ++i) round();
+void repeat(int times, double seconds, const Clock& clock, const Work& round) {
+    const double start = clock();
+    for (int i = 0; i < times || clock() - start < 1000 * seconds; ++i) round();
 }
 
 }  // namespace
@@ -41,10 +44,10 @@ Measured measured(const std::vector<double>& ms, const std::optional<double>& ot
     return {median, low, high, static_cast<int>(ms.size()), {others, (high - low) / median}};
 }
 
-Measured measure_once(const Work& work, int calls, double seconds) {
+Measured measure_once(const Work& work, int calls, double seconds, const Clock& clock) {
     const OthersLoad others;
     std::vector<double> ms;
-    repeat(std::max(calls, 1), seconds, [&] { ms.push_back(milliseconds(work)); });
+    repeat(std::max(calls, 1), seconds, clock, [&] { ms.push_back(milliseconds(work, clock)); });
     return measured(ms, others.share());
 }
 
@@ -67,19 +70,20 @@ namespace {
 
 /// Of one call, the mean of so many. What comes before is not timed: work that is not prepared runs
 /// once, which fills caches and calls back threads that waited while the other way computed.
-double time_of(const Side& way, int calls) {
+double time_of(const Side& way, int calls, const Clock& clock) {
     way.prepare ? way.prepare() : way.run();
-    return milliseconds([&] {
-               for (int i = 0; i < calls; ++i) way.run();
-           }) /
-           calls;
+    const auto round = [&] {
+        for (int i = 0; i < calls; ++i) way.run();
+    };
+    return milliseconds(round, clock) / calls;
 }
 
 /// How many calls fill a round.
-int calls_of(const Side& way, double round_ms) {
+int calls_of(const Side& way, double round_ms, const Clock& clock) {
     int calls = 1;
-    double ms = time_of(way, calls);
-    while (!way.prepare && ms * calls < round_ms && calls < 100'000) ms = time_of(way, calls *= 2);
+    double ms = time_of(way, calls, clock);
+    while (!way.prepare && ms * calls < round_ms && calls < 100'000)
+        ms = time_of(way, calls *= 2, clock);
     return calls;
 }
 
@@ -99,14 +103,15 @@ Comparison compared(const std::vector<double>& plain_ms, const std::vector<doubl
 }
 
 Comparison take_turns(const Side& plain, const Side& fast, int rounds, double round_ms,
-                      double seconds) {
+                      double seconds, const Clock& clock) {
     require(rounds >= 5, "take_turns: {} rounds, expected at least 5", rounds);
-    const int plain_calls = calls_of(plain, round_ms), fast_calls = calls_of(fast, round_ms);
+    const int plain_calls = calls_of(plain, round_ms, clock);
+    const int fast_calls = calls_of(fast, round_ms, clock);
     const OthersLoad others;
     std::vector<double> plain_ms, fast_ms;
-    repeat(rounds, seconds, [&] {
-        plain_ms.push_back(time_of(plain, plain_calls));
-        fast_ms.push_back(time_of(fast, fast_calls));
+    repeat(rounds, seconds, clock, [&] {
+        plain_ms.push_back(time_of(plain, plain_calls, clock));
+        fast_ms.push_back(time_of(fast, fast_calls, clock));
     });
     return compared(plain_ms, fast_ms, others.share());
 }
@@ -130,8 +135,8 @@ Table begin_gains(Results& results, const std::string& title, const std::string&
 }  // namespace
 
 GainTable::GainTable(Results& results, const std::string& title, const std::string& first,
-                     const std::string& second, std::FILE* out, int digits)
-    : table_(begin_gains(results, title, first, second, out, digits)) {}
+                     const std::string& second, std::FILE* out, int digits, Clock clock)
+    : table_(begin_gains(results, title, first, second, out, digits)), clock_(std::move(clock)) {}
 
 Comparison GainTable::ways(const std::string& what, const std::string& key, const Work& work,
                            int rounds) {
@@ -140,7 +145,8 @@ Comparison GainTable::ways(const std::string& what, const std::string& key, cons
 
 Comparison GainTable::sides(const std::string& what, const std::string& key, const Side& first,
                             const Side& second, int rounds) {
-    const Comparison c = undisturbed([&] { return take_turns(first, second, rounds); });
+    const Comparison c =
+        undisturbed([&] { return take_turns(first, second, rounds, 5, 0.5, clock_); });
     table_.measured_row(c.noise.disturbed(), key, what, c.plain_ms, c.fast_ms, c.ratio, c.low,
                         c.high);
     return c;

@@ -12,9 +12,13 @@
 namespace abh {
 // [stopwatch]
 using Work = std::function<void()>;
+/// Milliseconds since some moment. A test has a clock of its own, which only its work moves on.
+using Clock = std::function<double()>;
 
+/// The machine's clock, which nobody sets.
+double steady_ms();
 /// Milliseconds that `work` takes.
-double milliseconds(const Work& work);
+double milliseconds(const Work& work, const Clock& clock = steady_ms);
 /// The number below which the share `part` of the numbers lies, interpolated; 0.5: the median.
 /// @throws std::invalid_argument if there is no number
 double quantile(std::vector<double> numbers, double part);
@@ -32,7 +36,8 @@ struct Measured {
 Measured measured(const std::vector<double>& ms, const std::optional<double>& others);
 /// Times at least so many calls, and goes on until `seconds` have passed, long enough to tell the
 /// load by other programs. Warm up before.
-Measured measure_once(const Work& work, int calls = 7, double seconds = 0.5);
+Measured measure_once(const Work& work, int calls = 7, double seconds = 0.5,
+                      const Clock& clock = steady_ms);
 /// The same; a disturbed measurement is repeated.
 Measured measure(const Work& work, int calls = 7, double seconds = 0.5);
 /// Whether a time is more than 5 % below the least that the work can take: then the time or the
@@ -69,7 +74,7 @@ Comparison compared(const std::vector<double>& plain_ms, const std::vector<doubl
 ///                  load by other programs
 /// @throws std::invalid_argument for fewer rounds
 Comparison take_turns(const Side& plain, const Side& fast, int rounds = 7, double round_ms = 5,
-                      double seconds = 0.5);
+                      double seconds = 0.5, const Clock& clock = steady_ms);
 
 // [gain table]
 /// A table of gains: a line for each comparison, with both times, their ratio and its quartiles. A
@@ -83,7 +88,8 @@ public:
     /// @param first, second  what the columns of times are called
     /// @param digits         of a time, behind the point
     GainTable(Results& results, const std::string& title, const std::string& first = "plain",
-              const std::string& second = "fast", std::FILE* out = stdout, int digits = 3);
+              const std::string& second = "fast", std::FILE* out = stdout, int digits = 3,
+              Clock clock = steady_ms);
 
     /// Compares `work` under `Way::plain` with the same work under `Way::fast`. Sets `KEY_plain`,
     /// `KEY_fast`, `KEY_gain`, and the gain's quartiles `KEY_low` and `KEY_high`.
@@ -95,6 +101,7 @@ public:
 
 private:
     Table table_;
+    Clock clock_;
 };
 
 }  // namespace abh

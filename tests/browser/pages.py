@@ -1,18 +1,19 @@
 """Look at every page of the rendered book in Chromium, as its readers will.
 
-    tests/browser/run.py [--html build/book/html] [--out build/browser]
+    tests/browser/run.py [--html build/book/html] [--out build/browser] [--all]
 
-finds Chromium, installs what drives it, and calls this file. Pages written by hand are opened from `file://`
-and from a server on the loopback address; each time they are looked at in light and dark, 1400 and
-390 px wide, and once more with JavaScript off. The API reference and the copies of the sources are
-opened from `file://`. Asked of each page:
+finds Chromium, installs what drives it, and calls this file. Each page is opened from `file://` and looked at once, in
+light and 390 px wide. One in five, chosen by its name, is looked at in every way instead; with --all and with --only
+each page is. Every way means 1400 and 390 px wide, in light and dark, from a server on the loopback address, and with
+JavaScript off; for pages that are made from a source, wide in light and narrow in dark. Asked of each page:
 
 - no error on the console, no request to another host, none that fails;
 - no raw TeX, no character without a glyph, no picture that is missing;
 - the page does not scroll sideways; a box within it that scrolls takes the focus and has a label;
-- axe-core finds no violation of WCAG 2.1 A and AA, and the headings go down one level at a time.
+- axe-core finds no violation of WCAG 2.1 A and AA, and the headings go down one level at a time
+  (copies of sources differ only in their code, so some of them answer for all).
 
-The search must find English words in any of their forms, and Chinese ones. Links and anchors are
+The search must find English words in any of their forms, Chinese ones, and an exercise by its number. Links and anchors are
 checked by docs/offline.py whenever the book is rendered. OUT gets a screenshot of each page written
 by hand in each look. Exit status 1 names each page and complaint.
 """
@@ -28,6 +29,7 @@ import re
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -37,32 +39,38 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 LOOK = (HERE / "look.js").read_text(encoding="utf-8")
 GLYPHS = (HERE / "glyphs.js").read_text(encoding="utf-8")
 WIDTHS = {1400: 1000, 390: 844}  # of the window, and its height
-PHONE = {"width": 390, "height": WIDTHS[390]}
-THEMES = ("light", "dark")
+LOOKS = [(width, theme) for width in WIDTHS for theme in ("light", "dark")]
+FIRST = [(390, "light")]  # of each page: what goes wrong does so first where there is little room
+APART = [(1400, "light"), (390, "dark")]
 RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
     "rules": {"heading-order": {"enabled": True}},
 }
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Of the pieces of code, or of formulas, that have the same colours and size in one kind of box, one is judged; the others
-# are invisible meanwhile, which keeps their places. (To exclude them takes axe-core far longer.)
+# Of the pieces of text that have the same colours and size on the same ground, one is judged; the others are invisible
+# meanwhile, which keeps their places. (To exclude them takes axe-core far longer.) What names a link or a button stays.
 AXE = """(rules) => {
-  const judged = new Set(), others = [];
-  for (const piece of document.querySelectorAll("pre span, .katex-html span")) {
-    const box = piece.closest("pre, .katex");
-    const {color, backgroundColor, fontSize, fontWeight, opacity} = getComputedStyle(piece);
-    const papers = [];
-    for (let up = box; up; up = up.parentElement) papers.push(getComputedStyle(up).backgroundColor);
-    const key = [color, backgroundColor, fontSize, fontWeight, opacity, box.localName, ...papers].join();
-    if (piece.childElementCount === 0 && judged.has(key)) others.push(piece);
-    const more = piece.textContent.trim().length > 1;  // axe-core judges no single character
-    if (piece.childElementCount === 0 && more) judged.add(key);
+  const judged = new Set(), others = [], grounds = new Map([[null, ""]]);
+  const ground = (box) => {
+    if (!grounds.has(box)) {
+      const colour = getComputedStyle(box).backgroundColor, below = ground(box.parentElement);
+      grounds.set(box, colour === "rgba(0, 0, 0, 0)" ? below : `${colour} ${below}`);
+    }
+    return grounds.get(box);
+  };
+  for (const piece of document.querySelectorAll("p, li, dd, td, em, code, span")) {
+    if (piece.childElementCount || piece.closest("a, button, summary, label, h1, h2, h3, h4, h5, h6")) continue;
+    if (!piece.checkVisibility({visibilityProperty: true})) continue;
+    const {color, fontSize, fontWeight, opacity} = getComputedStyle(piece);
+    const key = [color, fontSize, fontWeight, opacity, piece.closest("pre, .katex")?.localName, ground(piece)].join();
+    if (judged.has(key)) others.push(piece);
+    else if (piece.textContent.trim().length > 1) judged.add(key);  // axe-core judges no single character
   }
   for (const piece of others) piece.style.visibility = "hidden";
   return axe.run(document, {
@@ -78,6 +86,7 @@ AXE = """(rules) => {
 FOREIGN = re.compile(r"(?:https?|wss?)://(?!127\.0\.0\.1:)")  # is noted, and not let out
 ENGLISH = ("attention", "multiplied", "gradients")
 CHINESE = ("朋友", "好", "女")
+NUMBERS = {"04.2": "#exercise-04-2"}  # and the place that is found first
 
 
 @dataclass
@@ -120,7 +129,8 @@ class Reader:
         self.browser: Browser = self.playwright.chromium.launch(
             executable_path=chromium, chromium_sandbox=sandbox, args=["--disable-gpu"]
         )
-        self.contexts: dict[bool, BrowserContext] = {}
+        self.tabs: dict[bool, Page] = {}  # with JavaScript, and without
+        self.themes: dict[Page, str] = {}
         self.known: dict[str, set[str]] = {}
         self.axe = (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
@@ -130,40 +140,49 @@ class Reader:
 
     @contextmanager
     def opened(self, base: str, name: str, seen: Seen, script: bool = True) -> Iterator[Page]:
-        """A page, watched: what its console says and what it asks for."""
-        if script not in self.contexts:
-            self.contexts[script] = self.browser.new_context(java_script_enabled=script)
-            self.contexts[script].route(FOREIGN, lambda route: route.abort())
-        page = self.contexts[script].new_page()
-        page.set_default_timeout(120_000)  # the machine may be busy
-        where = f"{name} ({urlsplit(base).scheme})"
+        """A page, watched: what its console says and what it asks for. Its tab then takes the next one."""
+        self.base, self.said, self.seen = base, f"{name} ({urlsplit(base).scheme})", seen
+        if script not in self.tabs:
+            self.tabs[script] = self.new_tab(script)
+        tab = self.tabs[script]
+        try:
+            tab.goto(base + quote(name, safe="/?=&%"), wait_until="load")
+            yield tab
+            tab.goto("about:blank")  # what the page still has to say is said of it
+        except BaseException:
+            self.tabs.pop(script).context.close()
+            raise
 
-        def complain(text: str) -> None:
-            seen.complaints.append(f"{where}: {text}")
+    def complain(self, text: str) -> None:
+        self.seen.complaints.append(f"{self.said}: {text}")
+
+    def new_tab(self, script: bool) -> Page:
+        context = self.browser.new_context(java_script_enabled=script)
+        context.route(FOREIGN, lambda route: route.abort())
+        tab = context.new_page()
+        tab.set_default_timeout(120_000)  # the machine may be busy
 
         def asked(request: Any) -> None:
-            seen.counts["requests"] += 1
-            if not request.url.startswith((base, "data:", "blob:")):
-                complain(f"asks for {request.url}")
+            if request.url == "about:blank":
+                return
+            self.seen.counts["requests"] += 1
+            if not request.url.startswith((self.base, "data:", "blob:")):
+                self.complain(f"asks for {request.url}")
 
         def answered(response: Any) -> None:
             if response.status >= 400:
-                complain(f"{response.url} is answered {response.status}")
+                self.complain(f"{response.url} is answered {response.status}")
 
-        page.on("request", asked)
-        page.on("response", answered)
         def failed(request: Any) -> None:
             if request.failure != "net::ERR_ABORTED":  # the next look begins before a picture came
-                complain(f"gets no answer from {request.url}")
+                self.complain(f"gets no answer from {request.url}")
 
-        page.on("requestfailed", failed)
-        page.on("pageerror", lambda error: complain(f"a script fails: {error}"))
-        page.on("console", lambda said: complain(f"the console says: {said.text}") if said.type == "error" else None)
-        try:
-            page.goto(base + quote(name, safe="/?=&%"), wait_until="load")
-            yield page
-        finally:
-            page.close()
+        tab.on("request", asked)
+        tab.on("response", answered)
+        tab.on("requestfailed", failed)
+        tab.on("pageerror", lambda error: self.complain(f"a script fails: {error}"))
+        tab.on("console", lambda said: self.complain(f"the console says: {said.text}") if said.type == "error" else None)
+        return tab
 
     def look(self, page: Page, where: str, seen: Seen, script: bool = True) -> None:
         """The page in this window."""
@@ -196,53 +215,57 @@ class Reader:
             seen.complaints.append(f"{where}: {rule}: {target}: {message}")
 
     def whole(self, name: str) -> Seen:
-        """A page written by hand: both places, both widths, both themes, and without JavaScript."""
+        """A page written by hand: in each window and theme, from a server, and without JavaScript."""
         seen = Seen()
-        texts = {}
-        for base in (self.file, self.http):
-            scheme = urlsplit(base).scheme
-            with self.opened(base, name, seen) as page:
-                page.set_viewport_size(PHONE)  # as without JavaScript: a narrow page hides the heads of some tables
-                texts[scheme] = words_of(page)
-                for width, height in WIDTHS.items():
-                    page.set_viewport_size({"width": width, "height": height})
-                    for theme in THEMES:
-                        page.emulate_media(color_scheme=theme)
-                        where = f"{name} ({scheme}, {theme}, {width} px)"
-                        if base == self.file and self.out:
-                            self.picture(page, name, theme, width)
-                        page.evaluate(UNFOLD)
-                        self.look(page, where, seen)
-                        if base == self.file:
-                            every = (width, theme) in {(1400, "light"), (390, "dark")}
-                            self.judge(page, where, seen, RULES if every else COLOURS)
-                        page.evaluate(FOLD)
+        with self.opened(self.file, name, seen) as page:
+            self.show(page, 390, "light")  # as without JavaScript: a narrow page hides the heads of some tables
+            words = words_of(page)
+            for width, theme in LOOKS:
+                self.show(page, width, theme)
+                where = f"{name} (file, {theme}, {width} px)"
+                if self.out:
+                    self.picture(page, name, theme, width)
+                page.evaluate(UNFOLD)
+                self.look(page, where, seen)
+                self.judge(page, where, seen, RULES if (width, theme) in APART else COLOURS)
+                page.evaluate(FOLD)
+        with self.opened(self.http, name, seen) as page:
+            self.show(page, 1400, "light")
+            page.evaluate(UNFOLD)
+            self.look(page, f"{name} (http, light, 1400 px)", seen)
         with self.opened(self.file, name, seen, script=False) as page:
             where = f"{name} (file, without JavaScript, 390 px)"
-            page.set_viewport_size(PHONE)
+            self.show(page, 390, "light")
             without = words_of(page)
-            if without != texts["file"]:
+            if without != words:
                 there = set(without)
-                lost = next((word for word in texts["file"] if word not in there), "")
+                lost = next((word for word in words if word not in there), "")
                 seen.complaints.append(f"{where}: does not show the words that it shows with it, first {lost!r}")
             page.evaluate(UNFOLD)
             self.look(page, where, seen, script=False)
-        seen.counts["pages by hand"] += 1
         return seen
 
-    def brief(self, name: str, judged: bool) -> Seen:
-        """A page made from a source: cheaper."""
+    def some(self, name: str, looks: list[tuple[int, str]], judged: bool) -> Seen:
+        """A page in some windows and themes."""
         seen = Seen()
         with self.opened(self.file, name, seen) as page:
-            for width, theme in ((1400, "light"), (390, "dark")):
-                page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-                page.emulate_media(color_scheme=theme)
+            for width, theme in looks:
+                self.show(page, width, theme)
                 where = f"{name} (file, {theme}, {width} px)"
+                page.evaluate(UNFOLD)
                 self.look(page, where, seen)
                 if judged:
                     self.judge(page, where, seen)
-        seen.counts["other pages"] += 1
         return seen
+
+    def show(self, page: Page, width: int, theme: str) -> None:
+        """In this window and theme; what is so already is not done again, which would lay the page out anew."""
+        size = {"width": width, "height": WIDTHS[width]}
+        if page.viewport_size != size:
+            page.set_viewport_size(size)
+        if theme != self.themes.get(page, "light"):
+            page.emulate_media(color_scheme=theme)
+            self.themes[page] = theme
 
     def picture(self, page: Page, name: str, theme: str, width: int) -> None:
         assert self.out is not None
@@ -251,7 +274,7 @@ class Reader:
         page.screenshot(path=path, type="jpeg", quality=75, full_page=True, animations="disabled")
 
     def search(self, query: str) -> Seen:
-        """Both places find pages for it; a Chinese word's pages have all of its characters."""
+        """Both places find pages for it; a Chinese word's pages have all of its characters, a number's first is its own."""
         seen = Seen()
         for base in (self.file, self.http):
             scheme = urlsplit(base).scheme
@@ -265,6 +288,8 @@ class Reader:
             seen.counts["searches"] += 1
             if not links:
                 seen.complaints.append(f"{where}: finds nothing")
+            elif not links[0].endswith(NUMBERS.get(query, "")):
+                seen.complaints.append(f"{where}: finds {links[0]} first")
             for link in links if not query.isascii() else []:
                 path = self.html / unquote(link.removeprefix(base).split("#")[0].split("?")[0])
                 text = re.sub(r"<[^>]*>", "", path.read_text(encoding="utf-8"))
@@ -296,54 +321,72 @@ def start(*arguments: Any) -> None:
     reader = Reader(*arguments)
 
 
-def visit(task: tuple[str, str]) -> tuple[Seen, float]:
+@dataclass(frozen=True)
+class Task:
+    """A page and how it is looked at, or what is searched for."""
+
+    name: str
+    looks: tuple[tuple[int, str], ...] = ()  # none: a search
+    judged: bool = False
+    whole: bool = False
+
+
+def visit(task: Task) -> tuple[Seen, float]:
     assert reader is not None
     started = time.monotonic()
-    what, name = task
     try:
-        if what == "whole":
-            seen = reader.whole(name)
-        elif what == "search":
-            seen = reader.search(name)
+        if task.whole:
+            seen = reader.whole(task.name)
+        elif task.looks:
+            seen = reader.some(task.name, task.looks, task.judged)
         else:
-            seen = reader.brief(name, what == "judged")
+            seen = reader.search(task.name)
     except Exception as error:  # one page's failure is that page's complaint
-        seen = Seen([f"{name}: {type(error).__name__}: {error}"])
+        seen = Seen([f"{task.name}: {type(error).__name__}: {error}"])
     return seen, time.monotonic() - started
 
 
-def tasks(html: Path) -> list[tuple[str, str]]:
+def chosen(name: str, one_in: int) -> bool:
+    """Whether a page of this name is one of the sample: always, or never."""
+    return zlib.crc32(name.encode()) % one_in == 0
+
+
+def tasks(html: Path, every: bool) -> list[Task]:
     """Long pages first, so that both workers end together."""
     pages = sorted(html.rglob("*.html"), key=lambda path: -path.stat().st_size)
     names = [path.relative_to(html).as_posix() for path in pages]
-    made = [name for name in names if name.startswith("source/")]
-    out = [("search", word) for word in (*ENGLISH, *CHINESE)] if "search.html" in names else []
+    out = [Task(word) for word in (*ENGLISH, *CHINESE, *NUMBERS)] if "search.html" in names else []
     for name in names:
-        if name in made:
-            # One in twelve, and the list: they differ in nothing but the code that they show.
-            judged = name == "source/index.html" or made.index(name) % 12 == 3
-            out.append(("judged" if judged else "brief", name))
-        elif name.startswith("api/") or name in {"genindex.html", "search.html"}:
-            out.append(("judged", name))
+        more = every or chosen(name, 5)
+        if name.startswith("source/"):  # they differ in nothing but the code that they show
+            judged = name == "source/index.html" or chosen(name, 12)
+        elif name.startswith("api/"):
+            judged = more
         else:
-            out.append(("whole", name))
-    return sorted(out, key=lambda task: task[0] != "whole")
+            judged = True
+        by_hand = not name.startswith(("source/", "api/")) and name not in {"genindex.html", "search.html"}
+        out.append(Task(name, tuple(APART if more else FIRST), judged, by_hand and more))
+    return sorted(out, key=lambda task: not task.whole)
 
 
-def check(html: Path, out: Path | None, chromium: str, jobs: int, only: str = "", timing: bool = False) -> Seen:
-    """All pages whose name holds `only`; complaints are printed as they come."""
+def check(
+    html: Path, out: Path | None, chromium: str, jobs: int, every: bool = False, only: str = "", timing: bool = False
+) -> Seen:
+    """The pages whose name holds `only`; complaints are printed as they come."""
     seen = Seen()
-    todo = [task for task in tasks(html) if only in task[1]]
+    todo = [task for task in tasks(html, every or only != "") if only in task.name]
     with (
         served(html) as address,
         ProcessPoolExecutor(jobs, initializer=start, initargs=(html, out, address, chromium)) as pool,
     ):
         for task, (one, seconds) in zip(todo, pool.map(visit, todo), strict=True):
             seen.add(one)
+            seen.counts["pages"] += bool(task.looks)
+            seen.counts["in every way"] += task.whole
             for line in one.complaints:
                 print(line, flush=True)
             if timing:
-                print(f"{seconds:6.1f} s {' '.join(task)}: {dict(one.counts)}", flush=True)
+                print(f"{seconds:6.1f} s {task.name}: {dict(one.counts)}", flush=True)
     return seen
 
 
@@ -353,13 +396,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for screenshots; without it none is taken")
     parser.add_argument("--chromium", required=True, help="the browser's program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="pages at once")
-    parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name holds TEXT")
+    parser.add_argument("--all", action="store_true", help="look at every page in every way, not at one in five")
+    parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name holds TEXT, in every way")
     parser.add_argument("--timing", action="store_true", help="say how long each page takes")
     options = parser.parse_args()
     started = time.monotonic()
     seen = check(
         options.html.resolve(), options.out and options.out.resolve(), options.chromium, options.jobs,
-        options.only, options.timing,
+        options.all, options.only, options.timing,
     )
     counts = ", ".join(f"{number} {what}" for what, number in seen.counts.items())
     print(f"browser: {counts}; {len(seen.complaints)} complaints; {time.monotonic() - started:.0f} s")

@@ -28,6 +28,7 @@ WORKBENCH = "chapters/00_workbench/index.md"
 sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
 
 from abh_book import weave
+from abh_book.search import Search
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -188,6 +189,15 @@ class Rendered(Case):
         for wrapped in re.findall(r"<div[^>]*>\s*<table", lists):
             self.assertIn("table-wrapper", wrapped)
         self.assertEqual(lists.count("<table"), lists.count("table-wrapper"))
+
+    def test_the_search_knows_an_exercise_by_its_number(self) -> None:
+        index = (self.good.html / "searchindex.js").read_text(encoding="utf-8")
+        index = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+        found = [(index["filenames"][page], f"{chapter}.{name}", anchor)
+                 for chapter, objects in index["objects"].items() for page, _, _, anchor, name in objects
+                 if anchor.startswith("exercise")]
+        self.assertEqual(found, [(CHAPTER, f"04.{n}", f"exercise-04-{n}") for n in (1, 2)])
+        self.assertEqual(Search.split(Search, "See 04.2, 3×0.5: 朋友"), ["See", "04.2", "3", "0.5", "朋", "友"])
 
     def test_citations_and_links_by_key_lead_to_the_entry(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")

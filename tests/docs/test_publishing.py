@@ -30,6 +30,13 @@ class Workflow(unittest.TestCase):
         granted = re.findall(r"^ +([\w-]+): write$", text, re.MULTILINE)
         self.assertEqual(granted, ["pages", "id-token"])
 
+    def test_the_whole_runs_at_night(self) -> None:
+        text = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+        for command in ("build --epub --pdf", "test", "check-pages --all", "gate --all"):
+            self.assertIn(f"run: ./book {command}\n", text)
+        self.assertIn("ABH_NIGHTLY: 1\n", text)
+        self.assertNotIn("write", text)
+
     def test_every_action_has_a_pinned_version(self) -> None:
         for path in WORKFLOWS:
             for action in re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8")):

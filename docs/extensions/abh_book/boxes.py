@@ -135,6 +135,7 @@ def exercise_box(
         nodes.inline("", title, classes=["box-name"]),
     ]
     node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
+    env.domains.standard_domain.note_object("exercise", number, node["ids"][0])  # which the search finds
     node["facts"] = {"number": number, "difficulty": difficulty, "points": points, "kind": kind}
     facts = nodes.paragraph(classes=["box-facts"])
     dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
