@@ -38,7 +38,7 @@ std::string marian_name(std::string name) {
 void require_fetched(const std::filesystem::path& path) {
     std::string beginning(200, '\0');
     std::ifstream file(path, std::ios::binary);
-    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    file.read(&beginning[0], static_cast<std::streamsize>(beginning.size()));
     beginning.resize(static_cast<std::size_t>(file.gcount()));
     const std::string kind = foreign_kind(beginning);
     if (kind.find("git-lfs") != kind.npos) refuse(path, "{}", kind);
