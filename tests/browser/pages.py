@@ -357,7 +357,7 @@ def tasks(html: Path, every: bool) -> list[Task]:
     names = [path.relative_to(html).as_posix() for path in pages]
     out = [Task(word) for word in (*ENGLISH, *CHINESE, *NUMBERS)] if "search.html" in names else []
     for name in names:
-        more = every or chosen(name, 5)
+        more = every or chosen(name, 20)
         if name.startswith("source/"):  # they differ in nothing but the code that they show
             judged = name == "source/index.html" or chosen(name, 12)
         elif name.startswith("api/"):
@@ -396,7 +396,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for screenshots; without it none is taken")
     parser.add_argument("--chromium", required=True, help="the browser's program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="pages at once")
-    parser.add_argument("--all", action="store_true", help="look at every page in every way, not at one in five")
+    parser.add_argument("--all", action="store_true", help="look at every page in every way, not at one in twenty")
     parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name holds TEXT, in every way")
     parser.add_argument("--timing", action="store_true", help="say how long each page takes")
     options = parser.parse_args()
