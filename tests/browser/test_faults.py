@@ -106,7 +106,7 @@ class Faults(unittest.TestCase):
 
 
 class ByDay(unittest.TestCase):
-    def test_each_page_is_looked_at_and_one_in_five_in_every_way(self) -> None:
+    def test_each_page_is_looked_at_and_one_in_twenty_in_every_way(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             html = Path(folder)
             for i in range(100):
@@ -119,7 +119,7 @@ class ByDay(unittest.TestCase):
         self.assertTrue(all(task.looks for task in day))
         self.assertTrue(all(task.whole == task.name[0].isdigit() for task in night))
         whole = sum(task.whole for task in day)
-        self.assertTrue(10 < whole < 30, whole)
+        self.assertTrue(0 < whole < 15, whole)
         self.assertTrue(all(task.judged for task in night if not task.name.startswith("source/")))
 
 
