@@ -128,7 +128,7 @@ TEST_CASE("the caller waits for the thread that takes longest", "[fast]") {
                 wait_until([&] { return begun.load(); });
             } else {
                 begun = true;
-                std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
             }
             done[static_cast<std::size_t>(i)] = 1;
         });
