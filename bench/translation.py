@@ -49,7 +49,7 @@ class Recipe:
 
 
 RECIPES = {
-    "quick": Recipe(("--quick",), {"--epochs": 6, "--lr": 2e-3, "--warmup": 200}),
+    "quick": Recipe(("--quick",), {"--epochs": 5, "--tokens": 1024, "--lr": 3e-3, "--warmup": 200}),
     "default": Recipe((), {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
     "multi30k": Recipe(
         ("--shared", "--pieces", "8000", "--dropout", "0.3"),

@@ -2,26 +2,32 @@
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/Python.cmake)
 
-# The order: everything is compiled (`book_programs`), then what measures nothing is run (`book_quiet`), then what takes
-# times. The runs follow one after another, since all share the terminal, and no compiler works beside them: a program
-# on all processors slows down tenfold where another one is busy. These are dependencies between targets: they order work
-# that has to be done, but a program that is compiled again does not make another chapter's runs start again.
+# The order: programs are compiled, and those that measure nothing run beside the compilers as soon as they are there, two
+# at a time; when all that is done (`book_quiet`), what takes times is run, one after another and alone. These are
+# dependencies between targets: they order work that has to be done, but a program that is compiled again does not make
+# another chapter's runs start again.
 add_custom_target(book_programs)
 add_custom_target(book_quiet)
 add_custom_target(book_runs)
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS abh_quiet_runs=2)
 
-# abh_book_run(FOLDER NAME CAPTION COMMAND program options... [DEPENDS ...]): one run of a program,
-# with `--out`, into runs/FOLDER/NAME/. The page shows CAPTION above what was printed. Appends the
-# file to the caller's list `outputs`.
+# abh_book_run(FOLDER NAME CAPTION [ALONE] COMMAND program options... [DEPENDS ...]): one run of a program, with `--out`, into
+# runs/FOLDER/NAME/. The page shows CAPTION above what was printed. ALONE: it says meanwhile that it runs. Appends the file
+# to the caller's list `outputs`.
 function(abh_book_run folder name caption)
-  cmake_parse_arguments(arg "" "" "COMMAND;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "" "COMMAND;DEPENDS" ${ARGN})
+  if(arg_ALONE)
+    set(how USES_TERMINAL)
+  else()
+    set(how JOB_POOL abh_quiet_runs)
+  endif()
   set(out ${CMAKE_BINARY_DIR}/runs/${folder}/${name})
   add_custom_command(OUTPUT ${out}/stdout.txt
     COMMAND ${CMAKE_COMMAND} -E env ABH_CHECKPOINTS=${CMAKE_BINARY_DIR}/checkpoints
       ${Python3_EXECUTABLE} ${ABH_ROOT}/docs/run.py ${out} "${caption}" ${arg_COMMAND}
     DEPENDS ${arg_DEPENDS}
     COMMENT "${caption}"
-    USES_TERMINAL VERBATIM)
+    ${how} VERBATIM)
   set(outputs ${outputs} ${out}/stdout.txt PARENT_SCOPE)
 endfunction()
 
@@ -44,10 +50,12 @@ function(abh_book_chapter folder program)
     separate_arguments(options UNIX_COMMAND "${options}")
     set(outputs)
     set(before ${runs_before})
+    set(alone)
     if(name IN_LIST arg_MEASURES)
       list(APPEND before ${measured_before})
+      set(alone ALONE)
     endif()
-    abh_book_run(${folder} ${name} "${caption}"
+    abh_book_run(${folder} ${name} "${caption}" ${alone}
       COMMAND $<TARGET_FILE:${program}> ${options} DEPENDS ${program} ${before})
     if(name IN_LIST arg_MEASURES)
       list(APPEND measured ${outputs})
@@ -65,7 +73,6 @@ function(abh_book_chapter folder program)
 
   add_dependencies(book_programs ${program})
   add_custom_target(book_runs_${number} DEPENDS ${runs})
-  add_dependencies(book_runs_${number} book_programs)
   add_dependencies(book_quiet book_runs_${number})
   add_custom_target(book_measures_${number} DEPENDS ${measured})
   add_dependencies(book_measures_${number} book_quiet)
@@ -82,8 +89,7 @@ function(abh_book_pages)
     COMMAND $<TARGET_FILE:proof> DEPENDS proof ${fixtures})
   add_dependencies(book_programs proof proof_double)
   add_custom_target(book_proof DEPENDS ${outputs})
-  add_dependencies(book_proof book_programs)
-  add_dependencies(book_quiet book_proof)
+  add_dependencies(book_quiet book_proof book_programs)
   add_dependencies(book_runs book_quiet)
 
   add_custom_target(book

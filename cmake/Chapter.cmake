@@ -62,16 +62,27 @@ function(abh_light target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
 endfunction()
 
-# abh_library(NAME SOURCES... DEPENDS...): NAME with float, and NAME_double where something is proved
+# abh_library(NAME SOURCES... [TWINS name...] DEPENDS...): NAME with float, and NAME_double of what is proved in double
+# precision or judges exercises: all sources, or those that TWINS names (without .cpp; `none` for none at all)
 function(abh_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;TWINS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC abh_flags_float ${arg_DEPENDS})
-  if(ABH_TESTS OR ABH_BOOK OR ABH_JUDGE)
-    list(TRANSFORM arg_DEPENDS APPEND _double)
-    add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
-    target_link_libraries(${name}_double PUBLIC abh_flags_double ${arg_DEPENDS})
+  if(NOT (ABH_TESTS OR ABH_BOOK OR ABH_JUDGE) OR arg_TWINS STREQUAL none)
+    return()
   endif()
+  if(arg_TWINS)
+    list(JOIN arg_TWINS "|" twins)
+    list(FILTER arg_SOURCES INCLUDE REGEX "/(${twins})\\.cpp$")
+  endif()
+  add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  target_link_libraries(${name}_double PUBLIC abh_flags_double)
+  foreach(below IN LISTS arg_DEPENDS)
+    while(NOT TARGET ${below}_double)  # it has no twins: what it stands on
+      get_target_property(below ${below} ABH_BELOW)
+    endwhile()
+    target_link_libraries(${name}_double PUBLIC ${below}_double)
+  endforeach()
 endfunction()
 
 # abh_test(NAME FILES... [ONCE] DEPENDS...): test programs. The first line of a file says how often it is needed,
@@ -156,13 +167,13 @@ function(abh_test name files)
   endforeach()
 endfunction()
 
-# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN]) in chapters/NN_NAME/CMakeLists.txt: library
+# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in chapters/NN_NAME/CMakeLists.txt: library
 # abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
 # `main`, without options or with those that MAIN gives, is always one of them. MEASURES names those runs that take times: they start when
-# everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote.
+# everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote. TWINS: see abh_library.
 function(abh_chapter)
-  cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES" ${ARGN})
+  cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES;TWINS" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -192,7 +203,8 @@ function(abh_chapter)
   abh_kernels(${kernels})
   list(APPEND sources ${kernels})
   if(sources)
-    abh_library(abh_${number} SOURCES ${sources} DEPENDS ${below})
+    abh_library(abh_${number} SOURCES ${sources} TWINS ${arg_TWINS} DEPENDS ${below})
+    set_target_properties(abh_${number} PROPERTIES ABH_BELOW ${below})
     set(below abh_${number})
   endif()
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)

@@ -1,4 +1,4 @@
-"""./book gate: shows that the judge bites. Stubs score nothing, solutions everything, each mutant loses the
+"""./book gate: shows that the judge works. Stubs score nothing, solutions everything, each mutant loses the
 criteria that it aims at, and attacks gain nothing and harm nothing. Without options it tries a part of the exercises, which
 is quick enough for every day: the first of each kind, and those that are being changed."""
 

@@ -415,9 +415,10 @@ class Running:
         return bool(states & {"R", "D"})
 
     def late(self) -> bool:
-        """Whether its time is over; asked after each PAUSE of waiting. How much it computes, the kernel limits."""
+        """Whether its time is over; asked after each PAUSE of waiting. How much one process computes, the kernel limits;
+        what it has started counts with it."""
         self._idle = 0.0 if self.at_work() else self._idle + PAUSE
-        return self._idle >= self.limits.seconds or self.over()
+        return self._idle >= self.limits.seconds or self.computed() > self.limits.seconds + 1 or self.over()
 
     def over(self) -> bool:
         """Whether its time by the clock is over."""

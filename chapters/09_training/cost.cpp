@@ -91,7 +91,7 @@ void show_loss_by_blocks(std::uint64_t seed, Results& results) {
 // [pads]
 /// Pairs of 3 to 32 words, drawn.
 Corpus drawn_corpus(Random& random) {
-    const Index pairs = 512;
+    const Index pairs = 256;
     Corpus corpus = empty_corpus();
     const Ids lengths = random_ids({pairs}, 3, 33, random.stream()),
               changes = random_ids({pairs}, -2, 3, random.stream()),  // target from source

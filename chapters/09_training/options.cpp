@@ -180,7 +180,7 @@ void read(const char* name, const json& value, IdOrNull<std::int32_t> field) {
     expect(value.is_null() || field.id >= 0, name, value, "null or an id");
 }
 // [read]
-/// An object without a name that stands there twice.
+/// An object in which no name occurs twice.
 json parse(const std::string& text) {
     std::set<std::string> seen;
     const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {

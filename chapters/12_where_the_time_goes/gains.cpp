@@ -32,7 +32,7 @@ void show_gains(const Limits& limits, Results& results) {
         const double least_ms =
             1e3 * std::max(operation.flops() / limits.product_flops, bytes / limits.best_stream());
         const Comparison c = undisturbed(
-            [&] { return take_turns(under(Way::plain, work), under(Way::fast, work)); });
+            [&] { return take_turns(under(Way::plain, work), under(Way::fast, work), 5); });
         progress.clear();
         const bool in_memory = bytes > std::max(64e6, 2.0 * static_cast<double>(largest_cache()));
         const bool refused = c.noise.disturbed() || (in_memory && beats_floor(c.fast_ms, least_ms));

@@ -194,7 +194,7 @@ Subwords read_pieces(const std::filesystem::path& path) {
     }
 }
 
-/// The ids of a vocabulary; all are below `n_words`, and none stands there twice.
+/// The ids of a vocabulary; all are below `n_words`, and none occurs twice.
 PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
     PieceIds ids;
     std::set<std::int32_t> seen;

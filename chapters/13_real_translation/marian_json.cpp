@@ -18,7 +18,7 @@ nlohmann::json read_object(const std::filesystem::path& path) {
         if (event == json::parse_event_t::object_start) names[level + 1].clear();
         if (event == json::parse_event_t::key &&
             !names[level].insert(parsed.get<std::string>()).second)
-            refuse(path, "{} stands there twice", parsed.get<std::string>());
+            refuse(path, "{} occurs twice", parsed.get<std::string>());
         return true;
     };
     const std::string text = read_file(path, most_bytes);

@@ -30,7 +30,7 @@ void go_on_from(const TensorFile& state, Practice& run, const std::string& origi
 // [difference]
 /// Something that one run has otherwise than another.
 struct Difference {
-    std::string name, now, before;  ///< a place in a JSON object, and what stands there
+    std::string name, now, before;  ///< a place in a JSON object, and its value now and before
 };
 /// The first difference of two JSON objects, if there is one.
 std::optional<Difference> first_difference(const std::string& now, const std::string& before);

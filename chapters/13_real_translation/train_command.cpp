@@ -29,7 +29,7 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
     parent.add("--test", o.test, "pairs to report on; likewise");
     parent.add("--save", o.folder, "folder of the run (default: checkpoints/...)");
     parent.flag("--resume", o.resume, "go on with the run in that folder");
-    parent.flag("--quick", o.quick, "a small model, and seven epochs");
+    parent.flag("--quick", o.quick, "a small model, and five epochs");
     parent.add("--epochs", p.epochs, "at most").range(1, 100'000);
     parent.add("--minutes", p.minutes, "begin no epoch that would end later; 0: any");
     parent.add("--patience", p.patience, "epochs without a better BLEU or loss; 0: any");
@@ -56,14 +56,15 @@ void TrainCommand::use_quick_defaults() {
     const auto set = [&](const char* name, auto& option, auto value) {
         if (!parent_.given(name)) option = value;
     };
-    set("--epochs", options_.practice.epochs, Index{7});
+    set("--epochs", options_.practice.epochs, Index{5});
+    set("--tokens", options_.practice.tokens, Index{1024});
     set("--d-model", options_.d_model, Index{128});
     set("--d-ff", options_.d_ff, Index{256});
     set("--layers", options_.n_layers, Index{2});
     set("--pieces", options_.pieces, Index{4500});
     set("--dropout", options_.dropout, Real(0.1));
     set("--warmup", options_.practice.warmup, Index{200});
-    set("--lr", options_.practice.learning_rate, Real(2e-3));
+    set("--lr", options_.practice.learning_rate, Real(3e-3));
 }
 // [model]
 TransformerOptions TrainCommand::model_options(Index src_words, Index tgt_words) const {

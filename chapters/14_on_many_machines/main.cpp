@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
     Index steps = 9;
     step.add("--steps", steps, "how many; the median is reported").range(1, 1000);
     Options overlap = options.command("overlap", "gradients that travel while backward goes on");
-    Index turns = 3;
+    Index turns = 2;
     double gbit = 1;
     overlap.add("--steps", turns, "how many of each kind; medians are reported").range(1, 1000);
     overlap.add("--gbit", gbit, "the network to imitate, in Gb/s; 0: none").range(0.0, 1e4);
