@@ -275,9 +275,9 @@ class Reader:
         page.screenshot(path=path, type="jpeg", quality=75, full_page=True, animations="disabled")
 
     def search(self, query: str, judged: bool) -> Seen:
-        """Both places find pages for it; a Chinese word's pages have all of its characters, a number's first is its own."""
+        """It finds pages, and from a server, too, if judged; a Chinese word's have all its characters, a number's first is its own."""
         seen = Seen()
-        for base in (self.file, self.http):
+        for base in (self.file, self.http) if judged else (self.file,):
             scheme = urlsplit(base).scheme
             where = f"search for {query} ({scheme})"
             with self.opened(base, f"search.html?q={quote(query)}", seen) as page:
