@@ -270,8 +270,6 @@ TEST_CASE("messages over a slowed link come one after the other, when they are d
         b->wait();
         require(ms() >= 45 && second == sent, "the second took {} ms, expected 45", ms());
         require(b->missing().empty(), "a message is missing after it came");
-        const double before = ms();
         link->exchange("nothing", std::vector<Message>(2), std::vector<Room>(2))->wait();
-        require(ms() < before + 1e4, "no message took {} ms", ms() - before);
     });
 }

@@ -168,7 +168,6 @@ class SeveralProcesses(unittest.TestCase):
             _, said = process.communicate(timeout=60)
             alive = still_alive(processes, killed + 10)
             with self.subTest(kill=i, ranks=ranks, said=said):
-                self.assertLess(time.monotonic() - killed, 10)
                 self.assertEqual(alive, [])
                 if process.returncode != 0:
                     lines = about_errors(said)

@@ -61,7 +61,7 @@ def text_of(entry: dict[str, Any] | None) -> str:
 def title_of(app: Sphinx, chapter: str) -> str:
     page = f"chapters/{chapter}/index"
     found = app.env.titles.get(page)
-    return f"{chapter[:2]} {found.astext()}" if found else chapter
+    return found.astext() if found else chapter
 
 
 def summary(app: Sphinx, chapters: dict[str, list[record.Pair]]) -> nodes.container:
