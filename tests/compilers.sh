@@ -9,7 +9,8 @@
 #   FILE...          these sources alone (a name with a slash), even one that no program has
 #   --levels L,...   x86-64 levels v2, v3, v4, and native: all four, unless told
 #   --optimize N,... 1, 3, own, which is as the programs are compiled, or read: nothing is optimized, which takes half
-#                    the time. Without these two options, v4 is combined with 1 and 3, the others with read
+#                    the time. Without these two options, v4 is combined with 1 and 3, the others with read. After a
+#                    compiler's first row, only sources that ask for the processor are read
 #   --changed [REV]  what has changed since REV, and what includes it; by default since this branch left origin's main,
 #                    or on main itself, since the last commit but one
 #   --at-most N      the N sources that are nearest to the change
@@ -113,14 +114,18 @@ for file in lib/cuda/absent.cpp lib/ranks/mpi_absent.cpp chapters/*/exercises/*/
 done
 
 # ---- Which of them
-# touched: sources that have changed, then those that include a changed header, the nearest first
+# touched: files that have changed
 touched() {
-    local sources='\.(cpp|cu)$' headers='\.(hpp|cuh|h)$' found names
     if [ -z "$since" ]; then
         since=$(git merge-base HEAD origin/main 2>/dev/null) || since=HEAD~1
         [ "$since" != "$(git rev-parse HEAD)" ] || since=HEAD~1
     fi
-    found=$({ git diff --name-only --diff-filter=d "$since" -- && git ls-files --others --exclude-standard; } | sort -u)
+    { git diff --name-only --diff-filter=d "$since" -- && git ls-files --others --exclude-standard; } | sort -u
+}
+
+# reached FILES: the sources among them, then those that include one of them, the nearest first
+reached() {
+    local sources='\.(cpp|cu)$' headers='\.(hpp|cuh|h)$' found=$1 names
     : >"$out/seen"
     while [ -n "$found" ]; do
         printf '%s\n' "$found" >>"$out/seen"
@@ -131,16 +136,23 @@ touched() {
     done
 }
 cut -f 1 "$out/units" >"$out/names"
+# named: the units of the sources that it reads
+named() { while read -r name; do grep -xF -e "$name" -e "$name.double" "$out/names" || true; done; }
 if [ ${#files[@]} -gt 0 ]; then
     printf '%s\n' "${files[@]}" >"$out/wanted"
 elif [ -n "$changed" ]; then
-    touched | while read -r name; do grep -xF -e "$name" -e "$name.double" "$out/names" || true; done >"$out/wanted"
+    reached "$(touched)" | named >"$out/wanted"
 else
     cp "$out/names" "$out/wanted"
 fi
+# Those that ask for the processor: to read others for a second one would find nothing new.
+asking=$(grep -rlE '^ *#.*(__(AVX|SSE|FMA|F16C|ARM|aarch64|x86_64)|EIGEN_VECTORIZE)' bench chapters judge lib tests \
+    --include='*.[chH]*') || true
+reached "$asking" | named | grep -xFf "$out/wanted" >"$out/asking" || true
 
 # ---- Compiling, with a table as it goes
-# check COMPILER LEVEL OPTIMIZE WITHOUT: one row; ninja compiles what is not compiled yet. WITHOUT: names left out
+# check COMPILER LEVEL OPTIMIZE WITHOUT FILE: one row; ninja compiles what is not compiled yet. FILE holds the names; WITHOUT:
+# those left out
 check() {
     local folder=$1/$2/$3 how='-S -o /dev/null' march="-march=x86-64-$2" own="s/ -O[0-3s]( |$)/ -O$3\1/g"
     local names name call failed=() count
@@ -148,7 +160,7 @@ check() {
     case $1 in clang*) how+=' -Wno-unknown-warning-option' ;; esac
     case $2 in native) march=-march=native ;; -) march='' ;; esac
     case $3 in own) own='' ;; esac
-    names=$(grep -v "$4" "$out/wanted" | sed -n "1,${most}p") || return 0
+    names=$(grep -v "$4" "$5" | sed -n "1,${most}p") || return 0
     count=$(wc -l <<<"$names")
     {
         # A warning about a header of GCC's own is not ours: its AVX-512 header has a false one at -O1.
@@ -192,7 +204,9 @@ for compiler in "${compilers[@]}"; do
     *) rows=("${combinations[@]}") ;;
     esac
     for row in "${rows[@]}"; do
-        check "$compiler" "${row%:*}" "${row#*:}" "$without"
+        from=$out/wanted
+        [ "$without:${row#*:}" != "$once:read" ] || from=$out/asking
+        check "$compiler" "${row%:*}" "${row#*:}" "$without" "$from"
         without=$once
     done
 done
