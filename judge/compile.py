@@ -37,7 +37,7 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True)
 class Setting:
-    """How answers are compiled: build/book/build.json."""
+    """How answers are compiled: build/book/build.CXX.json."""
 
     compiler: str
     flags: list[str]  # without includes
@@ -65,7 +65,7 @@ def setting() -> Setting:
     if IN_HANDOUT:
         return setting_of_handout()
     try:
-        found = json.loads((BUILD / "build.json").read_text())
+        found = json.loads((BUILD / "build.CXX.json").read_text())
     except OSError as error:
         raise Failed(f"{error}; build the judge first: ./book check") from error
     options = [o for o in found["options"].split(";") if o]

@@ -42,7 +42,7 @@ class Compiler(unittest.TestCase):
 
     def test_cmake_leaves_every_kernel_to_cuda_s_compiler(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            command = ["cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "-DABH_CUDA=ON"]
+            command = ["cmake", "--preset", "cuda", "-S", str(ROOT), "-B", folder]  # all that can be built, for a device
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             listed = subprocess.run(
@@ -52,8 +52,8 @@ class Compiler(unittest.TestCase):
         for source in KERNELS:
             found = [c["command"] for c in commands if c["file"] == str(source)]
             with self.subTest(source.relative_to(ROOT).as_posix()):
-                self.assertEqual(len(found), 1)
-                self.assertIn("nvcc", found[0])
+                self.assertTrue(found)
+                self.assertTrue(all("nvcc" in command for command in found), found)
 
 
 class Twins(unittest.TestCase):

@@ -269,7 +269,7 @@ class Linked(unittest.TestCase):
     def setUp(self):
         self.exercises = {e.number: e for e in load_all()}
 
-    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_what_gives_the_answer_away_is_left_out(self):
         found = compile.setting()
         for number, absent, there in (
@@ -284,7 +284,7 @@ class Linked(unittest.TestCase):
             self.assertEqual(set(), objects & absent, number)
             self.assertLessEqual(there, objects, number)
 
-    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_what_is_to_be_left_out_must_be_there(self):
         exercise = dataclasses.replace(self.exercises["00.1"], without=("linear", "lineal"))
         with self.assertRaisesRegex(compile.Failed, "no lineal"):

@@ -37,7 +37,7 @@ class Complaints(unittest.TestCase):
         verdict = refused(TARGET, Fault("compile", "  it does not compile:\n    error: #error FOUND a secret file"))
         self.assertEqual("found what it must not see", gate.complain(attack(), verdict))
 
-    @unittest.skipUnless((compile.BUILD / "build.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_attacks_on_the_compiler_say_so_where_nothing_keeps_them_from_the_files(self):
         softmax = '"chapters/04_scaled_dot_product_attention/softmax.cpp"'
         compile.prepare([TARGET])
