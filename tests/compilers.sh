@@ -47,7 +47,7 @@ while [ $# -gt 0 ]; do
         if [ $# -gt 1 ] && git rev-parse --quiet --verify "$2^{commit}" >/dev/null; then since=$2; shift; fi ;;
     --system)
         system=$(readlink -f "${2:?}")
-        for at in "${!all[@]}"; do [ "${all[at]}" != --system ] || unset "all[at]" "all[at+1]"; done
+        for at in "${!all[@]}"; do [ "${all[at]:-}" != --system ] || unset "all[at]" "all[at+1]"; done
         mkdir -p "$system/mnt/book"
         exec unshare --mount sh -c 'mount --bind . "$0/mnt/book" && mount -t proc proc "$0/proc" &&
             exec chroot "$0" /mnt/book/tests/compilers.sh "$@"' "$system" "${all[@]}" ;;
