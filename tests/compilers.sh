@@ -81,6 +81,7 @@ if [ -f "$tree/build.ninja" ]; then
 else
     bench=OFF
     [ ! -e /usr/include/benchmark/benchmark.h ] || bench=ON
+    for name in c++ "${compilers[@]}"; do ! command -v "$name" >/dev/null || { export CXX=$name; break; }; done
     set -- env -u CMAKE_CXX_COMPILER_LAUNCHER cmake -S . -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=Release -DABH_TESTS=ON \
         -DABH_JUDGE=ON -DABH_BENCH=$bench -DABH_CUDA=EMULATED -DABH_PRECOMPILED=OFF
 fi
