@@ -32,6 +32,11 @@ void* obtain(std::size_t bytes, std::size_t alignment) {
     return block ? block : throw std::bad_alloc();
 }
 
+/// Not inlined, or GCC would see what `new` gave freed by `free`, and warn.
+[[gnu::noinline]] void release(void* block) noexcept {
+    std::free(block);
+}
+
 }  // namespace
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
@@ -41,16 +46,16 @@ void* operator new(std::size_t bytes) {
     return obtain(bytes, alignof(std::max_align_t));
 }
 void operator delete(void* block) noexcept {
-    std::free(block);
+    release(block);
 }
 void operator delete(void* block, std::size_t) noexcept {
-    std::free(block);
+    release(block);
 }
 void operator delete(void* block, std::align_val_t) noexcept {
-    std::free(block);
+    release(block);
 }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-    std::free(block);
+    release(block);
 }
 
 using namespace abh;

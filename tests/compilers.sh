@@ -100,10 +100,12 @@ ninja -C "$tree" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p' | xargs -d '\n'
         }
     }' >"$out/units"
 
-# add SOURCE: one that no program of this machine has is compiled as the library is
+# add SOURCE: one that no program of this machine has is compiled as the library is, an answer as the judge compiles it
 add() {
+    local like=lib/tensor.cpp
     ! grep -qF "$1	" "$out/units" || return 0
-    sed -n "/^lib\/tensor.cpp\t/{s|^[^\t]*|$1|; s|lib/tensor\.cpp\([\"']\{0,1\}\)$|$1\1|; p; q}" "$out/units" >"$out/added"
+    case $1 in */exercises/*) like=lib/tensor.cpp.double ;; esac
+    sed -n "/^${like//\//\\/}\t/{s|^[^\t]*|$1|; s|lib/tensor\.cpp\([\"']\{0,1\}\)$|$1\1|; p; q}" "$out/units" >"$out/added"
     cat "$out/added" >>"$out/units"
 }
 for file in "${files[@]}"; do
