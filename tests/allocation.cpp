@@ -32,7 +32,7 @@ void* obtain(std::size_t bytes, std::size_t alignment) {
     return block ? block : throw std::bad_alloc();
 }
 
-/// Not inlined, or GCC would see what `new` gave freed by `free`, and warn.
+/// GCC does not look inside: it would warn of `free` for what `new` gave.
 [[gnu::noinline]] void release(void* block) noexcept {
     std::free(block);
 }
