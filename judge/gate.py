@@ -89,7 +89,7 @@ def faults(exercise: Exercise) -> list[str]:
     """What is wrong with an exercise before anything of it is judged."""
     found = []
     if len(exercise.mutants) < FEWEST:
-        found.append(f"{len(exercise.mutants)} mutants, {FEWEST} at least are needed to show that it bites")
+        found.append(f"{len(exercise.mutants)} mutants, {FEWEST} at least are needed to show that it catches wrong answers")
     for mutant in exercise.mutants:
         try:
             exercise.mutated(mutant)
@@ -225,8 +225,8 @@ def main(arguments: list[str]) -> int:
     """The verb gate. Exit codes: 0 all as it should be, 1 not, 2 wrong usage."""
     parser = argparse.ArgumentParser(
         prog="./book gate",
-        description="Shows that the judge bites: stubs score 0, solutions score full; with --all on ten seeds, each mutant "
-        "loses the criteria that it aims at, and attacks score 0.",
+        description="Shows that the judge catches wrong answers: stubs score 0, solutions score full; with --all on ten seeds, "
+        "each mutant loses the criteria that it aims at, and attacks score 0.",
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: the first of each kind, "
                         "and those that the last commit or what is not committed changes")  # fmt: skip

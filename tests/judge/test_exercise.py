@@ -1,4 +1,4 @@
-"""A broken folder keeps nobody from the other exercises, and an exercise shows that it bites."""
+"""A broken folder keeps nobody from the other exercises, and an exercise shows that it catches wrong answers."""
 
 import dataclasses
 import json
