@@ -19,7 +19,7 @@ namespace {
 
 const std::filesystem::path golden = ABH_GOLDEN;
 
-const Component& component(const std::string& name) {
+const Component& component(std::string_view name) {
     const auto& list = proof::components();
     const auto found =
         std::find_if(list.begin(), list.end(), [&](const Component& c) { return c.name == name; });
