@@ -202,7 +202,7 @@ void attentions() {
         };
         operation("attention/" + size, {4 * shape.size() * real, 2 * product}, [=] {
             const auto [q, k, v] = inputs();
-            return [q = q, k = k, v = v] { attention(q, k, v, {}); };
+            return [a = q, b = k, c = v] { attention(a, b, c, {}); };
         });
         operation("attention_backward/" + size, {7 * shape.size() * real, 4 * product}, [=] {
             const auto [q, k, v] = inputs();

@@ -36,7 +36,7 @@ TEST_CASE("the gradient check finds one element that is off by one part in a hun
         const auto forward = [&] { return matmul(a, b); };
         REQUIRE(check_gradient(forward, a, da, dc).relative < 1e-6);
         REQUIRE(check_gradient(forward, a, da, dc).checked == 15);
-        da(1, 2) *= 1 + 1e-5;
+        da(1, 2) *= Real(1 + 1e-5);
         const GradientError error = check_gradient(forward, a, da, dc);
         REQUIRE(error.relative == Approx(1e-5).epsilon(0.01));
         REQUIRE(error.element == 7);
@@ -47,7 +47,7 @@ TEST_CASE("the gradient check finds one element that is off by one part in a hun
 
 TEST_CASE("the gradient check asks again with other steps where a kink lies between") {
     if constexpr (in_double) {
-        const Tensor x({3}, {1, 3e-6, -1}), c({3}, {2, 3, 4});
+        const Tensor x({3}, {1, Real(3e-6), -1}), c({3}, {2, 3, 4});
         const auto relu = [&] {
             Tensor y(x.shape());
             for (Index i = 0; i < 3; ++i) y(i) = std::max(x(i), Real(0));

@@ -146,7 +146,8 @@ TEST_CASE("many numbers at a time are those of one block after the other", "[fas
     random.set_step(3);
     const Stream stream = random.stream();
     for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9}, (std::uint64_t{1} << 32) - 3})
-        for (std::size_t n : {0, 1, 4, 63, 64, 65, 252, 255, 256, 257, 260, 511, 512, 513, 1000}) {
+        for (std::size_t n :
+             {0u, 1u, 4u, 63u, 64u, 65u, 252u, 255u, 256u, 257u, 260u, 511u, 512u, 513u, 1000u}) {
             std::vector<Real> numbers(n + 1, Real(-1));
             fast::uniform_numbers(stream, first, std::span(numbers).first(n));
             for (std::size_t i = 0; i < n; ++i) {

@@ -261,7 +261,7 @@ std::vector<Tensor> two_steps(Index n_words, Index d_model, const EmbeddingOptio
     Random random(3);
     Embedding embedding(n_words, d_model, options, random);
     std::vector<Tensor> results;
-    for (std::uint64_t step : {1, 2}) {
+    for (std::uint64_t step : {1u, 2u}) {
         Embedding::Cache cache;
         results.push_back(
             embedding.forward(ids_of(shape, static_cast<std::int32_t>(n_words), step), &cache));

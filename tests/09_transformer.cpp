@@ -360,8 +360,8 @@ TEST_CASE("every way has plain's logits and gradients of a Transformer, padded a
             // Through every layer, forward and back, the orders of sums differ.
             const double bound = in_double ? way_bound : 10 * way_bound;
             same_in_every_way(
-                [&, &options = options] {
-                    Transformer model(options, Random(5));
+                [&, &chosen = options] {
+                    Transformer model(chosen, Random(5));
                     shake(model, model.random());
                     const Ids src = example_src(), tgt = example_tgt();
                     const Packed packed =

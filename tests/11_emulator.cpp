@@ -110,7 +110,7 @@ TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
 
 TEST_CASE("the emulator finds races in shared memory whatever the order of threads", "[cuda]") {
     const Following device(Way::cuda);
-    for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
         emulator::set_seed(seed);
         Tensor y({64});
         CHECK_THAT(refused([&] { launch("late", late_kernel, one_block, y.on_device()); }),
@@ -165,7 +165,7 @@ TEST_CASE("a fault leaves nothing behind in the next kernel's counts", "[cuda]")
         return counts.empty() ? 0 : counts.front().requests;
     };
     const auto whole = requests(64);
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
         emulator::set_seed(seed);
         requests(40);
         CHECK(requests(64) == whole);

@@ -305,7 +305,7 @@ TEST_CASE("a table of characters that points outside of itself is refused") {
     const std::size_t table = table_of(model);
     const auto with_units = [&](std::uint32_t unit) {
         std::string altered = model;
-        for (int i = 0; i < 64; ++i) std::memcpy(&altered[table + 4 + 4 * i], &unit, 4);
+        for (std::size_t i = 0; i < 64; ++i) std::memcpy(&altered[table + 4 + 4 * i], &unit, 4);
         return altered;
     };
     CHECK_THROWS_WITH(Subwords(with_units(0x7FFFFC00)), Contains("points outside of itself"));

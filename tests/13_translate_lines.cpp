@@ -167,7 +167,7 @@ TEST_CASE("a source ends with its end symbol, and what may not be said is the tr
     whole.never = {0, 2};
     const auto expected = beam_search(t.model, Ids({1, 4}, {4, 7, 5, 3}), whole);
     REQUIRE(found[0].size() == 2);
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0u, 1u}) {
         CHECK(found[0][i].ids == expected[0][i].ids);
         CHECK(found[0][i].score == expected[0][i].score);
     }
@@ -180,9 +180,9 @@ TEST_CASE("a line that cannot be translated gives an empty one, and a message wi
         few_words());  // no end of the last
     REQUIRE(found.lines.size() == 8);
     CHECK(found.count == 8);
-    for (const std::size_t i : {2, 5, 7}) CHECK(found.lines[i] == found.lines[0]);
+    for (const std::size_t i : {2u, 5u, 7u}) CHECK(found.lines[i] == found.lines[0]);
     CHECK_FALSE(found.lines[0].empty());
-    for (const std::size_t i : {1, 3, 4, 6}) CHECK(found.lines[i].empty());
+    for (const std::size_t i : {1u, 3u, 4u, 6u}) CHECK(found.lines[i].empty());
     CHECK(found.messages ==
           "line 2: no words; its translation is left empty\n"
           "line 4: byte 3 is not UTF-8; its translation is left empty\n"
@@ -236,7 +236,7 @@ TEST_CASE("an n-best list names line, text and score, the best first") {
     REQUIRE(list.lines.size() == 7);
     CHECK(list.lines[3] == "1 |||  ||| 0.000000");
     double last = 0;
-    for (const std::size_t i : {0, 1, 2}) {
+    for (const std::size_t i : {0u, 1u, 2u}) {
         const std::string& line = list.lines[i];
         REQUIRE(line.substr(0, 6) == "0 ||| ");
         const std::size_t bar = line.rfind(" ||| ");

@@ -87,12 +87,13 @@ int main(int argc, char** argv) {
     add_row(cases, "large scores", sorted(cases.uniform({9}, 700, 720), true), "above 700, rising");
 
     const Tensor small = cases.normal({12}), large = cases.uniform({9}, 800, 805);
-    for (const std::size_t n : {1, 5, 11}) add_halves(cases, "two halves", small.values(), n);
+    for (const std::size_t n : {1u, 5u, 11u}) add_halves(cases, "two halves", small.values(), n);
     const Tensor rising = sorted(small, true), falling = sorted(small, false);
     add_halves(cases, "two halves", rising.values(), 6);
     add_halves(cases, "two halves", falling.values(), 6);
     add_halves(cases, "two halves", large.values(), 4);
     const Tensor row = cases.normal({6});
-    for (const std::size_t n : {0, 6}) add_halves(cases, "halves without scores", row.values(), n);
+    for (const std::size_t n : {0u, 6u})
+        add_halves(cases, "halves without scores", row.values(), n);
     add_halves(cases, "halves without scores", {}, 0);
 }
