@@ -370,7 +370,7 @@ class Running:
         self._reader = threading.Thread(target=self._read_printed, daemon=True)
         try:
             self._reader.start()
-        except RuntimeError:  # no thread is to be had
+        except RuntimeError:  # the system has no thread left
             self.kill()
             with self.process:  # waits, and closes its pipes
                 _known.discard(self.process.pid)

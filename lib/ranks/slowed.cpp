@@ -8,33 +8,32 @@ namespace abh {
 // [slowed]
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 class SlowedTransfer : public Transfer {
 public:
-    SlowedTransfer(std::unique_ptr<Transfer> transfer, Clock::time_point due,
-                   std::vector<Index> others)
-        : transfer_(std::move(transfer)), due_(due), others_(std::move(others)) {}
+    SlowedTransfer(std::unique_ptr<Transfer> transfer, double due, std::vector<Index> others,
+                   const Timer& timer)
+        : transfer_(std::move(transfer)), due_(due), others_(std::move(others)), timer_(timer) {}
 
     std::vector<Index> missing() override {
         std::vector<Index> ranks = transfer_->missing();
-        return Clock::now() < due_ ? others_ : ranks;
+        return timer_.now() < due_ ? others_ : ranks;
     }
     void wait() override {
         transfer_->wait();
-        std::this_thread::sleep_until(due_);
+        timer_.sleep_until(due_);
     }
 
 private:
     std::unique_ptr<Transfer> transfer_;
-    Clock::time_point due_;
+    double due_;
     std::vector<Index> others_;  ///< with whom messages are exchanged
+    Timer timer_;
 };
 
 class SlowedEngine : public Engine {
 public:
-    SlowedEngine(std::unique_ptr<Engine> engine, Slowness link)
-        : engine_(std::move(engine)), link_(link) {}
+    SlowedEngine(std::unique_ptr<Engine> engine, Slowness link, Timer timer)
+        : engine_(std::move(engine)), link_(link), timer_(std::move(timer)), free_(timer_.now()) {}
     Index rank() const override { return engine_->rank(); }
     Index size() const override { return engine_->size(); }
     bool on_device() const override { return engine_->on_device(); }
@@ -48,25 +47,35 @@ public:
             received += from[r].size();
             if (!to[r].empty() || !from[r].empty()) others.push_back(static_cast<Index>(r));
         }
-        const std::chrono::duration<double> taken(static_cast<double>(std::max(sent, received)) *
-                                                  link_.seconds_per_byte),
-            late(others.empty() ? 0 : link_.latency);
-        free_ = std::max(free_, Clock::now()) + std::chrono::duration_cast<Clock::duration>(taken);
-        return std::make_unique<SlowedTransfer>(
-            engine_->exchange(what, to, from),
-            free_ + std::chrono::duration_cast<Clock::duration>(late), std::move(others));
+        const double taken = static_cast<double>(std::max(sent, received)) * link_.seconds_per_byte;
+        const double late = others.empty() ? 0 : link_.latency;
+        free_ = std::max(free_, timer_.now()) + taken;
+        return std::make_unique<SlowedTransfer>(engine_->exchange(what, to, from), free_ + late,
+                                                std::move(others), timer_);
     }
 
 private:
     std::unique_ptr<Engine> engine_;
     Slowness link_;
-    Clock::time_point free_;  ///< when the link has done with all messages so far
+    Timer timer_;
+    double free_;  ///< when the link has done with all messages so far
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> slowed(std::unique_ptr<Engine> engine, Slowness link) {
-    return std::make_unique<SlowedEngine>(std::move(engine), link);
+Timer steady_timer() {
+    using Clock = std::chrono::steady_clock;
+    using Seconds = std::chrono::duration<double>;
+    const Clock::time_point start = Clock::now();
+    return {[start] { return Seconds(Clock::now() - start).count(); },
+            [start](double time) {
+                std::this_thread::sleep_until(
+                    start + std::chrono::duration_cast<Clock::duration>(Seconds(time)));
+            }};
+}
+
+std::unique_ptr<Engine> slowed(std::unique_ptr<Engine> engine, Slowness link, Timer timer) {
+    return std::make_unique<SlowedEngine>(std::move(engine), link, std::move(timer));
 }
 
 }  // namespace abh
