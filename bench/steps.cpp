@@ -80,7 +80,7 @@ Work toy_decode() {
 /// All sentences at once, with a key-value cache, to the last word.
 Work decoding(const TransformerOptions& options, Index sentences, Index words) {
     const auto model = std::make_shared<Transformer>(options, Random(1));
-    const Ids src = batch_of(options, sentences, words).source;
+    const Ids src = batch_of(options, sentences, words).source.ids;
     return [=] { greedy_decode_cached(*model, src, {1, -1, words}); };
 }
 

@@ -52,7 +52,10 @@ Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache
     const Following following(cache.way);
     static constexpr Ways ways{"linear", plain::linear_backward, fast::linear_backward,
                                cuda::linear_backward};
-    return ways(dy, map, cache);
+    const Tensor dx = ways(dy, map, cache);
+    map.weight.added();
+    map.bias.added();
+    return dx;
 }
 // [plain]
 Tensor plain::linear(const Tensor& x, const Linear& map, Linear::Cache*) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,10 @@ struct Parameter {
     Tensor& grad() { return gradient.tensor(); }
     /// Sets the gradient to zero. No memory is touched: the next addition overwrites.
     void zero_grad() { gradient.zero(); }
+    /// A handle for another layer that has this parameter, too.
+    Parameter shared();
+    /// Says at the end of a layer's `backward` that it has added its share to the gradient.
+    void added() { gradient.added(); }
     /// Copies these numbers into the elements of `value`, and so into those of all copies.
     /// @throws std::invalid_argument if the shape is another
     void assign(const Tensor& numbers);
@@ -52,15 +55,5 @@ Index count_elements(const Parameters& parameters);
 void zero_grad(const Parameters& parameters);
 /// Square root of the sum of squares of all gradients.
 double grad_norm(const Parameters& parameters);
-// [completed]
-/// Is told, while backward goes on, to whose gradients nobody will add any more. Of a table with
-/// several names, the name that stands in the model's list is told last.
-using Completed = std::function<void(const Parameters&)>;
-
-/// Tells that backward has done with `layer`.
-template <class Layer>
-void report(const Completed& completed, Layer& layer) {
-    if (completed) completed(parameters_of(layer));
-}
 
 }  // namespace abh

@@ -32,10 +32,10 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
 // [stream]
 std::array<Real, 4> Stream::uniform4(std::uint64_t block) const {
     // counter: element block (64 bits), stream (32), training step (32); key: seed (64)
-    block += *first_;
+    block += first();
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
     const auto words =
-        philox({low(block), low(block >> 32), id_, low(*step_)}, {low(seed_), low(seed_ >> 32)});
+        philox({low(block), low(block >> 32), id_, low(step())}, {low(seed_), low(seed_ >> 32)});
     std::array<Real, 4> u;
     for (std::size_t w = 0; w < 4; ++w)
         u[w] = static_cast<Real>(words[w] >> 8) * static_cast<Real>(0x1p-24);
@@ -46,18 +46,13 @@ Real Stream::uniform(Index i) const {
     return uniform4(static_cast<std::uint64_t>(i / 4))[static_cast<std::size_t>(i % 4)];
 }
 
-Random::Random(std::uint64_t seed)
-    : seed_(seed),
-      step_(std::make_shared<std::uint64_t>(0)),
-      first_(std::make_shared<std::uint64_t>(0)) {}
-
 Stream Random::stream() {
-    return {seed_, next_id_++, step_, first_};
+    return {seed_, next_id_++, place_};
 }
 
-Random& Random::from(std::shared_ptr<const std::uint64_t> first) {
-    first_ = std::move(first);
-    return *this;
+void Random::go_to(const RandomPlace& place) {
+    require(place.shard < 1 << 20, "random: shard {}, expected less than 2^20", place.shard);
+    *place_ = place;
 }
 // [fill]
 Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {

@@ -13,14 +13,19 @@ namespace abh {
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 // [stream]
-/// One named sequence of random numbers: element i at training step s is a pure function of
-/// (seed, stream id, s, i), so it is the same on every device and for any number of threads.
+/// Where all streams of a model stand.
+struct RandomPlace {
+    std::uint64_t step = 0;   ///< of training
+    std::uint64_t shard = 0;  ///< the part of the step that is computed
+};
+
+/// One named sequence of random numbers: element i is a pure function of (seed, stream id, training
+/// step, shard, i), so it is the same on every device and for any number of threads.
 class Stream {
 public:
-    /// @param step, first  training step and first block, as they are whenever numbers are drawn
-    Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const std::uint64_t> step,
-           std::shared_ptr<const std::uint64_t> first)
-        : seed_(seed), id_(id), step_(std::move(step)), first_(std::move(first)) {}
+    /// @param place  as it is whenever numbers are drawn
+    Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const RandomPlace> place)
+        : seed_(seed), id_(id), place_(std::move(place)) {}
 
     /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
     std::array<Real, 4> uniform4(std::uint64_t block) const;
@@ -29,35 +34,34 @@ public:
 
     std::uint64_t seed() const { return seed_; }
     std::uint32_t id() const { return id_; }
-    std::uint64_t step() const { return *step_; }
-    /// The block with which element 0 begins: 0, unless a tensor is a part of a larger one.
-    std::uint64_t first() const { return *first_; }
+    std::uint64_t step() const { return place_->step; }
+    /// The block with which element 0 begins: no tensor reaches from one shard's to the next.
+    std::uint64_t first() const { return place_->shard << 44; }
 
 private:
     std::uint64_t seed_;
     std::uint32_t id_;
-    std::shared_ptr<const std::uint64_t> step_, first_;
+    std::shared_ptr<const RandomPlace> place_;
 };
 // [random]
 /// The source of all randomness of a model. Each parameter and each dropout takes a stream of its
 /// own, in the order in which they are made; `next_step` moves all of them on by one training step.
 class Random {
 public:
-    explicit Random(std::uint64_t seed);
+    explicit Random(std::uint64_t seed) : seed_(seed) {}
 
     Stream stream();
-    /// Streams made from here on begin with block `*first`.
-    Random& from(std::shared_ptr<const std::uint64_t> first);
-    void next_step() { ++*step_; }
-    std::uint64_t step() const { return *step_; }
-    void set_step(std::uint64_t step) { *step_ = step; }
+    void next_step() { ++place_->step; }
+    std::uint64_t step() const { return place_->step; }
     std::uint64_t seed() const { return seed_; }
+    /// Where the streams of this model are to stand.
+    /// @throws std::invalid_argument for a shard of 2^20 or more
+    void go_to(const RandomPlace& place);
 
 private:
     std::uint64_t seed_;
     std::uint32_t next_id_ = 0;
-    std::shared_ptr<std::uint64_t> step_;
-    std::shared_ptr<const std::uint64_t> first_;
+    std::shared_ptr<RandomPlace> place_ = std::make_shared<RandomPlace>();
 };
 // [fill]
 /// A fresh tensor of independent uniform numbers, low + (high - low) u with u in [0, 1).

@@ -41,7 +41,6 @@ TEST_CASE("an empty attention mask hides nothing, and has no matrix") {
         for (Index j = 0; j < 4; ++j) CHECK_FALSE(nothing.hides(1, 2, i, j));
     const AttentionMask empty = Mask();
     CHECK(empty.dense(scores).empty());
-    CHECK(nothing.of_sentence(1, {1, 3, 4, 4}).dense({1, 3, 4, 4}).empty());
 }
 
 TEST_CASE("pads among the keys are hidden from every query, whatever the id of padding is") {
@@ -135,41 +134,35 @@ TEST_CASE("an attention mask keeps what the ids and the mask were when it was ma
     CHECK(same_bits(mask.pads, hide_pads(keys).pads));
 }
 
-TEST_CASE("the mask of one sentence is its part of the whole, without pads behind it") {
+TEST_CASE("of packed sentences each sees its own keys alone, as with pads behind them") {
     const Ids keys = two_sentences();
-    AttentionMask mask = AttentionMask(random_mask({2, 3, 4, 4})) | hide_pads(keys) | hide_future();
-    mask.packed = {leave_out_pads(keys), leave_out_pads(keys)};
-    for (Index b = 0; b < 2; ++b) {
-        const Index n = mask.packed.queries.count(b);  // 2 and 3
-        const AttentionMask own = mask.of_sentence(b, {1, 3, n, n});
-        CHECK(own.packed.empty());
-        CHECK_NOTHROW(own.check({1, 3, n, n}));
-        CHECK(own.pads.shape() == Shape{1, n});
-        for (Index h = 0; h < 3; ++h)
-            for (Index i = 0; i < n; ++i)
-                for (Index j = 0; j < n; ++j)
-                    CHECK(own.hides(0, h, i, j) == mask.hides(b, h, i, j));
-    }
-    // axes of size 1 stay
-    for (const Shape& shape : {Shape{1, 1, 1, 4}, Shape{1, 3, 4, 1}, Shape{2, 1, 4, 4}}) {
-        const AttentionMask some = random_mask(shape);
-        const AttentionMask own = some.of_sentence(1, {1, 3, 2, 3});
-        CHECK(own.extra.shape() ==
-              Shape{1, shape[1], shape[2] == 1 ? 1 : 2, shape[3] == 1 ? 1 : 3});
-        for (Index h = 0; h < 3; ++h)
-            for (Index i = 0; i < 2; ++i)
-                for (Index j = 0; j < 3; ++j)
-                    CHECK(own.hides(0, h, i, j) == some.hides(1, h, i, j));
-    }
+    const Packing packing = leave_out_pads(keys);  // 2 words and 3 places
+    for (bool with_pads : {false, true})
+        for (bool causal : {false, true}) {
+            AttentionMask mask = with_pads ? hide_pads(keys) : AttentionMask();
+            mask.causal = causal;
+            mask.queries = mask.keys = packing;
+            const Mask dense = mask.dense(scores);
+            REQUIRE(dense.shape() == Shape{1, 1, 5, 5});
+            const auto sentence = [](Index row) -> Index { return row < 2 ? 0 : 1; };
+            const auto place = [](Index row) { return row < 2 ? row : row - 2; };
+            for (Index i = 0; i < 5; ++i)
+                for (Index j = 0; j < 5; ++j) {
+                    const Index b = sentence(i);
+                    const bool hidden = b != sentence(j) || (causal && place(j) > place(i)) ||
+                                        (with_pads && keys(b, place(j)) == 0);
+                    CHECK(dense(0, 0, i, j) == hidden);
+                }
+        }
 }
 
 TEST_CASE("two attention masks are joined unless both have the same part") {
     const Ids keys = two_sentences();
     const AttentionMask pads = hide_pads(keys), other = random_mask({2, 4, 4});
     AttentionMask packed;
-    packed.packed = {leave_out_pads(keys), leave_out_pads(keys)};
-    CHECK((pads | packed).packed.queries.rows() == 5);
-    CHECK((packed | pads).packed.keys.rows() == 5);
+    packed.queries = packed.keys = leave_out_pads(keys);
+    CHECK((pads | packed).queries.rows() == 5);
+    CHECK((packed | pads).keys.rows() == 5);
     CHECK((hide_future() | hide_future()).causal);
     CHECK(same_bits((AttentionMask() | pads).pads, pads.pads));
     CHECK_THROWS_WITH(pads | pads, "attention mask: both have pads");
@@ -193,7 +186,14 @@ TEST_CASE("an attention mask that does not fit the scores is refused, with both 
                           "attention: mask of shape " + to_string(shape) +
                               " does not fit scores of shape [2, 3, 4, 4]");
     AttentionMask half;
-    half.packed.queries = leave_out_pads(keys);
+    half.queries = leave_out_pads(keys);
     CHECK_THROWS_WITH(half.check(scores),
                       "attention: either queries or keys are packed, expected both or none");
+    AttentionMask packed = random_mask({1, 3, 1, 1});
+    packed.queries = packed.keys = leave_out_pads(keys);
+    CHECK_THROWS_WITH(packed.check(scores),
+                      "attention: packed sentences take no mask of shape [1, 3, 1, 1]");
+    packed.extra = {};
+    packed.pads = hide_pads(Ids({2, 4}, {5, 6, 0, 0, 0, 7, 8, 0})).pads;
+    CHECK_THROWS_WITH(packed.check(scores), "attention: packed sentence 1 begins with a pad");
 }

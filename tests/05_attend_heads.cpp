@@ -69,22 +69,32 @@ Ids words(const std::vector<Index>& counts, Index length = 0) {
     return ids;
 }
 
-/// Packed sentences of these numbers of queries and keys.
+/// Sentence `b` of packed `[1, rows, n]`, `[1, L, n]`; shares memory.
+Tensor sentence(const Tensor& x, const Packing& p, Index b) {
+    return x.reshape({p.rows(), x.dim(2)})
+        .rows(p.begin(b), p.begin(b + 1))
+        .reshape({1, p.count(b), x.dim(2)});
+}
+
+/// Packed sentences of these queries and keys.
 struct PackedExample {
-    Packed packed;
+    Ids ids;  ///< of the keys
+    Packing queries, keys;
     Example e;
 
-    PackedExample(const Ids& queries, const Ids& keys, Index n_heads, Index d_k)
-        : packed{leave_out_pads(queries), leave_out_pads(keys)},
-          e(1, n_heads, packed.queries.rows(), packed.keys.rows(), d_k) {}
+    PackedExample(const Ids& q_ids, const Ids& k_ids, Index n_heads, Index d_k)
+        : ids(k_ids),
+          queries(leave_out_pads(q_ids)),
+          keys(leave_out_pads(k_ids)),
+          e(1, n_heads, queries.rows(), keys.rows(), d_k) {}
 
     AttentionMask with(AttentionMask mask) const {
-        mask.packed = packed;
+        mask.queries = queries;
+        mask.keys = keys;
         return mask;
     }
     /// Each sentence on its own, not packed, its rows put where they belong.
-    All one_by_one(const AttentionMask& mask) const {
-        const auto& [queries, keys] = packed;
+    All one_by_one(bool pads, bool causal) const {
         All all{Tensor(e.q.shape()), Tensor(e.q.shape()), Tensor(e.k.shape()), Tensor(e.k.shape())};
         for (Index b = 0; b < queries.sentences(); ++b) {
             Example own = e;
@@ -92,8 +102,10 @@ struct PackedExample {
             own.dy = sentence(e.dy, queries, b).clone();
             own.k = sentence(e.k, keys, b).clone();
             own.v = sentence(e.v, keys, b).clone();
-            const All found =
-                own.run(mask.of_sentence(b, {1, e.n_heads, queries.count(b), keys.count(b)}));
+            AttentionMask mask = causal ? hide_future() : AttentionMask();
+            const Ids row = ids.rows(b, b + 1).reshape({ids.dim(1)}).rows(0, keys.count(b));
+            if (pads) mask = mask | hide_pads(row.reshape({1, keys.count(b)}));
+            const All found = own.run(mask);
             for (std::size_t i = 0; i < all.size(); ++i) {
                 Tensor part = sentence(all[i], i < 2 ? queries : keys, b);
                 std::copy(found[i].values().begin(), found[i].values().end(), part.data());
@@ -405,41 +417,30 @@ TEST_CASE("earlier rows send no gradient to a later word") {
         }
 }
 
-TEST_CASE(
-    "packed sentences attend one by one in every way, backward too, for masks of every kind") {
+TEST_CASE("packed sentences attend one by one in every way, backward too") {
     struct Kind {
         Ids queries, keys;
         Index n_heads, d_k;
     };
     Ids holes = words({5, 9, 1, 3});  // pads within a sentence
-    holes(1, 0) = holes(1, 4) = 0;
-    const std::vector<Kind> kinds{
-        {words({2, 7, 1, 3}), words({15, 1, 1, 8}, 16), 2, 3},
-        {words({5, 9, 1, 3}), holes, 3, 5},
-        {words({150, 1, 49, 33}), words({159, 64, 1, 130}), 1, 16},
-        {words({1}), words({1}), 2, 1},
-        {words({3, 2}), words({4, 3}), 1, 130},
-        {words({3, 4}, 4), words({2, 0}, 6), 2, 64}};  // no key of the second is a word
+    holes(1, 2) = holes(1, 4) = 0;
+    const std::vector<Kind> kinds{{words({2, 7, 1, 3}), words({15, 1, 1, 8}, 16), 2, 3},
+                                  {words({5, 9, 1, 3}), holes, 3, 5},
+                                  {words({150, 1, 49, 33}), words({159, 64, 1, 130}), 1, 16},
+                                  {words({1}), words({1}), 2, 1},
+                                  {words({3, 2}), words({4, 3}), 1, 130},
+                                  {words({3, 4}, 4), words({2, 1}, 6), 2, 64}};
     for (const auto& [queries, keys, n_heads, d_k] : kinds) {
         const PackedExample p(queries, keys, n_heads, d_k);
-        const Index batch = queries.dim(0), lq = queries.dim(1), lk = keys.dim(1);
-        Mask blind = drawn_mask({batch, 1, lq, lk});
-        for (Index j = 0; j < lk; ++j) blind(0, 0, 0, j) = 1;  // a query that sees no key
-        const AttentionMask pads = hide_pads(keys);
-        const std::vector<Named> list{{"none", {}},
-                                      {"pads", pads},
-                                      {"causal", hide_future()},
-                                      {"pads and causal", pads | hide_future()},
-                                      {"a query that sees no key", blind},
-                                      {"all three", pads | hide_future() | AttentionMask(blind)},
-                                      {"of each head", drawn_mask({1, n_heads, 1, lk})},
-                                      {"all keys hidden", Mask::full({1, 1, 1, 1}, 1)}};
-        for (const auto& [name, mask] : list) {
-            CAPTURE(lq, lk, d_k, name);
-            p.e.compare(p.with(mask));
-            // on a device, tiles are of other sizes where no sentence is long
-            check_agree(p.one_by_one(mask), p.e.run(p.with(mask)));
-        }
+        for (bool pads : {false, true})
+            for (bool causal : {false, true}) {
+                CAPTURE(to_string(queries.shape()), to_string(keys.shape()), d_k, pads, causal);
+                AttentionMask mask = pads ? hide_pads(keys) : AttentionMask();
+                mask.causal = causal;
+                p.e.compare(p.with(mask));
+                // on a device, tiles are of other sizes where no sentence is long
+                check_agree(p.one_by_one(pads, causal), p.e.run(p.with(mask)));
+            }
     }
 }
 
@@ -449,25 +450,25 @@ TEST_CASE("packed sentences attend as they do with their pads, backward too") {
         const Index batch = 3, keys_longest = longest + 9, d_model = 2 * d_k;
         const Ids q_ids = words({2, longest, longest / 2}),
                   k_ids = words({keys_longest - 1, 1, keys_longest / 2}, keys_longest);
-        const Packed packed{leave_out_pads(q_ids), leave_out_pads(k_ids)};
+        const Packing queries = leave_out_pads(q_ids), keys = leave_out_pads(k_ids);
         Example padded(batch, 2, longest, keys_longest, d_k), e = padded;
-        // no gradient comes from pads
-        padded.dy = unpack(pack(padded.dy, packed.queries), packed.queries);
-        e.q = pack(padded.q, packed.queries);
-        e.dy = pack(padded.dy, packed.queries);
-        e.k = pack(padded.k, packed.keys);
-        e.v = pack(padded.v, packed.keys);
+        padded.dy = unpack(pack(padded.dy, queries), queries);  // no gradient comes from pads
+        e.q = pack(padded.q, queries);
+        e.dy = pack(padded.dy, queries);
+        e.k = pack(padded.k, keys);
+        e.v = pack(padded.v, keys);
         AttentionMask mask = hide_pads(k_ids);
         const All all = padded.run(mask);
-        mask.packed = packed;
-        const All expected{pack(all[0], packed.queries), pack(all[1], packed.queries),
-                           pack(all[2], packed.keys), pack(all[3], packed.keys)};
+        mask.queries = queries;
+        mask.keys = keys;
+        const All expected{pack(all[0], queries), pack(all[1], queries), pack(all[2], keys),
+                           pack(all[3], keys)};
         const All found = e.run(mask);
         check_agree(expected, found);
         for_threads([&](int) { check_same_bits(found, e.run(mask)); });
         CHECK_THROWS_WITH(padded.forward(mask),
                           fmt::format("attention: x has shape {}, packed are {} rows",
-                                      Shape{batch, longest, d_model}, packed.queries.rows()));
+                                      Shape{batch, longest, d_model}, queries.rows()));
     }
 }
 
@@ -476,20 +477,24 @@ TEST_CASE("a packing may leave out nothing of the queries and something of the k
     check_agree(p.e.run({}), p.e.run(p.with(hide_pads(words({2}, 4)))));
 }
 
-TEST_CASE("packed attention refuses half of a packing, and gives no weights") {
+TEST_CASE("packed attention refuses what would let a sentence see another") {
     const Packing p = leave_out_pads(Ids({2, 3}, {1, 1, 0, 1, 1, 1}));
     const Tensor x = random_tensor({1, 5, 6}), y = random_tensor({2, 3, 6});
     const std::string message =
         "attention: either queries or keys are packed, expected both or none";
-    AttentionMask half;
-    half.packed = {p, {}};
-    CHECK_THROWS_WITH(attend_heads(x, y, y, 2, half), message);
-    half.packed = {{}, p};
-    CHECK_THROWS_WITH(attend_heads(y, x, x, 2, half), message);
-    half.packed = {p, p};
+    AttentionMask mask;
+    mask.queries = p;
+    CHECK_THROWS_WITH(attend_heads(x, y, y, 2, mask), message);
+    mask.queries = {};
+    mask.keys = p;
+    CHECK_THROWS_WITH(attend_heads(y, x, x, 2, mask), message);
+    mask.queries = p;
     Tensor weights;
-    CHECK_THROWS_WITH(attend_heads(x, x, x, 2, half, {}, nullptr, &weights),
+    CHECK_THROWS_WITH(attend_heads(x, x, x, 2, mask, {}, nullptr, &weights),
                       "attention: no weights of packed sentences");
+    CHECK_THROWS_WITH(attend_heads(x, x, x, 2, mask, {.fill = -5}),
+                      "attention: fill -5 does not part sentences");
+    CHECK_NOTHROW(attend_heads(x, x, x, 2, mask, {.fill = -infinity}));
 }
 
 TEST_CASE("the gradients of packed attention match central differences") {

@@ -590,7 +590,7 @@ TEST_CASE("the gradient of self-attention is the sum of its three inputs' gradie
     const Ids ids({3, 4}, {1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0});
     const Packing rows = leave_out_pads(ids);
     for (AttentionMask mask : {AttentionMask(), hide_future(), hide_pads(ids) | hide_future()}) {
-        mask.packed = {rows, rows};
+        mask.queries = mask.keys = rows;
         check({1, rows.rows(), 6}, mask);
     }
 }
@@ -617,7 +617,8 @@ TEST_CASE("the gradient of cross-attention's memory is the sum of those of keys 
     const Ids tgt({3, 3}, {1, 1, 0, 1, 0, 0, 1, 1, 1});
     const Ids src({3, 4}, {1, 0, 1, 0, 1, 0, 0, 0, 1, 1, 1, 1});
     AttentionMask mask = hide_pads(src);
-    mask.packed = {leave_out_pads(tgt), leave_out_pads(src)};
+    mask.queries = leave_out_pads(tgt);
+    mask.keys = leave_out_pads(src);
     check({1, 6, 6}, {1, 8, 6}, mask);
     mask.causal = true;
     check({1, 6, 6}, {1, 8, 6}, mask);

@@ -369,17 +369,17 @@ TEST_CASE("every way of an encoder layer gives what plain gives") {
     const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     const Packing packing = leave_out_pads(ids);
     AttentionMask packed = hide_pads(ids), packed_causal = packed | hide_future();
-    packed.packed = packed_causal.packed = {packing, packing};
+    for (AttentionMask* mask : {&packed, &packed_causal}) mask->queries = mask->keys = packing;
     const auto run = [&](const AttentionMask& mask, const LayerOptions& options) {
         Random random(3);
         EncoderLayer layer(options, random);
         shake(layer, random);
         const Shape shape{2, 5, options.attention.d_model};
         Tensor x = normal(shape, random.stream()), dy = normal(shape, random.stream());
-        if (!mask.packed.empty()) x = pack(x, packing), dy = pack(dy, packing);
+        if (mask.packed()) x = pack(x, packing), dy = pack(dy, packing);
         EncoderLayer::Cache cache;
         Tensor weights;
-        const Tensor y = layer.forward(x, mask, &cache, mask.packed.empty() ? &weights : nullptr);
+        const Tensor y = layer.forward(x, mask, &cache, mask.packed() ? nullptr : &weights);
         const Tensor dx = layer.backward(dy, cache);
         return with_gradients({y, dx, weights, layer.forward(x, mask)}, layer);
     };
@@ -423,7 +423,7 @@ TEST_CASE("words whose pads are left out get the rows and gradients of padded on
     const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     const Packing packing = leave_out_pads(ids);
     AttentionMask packed = hide_pads(ids);
-    packed.packed = {packing, packing};
+    packed.queries = packed.keys = packing;
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
         const auto run = [&](bool leave_out) {
             Random random(3);

@@ -454,15 +454,15 @@ TEST_CASE("every way of a decoder layer gives what plain gives") {
     const Batch b(6, for_ids);
     const Packing src = leave_out_pads(b.src), tgt = leave_out_pads(b.tgt);
     AttentionMask packed_self = hide_future(), packed_cross = hide_pads(b.src);
-    packed_self.packed = {tgt, tgt};
-    packed_cross.packed = {tgt, src};
+    packed_self.queries = packed_self.keys = packed_cross.queries = tgt;
+    packed_cross.keys = src;
     const auto run = [&](const AttentionMask& self, const AttentionMask& cross,
                          const LayerOptions& options) {
         Random random(3);
         DecoderLayer layer(options, random);
         shake(layer, random);
         Batch c(options.attention.d_model, random);
-        const bool packed = !self.packed.empty();
+        const bool packed = self.packed();
         if (packed) c.x = pack(c.x, tgt), c.memory = pack(c.memory, src), c.dy = pack(c.dy, tgt);
         DecoderLayer::Cache cache;
         DecoderLayer::AttentionWeights weights;

@@ -59,7 +59,7 @@ TEST_CASE("the shared-head block has 7,620,618 parameters and gives logits [2, 7
     CHECK(count_elements(parameters_of(model)) == 7'620'618);
     const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
     const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});
-    CHECK(model.forward(src, tgt).shape() == Shape{2, 7, 10});
+    CHECK(model.logits(src, tgt).shape() == Shape{2, 7, 10});
 }
 
 TEST_CASE("the systems of the four source texts differ where the texts do") {

@@ -143,19 +143,19 @@ TEST_CASE("words are what white space separates") {
 TEST_CASE("the toy has the ids of its source") {
     const Corpus corpus = toy_corpus();
     const Batch batch = make_batch(corpus, corpus.train);
-    REQUIRE(batch.source.shape() == Shape{3, 8});
-    REQUIRE(batch.target_in.shape() == Shape{3, 7});
-    CHECK(row(batch.source, 0) == std::vector{1, 2, 3, 4, 5, 6, 7, 0});
-    CHECK(row(batch.source, 1) == std::vector{1, 2, 8, 4, 9, 6, 7, 0});
-    CHECK(row(batch.source, 2) == std::vector{1, 2, 3, 4, 10, 6, 7, 0});
-    CHECK(row(batch.target_in, 0) == std::vector{9, 1, 2, 3, 4, 5, 11});
-    CHECK(row(batch.target_in, 1) == std::vector{9, 1, 2, 6, 7, 5, 11});
-    CHECK(row(batch.target_in, 2) == std::vector{9, 1, 2, 3, 8, 5, 11});
+    REQUIRE(batch.source.ids.shape() == Shape{3, 8});
+    REQUIRE(batch.target_in.ids.shape() == Shape{3, 7});
+    CHECK(row(batch.source.ids, 0) == std::vector{1, 2, 3, 4, 5, 6, 7, 0});
+    CHECK(row(batch.source.ids, 1) == std::vector{1, 2, 8, 4, 9, 6, 7, 0});
+    CHECK(row(batch.source.ids, 2) == std::vector{1, 2, 3, 4, 10, 6, 7, 0});
+    CHECK(row(batch.target_in.ids, 0) == std::vector{9, 1, 2, 3, 4, 5, 11});
+    CHECK(row(batch.target_in.ids, 1) == std::vector{9, 1, 2, 6, 7, 5, 11});
+    CHECK(row(batch.target_in.ids, 2) == std::vector{9, 1, 2, 3, 8, 5, 11});
     CHECK(row(batch.target_out, 0) == std::vector{1, 2, 3, 4, 5, 11, 10});
     CHECK(row(batch.target_out, 1) == std::vector{1, 2, 6, 7, 5, 11, 10});
     CHECK(row(batch.target_out, 2) == std::vector{1, 2, 3, 8, 5, 11, 10});
     const Batch unseen = make_batch(corpus, corpus.held_out);
-    CHECK(row(unseen.source, 0) == std::vector{1, 2, 3, 4, 9, 6, 7, 0});
+    CHECK(row(unseen.source.ids, 0) == std::vector{1, 2, 3, 4, 9, 6, 7, 0});
     CHECK(corpus.source.size() == 11);
     CHECK(corpus.target.size() == 12);
 }
@@ -165,10 +165,10 @@ TEST_CASE("the notebook prints the three tensors of its source") {
     const Batch batch = make_batch(corpus, corpus.train);
     CHECK(corpus.source.size() == 6);
     CHECK(corpus.target.size() == 9);
-    CHECK(tensor_text(batch.source) ==
+    CHECK(tensor_text(batch.source.ids) ==
           "tensor([[1, 2, 3, 4, 0],\n"
           "        [1, 2, 3, 5, 0]])");
-    CHECK(tensor_text(batch.target_in) ==
+    CHECK(tensor_text(batch.target_in.ids) ==
           "tensor([[6, 1, 2, 3, 4, 8],\n"
           "        [6, 1, 2, 3, 5, 8]])");
     CHECK(tensor_text(batch.target_out) ==
@@ -190,11 +190,11 @@ TEST_CASE("a batch is padded to its longest sentence, and the target is shifted 
                     {split_words("b"), split_words("y x y")}};
     for (const SentencePair& pair : corpus.train) add_words(corpus, pair);
     const Batch batch = make_batch(corpus, corpus.train);
-    CHECK(row(batch.source, 0) == std::vector{1, 2, 3});
-    CHECK(row(batch.source, 1) == std::vector{2, 0, 0});
-    CHECK(row(batch.target_in, 0) == std::vector{1, 3, 0, 0});   // S x P P
-    CHECK(row(batch.target_out, 0) == std::vector{3, 2, 0, 0});  // x E P P
-    CHECK(row(batch.target_in, 1) == std::vector{1, 4, 3, 4});
+    CHECK(row(batch.source.ids, 0) == std::vector{1, 2, 3});
+    CHECK(row(batch.source.ids, 1) == std::vector{2, 0, 0});
+    CHECK(row(batch.target_in.ids, 0) == std::vector{1, 3, 0, 0});  // S x P P
+    CHECK(row(batch.target_out, 0) == std::vector{3, 2, 0, 0});     // x E P P
+    CHECK(row(batch.target_in.ids, 1) == std::vector{1, 4, 3, 4});
     CHECK(row(batch.target_out, 1) == std::vector{4, 3, 4, 2});
 }
 

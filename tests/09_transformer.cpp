@@ -15,6 +15,17 @@ using namespace abh;
 
 namespace {
 
+/// Adds the gradients of all parameters, the last map's among them. @return the logits
+template <class Dlogits>
+Tensor backward(Transformer& model, const Sentences& src, const Sentences& tgt,
+                const Dlogits& dlogits_of) {
+    Transformer::Cache cache;
+    Linear::Cache of_output;
+    const Tensor logits = model.output.forward(model.forward(src, tgt, &cache), &of_output);
+    model.backward(model.output.backward(dlogits_of(logits), of_output), cache);
+    return logits;
+}
+
 void check_all_gradients(const TransformerOptions& options) {
     if (!in_double) return;
     Transformer model(options, Random(5));
@@ -23,11 +34,9 @@ void check_all_gradients(const TransformerOptions& options) {
     matrix(dlogits).bottomRows(2).setZero();  // pads, whose rows the loss leaves out
     const auto forward = [&] {
         Transformer::Cache unused;  // with a cache dropout acts, on the same elements each time
-        return model.forward(example_src(), example_tgt(), &unused);
+        return model.output.forward(model.forward(example_src(), example_tgt(), &unused));
     };
-    Transformer::Cache cache;
-    model.forward(example_src(), example_tgt(), &cache);
-    model.backward(dlogits, cache);
+    backward(model, example_src(), example_tgt(), [&](const Tensor&) { return dlogits; });
     const Following fast(Way::fast);  // thousands of forward passes; the gradients are the device's
     Index checked = 0;
     for (const NamedParameter& p : parameters_of(model)) {
@@ -76,16 +85,16 @@ TEST_CASE("pads that are left out change neither the rows of words nor any gradi
         CAPTURE(to_json(options));
         Transformer padded(options, Random(5)), model(options, Random(5));
         const Ids src = example_src(), tgt = example_tgt();
-        const Packed packed{leave_out_pads(tgt), leave_out_pads(src)};
-        REQUIRE(packed.queries.rows() == 6);
-        REQUIRE(packed.keys.rows() == 8);
+        const Packing sources = leave_out_pads(src), targets = leave_out_pads(tgt);
+        REQUIRE(targets.rows() == 6);
+        REQUIRE(sources.rows() == 8);
         Transformer::Cache padded_cache, cache;
-        const Tensor y = padded.forward_hidden(src, tgt, &padded_cache);
-        const Tensor z = model.forward_hidden(src, tgt, &cache, nullptr, packed);
-        CHECK(max_difference(z, pack(y, packed.queries)) < 10 * round_off);
+        const Tensor y = padded.forward(src, tgt, &padded_cache);
+        const Tensor z = model.forward({src, sources}, {tgt, targets}, &cache);
+        CHECK(max_difference(z, pack(y, targets)) < 10 * round_off);
         const Tensor dz = random_tensor(z.shape());
-        padded.backward_hidden(unpack(dz, packed.queries), padded_cache);
-        model.backward_hidden(dz, cache);
+        padded.backward(unpack(dz, targets), padded_cache);
+        model.backward(dz, cache);
         const Parameters list = parameters_of(model), others = parameters_of(padded);
         for (std::size_t i = 0; i < list.size(); ++i) {
             CAPTURE(list[i].name);
@@ -93,8 +102,9 @@ TEST_CASE("pads that are left out change neither the rows of words nor any gradi
                   50 * round_off);
         }
         // a pass with pads after one without them
-        model.forward_hidden(src, tgt, &cache);
-        CHECK(cache.packed.empty());
+        model.forward(src, tgt, &cache);
+        CHECK(cache.src.empty());
+        CHECK(cache.tgt.empty());
     }
 }
 
@@ -103,15 +113,16 @@ TEST_CASE("backward twice adds every gradient twice and leaves the cache alone")
     const Parameters parameters = parameters_of(model);
     Transformer::Cache cache;
     model.forward(example_src(), example_tgt(), &cache);
-    const Tensor dlogits = normal({2, 4, model.options().tgt_words}, model.random().stream());
-    model.backward(dlogits, cache);
+    const Tensor dy =
+        normal({2, 4, model.options().layer.attention.d_model}, model.random().stream());
+    model.backward(dy, cache);
     std::vector<Tensor> once;
     for (const NamedParameter& p : parameters) once.push_back(p.parameter->grad().clone());
     zero_grad(parameters);
-    model.backward(dlogits, cache);  // from the same cache, the same bits
+    model.backward(dy, cache);  // from the same cache, the same bits
     for (std::size_t i = 0; i < once.size(); ++i)
         CHECK(same_bits(parameters[i].parameter->grad(), once[i]));
-    model.backward(dlogits, cache);
+    model.backward(dy, cache);
     for (std::size_t i = 0; i < once.size(); ++i) {
         INFO(parameters[i].name);
         const double size = std::sqrt(dot(once[i], once[i]));
@@ -124,11 +135,11 @@ TEST_CASE("a logit does not depend on later target words") {
     for (const auto& options :
          {toy_like(), paper_like(NormPlacement::pre), shared_head_like(), marian_like()}) {
         const Transformer model(options, Random(3));
-        const Tensor logits = model.forward(example_src(), example_tgt());
+        const Tensor logits = model.logits(example_src(), example_tgt());
         for (Index changed = 1; changed < 4; ++changed) {
             Ids tgt = example_tgt().clone();
             tgt(0, changed) = 7;
-            const Tensor other = model.forward(example_src(), tgt);
+            const Tensor other = model.logits(example_src(), tgt);
             const auto row = [](const Tensor& x, Index t) {
                 return matrix(x).row(t).eval();  // of the first sentence
             };
@@ -143,8 +154,8 @@ TEST_CASE("encode, then decode, is forward") {
     const Tensor memory = model.encode(example_src());
     CHECK(memory.shape() == Shape{2, 5, 6});
     const Tensor y = model.decode(example_tgt(), memory, example_src());
-    CHECK(same_bits(y, model.forward_hidden(example_src(), example_tgt())));
-    CHECK(same_bits(model.output.forward(y), model.forward(example_src(), example_tgt())));
+    CHECK(same_bits(y, model.forward(example_src(), example_tgt())));
+    CHECK(same_bits(model.output.forward(y), model.logits(example_src(), example_tgt())));
 }
 
 TEST_CASE("dropout acts with a cache and not without") {
@@ -164,7 +175,7 @@ TEST_CASE("pads after the source change no logit") {
         const Transformer model(options, Random(4));
         const Ids src({1, 3}, {1, 2, 3}), padded({1, 6}, {1, 2, 3, 0, 0, 0});
         const Ids tgt({1, 3}, {9, 1, 2});
-        CHECK(max_difference(model.forward(src, tgt), model.forward(padded, tgt)) < round_off);
+        CHECK(max_difference(model.logits(src, tgt), model.logits(padded, tgt)) < round_off);
     }
 }
 
@@ -177,12 +188,13 @@ TEST_CASE("pads in the target change neither the loss nor its gradient") {
             Transformer model(options, Random(4));
             const Parameters parameters = parameters_of(model);
             const auto run = [&](const Ids& tgt_in, const Ids& tgt_out) {
-                Transformer::Cache cache;
-                CrossEntropyCache loss_cache;
-                const Tensor logits = model.forward(Ids({1, 3}, {1, 2, 3}), tgt_in, &cache);
-                const double loss = cross_entropy(logits, tgt_out, {0, smoothing}, &loss_cache);
+                double loss = 0;
                 zero_grad(parameters);
-                model.backward(cross_entropy_backward(loss_cache), cache);
+                backward(model, Ids({1, 3}, {1, 2, 3}), tgt_in, [&](const Tensor& logits) {
+                    CrossEntropyCache cache;
+                    loss = cross_entropy(logits, tgt_out, {0, smoothing}, &cache);
+                    return cross_entropy_backward(cache);
+                });
                 std::vector<Tensor> gradients;
                 for (const NamedParameter& p : parameters)
                     gradients.push_back(p.parameter->grad().clone());
@@ -240,12 +252,13 @@ TransformerOptions wide(Tied tied) {
 }
 
 std::map<std::string, Tensor> gradients(Transformer& model) {
-    Transformer::Cache cache;
-    CrossEntropyCache loss;
-    const Tensor logits = model.forward(example_src(), example_tgt(), &cache);
-    cross_entropy(logits, Ids({2, 4}, {1, 2, 3, 299, 4, 7, 0, 0}), {.smoothing = Real(0.1)}, &loss);
     zero_grad(parameters_of(model));
-    model.backward(cross_entropy_backward(loss), cache);
+    backward(model, example_src(), example_tgt(), [](const Tensor& logits) {
+        CrossEntropyCache cache;
+        cross_entropy(logits, Ids({2, 4}, {1, 2, 3, 299, 4, 7, 0, 0}), {.smoothing = Real(0.1)},
+                      &cache);
+        return cross_entropy_backward(cache);
+    });
     std::map<std::string, Tensor> found;
     for (const auto& [name, p] : parameters_of(model)) found[name] = p->grad().clone();
     return found;
@@ -363,16 +376,12 @@ TEST_CASE("every way has plain's logits and gradients of a Transformer, padded a
                 [&, &chosen = options] {
                     Transformer model(chosen, Random(5));
                     shake(model, model.random());
-                    const Ids src = example_src(), tgt = example_tgt();
-                    const Packed packed =
-                        packs ? Packed{leave_out_pads(tgt), leave_out_pads(src)} : Packed{};
-                    Transformer::Cache cache;
-                    const Tensor y = model.forward_hidden(src, tgt, &cache, nullptr, packed);
-                    Linear::Cache output_cache;
-                    const Tensor logits = model.output.forward(y, &output_cache);
-                    const Tensor dlogits = random_tensor(logits.shape());
-                    model.backward_hidden(model.output.backward(dlogits, output_cache), cache);
-                    std::vector<Tensor> list{logits};
+                    Sentences src = example_src(), tgt = example_tgt();
+                    if (packs) src.packing = leave_out_pads(src.ids);
+                    if (packs) tgt.packing = leave_out_pads(tgt.ids);
+                    std::vector<Tensor> list{backward(model, src, tgt, [](const Tensor& logits) {
+                        return random_tensor(logits.shape());
+                    })};
                     for (const NamedParameter& p : parameters_of(model))
                         list.push_back(p.parameter->grad());
                     return list;

@@ -71,7 +71,7 @@ TEST_CASE("every word is the likeliest after the words before it") {
         const Translation t = greedy_decode(model, source, {start, no_end, 6});
         std::vector<std::int32_t> words{start};
         words.insert(words.end(), t.ids.begin(), t.ids.end() - 1);
-        const Tensor logits = model.forward(source, row_of(words));  // [1, 6, 9]
+        const Tensor logits = model.logits(source, row_of(words));  // [1, 6, 9]
         INFO(name);
         for (Index i = 0; i < 6; ++i) {
             const Real* const row = &logits(0, i, 0);

@@ -304,9 +304,9 @@ TEST_CASE("the device gives the same bits at each run", "[cuda]") {
         emulator::set_seed(order);
         Transformer model(o, Random(3));
         Transformer::Cache cache;
-        const Tensor logits = model.forward(example_src(), example_tgt(), &cache);
-        model.backward(random_tensor(logits.shape()), cache);
-        std::vector<Tensor> all{logits};
+        const Tensor y = model.forward(example_src(), example_tgt(), &cache);
+        model.backward(random_tensor(y.shape()), cache);
+        std::vector<Tensor> all{y};
         for (const NamedParameter& p : parameters_of(model)) all.push_back(p.parameter->grad());
         return all;
     };

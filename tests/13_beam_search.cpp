@@ -66,7 +66,7 @@ double sum_of_whole(const Transformer& model, const Words& source, const Hypothe
         said.push_back(end);
     else
         read.pop_back();
-    const Tensor logits = model.forward(row_of(source), row_of(read));  // [1, t, V]
+    const Tensor logits = model.logits(row_of(source), row_of(read));  // [1, t, V]
     double sum = 0;
     for (Index t = 0; t < logits.dim(1); ++t) {
         double total = 0, largest = static_cast<double>(logits(0, t, 0));

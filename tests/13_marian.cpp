@@ -89,7 +89,7 @@ TEST_CASE("logits of a model of Marian are those of the transformers library") {
         const Pass pass = pass_of(name);
         const MarianConfig config = read_marian_config(golden / name);
         const Transformer model = load_marian_model(golden / name, config);
-        const Tensor logits = model.forward(pass.src, pass.tgt);
+        const Tensor logits = model.logits(pass.src, pass.tgt);
         REQUIRE(logits.shape() == pass.logits.shape());
         // The library's table of positions is rounded to single precision. Logits are about 10.
         CHECK(max_difference(logits, pass.logits) < (in_double ? 1e-6 : 1e-4));
@@ -106,7 +106,7 @@ TEST_CASE("a source's pads are hidden, and those of a target are words") {
     longer.fill(config.model.pad);
     for (Index b = 0; b < pass.src.dim(0); ++b)
         for (Index t = 0; t < pass.src.dim(1); ++t) longer(b, t) = pass.src(b, t);
-    CHECK(max_difference(model.forward(longer, pass.tgt), pass.logits) < (in_double ? 1e-6 : 1e-4));
+    CHECK(max_difference(model.logits(longer, pass.tgt), pass.logits) < (in_double ? 1e-6 : 1e-4));
 }
 
 TEST_CASE("what a model of Marian is made of") {
@@ -259,7 +259,7 @@ TEST_CASE("a wrong variant is far from the library's logits") {
         MarianConfig config = read_marian_config(golden / "one_table");
         change(config.model);
         const Transformer model = load_marian_model(golden / "one_table", config);
-        return max_difference(model.forward(pass.src, pass.tgt), pass.logits);
+        return max_difference(model.logits(pass.src, pass.tgt), pass.logits);
     };
     using Options = TransformerOptions;
     CHECK(off_by([](Options& o) { o.layer.activation = Activation::relu; }) > 1);

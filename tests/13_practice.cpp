@@ -78,7 +78,7 @@ TEST_CASE("a batch is filled, with sentences of like lengths") {
     Index words = 0, places = 0;
     for (Index i = 0; i < batches.count(); ++i) {
         const Batch batch = make_batch(pairs, batches[i], {});
-        places += batch.source.size() + batch.target_in.size();
+        places += batch.source.ids.size() + batch.target_in.ids.size();
         for (const Index n : batches[i]) words += count_words(pairs[static_cast<std::size_t>(n)]);
     }
     const auto of = [](Index a, Index b) {
@@ -105,8 +105,8 @@ TEST_CASE("sources end with the end symbol, targets follow the start symbol, pad
     const std::vector<IdPair> pairs{{{5, 6}, {7}}, {{8}, {9, 10, 11}}, {{}, {}}};
     const std::vector<Index> numbers{1, 0, 2};
     const Batch batch = make_batch(pairs, numbers, {});
-    CHECK(same_bits(batch.source, Ids({3, 3}, {8, 3, 0, 5, 6, 3, 3, 0, 0})));
-    CHECK(same_bits(batch.target_in, Ids({3, 4}, {2, 9, 10, 11, 2, 7, 0, 0, 2, 0, 0, 0})));
+    CHECK(same_bits(batch.source.ids, Ids({3, 3}, {8, 3, 0, 5, 6, 3, 3, 0, 0})));
+    CHECK(same_bits(batch.target_in.ids, Ids({3, 4}, {2, 9, 10, 11, 2, 7, 0, 0, 2, 0, 0, 0})));
     CHECK(same_bits(batch.target_out, Ids({3, 4}, {9, 10, 11, 3, 7, 3, 0, 0, 3, 0, 0, 0})));
     const std::vector<Index> missing{3};
     CHECK_THROWS_WITH(make_batch(pairs, missing, {}), Contains("no pair 3 of 3"));

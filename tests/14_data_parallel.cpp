@@ -106,16 +106,34 @@ TEST_CASE(
     CHECK(same_bits(trained(4, 4, o), trained(1, 4, o)));
 }
 
-TEST_CASE("shards change no more than round-off, dropout included") {
-    const Trained whole = trained(1, 1);
+TEST_CASE("shards change no more than round-off where nothing is dropped") {
+    const Trained whole = trained(1, 1, small(0));
     for (const Index shards : {2, 4, 5}) {
-        const Trained cut = trained(1, shards);
+        const Trained cut = trained(1, shards, small(0));
         for (std::size_t i = 0; i < whole.losses.size(); ++i)
             CHECK(cut.losses[i] == Approx(whole.losses[i]).epsilon(in_double ? 1e-9 : 1e-4));
     }
     // the first step, before Adam divides what round-off left by what round-off left
-    CHECK(trained(1, 4).losses[0] == Approx(whole.losses[0]).epsilon(in_double ? 1e-13 : 1e-6));
-    CHECK(trained(1, 4).norms[0] == Approx(whole.norms[0]).epsilon(in_double ? 1e-12 : 1e-5));
+    const Trained cut = trained(1, 4, small(0));
+    CHECK(cut.losses[0] == Approx(whole.losses[0]).epsilon(in_double ? 1e-13 : 1e-6));
+    CHECK(cut.norms[0] == Approx(whole.norms[0]).epsilon(in_double ? 1e-12 : 1e-5));
+}
+
+TEST_CASE("each shard drops elements of its own, the first one those of a batch that is not cut") {
+    // one sentence as often as there are shards: each shard computes the same but for dropout
+    const std::vector<IdPair> pairs(4, drawn_pairs(1, 4).front());
+    const std::vector<Index> all{0, 1, 2, 3}, one{0};
+    run_local_ranks(1, [&](Ranks& alone) {
+        std::vector<double> losses;
+        for (const auto& [numbers, shards] : {std::pair{one, Index{1}}, {all, Index{4}}})
+            for (const Real dropout : {Real(0), Real(0.1)}) {
+                Transformer model(small(dropout), Random(5));
+                DataParallel steps(model, adam, alone, {.shards = shards, .bucket = 300});
+                losses.push_back(steps.forward_backward(make_batch(pairs, numbers, {})));
+            }
+        CHECK(losses[2] == Approx(losses[0]).epsilon(in_double ? 1e-13 : 1e-6));
+        CHECK(std::abs(losses[3] - losses[1]) > 1e-4);
+    });
 }
 
 TEST_CASE("a step of SGD moves the weights alike, whatever the number of shards") {
@@ -123,7 +141,7 @@ TEST_CASE("a step of SGD moves the weights alike, whatever the number of shards"
     std::vector<Tensor> weights;
     for (const Index shards : {1, 4, 5})
         run_local_ranks(1, [&](Ranks& alone) {
-            Transformer model(small(), Random(5));
+            Transformer model(small(0), Random(5));
             DataParallel steps(model, {.momentum = 0}, alone, {.shards = shards, .bucket = 300});
             steps.forward_backward(batch);
             steps.update(1);
@@ -198,7 +216,7 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
         }
 }
 
-TEST_CASE("backward tells of each gradient once, last layers first, when it is complete") {
+TEST_CASE("each gradient tells once that it is complete, that of a shared table at its last use") {
     const Batch batch = drawn_batches().front();
     std::vector<TransformerOptions> all{small(), marian_like(), paper_like(NormPlacement::pre)};
     all.push_back(small());
@@ -208,22 +226,14 @@ TEST_CASE("backward tells of each gradient once, last layers first, when it is c
         Transformer model(o, Random(5));
         const Parameters parameters = parameters_of(model);
         Trainer trainer(model, adam);
-        zero_grad(parameters);
         std::vector<Tensor> told(parameters.size());
-        std::size_t last = parameters.size();
-        trainer.add_gradients(batch, trainer.count_targets(batch), [&](const Parameters& some) {
-            std::size_t first = last;
-            for (const NamedParameter& p : some)
-                for (std::size_t i = 0; i < parameters.size(); ++i)
-                    if (parameters[i].parameter == p.parameter) {
-                        INFO(parameters[i].name);
-                        CHECK(told[i].empty());
-                        CHECK(i < last);
-                        told[i] = p.parameter->grad().clone();
-                        first = std::min(first, i);
-                    }
-            last = first;
-        });
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            parameters[i].parameter->gradient.on_complete([&, i] {
+                INFO(parameters[i].name);
+                CHECK(told[i].empty());
+                told[i] = parameters[i].parameter->grad().clone();
+            });
+        trainer.forward_backward(batch);
         for (std::size_t i = 0; i < parameters.size(); ++i) {
             INFO(parameters[i].name);
             REQUIRE(!told[i].empty());
@@ -346,7 +356,7 @@ TEST_CASE("shards are neighbours with about equally many words, and none is lost
             const std::vector<Index> first = cut_into_shards(batch, shards, 0);
             REQUIRE(first.size() == static_cast<std::size_t>(shards) + 1);
             CHECK(first.front() == 0);
-            CHECK(first.back() == batch.source.dim(0));
+            CHECK(first.back() == batch.source.ids.dim(0));
             CHECK(std::is_sorted(first.begin(), first.end()));
         }
     const Ids source({4, 3}, {5, 5, 5, 5, 0, 0, 5, 0, 0, 5, 0, 0});
@@ -362,14 +372,14 @@ TEST_CASE("a batch of fewer sentences than ranks is computed, and some ranks add
     std::vector<double> losses(4);
     std::vector<Tensor> weights(4);
     run_local_ranks(4, [&](Ranks& team) {
-        Transformer model(small(), Random(5));
+        Transformer model(small(0), Random(5));
         DataParallel steps(model, adam, team, {.shards = 4, .bucket = 300});
         const auto me = static_cast<std::size_t>(team.rank());
         losses[me] = steps.forward_backward(batch);
         steps.update(Real(1e-2));
         weights[me] = row_of_weights(model);
     });
-    Transformer model(small(), Random(5));
+    Transformer model(small(0), Random(5));
     Trainer whole(model, adam);
     CHECK(losses.front() ==
           Approx(whole.forward_backward(batch)).epsilon(in_double ? 1e-13 : 1e-6));
@@ -402,7 +412,7 @@ TEST_CASE("what the slices' optimizers remember is put together and taken apart"
                     team.barrier();
                     steps.remember(tensors);
                     steps.optimizer().set_steps(static_cast<Index>(first));
-                    model.random().set_step(first);
+                    model.random().go_to({.step = first});
                 }
                 for (std::size_t i = first; i < end; ++i) {
                     steps.forward_backward(batches[i]);

@@ -190,13 +190,12 @@ TEST_CASE("self-attention whose heads are on several ranks is the whole layer, m
     const Mask any({2, 3, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0});
     const Packing rows = leave_out_pads(ids);
     AttentionMask packed = hide_future();
-    packed.packed = {rows, rows};
+    packed.queries = packed.keys = rows;
     for (const AttentionMask& mask : {AttentionMask(), hide_future(),
                                       hide_pads(ids) | hide_future(), AttentionMask(any), packed})
         for (const bool bias_qkv : {false, true})
             for (const bool bias_out : {false, true}) {
-                const bool is_packed = mask.packed.queries.rows() > 0;
-                const Shape of = is_packed ? Shape{1, rows.rows(), d_model} : shape;
+                const Shape of = mask.packed() ? Shape{1, rows.rows(), d_model} : shape;
                 const Tensor input = random_tensor(of, 31), gradient = random_tensor(of, 32);
                 for (const Index n : {1, 2, 4}) {
                     const auto found = on_ranks(n, [&](Ranks& ranks) {

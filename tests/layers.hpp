@@ -42,5 +42,5 @@ inline abh::Ids ids_of(const abh::Shape& shape, std::initializer_list<int> value
 inline abh::Tensor kept_by(const abh::MultiHeadAttention::Cache& cache) {
     if (const auto* blockwise = std::get_if<abh::BlockwiseCache>(&cache.attention.kept))
         return blockwise->row_sum;
-    return std::get<std::vector<abh::AttentionCache>>(cache.attention.kept).at(0).weights;
+    return std::get<abh::AttentionCache>(cache.attention.kept).weights;
 }

@@ -58,6 +58,7 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
     static constexpr Ways ways{"embedding", plain::embedding_backward, plain::embedding_backward,
                                cuda::embedding_backward};
     ways(dy, words, cache);
+    words.table.added();
 }
 // [plain]
 Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {

@@ -90,6 +90,7 @@ Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     const Following following(cache.way);
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
     if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.first);
+    table.added();
     return dx;
 }
 // [operation: backward]

@@ -32,7 +32,8 @@ AttentionMask operator|(const AttentionMask& a, const AttentionMask& b) {
     mask.pads = one(a.pads, b.pads, "pads");
     mask.causal = a.causal || b.causal;
     mask.extra = one(a.extra, b.extra, "another mask");
-    mask.packed = one(a.packed, b.packed, "packed sentences");
+    mask.queries = one(a.queries, b.queries, "packed sentences");
+    mask.keys = one(a.keys, b.keys, "packed sentences");
     return mask;
 }
 // [check]
@@ -46,8 +47,12 @@ void AttentionMask::check(const Shape& scores) const {
         require(extra.dim(axis) == 1 || extra.dim(axis) == scores[axis],
                 "attention: mask of shape {} does not fit scores of shape {}", extra.shape(),
                 scores);
-    require(packed.queries.empty() == packed.keys.empty(),
+    require(queries.empty() == keys.empty(),
             "attention: either queries or keys are packed, expected both or none");
+    if (!packed()) return;
+    require(extra.empty(), "attention: packed sentences take no mask of shape {}", extra.shape());
+    for (Index b = 0; b < keys.sentences() && !pads.empty(); ++b)
+        require(pads(b, 0) == 0, "attention: packed sentence {} begins with a pad", b);
 }
 // [hides]
 bool AttentionMask::hides(Index b, Index h, Index i, Index j) const {
@@ -58,6 +63,7 @@ bool AttentionMask::hides(Index b, Index h, Index i, Index j) const {
 // [dense]
 Mask AttentionMask::dense(const Shape& scores) const {
     check(scores);
+    if (packed()) return dense_packed();
     if (pads.empty() && !causal) return extra;
     const auto size = [&](int axis, bool varies) {
         return varies || (!extra.empty() && extra.dim(axis) > 1) ? scores[axis] : 1;
@@ -69,22 +75,15 @@ Mask AttentionMask::dense(const Shape& scores) const {
                 for (Index j = 0; j < y.dim(3); ++j) y(b, h, i, j) = hides(b, h, i, j);
     return y;
 }
-// [of sentence]
-AttentionMask AttentionMask::of_sentence(Index b, const Shape& scores) const {
-    AttentionMask mask;
-    mask.causal = causal;
-    if (!pads.empty()) {
-        mask.pads = Mask({1, scores[3]});
-        for (Index j = 0; j < scores[3]; ++j) mask.pads(0, j) = pads(b, j);
-    }
-    if (extra.empty()) return mask;
-    const auto size = [&](int axis) { return extra.dim(axis) == 1 ? 1 : scores[axis]; };
-    mask.extra = Mask({1, size(1), size(2), size(3)});
-    const Index from = extra.dim(0) == 1 ? 0 : b;
-    for (Index h = 0; h < size(1); ++h)
-        for (Index i = 0; i < size(2); ++i)
-            for (Index j = 0; j < size(3); ++j) mask.extra(0, h, i, j) = extra(from, h, i, j);
-    return mask;
+// [dense: packed]
+/// All keys of other sentences are hidden, too.
+Mask AttentionMask::dense_packed() const {
+    Mask y = Mask::full({1, 1, queries.rows(), keys.rows()}, 1);
+    for (Index b = 0; b < queries.sentences(); ++b)
+        for (Index i = 0; i < queries.count(b); ++i)
+            for (Index j = 0; j < keys.count(b); ++j)
+                y(0, 0, queries.begin(b) + i, keys.begin(b) + j) = hides(b, 0, i, j);
+    return y;
 }
 
 }  // namespace abh

@@ -1,7 +1,5 @@
 #include "chapters/03_masks/packing.hpp"
 
-#include <algorithm>
-
 #include "lib/eigen.hpp"
 #include "lib/way.hpp"
 
@@ -17,36 +15,28 @@ Tensor unpack_rows(const Tensor& x, const Packing& packing);
 // [packing]
 namespace {
 
-/// The place behind the last word.
-Index end_of(const Ids& ids, Index b, std::int32_t pad) {
+/// The place behind the last word, or behind the first place.
+std::int32_t end_of(const Ids& ids, Index b, std::int32_t pad) {
     Index end = ids.dim(1);
-    while (end > 0 && ids(b, end - 1) == pad) --end;
-    return end;
+    while (end > 1 && ids(b, end - 1) == pad) --end;
+    return static_cast<std::int32_t>(end);
 }
 
 }  // namespace
 
-Packing leave_out_pads(const Ids& a, const Ids& b, std::int32_t pad) {
-    require(a.rank() == 2 && a.shape() == b.shape(),
-            "packing: ids have shapes {} and {}, expected [B, L] twice", a.shape(), b.shape());
-    Packing packing{Ids({a.dim(0) + 1}), a.dim(1)};
-    packing.offsets(0) = 0;
-    for (Index s = 0; s < a.dim(0); ++s) {
-        const Index end = std::max(end_of(a, s, pad), end_of(b, s, pad));
-        packing.offsets(s + 1) =
-            packing.offsets(s) + static_cast<std::int32_t>(end == 0 ? packing.length : end);
-    }
-    return packing;
-}
-
 Packing leave_out_pads(const Ids& ids, std::int32_t pad) {
-    return leave_out_pads(ids, ids, pad);
+    require(ids.rank() == 2, "packing: ids have shape {}, expected [B, L]", ids.shape());
+    Packing packing{Ids({ids.dim(0) + 1}), ids.dim(1)};
+    packing.offsets(0) = 0;
+    for (Index b = 0; b < ids.dim(0); ++b)
+        packing.offsets(b + 1) = packing.offsets(b) + end_of(ids, b, pad);
+    return packing;
 }
 // [checks]
 namespace {
 
 void check(const Shape& padded, const Packing& p) {
-    require(!p.empty() && padded[0] == p.sentences() && padded[1] == p.length,
+    require(padded[0] == p.sentences() && padded[1] == p.length,
             "pack: the packing is of {} sentences of length {}, x has shape {}", p.sentences(),
             p.length, padded);
 }
@@ -54,6 +44,7 @@ void check(const Shape& padded, const Packing& p) {
 }  // namespace
 // [pack]
 Tensor pack(const Tensor& x, const Packing& packing) {
+    if (packing.empty()) return x;
     require(x.rank() == 3, "pack: x has shape {}, expected [B, L, n]", x.shape());
     check(x.shape(), packing);
     static constexpr Ways ways{"pack", plain::pack_rows, plain::pack_rows, cuda::pack_rows};
@@ -68,6 +59,7 @@ Tensor plain::pack_rows(const Tensor& x, const Packing& p) {
 }
 
 Ids pack(const Ids& ids, const Packing& p) {
+    if (p.empty()) return ids;
     require(ids.rank() == 2, "pack: ids have shape {}, expected [B, L]", ids.shape());
     check(ids.shape(), p);
     Ids packed({1, p.rows()});
@@ -77,7 +69,8 @@ Ids pack(const Ids& ids, const Packing& p) {
 }
 // [unpack]
 Tensor unpack(const Tensor& x, const Packing& packing) {
-    require(!packing.empty() && x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
+    if (packing.empty()) return x;
+    require(x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
             "unpack: x has shape {}, expected [1, {}, n]", x.shape(), packing.rows());
     static constexpr Ways ways{"pack", plain::unpack_rows, plain::unpack_rows, cuda::unpack_rows};
     return ways(x, packing);
@@ -88,12 +81,6 @@ Tensor plain::unpack_rows(const Tensor& x, const Packing& p) {
     for (Index b = 0; b < p.sentences(); ++b)
         matrix(y, b).topRows(p.count(b)) = matrix(x).middleRows(p.begin(b), p.count(b));
     return y;
-}
-
-Tensor sentence(const Tensor& x, const Packing& packing, Index b) {
-    const Tensor rows = x.reshape({packing.rows(), x.dim(2)})
-                            .rows(packing.begin(b), packing.begin(b) + packing.count(b));
-    return rows.reshape({1, packing.count(b), x.dim(2)});
 }
 
 }  // namespace abh

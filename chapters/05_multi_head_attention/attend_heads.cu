@@ -514,9 +514,9 @@ Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask
     p.scale = scale_of(o, d_k);
     p.fill = fill_of(o, d_k);
     p.causal = mask.causal;
-    if (!mask.packed.empty()) {
-        p.query_offsets = mask.packed.queries.offsets.on_device();
-        p.key_offsets = mask.packed.keys.offsets.on_device();
+    if (mask.packed()) {
+        p.query_offsets = mask.queries.offsets.on_device();
+        p.key_offsets = mask.keys.offsets.on_device();
     }
     if (!mask.pads.empty()) p.pads = mask.pads.on_device();
     if (mask.extra.empty()) return p;
@@ -560,7 +560,7 @@ Tensor cuda::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Ind
                           AttendHeadsCache* cache, Tensor* weights) {
     if (q.dim(2) / n_heads > widest_head)
         return plain::attend_heads(q, k, v, n_heads, mask, options, cache, weights);
-    const Shape scores = scores_shape(q, k, v, n_heads, mask.packed);
+    const Shape scores = scores_shape(q, k, v, n_heads, mask);
     Tensor y(q.shape()), row_max(Shape{scores[0], n_heads, scores[2]}), row_sum(row_max.shape());
     if (weights)
         *weights = attention_weights(split_heads(q, n_heads), split_heads(k, n_heads),
@@ -588,7 +588,7 @@ AttentionGradients cuda::attend_heads_backward(const Tensor& dy, const AttendHea
     require_shape(dy.shape(), q.shape(), "attention backward", "dy");
     if (q.empty()) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
-    const Shape scores = scores_shape(q, k, v, all.n_heads, cache.mask.packed);
+    const Shape scores = scores_shape(q, k, v, all.n_heads, cache.mask);
     const Problem p = problem_of(scores, q.dim(2), cache.mask, cache.options);
     Tensor dots(cache.row_max.shape());  // [B, H, Lq]
     launch("attention row sums", row_sums_kernel, grid_for(dots.size()), p, dots.size(),

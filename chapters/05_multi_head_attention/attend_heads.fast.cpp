@@ -114,8 +114,8 @@ struct Head {
           h(index % n_heads),
           d_k(q.dim(2) / n_heads),
           width(whole_lanes(d_k)),
-          queries(rows_of(q, mask.packed.queries, b)),
-          keys(rows_of(k, mask.packed.keys, b)),
+          queries(rows_of(q, mask.queries, b)),
+          keys(rows_of(k, mask.keys, b)),
           hidden(mask, b, h, keys.count()),
           scale(scale_of(o, d_k)),
           fill(fill_of(o, d_k)) {}
@@ -175,7 +175,7 @@ struct Head {
 template <class MakeScratch, class F>
 void for_heads(const Tensor& q, const Tensor& k, Index n_heads, const AttentionMask& mask,
                const AttentionOptions& options, const MakeScratch& make_scratch, const F& f) {
-    const Index sentences = mask.packed.empty() ? q.dim(0) : mask.packed.queries.sentences();
+    const Index sentences = mask.packed() ? mask.queries.sentences() : q.dim(0);
     const Index some = sentences > 1 ? n_heads : 1;
     parallel_ranges(sentences * n_heads, some, [&](Index begin, Index end) {
         auto scratch = make_scratch();
@@ -253,7 +253,7 @@ struct Forward {
 Tensor fast::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                           const AttentionMask& mask, const AttentionOptions& options,
                           AttendHeadsCache* cache, Tensor* weights) {
-    const Shape shape = scores_shape(q, k, v, n_heads, mask.packed);  // [B, H, Lq, Lk]
+    const Shape shape = scores_shape(q, k, v, n_heads, mask);  // [B, H, Lq, Lk]
     Tensor y(q.shape()), row_max({shape[0], n_heads, shape[2]}), row_sum(row_max.shape());
     if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
     if (weights)  // in a pass of its own, so that the result is the same with or without it
@@ -346,7 +346,7 @@ AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHea
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
     require_shape(dy.shape(), q.shape(), "attention backward", "dy");
     if (q.dim(1) == 0) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
-    const Index longest = scores_shape(q, k, v, all.n_heads, cache.mask.packed)[3];
+    const Index longest = scores_shape(q, k, v, all.n_heads, cache.mask)[3];
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
     const auto scratch = [&] { return Backward(q.dim(2) / all.n_heads, longest); };
     for_heads(q, k, all.n_heads, cache.mask, cache.options, scratch,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <variant>
-#include <vector>
 
 #include "chapters/03_masks/attention_mask.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
@@ -24,9 +23,7 @@ struct BlockwiseCache {
 struct AttendHeadsCache {
     Way way = Way::fast;
     Index n_heads = 0;
-    Packed packed = {};
-    /// plain: one for the whole batch, or one for each packed sentence
-    std::variant<std::monostate, std::vector<AttentionCache>, BlockwiseCache> kept = {};
+    std::variant<std::monostate, AttentionCache, BlockwiseCache> kept = {};
 };
 // [attend heads]
 /// Attention of all heads: `join_heads(attention(split_heads(q), split_heads(k), split_heads(v)))`.
@@ -40,10 +37,11 @@ struct AttendHeadsCache {
 ///                 same bits without it
 /// @return         the shape of `q`
 ///
-/// A query whose every key is hidden gets equal attention weights for all keys of its sentence:
-/// where sentences are packed, for those that are there.
+/// A query whose every key is hidden gets equal attention weights for all keys of its sentence. In
+/// packed sentences there is none: they begin with a word.
 ///
-/// @throws std::invalid_argument if shapes do not fit, or weights of packed sentences are asked for
+/// @throws std::invalid_argument if shapes do not fit; of packed sentences, if a fill above -10,000
+///         would let them see each other, or if weights are asked for
 Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                     const AttentionMask& mask, const AttentionOptions& options = {},
                     AttendHeadsCache* cache = nullptr, Tensor* weights = nullptr);
@@ -53,6 +51,6 @@ AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCach
 /// The shape of the scores, `[B, H, Lq, Lk]`; of packed sentences that of the padded ones.
 /// @throws std::invalid_argument if the shapes of q, k and v do not fit
 Shape scores_shape(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
-                   const Packed& packed);
+                   const AttentionMask& mask);
 
 }  // namespace abh

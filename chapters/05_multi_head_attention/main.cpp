@@ -170,7 +170,7 @@ void speed(Program& program) {
                    both_passes);
         for (std::size_t i = 0; i < 4; ++i)
             difference = std::max(difference, max_difference(found[0][i], found[1][i]));
-        const auto& plain = std::get<std::vector<AttentionCache>>(caches[0].kept)[0];
+        const auto& plain = std::get<AttentionCache>(caches[0].kept);
         const auto& blockwise = std::get<BlockwiseCache>(caches[1].kept);
         kept.push_back({length, 4 * q.size(), plain.weights.size(),
                         blockwise.row_max.size() + blockwise.row_sum.size()});

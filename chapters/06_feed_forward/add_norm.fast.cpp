@@ -49,6 +49,8 @@ AddNormGradients fast::add_norm_backward(const Tensor& dy, const Dropout& dropou
         for (Index i = 0; i < n; ++i) to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
     };
     const Tensor dsum = normalize_rows_backward(dy, norm, cache.norm, drop);
+    norm.gamma.added();
+    norm.beta.added();
     return {dsum, dsublayer};
 }
 

@@ -52,7 +52,10 @@ Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::C
     const Following following(cache.way);
     static constexpr Ways ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
                                cuda::layer_norm_backward};
-    return ways(dy, norm, cache);
+    const Tensor dx = ways(dy, norm, cache);
+    norm.gamma.added();
+    norm.beta.added();
+    return dx;
 }
 // [plain]
 Tensor plain::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {

@@ -270,11 +270,13 @@ AddNormGradients cuda::add_norm_backward(const Tensor& dy, const Dropout& dropou
     if (!takes_rows_of(dy.dim(-1))) return fast::add_norm_backward(dy, dropout, norm, cache);
     AddNormGradients d{Tensor(dy.shape()), Tensor(dy.shape())};
     if (dropout.p() == 0) {
-        backward(d.dx, nullptr, norm, dy, cache.norm, nullptr, 1);
-        return {d.dx, d.dx};
+        const Tensor dsum = abh::layer_norm_backward(dy, norm, cache.norm);
+        return {dsum, dsum};
     }
     backward(d.dx, d.dsublayer.on_device(), norm, dy, cache.norm, cache.dropout.kept.on_device(),
              dropout.factor());
+    norm.gamma.added();
+    norm.beta.added();
     return d;
 }
 

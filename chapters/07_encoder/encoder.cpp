@@ -87,13 +87,9 @@ Tensor Encoder::forward(const Tensor& x, const AttentionMask& mask, Cache* cache
 // [encoder: backward]
 // forward was:  y_0 = x,  y_{i+1} = layer_i(y_i),  and with pre a norm at the end
 // hence:        dy_i = backward of layer_i at dy_{i+1}, from the last layer to the first
-Tensor Encoder::backward(const Tensor& dy, const Cache& cache, const Completed& completed) {
+Tensor Encoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
-    if (norm) report(completed, *norm);
-    for (std::size_t i = layers.size(); i-- > 0;) {
-        dx = layers[i].backward(dx, cache.layers[i]);
-        report(completed, layers[i]);
-    }
+    for (std::size_t i = layers.size(); i-- > 0;) dx = layers[i].backward(dx, cache.layers[i]);
     return dx;
 }
 

@@ -79,8 +79,7 @@ public:
     Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr,
                    std::vector<Tensor>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
-    /// @param completed  if given, told of each layer when its gradients are complete
-    Tensor backward(const Tensor& dy, const Cache& cache, const Completed& completed = {});
+    Tensor backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);
 

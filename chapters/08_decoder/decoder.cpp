@@ -83,16 +83,13 @@ Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const AttentionMa
 // forward was:  y_0 = x,  y_{i+1} = layer_i(y_i, memory),  and with pre a norm at the end
 // hence:        dy_i from dy_{i+1}, from the last layer to the first; each layer read memory, so
 //               dmemory is the sum of what the layers return
-Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache,
-                                     const Completed& completed) {
+Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
-    if (norm) report(completed, *norm);
     Tensor dmemory;
     for (std::size_t i = layers.size(); i-- > 0;) {
         auto d = layers[i].backward(dx, cache.layers[i]);
         dx = d.dx;
         dmemory = dmemory.empty() ? d.dmemory : dmemory + d.dmemory;
-        report(completed, layers[i]);
     }
     return {dx, dmemory};
 }

@@ -94,8 +94,7 @@ public:
                    std::vector<AttentionWeights>* weights = nullptr) const;
     /// Adds to the gradients of all parameters. The gradient with respect to `memory` is the sum
     /// over all layers.
-    /// @param completed  if given, told of each layer when its gradients are complete
-    Gradients backward(const Tensor& dy, const Cache& cache, const Completed& completed = {});
+    Gradients backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);
 

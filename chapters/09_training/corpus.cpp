@@ -137,6 +137,15 @@ Corpus read_corpus(const std::filesystem::path& path, Index max_words) {
         throw std::runtime_error(path.string() + ": no pair of sentences in the file");
     return corpus;
 }
+// [batch: pads]
+Batch leave_out_pads(const Batch& padded, std::int32_t pad) {
+    const Ids &source = padded.source.ids, &target = padded.target_in.ids;
+    const Packing sources = leave_out_pads(source, pad), targets = leave_out_pads(target, pad);
+    if (sources.rows() + targets.rows() == source.size() + target.size()) return padded;
+    for (Index b = 0; b < source.dim(0); ++b)
+        if (source(b, 0) == pad) return padded;
+    return {{source, sources}, {target, targets}, pack(padded.target_out, targets)};
+}
 // [batch]
 namespace {
 
@@ -160,12 +169,13 @@ Batch batch_of(const Corpus& corpus, Index n, const PairAt& pair_at) {
     for (Index b = 0; b < n; ++b) {
         const SentencePair& pair = pair_at(static_cast<std::size_t>(b));
         Index i = 0;
-        for (const std::string& word : pair.source) batch.source(b, i++) = corpus.source.id(word);
+        for (const std::string& word : pair.source)
+            batch.source.ids(b, i++) = corpus.source.id(word);
         i = 0;
-        batch.target_in(b, 0) = corpus.target.id(start_word);
+        batch.target_in.ids(b, 0) = corpus.target.id(start_word);
         for (const std::string& word : pair.target) {
             batch.target_out(b, i) = corpus.target.id(word);
-            batch.target_in(b, ++i) = corpus.target.id(word);
+            batch.target_in.ids(b, ++i) = corpus.target.id(word);
         }
         batch.target_out(b, i) = corpus.target.id(end_word);
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chapters/03_masks/packing.hpp"
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"
 
@@ -66,13 +67,19 @@ Corpus notebook_corpus();
 ///         file if there is no pair in it, or if it cannot be read
 Corpus read_corpus(const std::filesystem::path& path, Index max_words);
 // [batch]
-/// Sentences of one training step, padded to the longest. `target_out` is `target_in` one place
-/// further: what stands at t is to be guessed from places 0..t of `target_in`.
+/// Sentences that are computed together, padded to the longest, or without their pads. `target_out`
+/// is `target_in` one place further: what stands at t is to be guessed from places 0..t of
+/// `target_in`.
 struct Batch {
-    Ids source;      ///< [B, Ls]
-    Ids target_in;   ///< [B, Lt], start symbol, then the words
-    Ids target_out;  ///< [B, Lt], the words, then the end symbol
+    Sentences source;     ///< [B, Ls]
+    Sentences target_in;  ///< [B, Lt], start symbol, then the words
+    Ids target_out;       ///< [B, Lt], the words, then the end symbol; or [1, rows] without pads
 };
+
+/// The batch without the pads behind its sentences: layers then compute nothing for them. Stays as
+/// it is if there are none, or if a source begins with one, from which attention would find no key.
+/// @param padded  its sentences have their pads
+Batch leave_out_pads(const Batch& padded, std::int32_t pad);
 
 /// The ids of some pairs.
 /// @throws std::invalid_argument naming a word that is not in the vocabularies

@@ -123,7 +123,7 @@ void show_pads(std::uint64_t seed, Results& results) {
     const Stream of_pairs = random.stream(), of_batches = random.stream();
     Batches any(corpus.train, 32, false), like(corpus.train, 32, true);
     Transformer::Cache cache;
-    CrossEntropyCache loss_cache;
+    VocabularyLossCache loss_cache;
     const auto epoch = [&](const Batches& batches, bool with_pads) {
         for (Index i = 0; i < batches.count(); ++i) {
             const Batch batch = make_batch(corpus, corpus.train, batches[i]);
@@ -132,9 +132,9 @@ void show_pads(std::uint64_t seed, Results& results) {
                 continue;
             }
             zero_grad(parameters);
-            const Tensor logits = model.forward(batch.source, batch.target_in, &cache);
-            cross_entropy(logits, batch.target_out, {}, &loss_cache);
-            model.backward(cross_entropy_backward(loss_cache), cache);
+            const Tensor y = model.forward(batch.source, batch.target_in, &cache);
+            vocabulary_loss(y, model.output, batch.target_out, {}, &loss_cache);
+            model.backward(vocabulary_loss_backward(model.output, loss_cache), cache);
         }
     };
     std::array<double, 2> words{};  // their share of the places

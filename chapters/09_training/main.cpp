@@ -68,16 +68,16 @@ void show_batch(const Corpus& corpus) {
         }
         fmt::print("{:<10}  {}  =  {}\n", name, join_words(words), join_words(numbers));
     };
-    show("source", corpus.source, batch.source);
-    show("target in", corpus.target, batch.target_in);
+    show("source", corpus.source, batch.source.ids);
+    show("target in", corpus.target, batch.target_in.ids);
     show("target out", corpus.target, batch.target_out);
 }
 
 /// All pairs as the notebook prints its data.
 void show_tensors(const Corpus& corpus) {
     const Batch batch = make_batch(corpus, corpus.train);
-    fmt::print(" enc_inputs: \n{}\n", tensor_text(batch.source));
-    fmt::print(" dec_inputs: \n{}\n", tensor_text(batch.target_in));
+    fmt::print(" enc_inputs: \n{}\n", tensor_text(batch.source.ids));
+    fmt::print(" dec_inputs: \n{}\n", tensor_text(batch.target_in.ids));
     fmt::print(" dec_outputs: \n{}\n", tensor_text(batch.target_out));
 }
 // [smallest loss]

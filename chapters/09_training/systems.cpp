@@ -22,10 +22,11 @@ std::vector<System> systems_of_source_texts() {
     const Ids article({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221});  // its embedding's example
     const Ids src({2, 9}, {1, 5, 6, 4, 3, 9, 5, 2, 0, 1, 8, 7, 3, 4, 5, 6, 7, 2});
     const Ids tgt({2, 7}, {1, 7, 4, 3, 5, 9, 2, 1, 5, 6, 2, 4, 7, 6});  // without its last column
-    return {{"toy", TransformerOptions::toy(), toy.source, toy.target_in},
-            {"notebook", TransformerOptions::notebook(), notebook.source, notebook.target_in},
-            {"article", TransformerOptions::article(), article, article},
-            {"shared_heads", TransformerOptions::shared_heads(), src, tgt}};
+    return {
+        {"toy", TransformerOptions::toy(), toy.source.ids, toy.target_in.ids},
+        {"notebook", TransformerOptions::notebook(), notebook.source.ids, notebook.target_in.ids},
+        {"article", TransformerOptions::article(), article, article},
+        {"shared_heads", TransformerOptions::shared_heads(), src, tgt}};
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ void show_systems(const std::string& device, std::uint64_t seed, Results& result
     for (const System& s : systems_of_source_texts()) {
         Transformer model(s.options, Random(seed));
         const Index parameters = count_elements(parameters_of(model));
-        last = model.forward(s.src, s.tgt).shape();  // [B, Lt, tgt_words]
+        last = model.logits(s.src, s.tgt).shape();  // [B, Lt, tgt_words]
         fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", s.name,
                    s.options.layer.attention.d_model, s.options.layer.d_ff, parameters,
                    fmt::format("{}", s.src.shape()), fmt::format("{}", s.tgt.shape()), last);

@@ -1,5 +1,6 @@
 #include "chapters/09_training/training.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "chapters/09_training/argmax.hpp"
@@ -129,20 +130,6 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
     const Index size = std::min(options.batch_size, pairs);
     return options.epochs * ((pairs + size - 1) / size);
 }
-// [plain step]
-double plain_step(Transformer& model, Optimizer& optimizer, const Batch& batch, Real learning_rate,
-                  const CrossEntropyOptions& options) {
-    Transformer::Cache cache;
-    CrossEntropyCache loss_cache;
-    zero_grad(parameters_of(model));
-    const Tensor logits = model.forward(batch.source, batch.target_in, &cache);  // [B, Lt, V]
-    const double loss = cross_entropy(logits, batch.target_out, options, &loss_cache);
-    const Tensor dlogits = cross_entropy_backward(loss_cache);
-    model.backward(dlogits, cache);
-    optimizer.step(learning_rate);
-    model.random().next_step();  // dropout draws other elements next time
-    return loss;
-}
 // [trainer]
 Trainer::Trainer(Transformer& model, const TrainingOptions& options)
     : Trainer(model, options, parameters_of(model)) {}
@@ -153,54 +140,34 @@ Trainer::Trainer(Transformer& model, const TrainingOptions& options, Parameters 
       optimizer_(make_optimizer(moved, options)),
       loss_{model.options().pad, options.smoothing} {}
 
-/// What is left out of this batch: pads behind the last words, where there are any.
-Packed Trainer::pads_left_out(const Batch& batch) const {
-    const Packed packed{leave_out_pads(batch.target_in, batch.target_out, loss_.ignore),
-                        leave_out_pads(batch.source, loss_.ignore)};
-    return packed.queries.left_out() + packed.keys.left_out() == 0 ? Packed{} : packed;
+Index Trainer::count_targets(std::span<const Batch> batches) const {
+    Index words = 0;
+    for (const Batch& batch : batches)
+        words += std::ranges::count_if(batch.target_out.values(),
+                                       [&](std::int32_t id) { return id != loss_.ignore; });
+    return words;
 }
-
-double Trainer::forward_backward(const Batch& batch) {
-    return forward_backward(std::span(&batch, 1));
-}
-
-double Trainer::add_gradients(const Batch& batch, Index of_words, const Completed& completed) {
-    CrossEntropyOptions options = loss_;
-    options.of_words = of_words;
-    const Packed packed = pads_left_out(batch);
-    const Ids targets = packed.empty() ? batch.target_out : pack(batch.target_out, packed.queries);
-    const Tensor y = model_.forward_hidden(batch.source, batch.target_in, &cache_, nullptr, packed);
-    const double loss = vocabulary_loss(y, model_.output, targets, options, &loss_cache_);
-    const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
-    report(completed, model_.output);
-    model_.backward_hidden(dy, cache_, completed);
-    return loss;
-}
-
-// [accumulate]
+// [step]
 // forward was:  loss = sum over all words of the step / of_words
 // hence:        each batch adds its share to the gradients, which are set to zero once
-double Trainer::forward_backward(std::span<const Batch> batches) {
-    Index words = 0;
-    for (const Batch& batch : batches) words += count_targets(batch);
+double Trainer::forward_backward(std::span<const Batch> batches, Index of_words) {
+    loss_.of_words = of_words > 0 ? of_words : count_targets(batches);
     zero_grad(parameters_);
     double loss = 0;
-    for (const Batch& batch : batches) {
-        if (&batch != &batches.front()) model_.random().next_step();  // dropout: other elements
-        loss += add_gradients(batch, words);
+    for (const Batch& padded : batches) {
+        const auto& [src, tgt_in, tgt_out] = leave_out_pads(padded, loss_.ignore);
+        const Tensor y = model_.forward(src, tgt_in, &cache_);  // [B, Lt, d_model]
+        loss += vocabulary_loss(y, model_.output, tgt_out, loss_, &loss_cache_);
+        const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
+        model_.backward(dy, cache_);
+        if (&padded != &batches.back()) model_.random().next_step();
     }
     return loss;
 }
 
-Index Trainer::count_targets(const Batch& batch) const {
-    Index words = 0;
-    for (const std::int32_t target : batch.target_out.values()) words += target != loss_.ignore;
-    return words;
-}
-// [update]
 void Trainer::update(Real learning_rate) {
     optimizer_->step(learning_rate);
-    model_.random().next_step();
+    model_.random().next_step();  // dropout draws other elements next time
 }
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
@@ -234,7 +201,7 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
     for (std::size_t first = 0; first < pairs.size(); first += at_once) {
         const auto some = pairs.subspan(first, std::min(at_once, pairs.size() - first));
         const Batch batch = make_batch(corpus, some);
-        const Tensor logits = model.forward(batch.source, batch.target_in);  // [B, Lt, tgt_words]
+        const Tensor logits = model.logits(batch.source, batch.target_in);  // [B, Lt, tgt_words]
         CrossEntropyCache cache;
         const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
         result.loss += mean * static_cast<double>(cache.counted);

@@ -52,42 +52,31 @@ Task file_task(const std::filesystem::path& path, const TransformerOptions& mode
 /// @throws std::invalid_argument for another name, or a model with another pad
 Task make_task(const std::string& name, const std::filesystem::path& file,
                const std::optional<TransformerOptions>& model = {});
-// [plain step]
-/// One step of training, as plainly as it can be said. `Trainer` makes the same step, and computes
-/// no pads.
-/// @return the loss before the update
-double plain_step(Transformer& model, Optimizer& optimizer, const Batch& batch, Real learning_rate,
-                  const CrossEntropyOptions& options);
 // [trainer]
-/// A model in training: its optimizer, and what one step keeps for the next.
+/// A model in training: its optimizer, and what one step keeps for the next. A step is
+/// `forward_backward` and `update`.
 class Trainer {
 public:
-    /// @param model  is trained; to stay where it is
+    /// @param model  is trained; outlives this
     /// @throws std::invalid_argument if an option is out of its range
     Trainer(Transformer& model, const TrainingOptions& options);
     /// The same, but the optimizer moves only the parameters in `moved`.
     Trainer(Transformer& model, const TrainingOptions& options, Parameters moved);
 
-    /// Forward, loss, backward: sets the gradients of all parameters to those of this batch.
-    /// @return the loss
-    double forward_backward(const Batch& batch);
-    /// The same for a step of several batches, one after the other: loss and gradients are those
-    /// of one batch that holds the pairs of all.
-    double forward_backward(std::span<const Batch> batches);
-    /// Forward, loss, backward of a part of a step: adds to the gradients.
-    /// @param of_words   target words of the whole step
-    /// @param completed  if given, told of each layer when its gradients are complete
-    /// @return           the part's share in the loss
-    double add_gradients(const Batch& batch, Index of_words, const Completed& completed = {});
-    /// Target words of a batch that count.
-    Index count_targets(const Batch& batch) const;
+    /// Sets the gradients of all parameters to those of a step, of one batch or of several, one
+    /// after the other: loss and gradients are those of one batch that holds the pairs of all.
+    /// @param batches   with their pads
+    /// @param of_words  target words of the step, if these batches are a part of it; 0: theirs
+    /// @return          the loss, or the part's share in it
+    double forward_backward(std::span<const Batch> batches, Index of_words = 0);
+    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
+    /// Target words that count.
+    Index count_targets(std::span<const Batch> batches) const;
     /// Moves the weights, and the randomness of dropout on to the next step.
     void update(Real learning_rate);
     Optimizer& optimizer() { return *optimizer_; }
 
 private:
-    Packed pads_left_out(const Batch& batch) const;
-
     Transformer& model_;
     Parameters parameters_;
     std::unique_ptr<Optimizer> optimizer_;

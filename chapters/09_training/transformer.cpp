@@ -12,10 +12,10 @@ Transformer::Transformer(const TransformerOptions& o, Random random)
       random_(std::move(random)),
       src_embed(o.src_words, o.layer.attention.d_model, o.embedding, random_),
       tgt_embed(o.tgt_words, o.layer.attention.d_model, o.embedding, random_),
-      src_positions(o.layer.attention.d_model, o.positions, random_.from(first_.source_places)),
-      tgt_positions(o.layer.attention.d_model, o.positions, random_.from(first_.target_places)),
-      encoder(o.layer, o.n_encoder_layers, random_.from(first_.source_words)),
-      decoder(o.layer, o.n_decoder_layers, random_.from(first_.target_words)),
+      src_positions(o.layer.attention.d_model, o.positions, random_),
+      tgt_positions(o.layer.attention.d_model, o.positions, random_),
+      encoder(o.layer, o.n_encoder_layers, random_),
+      decoder(o.layer, o.n_decoder_layers, random_),
       output(o.layer.attention.d_model, o.tgt_words, o.output_bias, random_) {
     if (o.tied != Tied::none) tie();
 }
@@ -34,19 +34,6 @@ void Transformer::collect(Parameters& list, const std::string& name) {
     else if (output.has_bias())
         list.push_back({join_name(name, "output.bias"), &output.bias});
 }
-// [begin]
-void Transformer::begin_at(const FirstRows& rows) {
-    const auto block = [&](Index row) {
-        const Index element = row * options_.layer.attention.d_model;
-        require(element % 4 == 0, "transformer: row {} begins with element {}, no multiple of 4",
-                row, element);
-        return static_cast<std::uint64_t>(element / 4);
-    };
-    *first_.source_places = block(rows.source_places);
-    *first_.target_places = block(rows.target_places);
-    *first_.source_words = block(rows.source_words);
-    *first_.target_words = block(rows.target_words);
-}
 // [tie]
 void Transformer::tie() {
     require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
@@ -54,8 +41,8 @@ void Transformer::tie() {
             options_.tgt_words);
     for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
         words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
-    output.weight = tgt_embed.table;  // handles: one value, one gradient
-    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
+    output.weight = tgt_embed.table.shared();  // handles: one value, one gradient
+    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table.shared();
 }
 
 bool Transformer::tables_are_tied() const {
@@ -64,73 +51,59 @@ bool Transformer::tables_are_tied() const {
            (options_.tied != Tied::all || src_embed.table.value.is(table));
 }
 // [masks]
-AttentionMask Transformer::source_mask(const Ids& src) const {
-    return hide_pads(src, options_.pad);
+AttentionMask Transformer::source_mask(const Sentences& src, const Sentences& queries) const {
+    AttentionMask mask = hide_pads(src.ids, options_.pad);
+    mask.queries = queries.packing;
+    mask.keys = src.packing;
+    return mask;
 }
 
-AttentionMask Transformer::target_mask(const Ids& tgt) const {
-    return options_.mask_target_pads ? hide_future() | hide_pads(tgt, options_.pad) : hide_future();
+AttentionMask Transformer::target_mask(const Sentences& tgt) const {
+    AttentionMask mask = hide_future();
+    if (options_.mask_target_pads) mask = mask | hide_pads(tgt.ids, options_.pad);
+    mask.queries = mask.keys = tgt.packing;
+    return mask;
 }
 // [forward]
-Tensor Transformer::encode(const Ids& src, Cache* cache, AttentionWeights* weights,
-                           const Packing& packing) const {
-    const Tensor vectors = src_embed.forward(src, part(cache, &Cache::src_embed));
-    Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
-    if (!packing.empty()) x = pack(x, packing);
-    AttentionMask mask = source_mask(src);
-    mask.packed = {packing, packing};
-    return encoder.forward(x, mask, part(cache, &Cache::encoder),
+Tensor Transformer::encode(const Sentences& src, Cache* cache, AttentionWeights* weights) const {
+    const Tensor vectors = src_embed.forward(src.ids, part(cache, &Cache::src_embed));
+    const Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
+    if (cache) cache->src = src.packing;
+    return encoder.forward(pack(x, src.packing), source_mask(src, src),
+                           part(cache, &Cache::encoder),
                            part(weights, &AttentionWeights::encoder));  // [B, Ls, d_model]
 }
 
-Tensor Transformer::decode(const Ids& tgt, const Tensor& memory, const Ids& src, Cache* cache,
-                           AttentionWeights* weights, const Packed& packed) const {
-    const Tensor vectors = tgt_embed.forward(tgt, part(cache, &Cache::tgt_embed));
-    Tensor x = tgt_positions.forward(vectors, part(cache, &Cache::tgt_positions));
-    if (!packed.empty()) x = pack(x, packed.queries);
-    if (cache) cache->packed = packed;
-    AttentionMask self_mask = target_mask(tgt), cross_mask = source_mask(src);
-    self_mask.packed = {packed.queries, packed.queries};
-    cross_mask.packed = packed;
-    return decoder.forward(x, memory, self_mask, cross_mask, part(cache, &Cache::decoder),
+Tensor Transformer::decode(const Sentences& tgt, const Tensor& memory, const Sentences& src,
+                           Cache* cache, AttentionWeights* weights) const {
+    const Tensor vectors = tgt_embed.forward(tgt.ids, part(cache, &Cache::tgt_embed));
+    const Tensor x = tgt_positions.forward(vectors, part(cache, &Cache::tgt_positions));
+    if (cache) cache->tgt = tgt.packing;
+    return decoder.forward(pack(x, tgt.packing), memory, target_mask(tgt), source_mask(src, tgt),
+                           part(cache, &Cache::decoder),
                            part(weights, &AttentionWeights::decoder));  // [B, Lt, d_model]
 }
 
-Tensor Transformer::forward_hidden(const Ids& src, const Ids& tgt, Cache* cache,
-                                   AttentionWeights* weights, const Packed& packed) const {
-    const Tensor memory = encode(src, cache, weights, packed.keys);
-    return decode(tgt, memory, src, cache, weights, packed);
+Tensor Transformer::forward(const Sentences& src, const Sentences& tgt, Cache* cache,
+                            AttentionWeights* weights) const {
+    const Tensor memory = encode(src, cache, weights);
+    return decode(tgt, memory, src, cache, weights);
 }
 
-Tensor Transformer::forward(const Ids& src, const Ids& tgt, Cache* cache,
-                            AttentionWeights* weights) const {
-    const Tensor y = forward_hidden(src, tgt, cache, weights);
-    return output.forward(y, part(cache, &Cache::output));  // [B, Lt, tgt_words]
+Tensor Transformer::logits(const Sentences& src, const Sentences& tgt) const {
+    return output.forward(forward(src, tgt));
 }
 // [backward]
-// forward was:  memory = encoder(src),  logits = output(decoder(tgt, memory))
+// forward was:  memory = encoder(src),  y = decoder(tgt, memory)
 // hence:        the same steps from last to first; memory's gradient goes into the encoder
-void Transformer::backward(const Tensor& dlogits, const Cache& cache) {
-    backward_hidden(output.backward(dlogits, cache.output), cache);
-}
-
-void Transformer::backward_hidden(const Tensor& dy, const Cache& cache,
-                                  const Completed& completed) {
-    const auto padded = [](const Tensor& d, const Packing& packing) {
-        return packing.empty() ? d : unpack(d, packing);
-    };
-    const auto& [target, source] = cache.packed;
-    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder, completed);
-    tgt_embed.backward(tgt_positions.backward(padded(dtgt, target), cache.tgt_positions),
+void Transformer::backward(const Tensor& dy, const Cache& cache) {
+    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
+    tgt_embed.backward(tgt_positions.backward(unpack(dtgt, cache.tgt), cache.tgt_positions),
                        cache.tgt_embed);
-    report(completed, tgt_positions);
-    report(completed, tgt_embed);
 
-    const Tensor dsrc = encoder.backward(dmemory, cache.encoder, completed);
-    src_embed.backward(src_positions.backward(padded(dsrc, source), cache.src_positions),
+    const Tensor dsrc = encoder.backward(dmemory, cache.encoder);
+    src_embed.backward(src_positions.backward(unpack(dsrc, cache.src), cache.src_positions),
                        cache.src_embed);
-    report(completed, src_positions);
-    report(completed, src_embed);
 }
 
 }  // namespace abh

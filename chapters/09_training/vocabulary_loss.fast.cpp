@@ -69,6 +69,8 @@ Tensor fast::vocabulary_loss_backward(Linear& output, const VocabularyLossCache&
     if (const auto* sums = std::get_if<VocabularyLossCache::Blocks>(&cache.kept)) {
         output.weight.gradient.add(sums->dweight);
         if (output.has_bias()) output.bias.gradient.add(sums->dbias);
+        output.weight.added();
+        output.bias.added();
         return sums->dx;
     }
     const auto& whole = std::get<VocabularyLossCache::Whole>(cache.kept);

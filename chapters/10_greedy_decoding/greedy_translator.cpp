@@ -10,7 +10,7 @@ namespace abh {
 // [translate]
 std::vector<Translation> translate_all(const GreedyTranslator& translator, const Corpus& corpus,
                                        const std::vector<SentencePair>& pairs) {
-    return greedy_decode_cached(translator.checkpoint.model, make_batch(corpus, pairs).source,
+    return greedy_decode_cached(translator.checkpoint.model, make_batch(corpus, pairs).source.ids,
                                 translator.options);
 }
 
@@ -34,7 +34,7 @@ Tensor probabilities(const GreedyTranslator& t, const Words& source,
     Ids read({1, static_cast<Index>(translation.probabilities.size())});
     read(0, 0) = t.options.start;
     std::copy_n(translation.ids.begin(), read.size() - 1, read.values().begin() + 1);
-    return softmax(t.checkpoint.model.forward(t.ids(source), read));
+    return softmax(t.checkpoint.model.logits(t.ids(source), read));
 }
 
 /// `[1, H, t, Ls]` becomes `[t, Ls]`.

@@ -20,7 +20,8 @@ IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src,
         const Shape room = k.shape().with(0, batch * prefixes).with(2, first_room);
         states_.push_back({{Tensor(room), Tensor(room)}, {k, v}});
     }
-    cross_hidden_ = model.source_mask(src).pads.reshape({batch, 1, src.dim(1), 1});
+    cross_hidden_ =
+        abh::hide_pads(src, model.options().pad).pads.reshape({batch, 1, src.dim(1), 1});
     self_hidden_ = Mask({batch * prefixes, 1, first_room, 1});
     std::ranges::fill(self_hidden_.values(), std::uint8_t{0});
     std::iota(sentences_.values().begin(), sentences_.values().end(), 0);

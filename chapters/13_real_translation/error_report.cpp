@@ -239,7 +239,7 @@ void record_attention(const Transformer& model, const Translated& test,
     const IdPair& pair = test.pairs.ids[best_known(test)];
     const Batch batch = make_batch({&pair, 1}, std::array<Index, 1>{0}, symbols);
     Transformer::AttentionWeights weights;
-    model.forward_hidden(batch.source, batch.target_in, nullptr, &weights);
+    model.forward(batch.source, batch.target_in, nullptr, &weights);
     const Tensor& cross = weights.decoder.back().cross;  // [1, H, Lt, Ls]
     const Index heads = cross.dim(1), rows = cross.dim(2), columns = cross.dim(3);
     Tensor mean = Tensor::zeros({rows, columns});

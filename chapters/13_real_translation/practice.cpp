@@ -198,7 +198,7 @@ void Practice::go_on(const RunProgress& progress) {
     require(progress.batch >= 0 && progress.batch <= count, "practice: batch {} of an epoch of {}",
             progress.batch, count);
     progress_ = progress;
-    model_.random().set_step(progress.random_step);
+    model_.random().go_to({.step = progress.random_step});
     steps_->set_steps(progress.step);
 }
 // [a bad run]

@@ -21,7 +21,7 @@ TokenBatches::TokenBatches(std::span<const IdPair> pairs, Index tokens, std::uin
 }
 
 void TokenBatches::draw(Index epoch) {
-    random_.set_step(static_cast<std::uint64_t>(epoch));
+    random_.go_to({.step = static_cast<std::uint64_t>(epoch)});
     std::iota(order_.begin(), order_.end(), Index{0});
     shuffle(order_, of_pairs_);
     cut_.clear();
@@ -103,7 +103,7 @@ Batch make_batch(std::span<const IdPair> pairs, std::span<const Index> numbers,
     }
     Batch batch{source_batch(sources, symbols), pads(numbers.size(), longest, symbols.pad),
                 pads(numbers.size(), longest, symbols.pad)};
-    auto in = batch.target_in.values().begin(), out = batch.target_out.values().begin();
+    auto in = batch.target_in.ids.values().begin(), out = batch.target_out.values().begin();
     for (const Index number : numbers) {
         const auto& words = pairs[static_cast<std::size_t>(number)].target;
         *in = symbols.start;

@@ -41,7 +41,7 @@ double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const 
         double counted = 0;
         for (const std::int32_t target : batch.target_out.values())
             counted += target != symbols.pad;
-        const Tensor y = model.forward_hidden(batch.source, batch.target_in);
+        const Tensor y = model.forward(batch.source, batch.target_in);
         const double mean = vocabulary_loss(y, model.output, batch.target_out, {symbols.pad});
         return to_bytes(std::vector{mean * counted, counted});
     });

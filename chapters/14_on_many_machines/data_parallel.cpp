@@ -10,8 +10,8 @@
 namespace abh {
 // [shards]
 std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad) {
-    const Packing sources = leave_out_pads(batch.source, pad),
-                  targets = leave_out_pads(batch.target_in, batch.target_out, pad);
+    const Packing sources = leave_out_pads(batch.source.ids, pad),
+                  targets = leave_out_pads(batch.target_in.ids, pad);
     const auto before = [&](Index pair) { return sources.offsets(pair) + targets.offsets(pair); };
     const Index pairs = sources.sentences(), words = before(pairs);
     std::vector<Index> first(static_cast<std::size_t>(shards) + 1, pairs);
@@ -24,12 +24,6 @@ std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_
     return first;
 }
 
-FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad) {
-    return {.source_places = pair * batch.source.dim(1),
-            .target_places = pair * batch.target_in.dim(1),
-            .source_words = leave_out_pads(batch.source, pad).offsets(pair),
-            .target_words = leave_out_pads(batch.target_in, batch.target_out, pad).offsets(pair)};
-}
 // [construct]
 namespace {
 
@@ -72,41 +66,37 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
 }
 // [forward and backward]
 double DataParallel::forward_backward(std::span<const Batch> batches) {
-    if (options_.shards == 1)
-        return trainer_.forward_backward(batches);  // on one rank: nothing to sum
-    Index words = 0;  // of all ranks: a mean of the ranks' means would be another loss
-    for (const Batch& batch : batches) words += trainer_.count_targets(batch);
-    const std::uint64_t first_step = model_.random().step();
+    if (options_.shards == 1) return trainer_.forward_backward(batches);  // nothing to sum
+    const Index words = trainer_.count_targets(batches);  // of all ranks: a mean of the ranks'
+                                                          // means would be another loss
+    const std::uint64_t step = model_.random().step();
     const Parts own = sum_.begin();
     std::vector<double> losses;
     for (Index shard = own.begin; shard < own.end; ++shard) {
-        zero_grad(parameters_);
-        model_.random().set_step(first_step);
-        losses.push_back(add_shard(batches, shard, words));
+        const std::vector<Batch> parts = shard_of(batches, shard);
+        sum_.begin_shard(shard, options_.overlap ? static_cast<Index>(parts.size()) : 0);
+        model_.random().go_to({step, static_cast<std::uint64_t>(shard)});
+        losses.push_back(trainer_.forward_backward(parts, words));
         sum_.end_shard();
     }
+    model_.random().go_to({step + batches.size() - 1, 0});
     return sum_in_order(losses, sum_.owners());
 }
 
-/// What one shard adds to loss and gradients.
-double DataParallel::add_shard(std::span<const Batch> batches, Index shard, Index of_words) {
-    const std::int32_t pad = model_.options().pad;
-    double loss = 0;
+/// A shard of each batch that has pairs for it.
+std::vector<Batch> DataParallel::shard_of(std::span<const Batch> batches, Index shard) const {
+    std::vector<Batch> parts;
     for (const Batch& batch : batches) {
-        if (&batch != &batches.front()) model_.random().next_step();
-        const std::vector<Index> first = cut_into_shards(batch, options_.shards, pad);
+        const std::vector<Index> first =
+            cut_into_shards(batch, options_.shards, model_.options().pad);
         const Index begin = first[static_cast<std::size_t>(shard)],
                     end = first[static_cast<std::size_t>(shard) + 1];
-        if (begin == end) continue;  // fewer pairs than shards
-        model_.begin_at(rows_before(batch, begin, pad));
-        const Batch part{batch.source.rows(begin, end), batch.target_in.rows(begin, end),
-                         batch.target_out.rows(begin, end)};
-        const bool last = &batch == &batches.back();  // what is added here is all that comes
-        loss += trainer_.add_gradients(part, of_words,
-                                       options_.overlap && last ? sum_.listener() : Completed());
+        if (begin < end)
+            parts.push_back({batch.source.ids.rows(begin, end),
+                             batch.target_in.ids.rows(begin, end),
+                             batch.target_out.rows(begin, end)});
     }
-    model_.begin_at({});
-    return loss;
+    return parts;
 }
 
 /// Numbers of all ranks, those of shards or blocks, added in the order in which `owners` has them.

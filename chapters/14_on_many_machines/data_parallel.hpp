@@ -11,8 +11,6 @@ namespace abh {
 /// Cuts the pairs of a batch into neighbours that have about equally many words to compute.
 /// @return  the first pair of each shard, and the number of pairs at the end, `shards + 1` numbers
 std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad);
-/// What stands before pair `pair` in the batch.
-FirstRows rows_before(const Batch& batch, Index pair, std::int32_t pad);
 // [data parallel]
 struct DataParallelOptions {
     Index shards = 4;
@@ -60,7 +58,7 @@ public:
     void remember(std::span<const Tensor> memory) override;
 
 private:
-    double add_shard(std::span<const Batch> batches, Index shard, Index of_words);
+    std::vector<Batch> shard_of(std::span<const Batch> batches, Index shard) const;
     double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
     void gather(std::span<const Tensor> whole);
 

@@ -17,7 +17,6 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
       bucket_(parameters.size()) {
     require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
             shards, ranks.size());
-    for (std::size_t p = 0; p < parameters.size(); ++p) number_[parameters[p].parameter] = p;
     for (std::size_t b = 0; b < partition.buckets().size(); ++b) {
         const Bucket& bucket = partition.buckets()[b];
         for (const std::size_t p : bucket.parameters) bucket_[p] = b;
@@ -29,6 +28,31 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
         nodes_.push_back(TreeSum::nodes_of(parts));
         owners_.insert(owners_.end(), static_cast<std::size_t>(parts.count()), r);
     }
+}
+
+GradientSum::~GradientSum() {
+    if (listening_) listen(false);  // a step was not brought to its end
+}
+
+// [listen]
+/// Asks each gradient to tell when it is complete, or no longer.
+void GradientSum::listen(bool on) {
+    listening_ = on;
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+        parameters_[p].parameter->gradient.on_complete(on ? [this, p] { added(p); }
+                                                          : std::function<void()>());
+}
+
+/// A backward has completed the gradient of a parameter.
+void GradientSum::added(std::size_t parameter) {
+    if (backwards_ == 0) return;
+    if (++added_[parameter] > backwards_)
+        throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
+                                           parameters_[parameter].name));
+    if (added_[parameter] < backwards_) return;
+    complete(parameter);
+    add_complete();
+    look();
 }
 // [one bucket]
 /// Adds the gradients of this shard; after the last one the sum goes out.
@@ -85,33 +109,20 @@ Parts GradientSum::begin() {
     sums_.clear();
     sums_.resize(partition_.buckets().size());
     trips_.clear();
-    begin_shard(own.begin);
+    listen(true);
     return own;
 }
 
-void GradientSum::begin_shard(Index shard) {
+void GradientSum::begin_shard(Index shard, Index backwards) {
     shard_ = shard;
     next_ = 0;
-    completed_.assign(parameters_.size(), false);
+    backwards_ = backwards;
+    added_.assign(parameters_.size(), 0);
     for (std::size_t b = 0; b < sums_.size(); ++b)
         sums_[b].missing = partition_.buckets()[b].parameters.size();
 }
 
-Completed GradientSum::listener() {
-    return [this](const Parameters& some) {
-        for (const NamedParameter& p : some)
-            if (const auto found = number_.find(p.parameter); found != number_.end())
-                complete(found->second);
-        add_complete();
-        look();
-    };
-}
-
 void GradientSum::complete(std::size_t parameter) {
-    if (completed_[parameter])
-        throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
-                                           parameters_[parameter].name));
-    completed_[parameter] = true;
     --sums_[bucket_[parameter]].missing;
 }
 
@@ -122,10 +133,10 @@ void GradientSum::add_complete() {
 
 void GradientSum::end_shard() {
     for (std::size_t p = 0; p < parameters_.size(); ++p)
-        if (!completed_[p]) complete(p);
+        if (backwards_ == 0 || added_[p] < backwards_) complete(p);
     computed_ = now();
     add_complete();
-    begin_shard(shard_ + 1);
+    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) listen(false);
 }
 // [look]
 /// Looks after the messages that are under way, which moves them on.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,14 +31,18 @@ public:
     /// @throws std::invalid_argument if there are fewer shards than ranks
     GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
                 std::span<Parameter> slices, Index shards, bool bfloat16 = false);
+    ~GradientSum();
+    GradientSum(const GradientSum&) = delete;
+    GradientSum& operator=(const GradientSum&) = delete;
 
     /// The rank of each shard.
     const std::vector<Index>& owners() const { return owners_; }
     /// Begins the sum of a step. @return the shards that this rank is to compute
     Parts begin();
-    /// To be told, in the last backward of a shard, whose gradients are complete; or of nobody's.
-    Completed listener();
-    /// Backward of a shard is over: all gradients are complete.
+    /// Begins a shard, whose gradients go out while its last backward goes on.
+    /// @param backwards  how many complete its gradients; 0: they go out at the end
+    void begin_shard(Index shard, Index backwards);
+    /// All of the shard's gradients are complete.
     void end_shard();
     /// Waits for the other ranks' gradients of a bucket, unless that was done, and sums them up.
     /// @return the bucket's slices
@@ -66,7 +69,8 @@ private:
         bool arrived = false, finished = false;
     };
 
-    void begin_shard(Index shard);
+    void listen(bool on);
+    void added(std::size_t parameter);
     void complete(std::size_t parameter);
     void add_complete();
     void add(std::size_t bucket);
@@ -82,14 +86,15 @@ private:
     std::span<Parameter> slices_;
     Index shards_;
     bool bfloat16_;
-    std::map<const Parameter*, std::size_t> number_;  ///< in the list
-    std::vector<std::size_t> bucket_;                 ///< of each parameter
-    std::vector<std::size_t> first_slice_{0};         ///< of each bucket; their number
+    std::vector<std::size_t> bucket_;          ///< of each parameter
+    std::vector<std::size_t> first_slice_{0};  ///< of each bucket; their number
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
 
-    Index shard_ = 0;  ///< that is computed
-    std::vector<bool> completed_;
+    Index shard_ = 0;           ///< that is computed
+    Index backwards_ = 0;       ///< of the shard
+    std::vector<Index> added_;  ///< how many of them have completed each gradient
+    bool listening_ = false;
     std::vector<Sum> sums_;
     std::size_t next_ = 0;  ///< the bucket whose gradients are added next
     std::chrono::steady_clock::time_point start_;

@@ -68,15 +68,16 @@ void update_by_products(std::span<const Factors> products, const Update& update)
 }  // namespace
 // [gradient]
 Tensor& Gradient::tensor() {
-    auto& [sum, is_zero, waiting] = *state_;
-    for (const Factors& f : waiting) {
+    Tensor& sum = state_->sum;
+    bool& is_zero = state_->is_zero;
+    for (const Factors& f : state_->waiting) {
         if (is_zero)
             sum = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
         else
             add_matmul(sum, f.dy, f.x, {.transpose_a = true});
         is_zero = false;
     }
-    waiting.clear();
+    state_->waiting.clear();
     if (is_zero) sum = Tensor::zeros(shape_);
     is_zero = false;
     return sum;
@@ -85,6 +86,7 @@ Tensor& Gradient::tensor() {
 void Gradient::zero() {
     state_->is_zero = true;
     state_->waiting.clear();
+    state_->added = 0;
 }
 
 void Gradient::add(const Tensor& share) {
@@ -98,7 +100,9 @@ void Gradient::add(const Tensor& share) {
 
 void Gradient::assign(Tensor numbers) {
     require_shape(numbers.shape(), shape_, "gradient", "numbers");
-    *state_ = {.sum = std::move(numbers), .is_zero = false, .waiting = {}};
+    state_->sum = std::move(numbers);
+    state_->is_zero = false;
+    state_->waiting.clear();
 }
 
 void Gradient::add_product(const Tensor& dy, const Tensor& x) {
@@ -110,6 +114,12 @@ void Gradient::add_product(const Tensor& dy, const Tensor& x) {
     Index rows = 0;
     for (const Factors& f : waiting) rows += f.x.dim(0);
     if (!worth_keeping(rows, dy.dim(1), x.dim(1))) tensor();
+}
+
+void Gradient::added() {
+    if (++state_->added < state_->layers) return;
+    state_->added = 0;
+    if (state_->complete) state_->complete();
 }
 
 void Gradient::update(const Update& update) {

@@ -57,12 +57,21 @@ public:
     /// Gives the gradient to `update`, part by part, on all threads. A product that waits is
     /// multiplied part by part, so that the whole gradient never stands in memory.
     void update(const Update& update);
+    // [gradient: complete]
+    /// One more layer adds to this gradient.
+    void share() { ++state_->layers; }
+    /// A layer has added its share. When all have, in one backward, the gradient is complete.
+    void added();
+    /// Is called from here on whenever backward has completed the gradient; empty: nothing is.
+    void on_complete(std::function<void()> hook) { state_->complete = std::move(hook); }
 
 private:
     struct State {
         Tensor sum;
         bool is_zero = true;  ///< whatever `sum` holds
         std::vector<Factors> waiting;
+        int layers = 1, added = 0;  ///< that have the parameter; those that added their share
+        std::function<void()> complete;
     };
     Shape shape_{0};
     std::shared_ptr<State> state_ = std::make_shared<State>();  ///< of all copies

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 fuzz::expect(words->id(words->word(static_cast<std::int32_t>(id))) == id,
                              "a word has another's id");
         const Batch batch = make_batch(corpus, corpus.train);
-        fuzz::expect(batch.source.dim(0) == static_cast<Index>(corpus.train.size()),
+        fuzz::expect(batch.source.ids.dim(0) == static_cast<Index>(corpus.train.size()),
                      "a pair is missing");
     });
     return 0;

@@ -498,12 +498,13 @@ auto transformer(const TransformerOptions& options) {
                      .forward =
                          [=] {
                              Transformer::Cache cache;
-                             return model->forward(src, tgt, &cache);
+                             return model->output.forward(model->forward(src, tgt, &cache));
                          },
                      .backward = [=](const Tensor& dy) -> std::map<std::string, Tensor> {
                          Transformer::Cache cache;
-                         model->forward(src, tgt, &cache);
-                         model->backward(dy, cache);
+                         Linear::Cache of_output;
+                         model->output.forward(model->forward(src, tgt, &cache), &of_output);
+                         model->backward(model->output.backward(dy, of_output), cache);
                          return {};
                      }};
     };
@@ -515,25 +516,30 @@ auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
         const Ids src = random_words(s.batch, s.keys, model->options().src_words, source);
         const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
         const Ids target = random_words(s.batch, s.length, s.tgt_words, source);
-        const auto loss = [=](Transformer::Cache& cache, CrossEntropyCache& loss_cache) {
-            const Tensor logits = model->forward(src, tgt, &cache);
-            return cross_entropy(logits, target, {0, smoothing}, &loss_cache);
+        struct Caches {
+            Transformer::Cache model;
+            Linear::Cache output;
+            CrossEntropyCache loss;
+        };
+        const auto loss = [=](Caches& caches) {
+            const Tensor y = model->forward(src, tgt, &caches.model);
+            const Tensor logits = model->output.forward(y, &caches.output);
+            return cross_entropy(logits, target, {0, smoothing}, &caches.loss);
         };
         return Trial{.ids = {{"src", src}, {"tgt", tgt}, {"target", target}},
                      .parameters = parameters_of(*model),
                      .padded = padded_tables(*model),
                      .forward =
                          [=] {
-                             Transformer::Cache cache;
-                             CrossEntropyCache loss_cache;
-                             return Tensor::full({1}, static_cast<Real>(loss(cache, loss_cache)));
+                             Caches caches;
+                             return Tensor::full({1}, static_cast<Real>(loss(caches)));
                          },
                      .backward = [=](const Tensor& dy) -> std::map<std::string, Tensor> {
-                         Transformer::Cache cache;
-                         CrossEntropyCache loss_cache;
-                         loss(cache, loss_cache);
-                         Tensor d = cross_entropy_backward(loss_cache);
-                         model->backward(d *= dy(0), cache);
+                         Caches caches;
+                         loss(caches);
+                         Tensor d = cross_entropy_backward(caches.loss);
+                         model->backward(model->output.backward(d *= dy(0), caches.output),
+                                         caches.model);
                          return {};
                      }};
     };
