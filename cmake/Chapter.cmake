@@ -168,7 +168,7 @@ function(abh_test name files)
 endfunction()
 
 # abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in chapters/NN_NAME/CMakeLists.txt: library
-# abh_NN from the chapter's sources, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
+# abh_NN from the chapter's sources, those in its rooms included, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
 # stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
 # `main`, without options or with those that MAIN gives, is always one of them. MEASURES names those runs that take times: they start when
 # everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote. TWINS: see abh_library.
@@ -197,9 +197,12 @@ function(abh_chapter)
   endforeach()
 
   add_custom_target(abh_${number}_built)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+  set(rooms ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*)  # exercises are a level further down
+  list(TRANSFORM rooms APPEND /*.cpp OUTPUT_VARIABLE sources)
+  file(GLOB sources CONFIGURE_DEPENDS ${sources})
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/(exercises|ranks)/")  # ranks: cmake/Ranks.cmake
+  list(TRANSFORM rooms APPEND /*.cu OUTPUT_VARIABLE kernels)
+  file(GLOB kernels CONFIGURE_DEPENDS ${kernels})
   abh_kernels(${kernels})
   list(APPEND sources ${kernels})
   if(sources)

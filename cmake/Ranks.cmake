@@ -29,10 +29,11 @@ if(ABH_NCCL STREQUAL ON AND NOT ABH_HAS_NCCL)
   message(FATAL_ERROR "ABH_NCCL is ON, but NCCL (packages libnccl2 libnccl-dev), or a CUDA compiler, is not found")
 endif()
 
-# abh_use_ranks(LIBRARY): links a chapter's library, and its double twin, with lib/ranks.
+# abh_use_ranks(LIBRARY): links chapter 14's library, and its double twin, with its room `ranks`, which answers of its
+# exercises may use, too.
 function(abh_use_ranks library)
   if(NOT TARGET abh_ranks)
-    set(here ${ABH_ROOT}/lib/ranks)
+    set(here ${ABH_ROOT}/chapters/14_on_many_machines/ranks)
     file(GLOB sources CONFIGURE_DEPENDS ${here}/*.cpp)
     if(ABH_HAS_MPI)
       list(REMOVE_ITEM sources ${here}/mpi_absent.cpp)

@@ -7,7 +7,7 @@
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
-#include "chapters/13_real_translation/beam_search.hpp"
+#include "chapters/13_real_translation/search/beam_search.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "tests/catch.hpp"

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "chapters/09_training/corpus.hpp"
-#include "chapters/13_real_translation/byte_pairs.hpp"
-#include "chapters/13_real_translation/subwords.hpp"
-#include "chapters/13_real_translation/tatoeba.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/subwords/byte_pairs.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "tests/catch.hpp"
 
 using namespace abh;

@@ -6,9 +6,9 @@
 
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/09_training/loss.hpp"
-#include "chapters/13_real_translation/marian.hpp"
-#include "chapters/13_real_translation/marian_tokens.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/marian/marian.hpp"
+#include "chapters/13_real_translation/marian/marian_tokens.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "lib/way.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/practice.hpp"
+#include "chapters/13_real_translation/practice/practice.hpp"
 #include "tests/support.hpp"
 
 /// Twelve words in both vocabularies, at most 20 in a sentence.

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "chapters/13_real_translation/parallel_text.hpp"
-#include "chapters/13_real_translation/tatoeba.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

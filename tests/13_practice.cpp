@@ -4,7 +4,7 @@
 #include <set>
 
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/13_real_translation/training_report.hpp"
+#include "chapters/13_real_translation/practice/training_report.hpp"
 #include "tests/13_pairs.hpp"
 #include "tests/transformers.hpp"
 

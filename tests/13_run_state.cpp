@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "chapters/13_real_translation/checked_file.hpp"
-#include "chapters/13_real_translation/run_state.hpp"
-#include "chapters/13_real_translation/text_model.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
+#include "chapters/13_real_translation/practice/run_state.hpp"
+#include "chapters/13_real_translation/subwords/text_model.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/fast/matmul.hpp"

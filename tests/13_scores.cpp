@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "chapters/13_real_translation/bleu.hpp"
-#include "chapters/13_real_translation/bootstrap.hpp"
-#include "chapters/13_real_translation/chrf.hpp"
 #include "chapters/13_real_translation/score_command.hpp"
-#include "chapters/13_real_translation/scores_shown.hpp"
-#include "chapters/13_real_translation/ter.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
+#include "chapters/13_real_translation/scores/bootstrap.hpp"
+#include "chapters/13_real_translation/scores/chrf.hpp"
+#include "chapters/13_real_translation/scores/scores_shown.hpp"
+#include "chapters/13_real_translation/scores/ter.hpp"
 #include "lib/io/files.hpp"
 #include "tests/support.hpp"
 

@@ -1,5 +1,5 @@
 // Once: slips that are planted in pairs.
-#include "chapters/13_real_translation/slips.hpp"
+#include "chapters/13_real_translation/scores/slips.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

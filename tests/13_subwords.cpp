@@ -6,9 +6,9 @@
 #include <map>
 #include <unordered_map>
 
-#include "chapters/13_real_translation/subwords.hpp"
-#include "chapters/13_real_translation/tatoeba.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/random.hpp"
 #include "tests/support.hpp"
 

@@ -1,7 +1,7 @@
 // Once: text: its characters and its normal form.
 #include <stdexcept>
 
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
 #include "lib/random.hpp"
 #include "tests/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "chapters/13_real_translation/translate_lines.hpp"
+#include "chapters/13_real_translation/search/translate_lines.hpp"
 #include "lib/way.hpp"
 #include "tests/catch.hpp"
 #include "tests/support.hpp"

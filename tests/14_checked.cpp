@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "chapters/14_on_many_machines/ranks/checked.hpp"
 #include "lib/io/files.hpp"
-#include "lib/ranks/checked.hpp"
 #include "tests/14_collectives.hpp"
 
 using namespace abh;

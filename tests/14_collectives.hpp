@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
-#include "lib/ranks/local.hpp"
 #include "tests/support.hpp"
 
 /// What the collectives give on a rank, and what it has sent for them.

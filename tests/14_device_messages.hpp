@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/engine.hpp"
 #include "lib/cuda/runtime.hpp"
-#include "lib/ranks/engine.hpp"
 
 namespace device_messages {
 

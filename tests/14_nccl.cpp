@@ -3,8 +3,8 @@
 // abh_ranks.
 #include <future>
 
-#include "lib/ranks/checked.hpp"
-#include "lib/ranks/nccl.cpp"
+#include "chapters/14_on_many_machines/ranks/checked.hpp"
+#include "chapters/14_on_many_machines/ranks/nccl.cpp"
 #include "tests/14_collectives.hpp"
 
 using namespace abh;

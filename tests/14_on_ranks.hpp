@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/ranks/local.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 
 /// What `f` returns on each of `n` ranks.
 template <class F>

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "chapters/14_on_many_machines/costs.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
+#include "chapters/14_on_many_machines/ranks/slowed.hpp"
+#include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/random.hpp"
-#include "lib/ranks/local.hpp"
-#include "lib/ranks/slowed.hpp"
-#include "lib/ranks/tree_sum.hpp"
 #include "tests/14_on_ranks.hpp"
 #include "tests/support.hpp"
 

@@ -1,8 +1,8 @@
 // Per real and way: a feed-forward layer and the heads of an attention, cut over ranks, against
 // the whole.
-#include "chapters/14_on_many_machines/tensor_parallel.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
+#include "chapters/14_on_many_machines/tensor_parallel/tensor_parallel.hpp"
 #include "lib/eigen.hpp"
-#include "lib/ranks/local.hpp"
 #include "tests/14_on_ranks.hpp"
 #include "tests/ways.hpp"
 

@@ -112,7 +112,7 @@ for file in "${files[@]}"; do
     case $file in ../*) die "$root/$file is not in the checkout" ;; esac
     [ -f "$file" ] || die "there is no $file"
 done
-for file in lib/cuda/absent.cpp lib/ranks/mpi_absent.cpp chapters/*/exercises/*/{answer,call}.cpp "${files[@]}"; do
+for file in lib/cuda/absent.cpp chapters/14_on_many_machines/ranks/mpi_absent.cpp chapters/*/exercises/*/{answer,call}.cpp "${files[@]}"; do
     [ ! -f "$file" ] || add "$file"
 done
 

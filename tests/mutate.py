@@ -121,9 +121,7 @@ class Mutant:
             raise Failure(f"{self.name}: way is {self.way}, expected {', '.join(WAYS)}")
 
     def chapter(self) -> str:
-        """The chapter whose tests come first; those of lib are chapter 00's, but those of ranks."""
-        if self.file.startswith("lib/ranks/"):
-            return "14"
+        """The chapter whose tests come first; those of lib are chapter 00's."""
         return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
 
     def plant(self, text: str) -> str:

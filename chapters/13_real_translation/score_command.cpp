@@ -1,11 +1,11 @@
 #include "chapters/13_real_translation/score_command.hpp"
 
-#include "chapters/13_real_translation/bleu.hpp"
-#include "chapters/13_real_translation/bootstrap.hpp"
-#include "chapters/13_real_translation/chrf.hpp"
-#include "chapters/13_real_translation/parallel_text.hpp"
-#include "chapters/13_real_translation/scores_shown.hpp"
-#include "chapters/13_real_translation/ter.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
+#include "chapters/13_real_translation/scores/bootstrap.hpp"
+#include "chapters/13_real_translation/scores/chrf.hpp"
+#include "chapters/13_real_translation/scores/scores_shown.hpp"
+#include "chapters/13_real_translation/scores/ter.hpp"
 #include "lib/program/table.hpp"
 
 namespace abh {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/scores.hpp"
+#include "chapters/13_real_translation/scores/scores.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

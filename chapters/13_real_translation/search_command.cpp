@@ -7,8 +7,8 @@
 #include <cmath>
 #include <functional>
 
-#include "chapters/13_real_translation/beam_search.hpp"
-#include "chapters/13_real_translation/top_k.hpp"
+#include "chapters/13_real_translation/search/beam_search.hpp"
+#include "chapters/13_real_translation/search/top_k.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/program/table.hpp"

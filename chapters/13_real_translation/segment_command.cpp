@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "chapters/09_training/corpus.hpp"
-#include "chapters/13_real_translation/subword_model.hpp"
-#include "chapters/13_real_translation/tatoeba.hpp"
-#include "chapters/13_real_translation/text.hpp"
-#include "chapters/13_real_translation/translate_lines.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/search/translate_lines.hpp"
+#include "chapters/13_real_translation/subwords/subword_model.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {

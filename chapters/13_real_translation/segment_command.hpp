@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "chapters/13_real_translation/subwords.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

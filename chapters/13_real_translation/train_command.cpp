@@ -6,12 +6,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "chapters/13_real_translation/bleu.hpp"
-#include "chapters/13_real_translation/checked_file.hpp"
-#include "chapters/13_real_translation/error_report.hpp"
-#include "chapters/13_real_translation/tatoeba.hpp"
-#include "chapters/13_real_translation/text.hpp"
-#include "chapters/13_real_translation/training_report.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
+#include "chapters/13_real_translation/practice/training_report.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
+#include "chapters/13_real_translation/scores/error_report.hpp"
 #include "lib/program/program.hpp"
 #include "lib/way.hpp"
 

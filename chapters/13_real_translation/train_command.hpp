@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
-#include "chapters/13_real_translation/run_state.hpp"
-#include "chapters/13_real_translation/text_model.hpp"
-#include "chapters/13_real_translation/translation_data.hpp"
+#include "chapters/13_real_translation/data/translation_data.hpp"
+#include "chapters/13_real_translation/practice/run_state.hpp"
+#include "chapters/13_real_translation/subwords/text_model.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

@@ -5,9 +5,9 @@
 #include <csignal>
 #include <memory>
 
-#include "chapters/13_real_translation/marian.hpp"
-#include "chapters/13_real_translation/run_state.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/marian/marian.hpp"
+#include "chapters/13_real_translation/practice/run_state.hpp"
 
 namespace abh {
 // [translator]

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/program/output.hpp"
-#include "lib/ranks/local.hpp"
 
 namespace abh {
 // [ring]

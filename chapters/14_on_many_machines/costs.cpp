@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "chapters/12_where_the_time_goes/works.hpp"
-#include "chapters/14_on_many_machines/data_parallel.hpp"
+#include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/program/table.hpp"
-#include "lib/ranks/local.hpp"
 
 namespace abh {
 // [sums]

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/ranks.hpp"
 #include "lib/io/results.hpp"
-#include "lib/ranks/ranks.hpp"
 
 namespace abh {
 // [bytes]

@@ -10,14 +10,14 @@
 #include "chapters/13_real_translation/train_command.hpp"
 #include "chapters/14_on_many_machines/by_hand.hpp"
 #include "chapters/14_on_many_machines/costs.hpp"
-#include "chapters/14_on_many_machines/overlap.hpp"
-#include "chapters/14_on_many_machines/ranks_team.hpp"
+#include "chapters/14_on_many_machines/data_parallel/overlap.hpp"
+#include "chapters/14_on_many_machines/data_parallel/ranks_team.hpp"
+#include "chapters/14_on_many_machines/ranks/mpi.hpp"
+#include "chapters/14_on_many_machines/ranks/nccl.hpp"
+#include "chapters/14_on_many_machines/ranks/slowed.hpp"
 #include "lib/cuda/device.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/ranks/mpi.hpp"
-#include "lib/ranks/nccl.hpp"
-#include "lib/ranks/slowed.hpp"
 
 using namespace abh;
 

@@ -1,6 +1,6 @@
 #include "chapters/14_on_many_machines/ring.hpp"
 
-#include "lib/ranks/tree_sum.hpp"
+#include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 
 namespace abh {
 // [ring]

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "lib/ranks/ranks.hpp"
+#include "chapters/14_on_many_machines/ranks/ranks.hpp"
 
 namespace abh {
 // [ring]

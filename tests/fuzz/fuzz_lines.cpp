@@ -1,7 +1,7 @@
 #include <zlib.h>
 
-#include "chapters/13_real_translation/parallel_text.hpp"
-#include "chapters/13_real_translation/text.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "chapters/13_real_translation/marian.hpp"
+#include "chapters/13_real_translation/marian/marian.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

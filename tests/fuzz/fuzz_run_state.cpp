@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/checked_file.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/run.hpp"
 

@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/subwords.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

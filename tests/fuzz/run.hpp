@@ -1,8 +1,8 @@
 #pragma once
 
 // A run of training so small that its states are short.
-#include "chapters/13_real_translation/run_state.hpp"
-#include "chapters/13_real_translation/text_model.hpp"
+#include "chapters/13_real_translation/practice/run_state.hpp"
+#include "chapters/13_real_translation/subwords/text_model.hpp"
 
 namespace abh::fuzz {
 

@@ -6,7 +6,7 @@
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #ifdef ABH_HAS_TEXT
-#include "chapters/13_real_translation/checked_file.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "tests/fuzz/run.hpp"
 #endif
 

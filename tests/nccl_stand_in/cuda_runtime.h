@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in for CUDA's runtime where a test compiles lib/ranks/nccl.cpp: no device is needed, and
+// Stands in for CUDA's runtime where a test compiles chapters/14_on_many_machines/ranks/nccl.cpp: no device is needed, and
 // ranks are threads. Device memory is ordinary memory, but a pointer to the wrong side is refused.
 // The work of a stream is done in its order, and only when somebody asks whether it is done. So the
 // tests see which calls are made, with which arguments and in which order; they do not see what a

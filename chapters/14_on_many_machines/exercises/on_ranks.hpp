@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "lib/ranks/local.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 
 namespace abh {
 

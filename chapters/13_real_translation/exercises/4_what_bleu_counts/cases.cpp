@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "chapters/13_real_translation/bleu.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 
 using namespace abh;
 using namespace abh::judge;

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
-#include "lib/ranks/local.hpp"
 
 using namespace abh;
 using namespace abh::judge;

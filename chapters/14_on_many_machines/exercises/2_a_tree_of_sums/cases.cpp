@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "lib/ranks/tree_sum.hpp"
+#include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 
 using namespace abh;
 using namespace abh::judge;

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "lib/eigen.hpp"
-#include "lib/ranks/local.hpp"
 
 namespace abh::mine {
 

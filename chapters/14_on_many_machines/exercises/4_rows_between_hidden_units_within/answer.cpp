@@ -1,9 +1,9 @@
 // Exercise 14.4: rows between blocks, hidden units within.
 #include <stdexcept>
 
+#include "chapters/14_on_many_machines/ranks/ranks.hpp"
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
-#include "lib/ranks/ranks.hpp"
 
 namespace abh::mine {
 

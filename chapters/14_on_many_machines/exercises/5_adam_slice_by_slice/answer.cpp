@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "chapters/09_training/optimizer.hpp"
-#include "lib/ranks/ranks.hpp"
+#include "chapters/14_on_many_machines/ranks/ranks.hpp"
 
 namespace abh::mine {
 

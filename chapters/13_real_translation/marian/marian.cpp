@@ -1,0 +1,287 @@
+#include "chapters/13_real_translation/marian/marian.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "chapters/13_real_translation/marian/marian_json.hpp"
+#include "chapters/13_real_translation/subwords/subword_model.hpp"
+#include "lib/io/file_kind.hpp"
+#include "lib/io/files.hpp"
+#include "lib/io/safetensors.hpp"
+
+namespace abh {
+// [names]
+namespace {
+
+/// The library's name of a parameter that is not one of the tables or the last bias.
+std::string marian_name(std::string name) {
+    const bool in_decoder = name.starts_with("decoder.");
+    const char* const norm2 = in_decoder ? ".encoder_attn_layer_norm." : ".final_layer_norm.";
+    using Pair = std::array<const char*, 2>;
+    for (const auto& [ours, theirs] :
+         {Pair{".w_q.", ".q_proj."}, Pair{".w_k.", ".k_proj."}, Pair{".w_v.", ".v_proj."},
+          Pair{".w_o.", ".out_proj."}, Pair{".multihead_attn.", ".encoder_attn."},
+          Pair{".linear1.", ".fc1."}, Pair{".linear2.", ".fc2."},
+          Pair{".norm1.", ".self_attn_layer_norm."}, Pair{".norm2.", norm2},
+          Pair{".norm3.", ".final_layer_norm."}}) {
+        const std::size_t at = name.find(ours);
+        if (at != name.npos) name.replace(at, std::string_view(ours).size(), theirs);
+    }
+    return "model." + name;
+}
+// [found]
+/// Where git-lfs has left a pointer to a file, that is said.
+void require_fetched(const std::filesystem::path& path) {
+    std::string beginning(200, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(&beginning[0], static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    const std::string kind = foreign_kind(beginning);
+    if (kind.find("git-lfs") != kind.npos) refuse(path, "{}", kind);
+}
+
+/// The file of the weights; if it is not there, but others are that hold them, how to come by it.
+std::filesystem::path find_weights(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "model.safetensors";
+    const auto is_there = [&](const char* name) { return std::filesystem::exists(folder / name); };
+    if (is_there("adapter_config.json"))
+        refuse(folder / "adapter_config.json",
+               "an adapter, which changes the weights; merge it into the model, by peft's "
+               "merge_and_unload");
+    if (!is_there("model.safetensors")) {
+        for (const char* name :
+             {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
+            if (is_there(name))
+                refuse(folder / name,
+                       "weights in a form that is not read; make model.safetensors of them: python "
+                       "chapters/13_real_translation/marian_files.py safetensors {}",
+                       folder.string());
+        for (const char* name : {"tf_model.h5", "flax_model.msgpack", "rust_model.ot"})
+            if (is_there(name))
+                refuse(folder / name,
+                       "weights for another library; fetch model.safetensors or pytorch_model.bin "
+                       "from the same place");
+    }
+    require_fetched(file);
+    return file;
+}
+// [weights]
+/// A file's tensors, taken one by one.
+class Weights {
+public:
+    explicit Weights(const std::filesystem::path& path)
+        : path_(path), tensors_(load_safetensors(path).tensors) {}
+
+    bool has(const std::string& name) const { return tensors_.contains(name); }
+    /// The tensor under the first of these names that is there.
+    const Tensor& take(std::initializer_list<std::string> names, const Shape& shape) {
+        for (const std::string& name : names) {
+            if (!has(name)) continue;
+            const Tensor& found = tensors_.at(name);
+            if (found.shape() != shape)
+                refuse(path_, "tensor {} has shape {}, expected {}", name, found.shape(), shape);
+            taken_.insert(name);
+            return found;
+        }
+        refuse(path_, "tensor {} is missing", *names.begin());
+    }
+    /// Where the file repeats under this name what the model has already, it must be the same.
+    void expect_copy(const std::string& name, const Tensor& of, double bound = 0) {
+        if (!has(name)) return;
+        if (!(max_difference(take({name}, of.shape()), of) <= bound))
+            refuse(path_, "tensor {} has other numbers than a model of Marian", name);
+    }
+    void ignore(const std::string& name) { taken_.insert(name); }
+    void expect_no_more() const {
+        for (const auto& [name, tensor] : tensors_)
+            if (!taken_.contains(name)) refuse(path_, "tensor {} is none of such a model's", name);
+    }
+
+private:
+    std::filesystem::path path_;
+    std::map<std::string, Tensor> tensors_;
+    std::set<std::string> taken_;
+};
+// [tables]
+const std::string shared_table = "model.shared.weight",
+                  source_table = "model.encoder.embed_tokens.weight",
+                  target_table = "model.decoder.embed_tokens.weight",
+                  output_table = "lm_head.weight", last_bias = "final_logits_bias";
+
+/// The tables of words and the last bias. The library writes a table that is shared only once,
+/// under one of its names; older versions repeat it.
+void load_tables(Transformer& model, Weights& weights) {
+    const TransformerOptions& o = model.options();
+    const Shape source = model.src_embed.table.value.shape(),
+                target = model.tgt_embed.table.value.shape();
+    if (o.tied == Tied::all) {
+        model.tgt_embed.table.assign(
+            weights.take({shared_table, source_table, target_table, output_table}, target));
+        for (const std::string& name : {shared_table, source_table})
+            weights.expect_copy(name, model.src_embed.table.value);
+    } else {
+        model.src_embed.table.assign(weights.take({source_table, shared_table}, source));
+        model.tgt_embed.table.assign(weights.take({target_table, shared_table}, target));
+        weights.ignore(shared_table);  // the library does not use it where the others are
+    }
+    weights.expect_copy(target_table, model.tgt_embed.table.value);
+    if (o.tied == Tied::none) model.output.weight.assign(weights.take({output_table}, target));
+    weights.expect_copy(output_table, model.output.weight.value);
+
+    model.output.bias.value.fill(0);
+    if (weights.has(last_bias))
+        model.output.bias.assign(
+            weights.take({last_bias}, {1, o.tgt_words}).reshape({o.tgt_words}));
+}
+
+/// The tables of positions are computed. Files that hold them, in 16 bits perhaps, hold the same.
+void check_positions(const Transformer& model, Weights& weights) {
+    constexpr double bound = 1.0 / 256;  // BF16 rounds numbers up to 1 by 1/512 at most
+    weights.expect_copy("model.encoder.embed_positions.weight", model.src_positions.table.value,
+                        bound);
+    weights.expect_copy("model.decoder.embed_positions.weight", model.tgt_positions.table.value,
+                        bound);
+}
+
+/// Are there as many layers as the options say, and as wide? To be asked before room is made for
+/// them: then a file cannot make us ask for more memory than some times its own size.
+void require_layers(const TransformerOptions& o, Weights& weights) {
+    const Index d_model = o.layer.attention.d_model;
+    const auto look = [&](const char* stack, Index n_layers) {
+        for (Index i = 0; i < n_layers; ++i) {
+            const std::string layer = fmt::format("model.{}.layers.{}.", stack, i);
+            weights.take({layer + "self_attn.q_proj.weight"}, {d_model, d_model});
+            weights.take({layer + "fc1.weight"}, {o.layer.d_ff, d_model});
+        }
+    };
+    look("encoder", o.n_encoder_layers);
+    look("decoder", o.n_decoder_layers);
+    weights.take({shared_table, source_table, target_table, output_table}, {o.src_words, d_model});
+    weights.take({shared_table, target_table, output_table, source_table}, {o.tgt_words, d_model});
+}
+
+}  // namespace
+// [model]
+Transformer load_marian_model(const std::filesystem::path& folder, const MarianConfig& config) {
+    Weights weights(find_weights(folder));
+    require_layers(config.model, weights);
+    Transformer model(config.model, Random(0));
+    load_tables(model, weights);
+    check_positions(model, weights);
+    for (const auto& [name, parameter] : parameters_of(model))
+        if (name.starts_with("encoder.") || name.starts_with("decoder."))
+            parameter->assign(weights.take({marian_name(name)}, parameter->value.shape()));
+    weights.expect_no_more();
+    if (config.renormalize)
+        for (const std::int32_t word : config.never)
+            model.output.bias.value(word) = Real(-1e30);  // its probability is 0
+    return model;
+}
+// [words]
+namespace {
+
+Subwords read_pieces(const std::filesystem::path& path) {
+    require_fetched(path);
+    const std::string model = read_file(path, max_model_bytes);
+    try {
+        return Subwords(model);
+    } catch (const std::runtime_error& error) {
+        refuse(path, "{}", error.what());
+    }
+}
+
+/// The ids of a vocabulary; all are below `n_words`, and none occurs twice.
+PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
+    PieceIds ids;
+    std::set<std::int32_t> seen;
+    const nlohmann::json vocabulary = read_object(path);
+    for (const auto& [piece, id] : vocabulary.items()) {
+        if (!is_below(id, n_words))
+            refuse(path, "{} has id {}, expected one below {}", piece, id.dump(), n_words);
+        if (!seen.insert(id.get<std::int32_t>()).second)
+            refuse(path, "{} has id {}, which another piece has", piece, id.dump());
+        ids[piece] = id.get<std::int32_t>();
+    }
+    if (!ids.contains("<unk>")) refuse(path, "no piece <unk>");
+    return ids;
+}
+
+/// The pieces by id: those of symbols are empty, and SentencePiece shows "<unk>", of which ids
+/// without a piece are, as "⁇".
+std::vector<std::string> by_id(const PieceIds& ids, const std::vector<AddedToken>& added,
+                               const MarianConfig& config) {
+    std::vector<std::string> pieces(static_cast<std::size_t>(config.model.tgt_words), "<unk>");
+    for (const auto& [piece, id] : ids) pieces[static_cast<std::size_t>(id)] = piece;
+    for (const AddedToken& token : added)
+        if (token.id < config.model.tgt_words)
+            pieces[static_cast<std::size_t>(token.id)] = token.special ? "" : token.text;
+    for (const std::int32_t id : {config.end, config.model.pad, ids.at("<unk>")})
+        pieces[static_cast<std::size_t>(id)].clear();
+    return pieces;
+}
+
+}  // namespace
+
+MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig& config)
+    : source_(read_pieces(folder / "source.spm")),
+      target_(read_pieces(folder / "target.spm")),
+      ids_(read_ids(folder / "vocab.json", config.model.src_words)),
+      tokens_(read_marian_tokens(folder, ids_, config.model.src_words, config.end)),
+      unknown_(ids_.at("<unk>")),
+      pad_(config.model.pad) {
+    const char* const target = tokens_.two_vocabularies ? "target_vocab.json" : "vocab.json";
+    pieces_ = by_id(read_ids(folder / target, config.model.tgt_words), tokens_.added, config);
+}
+
+std::vector<std::int32_t> MarianWords::encode(const std::string& text) const {
+    std::vector<std::int32_t> ids;
+    for (const TextPart& part : split_at_tokens(text, tokens_.added)) {
+        if (part.token) {
+            require(part.token->id != pad_, "{} means padding and cannot be read", part.text);
+            ids.push_back(part.token->id);
+            continue;
+        }
+        const std::size_t closed = part.text.starts_with(">>") ? part.text.find("<<") : text.npos;
+        const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
+        std::vector<std::string> pieces = source_.pieces(part.text.substr(code));
+        if (code > 0) pieces.insert(pieces.begin(), part.text.substr(0, code));
+        for (const std::string& piece : pieces) {
+            const auto found = ids_.find(piece);
+            ids.push_back(found == ids_.end() ? unknown_ : found->second);
+        }
+    }
+    return ids;
+}
+
+std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
+    std::vector<std::string> pieces;
+    for (const std::int32_t id : ids) {
+        require(id >= 0 && id < std::ssize(pieces_), "marian: id {} among {} words", id,
+                pieces_.size());
+        const std::string& piece = pieces_[static_cast<std::size_t>(id)];
+        if (!piece.empty()) pieces.push_back(piece);
+    }
+    std::string text = target_.join(pieces);
+    const std::string_view mark = "▁";  // left in pieces that the target's model does not know
+    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at))
+        text.replace(at, mark.size(), 1, ' ');
+    return tidy(tokens_.clean_up ? without_spaces_before_marks(text) : text);
+}
+// [translator]
+LineTranslator marian_translator(const std::filesystem::path& folder) {
+    const MarianConfig config = read_marian_config(folder);
+    const auto words = std::make_shared<const MarianWords>(folder, config);
+    return {.model = load_marian_model(folder, config),
+            .encode = [words](const std::string& text) { return words->encode(text); },
+            .decode = [words](std::span<const std::int32_t> ids) { return words->decode(ids); },
+            .source_end = config.end,
+            .start = config.start,
+            .end = config.end,
+            .never = config.never};
+}
+
+}  // namespace abh

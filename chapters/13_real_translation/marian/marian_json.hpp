@@ -1,0 +1,83 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "chapters/13_real_translation/data/text.hpp"
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [refuse]
+/// @throws std::runtime_error in one line, safe to print whatever the file holds
+template <class... Args>
+[[noreturn]] void refuse(const std::filesystem::path& path, fmt::format_string<Args...> why,
+                         Args&&... args) {
+    throw std::runtime_error(
+        fmt::format("{}: not usable as a model of Marian: {}", path.string(),
+                    printable(fmt::format(why, std::forward<Args>(args)...), 300)));
+}
+// [object]
+/// Whether a value is a whole number from 0 to n - 1.
+inline bool is_below(const nlohmann::json& value, Index n) {
+    return value.is_number_unsigned() && std::cmp_less(value.get<std::uint64_t>(), n);
+}
+/// The JSON object in a file.
+/// @throws std::runtime_error if it is none, is larger than 64 MiB, nested deeper than 8, or has a
+///         name twice
+nlohmann::json read_object(const std::filesystem::path& path);
+// [fields]
+/// A file of fields, which refuses what it does not know.
+class Fields {
+public:
+    explicit Fields(const std::filesystem::path& path) : Fields(path, read_object(path)) {}
+    Fields(std::filesystem::path path, nlohmann::json values)
+        : path_(std::move(path)), values_(std::move(values)) {}
+
+    const nlohmann::json& all() const { return values_; }
+
+    bool has(const std::string& name) const {
+        return values_.contains(name) && !values_[name].is_null();
+    }
+    const nlohmann::json& value(const std::string& name) const {
+        if (!has(name)) refuse(path_, "no field {}", name);
+        return values_[name];
+    }
+    template <class... Args>
+    void expect(bool ok, const std::string& name, fmt::format_string<Args...> expected,
+                Args&&... args) const {
+        if (!ok)
+            refuse(path_, "{} is {}, expected {}", name, value(name).dump(),
+                   fmt::format(expected, std::forward<Args>(args)...));
+    }
+    template <class... Args>
+    [[noreturn]] void fail(fmt::format_string<Args...> why, Args&&... args) const {
+        refuse(path_, why, std::forward<Args>(args)...);
+    }
+    /// A whole number from `least` to `most`.
+    Index number(const char* name, Index least, Index most) const {
+        const nlohmann::json& found = value(name);
+        expect(is_below(found, most + 1) && found.get<Index>() >= least, name,
+               "a whole number from {} to {}", least, most);
+        return found.get<Index>();
+    }
+    bool flag(const char* name, bool otherwise) const {
+        if (!has(name)) return otherwise;
+        expect(value(name).is_boolean(), name, "true or false");
+        return value(name).get<bool>();
+    }
+    /// Both are there and equal: our encoder and decoder have the same layers.
+    Index same(const char* name, const char* other, Index most) const {
+        const Index found = number(name, 1, most);
+        expect(number(other, 1, most) == found, other, "{} as {} has", found, name);
+        return found;
+    }
+
+private:
+    std::filesystem::path path_;
+    nlohmann::json values_;
+};
+
+}  // namespace abh

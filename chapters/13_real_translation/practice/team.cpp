@@ -1,0 +1,58 @@
+#include "chapters/13_real_translation/practice/team.hpp"
+
+#include <algorithm>
+
+#include "chapters/13_real_translation/practice/practice.hpp"
+
+namespace abh {
+// [own steps]
+namespace {
+
+/// Steps that this process computes by itself.
+class OwnSteps : public PracticeSteps {
+public:
+    OwnSteps(Transformer& model, const TrainingOptions& options)
+        : parameters_(parameters_of(model)), trainer_(model, options) {}
+
+    double forward_backward(std::span<const Batch> batches) override {
+        return trainer_.forward_backward(batches);
+    }
+    double clip(Real largest) override { return clip_gradients(parameters_, largest); }
+    void update(Real learning_rate) override { trainer_.update(learning_rate); }
+    void set_steps(Index steps) override { trainer_.optimizer().set_steps(steps); }
+    std::vector<NamedTensor> memory() override { return trainer_.optimizer().memory(); }
+    void remember(std::span<const Tensor> memory) override {
+        auto from = memory.begin();
+        for (NamedTensor& t : this->memory()) {
+            std::copy(from->values().begin(), from->values().end(), t.tensor.values().begin());
+            ++from;
+        }
+    }
+
+private:
+    Parameters parameters_;
+    Trainer trainer_;
+};
+
+}  // namespace
+// [team]
+std::vector<std::string> Team::share_out(Index n,
+                                         const std::function<std::string(Index)>& f) const {
+    std::vector<std::string> results;
+    for (Index i = 0; i < n; ++i) results.push_back(f(i));
+    return results;
+}
+
+void Team::require_same(const std::string&) const {}
+
+std::unique_ptr<PracticeSteps> Team::steps(Transformer& model,
+                                           const TrainingOptions& options) const {
+    return std::make_unique<OwnSteps>(model, options);
+}
+
+const Team& alone() {
+    static const Team team;
+    return team;
+}
+
+}  // namespace abh

@@ -1,0 +1,83 @@
+#include "chapters/13_real_translation/scores/bleu.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "chapters/13_real_translation/data/text.hpp"
+
+namespace abh {
+// [count]
+namespace {
+
+// What is counted: words of the hypothesis, words of the reference, for each order the n-grams that
+// match, for each order the n-grams of the hypothesis.
+constexpr Index orders = 4;
+constexpr std::size_t matches_at = 2, total_at = 2 + orders;
+
+Counts count_bleu(const std::string& hypothesis, const std::string& reference,
+                  const BleuOptions& options) {
+    const auto words = [&](const std::string& line) {
+        return score_words(options.lowercase ? lower_case(line) : line, options.tokenization);
+    };
+    const std::vector<std::string> said = words(hypothesis), wanted = words(reference);
+    Counts counts{static_cast<double>(said.size()), static_cast<double>(wanted.size())};
+    counts.resize(total_at + orders, 0.0);
+    for (Index n = 1; n <= orders; ++n) {
+        const auto k = static_cast<std::size_t>(n - 1);
+        const Index matches = count_common(count_ngrams(said, n), count_ngrams(wanted, n));
+        counts[matches_at + k] = static_cast<double>(matches);
+        counts[total_at + k] =
+            static_cast<double>(std::max<Index>(0, static_cast<Index>(said.size()) - n + 1));
+    }
+    return counts;
+}
+
+}  // namespace
+// [value]
+BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
+    const double said = sums[0], wanted = sums[1];
+    BleuParts parts;
+    if (said < wanted) parts.brevity_penalty = said > 0 ? std::exp(1 - wanted / said) : 0;
+    if (sums[matches_at] == 0) return parts;  // no word in common: nothing to smooth
+    double share = 1, log_sum = 0;
+    std::size_t defined = 0;
+    for (; defined < orders && sums[total_at + defined] > 0; ++defined) {
+        double matches = sums[matches_at + defined];
+        if (matches == 0 && options.smooth) matches = share /= 2;
+        parts.precisions[defined] = 100 * matches / sums[total_at + defined];
+        log_sum += std::log(parts.precisions[defined]);
+    }
+    if (defined == orders || options.effective_order)
+        parts.value = parts.brevity_penalty * std::exp(log_sum / static_cast<double>(defined));
+    return parts;
+}
+// [metric]
+Metric bleu_metric(const BleuOptions& options) {
+    Metric metric;
+    metric.name = "BLEU";
+    metric.settings =
+        fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
+                    options.effective_order ? "yes" : "no", name_of(options.tokenization),
+                    options.smooth ? "exp" : "none");
+    metric.count = [options](const std::string& hypothesis, const std::string& reference) {
+        return count_bleu(hypothesis, reference, options);
+    };
+    metric.value = [options](const Counts& sums) { return bleu_parts(sums, options).value; };
+    metric.parts = [options](const Counts& sums) {
+        const BleuParts parts = bleu_parts(sums, options);
+        std::string precisions;
+        for (const double p : parts.precisions)
+            precisions += fmt::format("{}{:.1f}", precisions.empty() ? "" : "/", p);
+        return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})",
+                           precisions, parts.brevity_penalty, sums[1] > 0 ? sums[0] / sums[1] : 0.0,
+                           sums[0], sums[1]);
+    };
+    return metric;
+}
+
+Score bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+           const BleuOptions& options) {
+    return corpus_score(bleu_metric(options), hypotheses, references);
+}
+
+}  // namespace abh

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+
+#include "chapters/13_real_translation/scores/score_words.hpp"
+#include "chapters/13_real_translation/scores/scores.hpp"
+
+namespace abh {
+// [bleu]
+struct BleuOptions {
+    Tokenization tokenization = Tokenization::v13a;
+    bool lowercase = false;
+    /// An order without a match counts as 1/2 of a match, the next one as 1/4, ...: sacrebleu's
+    /// "exp". Otherwise it makes the score 0, as in the paper.
+    bool smooth = true;
+    /// Orders for which the text is too short are left out. For single sentences.
+    bool effective_order = false;
+};
+
+/// BLEU, the geometric mean of the precisions of n-grams, n = 1 to 4, times the brevity penalty.
+/// Papineni, Roukos, Ward, Zhu 2002, "BLEU: a method for automatic evaluation of machine
+/// translation".
+Metric bleu_metric(const BleuOptions& options = {});
+/// @param hypotheses  translations, a sentence each, as a reader would see them
+/// @param references  one for each
+/// @throws std::invalid_argument if there is no sentence, or not one reference for each
+Score bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+           const BleuOptions& options = {});
+// [bleu: parts]
+/// BLEU and what it is made of.
+struct BleuParts {
+    /// In percent, n = 1 to 4; 0 where no n-gram was said, and all 0 without a word in common.
+    std::array<double, 4> precisions{};
+    double brevity_penalty = 1;
+    double value = 0;  ///< in percent
+};
+BleuParts bleu_parts(const Counts& sums, const BleuOptions& options = {});
+
+}  // namespace abh

@@ -1,0 +1,69 @@
+#include "chapters/13_real_translation/subwords/text_model.hpp"
+
+#include <algorithm>
+
+#include "chapters/09_training/training.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
+
+namespace abh {
+// [weights]
+void put_weights(TensorFile& file, Transformer& model) {
+    for (const NamedParameter& p : parameters_of(model)) file.tensors[p.name] = p.parameter->value;
+}
+
+void take_weights(const TensorFile& file, Transformer& model) {
+    const Parameters parameters = parameters_of(model);
+    for (const NamedParameter& p : parameters) file.at(p.name, p.parameter->value.shape());
+    for (const NamedParameter& p : parameters) {
+        const Tensor& from = file.tensors.at(p.name);
+        std::copy(from.values().begin(), from.values().end(), p.parameter->value.values().begin());
+    }
+}
+// [notes]
+std::map<std::string, std::string> model_notes(const TransformerOptions& options,
+                                               const Subwords& source, const Subwords& target) {
+    return {{"options", to_json(options)},
+            {"source_subwords", to_hex(source.model())},
+            {"target_subwords", to_hex(target.model())}};
+}
+
+namespace {
+
+const std::string& note(const std::map<std::string, std::string>& notes, const char* name) {
+    const auto found = notes.find(name);
+    require(found != notes.end(), "no {} in its notes", name);
+    return found->second;
+}
+
+}  // namespace
+
+std::pair<Subwords, Subwords> subwords_of(const std::map<std::string, std::string>& notes) {
+    return {Subwords(from_hex(note(notes, "source_subwords"))),
+            Subwords(from_hex(note(notes, "target_subwords")))};
+}
+// [files]
+void save_text_model(const std::filesystem::path& path, TextModel& model) {
+    TensorFile file{{}, model_notes(model.model.options(), model.source, model.target)};
+    put_weights(file, model.model);
+    save_checked(path, std::move(file));
+}
+
+TextModel load_text_model(const std::filesystem::path& path) {
+    const TensorFile file = load_checked(path);
+    try {
+        auto [source, target] = subwords_of(file.metadata);
+        const TransformerOptions options = transformer_options(note(file.metadata, "options"));
+        require(source.size() == options.src_words && target.size() == options.tgt_words,
+                "its subwords are {} and {}, its model has {} and {} words", source.size(),
+                target.size(), options.src_words, options.tgt_words);
+        require_plausible(options, file);
+        TextModel model{Transformer(options, Random(0)), std::move(source), std::move(target)};
+        take_weights(file, model.model);
+        return model;
+    } catch (const std::exception& error) {
+        throw std::runtime_error(
+            fmt::format("{}: not a model of this chapter: {}", path.string(), error.what()));
+    }
+}
+
+}  // namespace abh

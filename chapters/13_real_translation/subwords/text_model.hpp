@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+
+#include "chapters/09_training/transformer.hpp"
+#include "chapters/13_real_translation/data/token_batches.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
+#include "lib/io/safetensors.hpp"
+
+namespace abh {
+// [text model]
+/// A Transformer and the subwords of its two languages: all that a translation needs. Its sources
+/// end with the end symbol, as `source_batch` writes them.
+struct TextModel {
+    Transformer model;
+    Subwords source, target;
+
+    Symbols symbols() const { return {target.pad(), target.start(), target.end()}; }
+};
+
+/// What a file says of such a model besides its weights: options and both subword models.
+std::map<std::string, std::string> model_notes(const TransformerOptions& options,
+                                               const Subwords& source, const Subwords& target);
+/// The subword models in a file's notes, source and target.
+/// @throws std::invalid_argument if there are none
+std::pair<Subwords, Subwords> subwords_of(const std::map<std::string, std::string>& notes);
+
+/// Writes model, options and subwords to one safetensors file, whole or not at all.
+void save_text_model(const std::filesystem::path& path, TextModel& model);
+/// Reads such a file, or a state of its training.
+/// @throws std::runtime_error naming the file and what is wrong with it
+TextModel load_text_model(const std::filesystem::path& path);
+// [weights]
+/// Adds the weights to a file, under their names.
+void put_weights(TensorFile& file, Transformer& model);
+/// Copies a file's weights into the model.
+/// @throws std::invalid_argument naming a tensor that is missing or has another shape; then the
+///         model is as before
+void take_weights(const TensorFile& file, Transformer& model);
+
+}  // namespace abh

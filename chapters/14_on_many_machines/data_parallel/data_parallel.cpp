@@ -1,0 +1,246 @@
+#include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "chapters/03_masks/packing.hpp"
+#include "lib/io/bytes.hpp"
+
+namespace abh {
+// [shards]
+std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad) {
+    const Packing sources = leave_out_pads(batch.source.ids, pad),
+                  targets = leave_out_pads(batch.target_in.ids, pad);
+    const auto before = [&](Index pair) { return sources.offsets(pair) + targets.offsets(pair); };
+    const Index pairs = sources.sentences(), words = before(pairs);
+    std::vector<Index> first(static_cast<std::size_t>(shards) + 1, pairs);
+    first.front() = 0;
+    for (Index shard = 1; shard < shards; ++shard) {
+        Index pair = first[static_cast<std::size_t>(shard) - 1];
+        while (pair < pairs && before(pair) * shards < words * shard) ++pair;
+        first[static_cast<std::size_t>(shard)] = pair;
+    }
+    return first;
+}
+
+// [construct]
+namespace {
+
+/// The slice of a rank, each piece as a parameter that shares its elements with the model: a whole
+/// parameter is that of the model, with its gradient.
+std::vector<Parameter> slices_of(const Parameters& parameters, std::span<const Piece> pieces) {
+    std::vector<Parameter> slices;
+    for (const Piece& piece : pieces) {
+        const Parameter& whole = *parameters[piece.parameter].parameter;
+        slices.push_back(
+            piece.count() == whole.value.size() ? whole : Parameter(piece_of(whole.value, piece)));
+    }
+    return slices;
+}
+
+Parameters named_slices(const Parameters& parameters, std::span<const Piece> pieces,
+                        std::vector<Parameter>& slices) {
+    Parameters list;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        list.push_back({fmt::format("{}[{}:{}]", parameters[pieces[i].parameter].name,
+                                    pieces[i].begin, pieces[i].end),
+                        &slices[i]});
+    return list;
+}
+
+}  // namespace
+
+DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, Ranks& ranks,
+                           const DataParallelOptions& options)
+    : model_(model),
+      ranks_(ranks),
+      options_(options),
+      parameters_(parameters_of(model)),
+      partition_(parameters_, ranks.size(), options.bucket),
+      slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
+      slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
+      sum_(parameters_, partition_, ranks, slices_, options.shards, options.bfloat16),
+      trainer_(model, training, slices_list_) {
+    for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
+}
+// [forward and backward]
+double DataParallel::forward_backward(std::span<const Batch> batches) {
+    if (options_.shards == 1) return trainer_.forward_backward(batches);  // nothing to sum
+    const Index words = trainer_.count_targets(batches);  // of all ranks: a mean of the ranks'
+                                                          // means would be another loss
+    const std::uint64_t step = model_.random().step();
+    const Parts own = sum_.begin();
+    std::vector<double> losses;
+    for (Index shard = own.begin; shard < own.end; ++shard) {
+        const std::vector<Batch> parts = shard_of(batches, shard);
+        sum_.begin_shard(shard, options_.overlap ? static_cast<Index>(parts.size()) : 0);
+        model_.random().go_to({step, static_cast<std::uint64_t>(shard)});
+        losses.push_back(trainer_.forward_backward(parts, words));
+        sum_.end_shard();
+    }
+    model_.random().go_to({step + batches.size() - 1, 0});
+    return sum_in_order(losses, sum_.owners());
+}
+
+/// A shard of each batch that has pairs for it.
+std::vector<Batch> DataParallel::shard_of(std::span<const Batch> batches, Index shard) const {
+    std::vector<Batch> parts;
+    for (const Batch& batch : batches) {
+        const std::vector<Index> first =
+            cut_into_shards(batch, options_.shards, model_.options().pad);
+        const Index begin = first[static_cast<std::size_t>(shard)],
+                    end = first[static_cast<std::size_t>(shard) + 1];
+        if (begin < end)
+            parts.push_back({batch.source.ids.rows(begin, end),
+                             batch.target_in.ids.rows(begin, end),
+                             batch.target_out.rows(begin, end)});
+    }
+    return parts;
+}
+
+/// Numbers of all ranks, those of shards or blocks, added in the order in which `owners` has them.
+double DataParallel::sum_in_order(const std::vector<double>& own, std::span<const Index> owners) {
+    std::vector<std::vector<double>> numbers;
+    for (const std::string& bytes : ranks_.all_gather(to_bytes(own)))
+        numbers.push_back(from_bytes<double>(bytes));
+    std::vector<std::size_t> next(numbers.size(), 0);
+    double sum = 0;
+    for (const Index owner : owners) {
+        const auto r = static_cast<std::size_t>(owner);
+        sum += numbers[r][next[r]++];
+    }
+    return sum;
+}
+// [clip]
+double DataParallel::clip(Real largest) {
+    std::vector<double> squares;  // of blocks, which are the same for any number of ranks
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b)
+        for (Parameter& slice : sum_.finish(b))
+            for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
+                const Index end = std::min(slice.value.size(), begin + Partition::block);
+                const Tensor g = piece_of(slice.grad(), {.begin = begin, .end = end});
+                squares.push_back(dot(g, g));
+            }
+    const double norm = std::sqrt(sum_in_order(squares, partition_.owners()));
+    if (largest > 0 && norm > static_cast<double>(largest))
+        for (Parameter& slice : slices_)
+            slice.grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
+    return norm;
+}
+// [gather]
+namespace {
+
+/// Completes tensors of which each rank has its slices, bucket by bucket.
+class SliceExchange {
+public:
+    SliceExchange(const Partition& partition, Ranks& ranks)
+        : partition_(partition), ranks_(ranks) {}
+
+    /// Hands this rank's slice of the next bucket to all others.
+    /// @param whole  tensors, one for each parameter of the model
+    void begin(std::span<const Tensor> whole) {
+        if (ranks_.size() == 1) return;
+        const Bucket& bucket = partition_.buckets()[tensors_.size()];
+        tensors_.emplace_back();
+        for (const std::size_t p : bucket.parameters) tensors_.back().push_back(whole[p]);
+        rows_.push_back(row_of(bucket, tensors_.back()));
+        const auto slice = [&](Index r) {
+            return rows_.back().rows(bucket.start(r), bucket.start(r + 1));
+        };
+        const auto me = static_cast<std::size_t>(ranks_.rank());
+        std::vector<Message> to(static_cast<std::size_t>(ranks_.size()),
+                                ranks_.message_of(slice(ranks_.rank())));
+        std::vector<Room> from;
+        for (Index r = 0; r < ranks_.size(); ++r) {
+            Tensor theirs = slice(r);
+            from.push_back(ranks_.room_of(theirs));
+        }
+        to[me] = {};
+        from[me] = {};
+        transfers_.push_back(ranks_.exchange("slices", to, from));
+        if (transfers_.back()) transfers_.back()->missing();  // moves all of them on
+    }
+    /// Waits for the others' slices.
+    void finish() {
+        for (std::size_t b = 0; b < rows_.size(); ++b) {
+            ranks_.wait(transfers_[b]);
+            put_back(partition_.buckets()[b], rows_[b], tensors_[b]);
+        }
+    }
+
+private:
+    const Partition& partition_;
+    Ranks& ranks_;
+    std::vector<std::vector<Tensor>> tensors_;  ///< of the buckets so far
+    std::vector<Tensor> rows_;
+    std::vector<std::unique_ptr<Transfer>> transfers_;
+};
+
+}  // namespace
+// [update]
+const Parameters& DataParallel::slices() {
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) sum_.finish(b);
+    return slices_list_;
+}
+
+void DataParallel::update(Real learning_rate) {
+    Optimizer& own = optimizer();
+    SliceExchange exchange(partition_, ranks_);
+    std::vector<Tensor> weights;
+    for (const NamedParameter& p : parameters_) weights.push_back(p.parameter->value);
+    std::size_t slice = 0;
+    own.begin_step();
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) {
+        for (std::size_t left = sum_.finish(b).size(); left > 0; --left)
+            own.move(slice++, learning_rate);
+        exchange.begin(weights);
+    }
+    exchange.finish();
+    model_.random().next_step();
+}
+
+// [memory]
+/// Completes whole tensors, one for each parameter, of which each rank has its pieces.
+void DataParallel::gather(std::span<const Tensor> whole) {
+    SliceExchange exchange(partition_, ranks_);
+    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) exchange.begin(whole);
+    exchange.finish();
+}
+
+std::vector<NamedTensor> DataParallel::memory() {
+    const std::vector<NamedTensor> own = optimizer().memory();
+    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
+    std::string kinds;  // mean and square, for one: what an optimizer remembers for each parameter
+    for (std::size_t i = 0; i < own.size(); i += slices_.size())
+        kinds += own[i].name.substr(0, own[i].name.find('.')) + " ";
+    kinds = ranks_.all_gather(kinds).front();  // a rank may have no slice
+    std::vector<NamedTensor> all;
+    std::istringstream words(kinds);
+    std::size_t first = 0;
+    for (std::string kind; words >> kind; first += slices_.size()) {
+        std::vector<Tensor> whole;
+        for (const NamedParameter& p : parameters_) whole.emplace_back(p.parameter->value.shape());
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            Tensor part = piece_of(whole[pieces[i].parameter], pieces[i]);
+            std::ranges::copy(own[first + i].tensor.values(), part.values().begin());
+        }
+        gather(whole);
+        for (std::size_t p = 0; p < whole.size(); ++p)
+            all.push_back({join_name(kind, parameters_[p].name), whole[p]});
+    }
+    return all;
+}
+
+void DataParallel::remember(std::span<const Tensor> memory) {
+    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
+    std::vector<NamedTensor> own = optimizer().memory();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const Piece& piece = pieces[i % pieces.size()];
+        const std::size_t kind = i / pieces.size();
+        const Tensor from = piece_of(memory[kind * parameters_.size() + piece.parameter], piece);
+        std::copy(from.values().begin(), from.values().end(), own[i].tensor.values().begin());
+    }
+}
+
+}  // namespace abh

@@ -1,0 +1,182 @@
+#include "chapters/14_on_many_machines/data_parallel/gradient_sum.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace abh {
+// [construct]
+GradientSum::GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
+                         std::span<Parameter> slices, Index shards, bool bfloat16)
+    : parameters_(parameters),
+      partition_(partition),
+      ranks_(ranks),
+      slices_(slices),
+      shards_(shards),
+      bfloat16_(bfloat16),
+      bucket_(parameters.size()) {
+    require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
+            shards, ranks.size());
+    for (std::size_t b = 0; b < partition.buckets().size(); ++b) {
+        const Bucket& bucket = partition.buckets()[b];
+        for (const std::size_t p : bucket.parameters) bucket_[p] = b;
+        first_slice_.push_back(first_slice_.back() +
+                               bucket.slices[static_cast<std::size_t>(ranks.rank())].size());
+    }
+    for (Index r = 0; r < ranks.size(); ++r) {
+        const Parts parts = parts_of(r, ranks.size(), shards);
+        nodes_.push_back(TreeSum::nodes_of(parts));
+        owners_.insert(owners_.end(), static_cast<std::size_t>(parts.count()), r);
+    }
+}
+
+GradientSum::~GradientSum() {
+    if (listening_) listen(false);  // a step was not brought to its end
+}
+
+// [listen]
+/// Asks each gradient to tell when it is complete, or no longer.
+void GradientSum::listen(bool on) {
+    listening_ = on;
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+        parameters_[p].parameter->gradient.on_complete(on ? [this, p] { added(p); }
+                                                          : std::function<void()>());
+}
+
+/// A backward has completed the gradient of a parameter.
+void GradientSum::added(std::size_t parameter) {
+    if (backwards_ == 0) return;
+    if (++added_[parameter] > backwards_)
+        throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
+                                           parameters_[parameter].name));
+    if (added_[parameter] < backwards_) return;
+    complete(parameter);
+    add_complete();
+    look();
+}
+// [one bucket]
+/// Adds the gradients of this shard; after the last one the sum goes out.
+void GradientSum::add(std::size_t bucket) {
+    const Bucket& of = partition_.buckets()[bucket];
+    std::vector<Tensor> gradients;  // each shard's are tensors of their own
+    for (const std::size_t p : of.parameters) gradients.push_back(parameters_[p].parameter->grad());
+    sums_[bucket].own.add({shard_, shard_ + 1}, row_of(of, gradients));
+    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) send(bucket);
+}
+
+/// Hands each rank its slice of the nodes that this one has, and makes room for its own.
+void GradientSum::send(std::size_t bucket) {
+    const Bucket& of = partition_.buckets()[bucket];
+    Sum& sum = sums_[bucket];
+    const Index size = ranks_.size(), me = ranks_.rank();
+    const auto slice = [&](const TreeSum::Node& node, Index r) {
+        return node.sum.rows(of.start(r), of.start(r + 1));
+    };
+    std::size_t rounds = 0;
+    for (const std::vector<Parts>& nodes : nodes_) rounds = std::max(rounds, nodes.size());
+    sum.received.resize(nodes_.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::vector<Message> to(nodes_.size());
+        std::vector<Room> from(nodes_.size());
+        for (Index r = 0; r < size; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            if (r != me && round < sum.own.nodes().size())
+                to[at] = leaving(sum, slice(sum.own.nodes()[round], r));
+            if (round >= nodes_[at].size()) continue;
+            sum.received[at].push_back(r == me ? slice(sum.own.nodes()[round], me)
+                                               : Tensor({of.count(me)}));
+            if (r != me) from[at] = coming(sum, sum.received[at].back());
+        }
+        sum.transfers.push_back(ranks_.exchange("gradients", to, from));
+    }
+    trips_.push_back({.left = now()});
+}
+// [rounded]
+Message GradientSum::leaving(Sum& sum, const Tensor& x) const {
+    if (!bfloat16_) return ranks_.message_of(x);
+    return std::as_bytes(std::span(sum.sent.emplace_back(to_bfloat16(x))));
+}
+
+Room GradientSum::coming(Sum& sum, Tensor& x) const {
+    if (!bfloat16_) return ranks_.room_of(x);
+    sum.arrivals.push_back({x, std::vector<Bfloat16>(static_cast<std::size_t>(x.size()))});
+    return std::as_writable_bytes(std::span(sum.arrivals.back().numbers));
+}
+// [step]
+Parts GradientSum::begin() {
+    start_ = std::chrono::steady_clock::now();
+    const Parts own = parts_of(ranks_.rank(), ranks_.size(), shards_);
+    sums_.clear();
+    sums_.resize(partition_.buckets().size());
+    trips_.clear();
+    listen(true);
+    return own;
+}
+
+void GradientSum::begin_shard(Index shard, Index backwards) {
+    shard_ = shard;
+    next_ = 0;
+    backwards_ = backwards;
+    added_.assign(parameters_.size(), 0);
+    for (std::size_t b = 0; b < sums_.size(); ++b)
+        sums_[b].missing = partition_.buckets()[b].parameters.size();
+}
+
+void GradientSum::complete(std::size_t parameter) {
+    --sums_[bucket_[parameter]].missing;
+}
+
+/// Adds the buckets that are complete, in their order, which is the same on all ranks.
+void GradientSum::add_complete() {
+    for (; next_ < sums_.size() && sums_[next_].missing == 0; ++next_) add(next_);
+}
+
+void GradientSum::end_shard() {
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+        if (backwards_ == 0 || added_[p] < backwards_) complete(p);
+    computed_ = now();
+    add_complete();
+    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) listen(false);
+}
+// [look]
+/// Looks after the messages that are under way, which moves them on.
+void GradientSum::look() {
+    for (std::size_t b = 0; b < trips_.size(); ++b) {
+        if (sums_[b].arrived) continue;
+        sums_[b].arrived = true;
+        for (const auto& transfer : sums_[b].transfers)
+            if (transfer && !transfer->missing().empty()) sums_[b].arrived = false;
+        if (sums_[b].arrived) trips_[b].arrived = now();
+    }
+}
+
+double GradientSum::now() const {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    return Milliseconds(std::chrono::steady_clock::now() - start_).count();
+}
+// [finish]
+std::span<Parameter> GradientSum::finish(std::size_t bucket) {
+    const std::span<Parameter> slices =
+        slices_.subspan(first_slice_[bucket], first_slice_[bucket + 1] - first_slice_[bucket]);
+    if (sums_.empty() || sums_[bucket].finished) return slices;
+    look();
+    Sum& of = sums_[bucket];
+    for (const auto& transfer : of.transfers) ranks_.wait(transfer);
+    for (Arrival& arrival : of.arrivals) assign(arrival.to, arrival.numbers);
+    if (!of.arrived) trips_[bucket].arrived = now();
+    TreeSum sum;
+    for (std::size_t r = 0; r < nodes_.size(); ++r)
+        for (std::size_t i = 0; i < nodes_[r].size(); ++i) sum.add(nodes_[r][i], of.received[r][i]);
+    const Tensor total = sum.total();  // [count]
+    Index at = 0;
+    for (Parameter& slice : slices) {
+        const Index count = slice.value.size();
+        slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()));
+        at += count;
+    }
+    of = {};  // gives its memory back
+    of.arrived = of.finished = true;
+    return slices;
+}
+
+}  // namespace abh

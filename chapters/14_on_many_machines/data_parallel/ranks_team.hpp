@@ -1,0 +1,33 @@
+#pragma once
+
+#include "chapters/13_real_translation/practice/team.hpp"
+#include "chapters/14_on_many_machines/ranks/ranks.hpp"
+
+namespace abh {
+// [team]
+/// The processes of a run as chapter 13's training asks for them: steps are those of
+/// `DataParallel`.
+class RanksTeam : public Team {
+public:
+    /// @param ranks  outlives this
+    RanksTeam(Ranks& ranks, Index shards, bool bfloat16 = false)
+        : ranks_(ranks), shards_(shards), bfloat16_(bfloat16) {}
+
+    bool first() const override { return ranks_.first(); }
+    Index shards() const override { return shards_; }
+    bool bfloat16() const override { return bfloat16_; }
+    double agreed(double number) const override;
+    /// Rank r computes those with i modulo `size` = r.
+    std::vector<std::string> share_out(Index n,
+                                       const std::function<std::string(Index)>& f) const override;
+    void require_same(const std::string& values) const override;
+    std::unique_ptr<PracticeSteps> steps(Transformer& model,
+                                         const TrainingOptions& options) const override;
+
+private:
+    Ranks& ranks_;
+    Index shards_;
+    bool bfloat16_;
+};
+
+}  // namespace abh

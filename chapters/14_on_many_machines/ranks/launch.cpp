@@ -1,0 +1,126 @@
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <regex>
+#include <stdexcept>
+
+#include "chapters/14_on_many_machines/ranks/mpi.hpp"
+
+namespace abh {
+// [started]
+bool started_by_mpi() {
+    // Open MPI; MPICH and what speaks PMI, srun among it; PMIx
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"})
+        if (std::getenv(name)) return true;
+    if (const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks && std::atoi(tasks) > 1)
+        throw std::runtime_error(fmt::format(
+            "ranks: srun started {} programs that know nothing of each other; with Open MPI it is "
+            "srun --mpi=pmix, with MPICH srun --mpi=pmi2",
+            tasks));
+    return false;
+}
+// [mpirun]
+namespace {
+
+/// Becomes mpirun, its error output going into `pipe`.
+[[noreturn]] void become_mpirun(Index n, const std::vector<std::string>& arguments, int pipe) {
+    // Open MPI refuses to run as root, as in a container, and more ranks than cores, unless it is
+    // told to; MPICH knows none of these variables
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                             "OMPI_MCA_rmaps_base_oversubscribe"})
+        ::setenv(name, "1", 0);
+    ::setenv("UCX_HANDLE_ERRORS", "none", 0);  // MPICH: no stack where a rank is gone
+    ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);  // threads take the cores they find
+    std::vector<std::string> words{"mpirun", "-n", std::to_string(n)};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+#ifdef __linux__
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever ends this program ends its ranks
+#endif
+    ::dup2(pipe, STDERR_FILENO);
+    ::execvp("mpirun", pointers.data());
+    fmt::print(stderr, "cannot start mpirun: {}; it comes with openmpi-bin, on Debian\n",
+               std::strerror(errno));
+    std::_Exit(127);
+}
+// [pass on]
+/// Says in one line that a rank was killed.
+void say_killed(const std::string& rank, const std::string& signal) {
+    fmt::print(stderr,
+               "{} was ended by {}, and the other ranks with it; --resume goes on from the "
+               "last state\n",
+               rank, signal);
+}
+
+/// What mpirun said beside the ranks.
+struct Said {
+    bool killed = false;  ///< it has been said which rank was
+    std::string box;      ///< the last of Open MPI's texts between two lines of dashes
+};
+
+/// Passes on what the ranks print. Of mpirun's own words one line is left: which rank was killed.
+Said pass_on(std::FILE* from) {
+    static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
+    bool boxed = false;
+    Said said;
+    char* line = nullptr;
+    std::size_t room = 0;
+    while (::getline(&line, &room, from) >= 0) {
+        const std::string text(line);
+        std::smatch found;
+        if (text.starts_with("-----")) {
+            boxed = !boxed;
+            if (boxed) said.box.clear();
+        } else if (boxed) {
+            said.box += text;
+            if (!std::regex_search(text, found, killed)) continue;
+            say_killed("rank " + found.str(1), "signal " + found.str(2));
+            said.killed = true;
+        } else if (!text.starts_with("["))  // [host:pid]: mpirun about its own messages
+            std::fputs(line, stderr);
+    }
+    std::free(line);
+    return said;
+}
+
+}  // namespace
+// [launch]
+int launch_mpi(Index n, const std::vector<std::string>& arguments) {
+    if (!has_mpi()) make_mpi_engine();  // throws, saying what is missing
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("ranks: no pipe to be had");
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("ranks: no process to be had");
+    if (child == 0) {
+        ::close(ends[0]);
+        become_mpirun(n, arguments, ends[1]);
+    }
+    ::close(ends[1]);
+    std::FILE* const from = ::fdopen(ends[0], "r");
+    const Said said = pass_on(from);
+    std::fclose(from);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (!WIFEXITED(status)) return 128 + WTERMSIG(status);
+    constexpr int error = 1, not_started = 127;
+    const int code = WEXITSTATUS(status);
+    if (said.killed || code == 0 || code == not_started) return code;
+    if (is_mpich() && code > error)  // its mpirun does not say which
+        say_killed("a rank", "a signal");
+    else if (code > error || said.box.find("MPI_ABORT") == std::string::npos)
+        std::fputs(said.box.c_str(), stderr);  // not about a rank that has said why
+    return code;
+}
+
+}  // namespace abh

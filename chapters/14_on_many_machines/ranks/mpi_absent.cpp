@@ -1,0 +1,25 @@
+#include <stdexcept>
+
+#include "chapters/14_on_many_machines/ranks/mpi.hpp"
+
+namespace abh {
+// [no mpi]
+bool has_mpi() {
+    return false;
+}
+
+bool is_mpich() {
+    return false;
+}
+
+std::unique_ptr<Engine> make_mpi_engine() {
+    throw std::runtime_error(
+        "ranks: this program was built without MPI; install libopenmpi-dev and openmpi-bin, on "
+        "Debian, and build again");
+}
+
+int end_mpi(int status) {
+    return status;
+}
+
+}  // namespace abh

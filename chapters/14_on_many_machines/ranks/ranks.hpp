@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chapters/14_on_many_machines/ranks/engine.hpp"
+
+namespace abh {
+// [traffic]
+/// What this rank has sent, and how long it has waited.
+struct Traffic {
+    Index messages = 0, bytes = 0;
+    double seconds = 0;  ///< waiting for messages, and for ranks that came later
+};
+// [ranks]
+/// The processes of a run, which compute together, seen from one of them.
+///
+/// Every rank calls the same functions in the same order. Each collective compares what the ranks
+/// came to do: function, kind of number, shape; and throws `std::runtime_error`, on every rank,
+/// naming both, where two differ. `exchange` alone compares nothing.
+class Ranks {
+public:
+    /// One process alone.
+    Ranks() = default;
+    explicit Ranks(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+    Index rank() const { return engine_ ? engine_->rank() : 0; }
+    Index size() const { return engine_ ? engine_->size() : 1; }
+    bool first() const { return rank() == 0; }
+
+    /// Copies the elements of `root`'s x to all ranks, along a tree of log2(size) rounds.
+    void broadcast(Tensor& x, Index root = 0);
+    /// x becomes the sum of all ranks' x, added as `TreeSum` does: the same bits on each.
+    void all_reduce(Tensor& x);
+    /// The sum of all ranks' x `[n, ...]`, of which each gets its own `n / size` rows.
+    /// @throws std::invalid_argument unless `size` divides n
+    Tensor reduce_scatter(const Tensor& x);
+    /// All ranks' x `[n, ...]`, one below the other in the order of ranks: `[size * n, ...]`.
+    Tensor all_gather(const Tensor& x);
+    /// Each rank's text, in the order of ranks; they may differ in length.
+    std::vector<std::string> all_gather(const std::string& text);
+    /// Returns when every rank has come here.
+    void barrier();
+    // [ranks: exchange]
+    /// The elements of a tensor as a message, in the memory from which the engine sends.
+    Message message_of(const Tensor& x) const;
+    /// The same as room for one. To be asked for when nothing else will be written to `x` before
+    /// the message has come.
+    Room room_of(Tensor& x) const;
+    /// Starts an exchange of messages of the ranks' own making, as `Engine` says. Sizes are not
+    /// compared, and nobody waits here for anybody.
+    std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
+                                       std::span<const Room> from);
+    /// Returns when all of a transfer's messages have come; of none, at once.
+    void wait(const std::unique_ptr<Transfer>& transfer);
+    /// Starts an exchange, and waits.
+    void exchange_now(const char* what, std::span<const Message> to, std::span<const Room> from);
+    const Traffic& traffic() const { return traffic_; }
+    /// Goes on over the engine that `make` makes of this one, on all ranks at once.
+    template <class Make>
+    void go_on_over(const Make& make) {
+        engine_ = make(std::move(engine_));
+    }
+
+private:
+    void meet(const char* what, const Shape& shape, Index root = -1);
+
+    std::unique_ptr<Engine> engine_;
+    Traffic traffic_;
+    Index calls_ = 0;
+};
+}  // namespace abh
