@@ -193,8 +193,9 @@ class Failure(Exception):
 
 
 def read_list(root: Path = ROOT) -> list[Mutant]:
-    with (root / LIST).open("rb") as file:
-        return [Mutant(**entry) for entry in tomllib.load(file)["mutant"]]
+    with (root / LIST).open("rb") as list_file:
+        files = tomllib.load(list_file)
+    return [Mutant(name, file, *tokens) for file, faults in files.items() for name, tokens in faults.items()]
 
 
 running: set[subprocess.Popen] = set()
