@@ -10,7 +10,8 @@
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/cuda/device.hpp"
+#include "chapters/12_where_the_time_goes/works.hpp"
+#include "lib/device.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/program.hpp"
 

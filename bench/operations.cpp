@@ -17,9 +17,10 @@
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
+#include "chapters/12_where_the_time_goes/limits.hpp"
 #include "lib/eigen.hpp"
-#include "lib/matmul.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/matmul.hpp"
 
 using namespace abh;
 
@@ -71,8 +72,8 @@ constexpr Index large = Index{1} << 24;  // elements
 
 // What memory reaches: the floor of everything else.
 void memory() {
-    constexpr Index huge = Index{1} << 26;  // elements: 256 MiB, more than any cache holds
     constexpr Index part = 1 << 15;
+    static const Index huge = stream_bytes() / real / part * part;  // elements
     operation("read", {huge * real}, [] {
         const Tensor x = Tensor::full({huge}, 1);
         return [=] {

@@ -73,12 +73,13 @@ def declared(root: Path) -> dict[str, Run]:
 
 
 def stands_on(root: Path, chapter: str) -> str:
-    """A digest of what decides which numbers a chapter's runs write: its main.cpp and its commands."""
+    """A digest of what decides which numbers a chapter's runs write: its main.cpp and its commands, without comments and includes."""
     folder = root / ("tests/proof" if chapter == "proof" else f"chapters/{chapter}")
     digest = hashlib.sha256()
     for path in [folder / "main.cpp", *sorted(folder.glob("*_command.cpp"))]:
         if path.is_file():
-            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+            code = [line for line in path.read_text(encoding="utf-8").splitlines() if not re.match(r"\s*(#include|//)", line)]
+            digest.update("\n".join([path.name, *code]).encode())
     return digest.hexdigest()
 
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <optional>
 
-#include "lib/fast/storage.hpp"
+#include "lib/memory.hpp"
 
 namespace abh::judge {
 namespace {
@@ -59,7 +59,7 @@ Values answer(const std::map<std::string, Function>& functions, const std::strin
 }  // namespace
 
 int serve(const std::map<std::string, Function>& functions) {
-    check_memory();
+    memory::check();
     while (const auto request = receive())
         if (!send(answer(functions, *request))) return 1;
     return 0;

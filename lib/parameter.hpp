@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/fast/gradient.hpp"
+#include "lib/gradient.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -12,7 +12,7 @@ namespace abh {
 /// both with the original.
 struct Parameter {
     Tensor value;
-    Gradient gradient;  ///< a tensor to all except fast ways, which may wait with adding
+    Gradient gradient;
 
     Parameter() = default;
     explicit Parameter(Tensor initial) : value(std::move(initial)), gradient(value.shape()) {}

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/fast/storage.hpp"
+#include "lib/storage.hpp"
 
 namespace abh {
 // [real]
@@ -207,8 +207,8 @@ private:
         for (Index i : indices) position = position * shape_[axis++] + i;
         return position;
     }
-    /// Is there one index for each axis, and does each lie within its axis? Asked in double precision
-    /// alone, which is for tests.
+    /// Is there one index for each axis, and does each lie within its axis? Asked in double
+    /// precision alone, which is for tests.
     void check(std::initializer_list<Index> indices) const {
         bool fits = static_cast<int>(indices.size()) == rank();
         int axis = 0;

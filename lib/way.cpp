@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 
 namespace abh {
 // [way]

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "lib/program/profile.hpp"
-
 namespace abh {
 // [way]
 /// How an operation is computed: as its equation says, tuned for the processor, or on the device.
@@ -40,6 +38,32 @@ public:
 
 private:
     Way before_;
+};
+// [timed]
+/// Who is told when an operation begins and ends: a profile.
+struct Observer {
+    void (*begin)(const char* operation);
+    void (*end)();
+};
+namespace detail {
+inline const Observer* observer = nullptr;
+}
+
+/// Tells the observer, if there is one, of the block that it stands in.
+class Timed {
+public:
+    /// @param name  a literal: it is kept, not copied
+    explicit Timed(const char* name) : observer_(detail::observer) {
+        if (observer_) observer_->begin(name);
+    }
+    ~Timed() {
+        if (observer_) observer_->end();
+    }
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+
+private:
+    const Observer* observer_;
 };
 // [ways]
 /// The functions that compute one operation, all of one signature. A way that is left out is served

@@ -1,6 +1,7 @@
 // Per way: gradients, and products that wait in them.
 #include <algorithm>
 
+#include "lib/fast/gradient.hpp"
 #include "lib/parameter.hpp"
 #include "tests/products.hpp"
 
@@ -34,10 +35,10 @@ TEST_CASE("copies of a parameter are one value and one gradient, products that w
     Draw draw;
     const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70}),
                  other = draw({40, 70});
-    REQUIRE(worth_keeping(2, 40, 70));
+    REQUIRE(fast::worth_keeping(2, 40, 70));
     Parameter first(share.clone()), copy = first, assigned;
     assigned = copy;
-    first.gradient.add_product(dy, x);
+    fast::add_product(first.gradient, dy, x);
     copy.gradient.add(share);
     assigned.grad()(0, 0) += 5;
     Tensor expected = matmul(dy, x, {.transpose_a = true}) + share;
@@ -45,7 +46,7 @@ TEST_CASE("copies of a parameter are one value and one gradient, products that w
     for (Parameter* p : {&first, &copy, &assigned})
         REQUIRE(max_difference(p->grad(), expected) <= 20 * eps);
     copy.zero_grad();
-    assigned.gradient.add_product(dy, x);
+    fast::add_product(assigned.gradient, dy, x);
     REQUIRE(max_difference(first.grad(), matmul(dy, x, {.transpose_a = true})) <= 20 * eps);
     copy.assign(other);
     REQUIRE(same_bits(first.value, other));
@@ -59,12 +60,12 @@ TEST_CASE("copies of a parameter are one value and one gradient, products that w
 TEST_CASE("a share is added to products that wait") {
     Draw draw;
     const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70});
-    REQUIRE(worth_keeping(2, 40, 70));
+    REQUIRE(fast::worth_keeping(2, 40, 70));
     const Tensor expected = matmul(dy, x, {.transpose_a = true}) + share;
     for (const bool first : {true, false}) {
         Gradient g(share.shape());
         if (first) g.add(share);
-        g.add_product(dy, x);
+        fast::add_product(g, dy, x);
         if (!first) g.add(share);
         REQUIRE(max_difference(g.tensor(), expected) <= 20 * eps);
     }
@@ -72,7 +73,7 @@ TEST_CASE("a share is added to products that wait") {
 
 TEST_CASE("products wait as long as they are small together", "[fast]") {
     Draw draw;
-    REQUIRE((worth_keeping(8, 64, 64) && !worth_keeping(9, 64, 64)));
+    REQUIRE((fast::worth_keeping(8, 64, 64) && !fast::worth_keeping(9, 64, 64)));
     Gradient g({64, 64});
     Tensor expected = Tensor::zeros({64, 64});
     std::vector<Tensor> given;
@@ -80,7 +81,7 @@ TEST_CASE("products wait as long as they are small together", "[fast]") {
         given.push_back(draw({4, 64}));
         const Tensor x = draw({4, 64});
         expected += matmul(given.back(), x, {.transpose_a = true});
-        g.add_product(given.back(), x);
+        fast::add_product(g, given.back(), x);
     }
     for (Tensor& dy : given) dy.fill(0);  // 12 rows do not wait: they have been multiplied
     REQUIRE(max_difference(g.tensor(), expected) <= 50 * eps);
@@ -96,42 +97,42 @@ TEST_CASE("a product kept for later is the gradient that is asked for", "[fast]"
         const auto copy = [&](Index begin, std::span<const Real> part) {
             std::copy(part.begin(), part.end(), g.data() + begin);
         };
-        p.gradient.update({copy, std::span(&p.value, 1)});
+        fast::update(p.gradient, {copy, std::span(&p.value, 1)});
         return g;
     };
     for_threads([&](int) {
         Parameter p(Tensor::zeros({40, 70}));
         REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
         p.zero_grad();
-        p.gradient.add_product(dy, x);
+        fast::add_product(p.gradient, dy, x);
         REQUIRE(max_difference(parts(p), once) <= 20 * eps);
-        p.gradient.add_product(dy2, x2);
+        fast::add_product(p.gradient, dy2, x2);
         REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
         REQUIRE(max_difference(parts(p), twice) <= 20 * eps);  // asking changes nothing
         REQUIRE(max_difference(p.grad(), twice) <= 20 * eps);  // multiplied out
         REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
-        p.gradient.add_product(dy, x);  // on top of what stands there
+        fast::add_product(p.gradient, dy, x);  // on top of what stands there
         REQUIRE(max_difference(parts(p), twice + once) <= 20 * eps);
-        p.gradient.add_product(dy, x);
+        fast::add_product(p.gradient, dy, x);
         p.zero_grad();  // what was pending is forgotten
         REQUIRE(max_difference(parts(p), Tensor::zeros({40, 70})) == 0);
         p.grad()(0, 0) = 5;
         p.zero_grad();
-        p.gradient.add_product(dy2, x2);
+        fast::add_product(p.gradient, dy2, x2);
         REQUIRE(max_difference(p.grad(), matmul(dy2, x2, o)) <= 20 * eps);
     });
     Parameter odd(Tensor::zeros({29, 300}));  // more than a strip, and rests of rows and columns
     const Tensor c = draw({3, 29}), w = draw({3, 300});
-    odd.gradient.add_product(c, w);
+    fast::add_product(odd.gradient, c, w);
     REQUIRE(max_difference(parts(odd), matmul(c, w, o)) <= 20 * eps);
     Parameter wide(Tensor::zeros({2, 40000}));  // a row is more than a part
     const Tensor d = draw({5, 2}), z = draw({5, 40000});
-    wide.gradient.add_product(d, z);
+    fast::add_product(wide.gradient, d, z);
     REQUIRE(max_difference(parts(wide), matmul(d, z, o)) <= 20 * eps);
     Parameter tall(Tensor::zeros({3000, 40}));  // several parts
     const Tensor e = draw({5, 3000}), y = draw({5, 40});
-    tall.gradient.add_product(e, y);
+    fast::add_product(tall.gradient, e, y);
     REQUIRE(max_difference(parts(tall), matmul(e, y, o)) <= 20 * eps);
-    REQUIRE_THROWS_WITH(tall.gradient.add_product(y, e),
+    REQUIRE_THROWS_WITH(fast::add_product(tall.gradient, y, e),
                         "gradient: [5, 40]^T [5, 3000] does not fit a value of shape [3000, 40]");
 }

@@ -4,6 +4,7 @@
 
 #include "lib/io/files.hpp"
 #include "lib/program/profile.hpp"
+#include "lib/way.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

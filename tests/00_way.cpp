@@ -1,7 +1,7 @@
 // Per way: ways: which function an operation calls.
 #include <stdexcept>
 
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "tests/ways.hpp"
 
 using namespace abh;

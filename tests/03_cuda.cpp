@@ -1,6 +1,6 @@
 // Per way: what packing moves between the two memories.
 #include "chapters/03_masks/packing.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

@@ -7,7 +7,7 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"

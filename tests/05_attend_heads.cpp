@@ -9,7 +9,7 @@
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "tests/05_example.hpp"

@@ -7,7 +7,7 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "tests/support.hpp"

@@ -10,8 +10,7 @@
 
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/train_with_output.hpp"
-#include "lib/cuda/device.hpp"
-#include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "tests/support.hpp"

@@ -7,6 +7,7 @@
 #include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/vocabulary_loss.hpp"
+#include "lib/fast/gradient.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/gradcheck.hpp"
 #include "tests/support.hpp"
@@ -681,8 +682,8 @@ TEST_CASE("gradients that are products move weights in every way as in plain") {
         for (int step = 0; step < 2; ++step) {
             w.zero_grad();
             for (const Index rows : {3, 2})
-                w.gradient.add_product(normal({rows, 70}, random.stream()),
-                                       normal({rows, 90}, random.stream()));
+                fast::add_product(w.gradient, normal({rows, 70}, random.stream()),
+                                  normal({rows, 90}, random.stream()));
             sgd.step(Real(0.1));
         }
         return std::vector{w.value, one_number(grad_norm({{"w", &w}}))};

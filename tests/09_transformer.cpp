@@ -6,6 +6,7 @@
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/eigen.hpp"
+#include "lib/fast/gradient.hpp"
 #include "lib/gradcheck.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
@@ -267,7 +268,7 @@ std::map<std::string, Tensor> gradients(Transformer& model) {
 }  // namespace
 
 TEST_CASE("the gradient of one table for all is the sum of those of three") {
-    REQUIRE(worth_keeping(8, 300, 66));
+    REQUIRE(fast::worth_keeping(8, 300, 66));
     Transformer three(wide(Tied::none), Random(7)), two(wide(Tied::target), Random(8)),
         one(wide(Tied::all), Random(9));
     const Tensor table = one.src_embed.table.value;

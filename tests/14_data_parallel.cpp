@@ -2,7 +2,7 @@
 #include "chapters/13_real_translation/practice/practice.hpp"
 #include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
 #include "chapters/14_on_many_machines/ranks/local.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "tests/13_pairs.hpp"
 #include "tests/14_collectives.hpp"
 #include "tests/14_device_messages.hpp"

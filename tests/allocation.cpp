@@ -11,12 +11,13 @@
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/memory.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 
-// With ABH_TEST_REUSES_MEMORY set, as ctest does, the allocator is that of the chapters' programs, which
-// counts the blocks of tensors. Here every `new` of the program is counted, and the largest noted. What
-// Eigen and oneDNN take for themselves with malloc is not.
+// With ABH_TEST_REUSES_MEMORY set, as ctest does, the allocator is that of the chapters' programs,
+// which counts the blocks of tensors. Here every `new` of the program is counted, and the largest
+// noted. What Eigen and oneDNN take for themselves with malloc is not.
 namespace {
 
 std::atomic<long> news, largest_asked;
@@ -71,7 +72,7 @@ struct Asked {
 };
 
 Asked asked() {
-    const FreshBlocks fresh = fresh_blocks();
+    const memory::FreshBlocks fresh = memory::fresh_blocks();
     return {fresh.count, fresh.largest, news.exchange(0), largest_asked.exchange(0)};
 }
 

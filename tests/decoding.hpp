@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "chapters/09_training/transformer.hpp"
-#include "lib/cuda/device.hpp"
-#include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 #include "tests/support.hpp"
 
 /// Sums of some tens of numbers of order one, taken in another order.

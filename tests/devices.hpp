@@ -4,7 +4,7 @@
 // runs those on the device alone, and where there is none they are skipped.
 #include <utility>
 
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "tests/support.hpp"
 
 /// What `f` returns on the processor and on the device.

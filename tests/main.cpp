@@ -10,15 +10,15 @@
 #include <stdexcept>
 #include <string>
 
-#include "lib/cuda/device.hpp"
-#include "lib/fast/storage.hpp"
+#include "lib/device.hpp"
+#include "lib/memory.hpp"
 
-/// `ABH_TEST_WAY` says under which way the tests run: plain, fast (the default) or cuda. Where there
-/// is no device, exit status 77 says that those of cuda were skipped. Memory is checked, unless
-/// `ABH_TEST_REUSES_MEMORY` is set: the programs use the blocks of one tensor for the next.
+/// `ABH_TEST_WAY` says under which way the tests run: plain, fast (the default) or cuda. Where
+/// there is no device, exit status 77 says that those of cuda were skipped. Memory is checked,
+/// unless `ABH_TEST_REUSES_MEMORY` is set: the programs use the blocks of one tensor for the next.
 int main(int argc, char** argv) {
     const char* const wanted = std::getenv("ABH_TEST_WAY");
-    if (!std::getenv("ABH_TEST_REUSES_MEMORY")) abh::check_memory();
+    if (!std::getenv("ABH_TEST_REUSES_MEMORY")) abh::memory::check();
     try {
         if (wanted) abh::set_way(abh::way_named(wanted));
     } catch (const std::invalid_argument& error) {

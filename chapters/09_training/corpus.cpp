@@ -197,15 +197,6 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
                     });
 }
 
-Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
-                   Index tgt_words, std::uint64_t seed) {
-    Random random(seed);
-    const auto ids = [&](Index length, Index n) {
-        return random_ids({sentences, length}, 1, static_cast<std::int32_t>(n), random.stream());
-    };
-    return {ids(src_length, src_words), ids(tgt_length, tgt_words), ids(tgt_length, tgt_words)};
-}
-
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {
     require(!words.empty(), "there is no word to translate");
     Ids ids({1, static_cast<Index>(words.size())});

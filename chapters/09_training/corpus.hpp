@@ -87,9 +87,6 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs);
 /// The ids of the pairs with these numbers.
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
                  std::span<const Index> numbers);
-/// Sentences of random words without pads, all of one length: to measure with.
-Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
-                   Index tgt_words, std::uint64_t seed);
 /// The ids of one source sentence, `[1, L]`.
 /// @throws std::invalid_argument naming a word that is not in the vocabulary, or if there is none
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words);

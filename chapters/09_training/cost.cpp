@@ -5,6 +5,7 @@
 
 #include "chapters/09_training/batches.hpp"
 #include "chapters/09_training/training.hpp"
+#include "lib/fast/gradient.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -34,7 +35,7 @@ void show_adam(std::uint64_t seed, Results& results) {
     Parameter given(normal({2048, 512}, random.stream())), product(given.value.clone());
     const double difference = difference_of_ways(given.value, normal({2048, 512}, random.stream()));
     Adam adam({{"given", &given}}), adam_product({{"product", &product}});
-    given.gradient.add_product(dy, x);
+    fast::add_product(given.gradient, dy, x);
     given.grad();  // multiplied here
     const Real rate = Real(1e-4);
     GainTable table(results, "one step of Adam, 2048 x 512 weights");
@@ -44,7 +45,7 @@ void show_adam(std::uint64_t seed, Results& results) {
         "the gradient a product of 30 rows", "product",
         [&] {
             product.zero_grad();
-            product.gradient.add_product(dy, x);
+            fast::add_product(product.gradient, dy, x);
             adam_product.step(rate);
         },
         41);

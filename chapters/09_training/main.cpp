@@ -5,7 +5,7 @@
 #include "chapters/09_training/cost.hpp"
 #include "chapters/09_training/systems.hpp"
 #include "chapters/09_training/train_with_output.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
 #include "lib/way.hpp"

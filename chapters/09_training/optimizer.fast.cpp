@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lib/fast/gradient.hpp"
 #include "lib/fast/lanes.hpp"
 
 namespace abh {
@@ -22,7 +23,7 @@ void fast::sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning
         }
     };
     const std::array touched{p.value, velocity};
-    p.gradient.update({std::cref(step), touched});
+    fast::update(p.gradient, {std::cref(step), touched});
 }
 // [adam]
 void fast::adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep& adam) {
@@ -50,7 +51,7 @@ void fast::adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep&
         for (; j < n; ++j) move(Eigen::Array<Real, 1, 1>(), j);
     };
     const std::array touched{p.value, mean, square};
-    p.gradient.update({std::cref(step), touched});
+    fast::update(p.gradient, {std::cref(step), touched});
 }
 
 }  // namespace abh

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {

@@ -7,8 +7,8 @@
 #include "chapters/11_on_the_gpu/parts.hpp"
 #include "chapters/11_on_the_gpu/small_training.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
-#include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "chapters/09_training/training.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 
 namespace abh {
 // [small training]

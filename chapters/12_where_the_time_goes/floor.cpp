@@ -1,5 +1,7 @@
 #include "chapters/12_where_the_time_goes/floor.hpp"
 
+#include "lib/fast/gradient.hpp"
+
 namespace abh {
 // [linear maps]
 std::vector<LinearMaps> linear_maps(const TransformerOptions& o, Index src_rows, Index tgt_rows) {
@@ -116,7 +118,7 @@ std::vector<Operation> training_operations(const TransformerOptions& o, Index se
         const double weights = static_cast<double>(m.weights());
         product.floor.multiply_adds += 2 * work;  // y and dx
         product.floor.bytes_read += 2 * real * weights;
-        const bool waits = worth_keeping(m.n_rows, m.d_out, m.d_in);  // dW, for the optimizer
+        const bool waits = fast::worth_keeping(m.n_rows, m.d_out, m.d_in);  // dW, for the optimizer
         (waits ? optimizer : product).floor.multiply_adds += work;
         if (!waits) optimizer.floor.bytes_read += real * weights;
     }

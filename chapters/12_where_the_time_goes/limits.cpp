@@ -45,6 +45,12 @@ Index largest_cache() {
     return bytes;
 }
 
+Index stream_bytes() {
+    constexpr Index least = Index{1} << 28;
+    const Index memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    return std::min(std::max(least, 2 * largest_cache() + (least >> 4)), memory / 8);
+}
+
 Limits measure_limits(Index bytes, double seconds) {
     require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
     const OthersLoad load;

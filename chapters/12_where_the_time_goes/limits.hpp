@@ -21,10 +21,13 @@ struct Limits {
 
 /// Bytes of the largest cache; 0 if the system does not say.
 Index largest_cache();
+/// Bytes of a stream that is memory's and not a cache's: 256 MiB, or more than twice the largest
+/// cache; but no more than an eighth of the memory.
+Index stream_bytes();
 
-/// @param bytes    of each of two streams; more than any cache holds, or it is the cache's speed
+/// @param bytes    of each of two streams
 /// @param seconds  to spend on each of the four
-Limits measure_limits(Index bytes = Index{1} << 28, double seconds = 0.3);
+Limits measure_limits(Index bytes = stream_bytes(), double seconds = 0.3);
 // [least time]
 /// The least milliseconds of a piece of work on a machine.
 struct LeastTime {

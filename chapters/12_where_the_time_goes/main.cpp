@@ -32,8 +32,12 @@ Limits show_limits(Results& results) {
     table.row("read", "memory that is read", limits.read / 1e9, "GB/s");
     table.row("copy", "memory that is copied, both ways", limits.copy / 1e9, "GB/s");
     table.row("update", "memory changed in place, both ways", limits.update / 1e9, "GB/s");
-    if (const Index cache = largest_cache(); cache > 0)
+    const Index cache = largest_cache(), stream = stream_bytes();
+    if (cache > 0)
         table.row("cache", "largest cache", static_cast<double>(cache) / (1 << 20), "MiB");
+    table.row("stream", "each stream", static_cast<double>(stream) / (1 << 20), "MiB");
+    if (stream <= 2 * cache)
+        fmt::print("memory is short: these are streams of the cache, not of memory\n");
     return limits;
 }
 // [floor]

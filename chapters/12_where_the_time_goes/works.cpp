@@ -30,4 +30,13 @@ Step base_step() {
     return {"base", "base, 32 x 24 words", paper(8000), 32, 24, 24};
 }
 
+Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
+                   Index tgt_words, std::uint64_t seed) {
+    Random random(seed);
+    const auto ids = [&](Index length, Index n) {
+        return random_ids({sentences, length}, 1, static_cast<std::int32_t>(n), random.stream());
+    };
+    return {ids(src_length, src_words), ids(tgt_length, tgt_words), ids(tgt_length, tgt_words)};
+}
+
 }  // namespace abh

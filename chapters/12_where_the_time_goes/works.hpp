@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "chapters/09_training/corpus.hpp"
 #include "chapters/12_where_the_time_goes/floor.hpp"
 
 namespace abh {
@@ -18,6 +19,9 @@ struct Step {
     }
 };
 
+/// Sentences of random words without pads, all of one length: to measure with.
+Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
+                   Index tgt_words, std::uint64_t seed);
 /// The toy at its full size: two sentences, SGD with momentum.
 Step toy_step();
 /// d_model 256, 2 + 2 layers, 2,000 words a language: 16 sentences of 24 words, Adam.

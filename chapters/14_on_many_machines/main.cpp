@@ -15,7 +15,7 @@
 #include "chapters/14_on_many_machines/ranks/mpi.hpp"
 #include "chapters/14_on_many_machines/ranks/nccl.hpp"
 #include "chapters/14_on_many_machines/ranks/slowed.hpp"
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 

@@ -1,4 +1,4 @@
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 
 #include "lib/cuda/runtime.hpp"
 

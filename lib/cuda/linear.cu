@@ -1,5 +1,6 @@
 #include "lib/cuda/kernel.cuh"
 #include "lib/cuda/linear.cuh"
+#include "lib/fast/gradient.hpp"
 #include "lib/fast/linear.hpp"
 #include "lib/matmul.hpp"
 
@@ -39,7 +40,7 @@ Tensor cuda::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
 }
 
 Tensor cuda::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
-    map.weight.gradient.add_product(flat(dy), flat(cache.x));
+    fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));
     map.weight.grad();  // nothing waits on a device
     if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());

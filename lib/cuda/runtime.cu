@@ -6,8 +6,8 @@
 
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/device.cuh"
-#include "lib/cuda/device.hpp"
 #include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 
 namespace abh::cuda {
 // [device: memory]

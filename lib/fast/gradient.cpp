@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
+#include <memory>
+#include <vector>
 
 #include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
@@ -11,6 +12,14 @@
 namespace abh {
 // [some rows]
 namespace {
+
+using fast::Update;
+
+/// The two factors of a gradient `dy^T x`.
+struct Factors {
+    Tensor dy;  ///< [rows, d_out]
+    Tensor x;   ///< [rows, d_in]
+};
 
 /// `H` rows of the gradient from `row` on, in strips of some columns. While a strip is multiplied,
 /// what `update` touches there is on its way.
@@ -67,66 +76,47 @@ void update_by_products(std::span<const Factors> products, const Update& update)
 
 }  // namespace
 // [gradient]
-Tensor& Gradient::tensor() {
-    Tensor& sum = state_->sum;
-    bool& is_zero = state_->is_zero;
-    for (const Factors& f : state_->waiting) {
-        if (is_zero)
-            sum = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
-        else
-            add_matmul(sum, f.dy, f.x, {.transpose_a = true});
-        is_zero = false;
+namespace {
+
+/// Products that wait, by their factors.
+struct Products : Gradient::Waiting {
+    std::vector<Factors> factors;
+
+    bool empty() const override { return factors.empty(); }
+    void clear() override { factors.clear(); }
+    void add_to(Tensor& sum, bool is_zero) const override {
+        for (const Factors& f : factors) {
+            if (is_zero)
+                sum = matmul(f.dy, f.x, {.transpose_a = true});  // [d_out, d_in]
+            else
+                add_matmul(sum, f.dy, f.x, {.transpose_a = true});
+            is_zero = false;
+        }
     }
-    state_->waiting.clear();
-    if (is_zero) sum = Tensor::zeros(shape_);
-    is_zero = false;
-    return sum;
-}
+};
 
-void Gradient::zero() {
-    state_->is_zero = true;
-    state_->waiting.clear();
-    state_->added = 0;
-}
+}  // namespace
 
-void Gradient::add(const Tensor& share) {
-    require_shape(share.shape(), shape_, "gradient", "share");
-    if (state_->is_zero && state_->waiting.empty())
-        state_->sum = share.clone();
-    else
-        tensor() += share;
-    state_->is_zero = false;
-}
-
-void Gradient::assign(Tensor numbers) {
-    require_shape(numbers.shape(), shape_, "gradient", "numbers");
-    state_->sum = std::move(numbers);
-    state_->is_zero = false;
-    state_->waiting.clear();
-}
-
-void Gradient::add_product(const Tensor& dy, const Tensor& x) {
+void fast::add_product(Gradient& gradient, const Tensor& dy, const Tensor& x) {
     require(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0) &&
-                shape_ == Shape{dy.dim(1), x.dim(1)},
-            "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(), shape_);
-    std::vector<Factors>& waiting = state_->waiting;
-    waiting.push_back({dy, x});
+                gradient.shape() == Shape{dy.dim(1), x.dim(1)},
+            "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(),
+            gradient.shape());
+    std::unique_ptr<Gradient::Waiting>& waiting = gradient.state().waiting;
+    if (!waiting) waiting = std::make_unique<Products>();
+    std::vector<Factors>& factors = static_cast<Products&>(*waiting).factors;
+    factors.push_back({dy, x});
     Index rows = 0;
-    for (const Factors& f : waiting) rows += f.x.dim(0);
-    if (!worth_keeping(rows, dy.dim(1), x.dim(1))) tensor();
+    for (const Factors& f : factors) rows += f.x.dim(0);
+    if (!worth_keeping(rows, dy.dim(1), x.dim(1))) gradient.tensor();
 }
 
-void Gradient::added() {
-    if (++state_->added < state_->layers) return;
-    state_->added = 0;
-    if (state_->complete) state_->complete();
-}
-
-void Gradient::update(const Update& update) {
-    if (state_->is_zero && !state_->waiting.empty())
-        return update_by_products(state_->waiting, update);
+void fast::update(Gradient& gradient, const Update& update) {
+    if (gradient.state().is_zero && gradient.waits())
+        return update_by_products(static_cast<Products&>(*gradient.state().waiting).factors,
+                                  update);
     constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
-    const Tensor& g = tensor();
+    const Tensor& g = gradient.tensor();
     parallel_ranges(g.size(), size, [&](Index begin, Index end) {
         update.step(begin, g.values().subspan(static_cast<std::size_t>(begin),
                                               static_cast<std::size_t>(end - begin)));

@@ -1,6 +1,7 @@
 #include "lib/fast/linear.hpp"
 
 #include "lib/eigen.hpp"
+#include "lib/fast/gradient.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
 
@@ -41,7 +42,7 @@ Tensor fast::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
 }
 // [backward]
 Tensor fast::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
-    map.weight.gradient.add_product(flat(dy), flat(cache.x));  // [d_out, d_in]
+    fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));  // [d_out, d_in]
     if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
 }

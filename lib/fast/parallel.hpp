@@ -4,14 +4,10 @@
 #include <functional>
 
 #include "lib/tensor.hpp"
+#include "lib/threads.hpp"
 
 namespace abh {
 // [interface]
-/// Sets how many threads `parallel_for` uses, the calling one included. 1 at the start.
-/// @throws std::invalid_argument unless 1 <= n <= 256
-void set_threads(int n);
-int threads();
-
 /// Calls `f(i)` for every i in 0..n-1, on all threads; returns when all are done.
 ///
 /// Thread t begins with i = t, t + T, ... and then takes what others have not begun. What one call

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/cuda/device.hpp"
+#include "lib/device.hpp"
 #include "lib/io/files.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [record]
@@ -50,16 +51,14 @@ void wait_for_device() noexcept {
     }
 }
 
-}  // namespace
-
-Timed::Timed(const char* name) : on_(profile != nullptr) {
-    if (!on_) return;
+void begin_block(const char* name) {
+    if (!profile) return;  // of another thread
     wait_for_device();
     profile->open.push_back({name, Clock::now(), {}, 0});
 }
 
-Timed::~Timed() {
-    if (!on_) return;
+void end_block() {
+    if (!profile || profile->open.empty()) return;
     wait_for_device();
     Block block = profile->open.back();
     profile->open.pop_back();
@@ -72,10 +71,15 @@ Timed::~Timed() {
     if (profile->closed.size() < longest_trace) profile->closed.push_back(block);
 }
 
+constexpr Observer observer{begin_block, end_block};
+
+}  // namespace
+
 void start_profile() {
     static Profile instance;
     instance = Profile();
     profile = &instance;
+    detail::observer = &observer;
 }
 // [rows]
 std::vector<ProfileRow> profile_rows() {

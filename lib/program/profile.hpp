@@ -6,26 +6,10 @@
 
 namespace abh {
 // [profile]
-/// Measures the block that it stands in, where a profile is being taken; costs nothing else.
+/// Measures from here on how long operations take on this thread, which waits for the others.
+/// Blocks may nest: the outer one's own time is what the inner ones leave.
 ///
-///     Tensor softmax(const Tensor& x) {
-///         const Timed timed("softmax");
-///
-/// Blocks may nest: the outer one's own time is what the inner ones leave. Only the thread that
-/// started the profile is measured; it waits for the others.
-class Timed {
-public:
-    /// @param name  a literal: it is kept, not copied
-    explicit Timed(const char* name);
-    ~Timed();
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
-
-private:
-    bool on_;
-};
-
-/// From here on blocks are measured on this thread.
+/// `Timed` marks a block; each operation is one. Where no profile is being taken it costs nothing.
 void start_profile();
 // [rows]
 /// What all blocks of one name took together.

@@ -6,11 +6,10 @@
 #include <new>
 #include <thread>
 
-#include "lib/cuda/device.hpp"
-#include "lib/cuda/runtime.hpp"
-#include "lib/fast/parallel.hpp"
+#include "lib/device.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/profile.hpp"
+#include "lib/threads.hpp"
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif

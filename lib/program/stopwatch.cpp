@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "lib/fast/parallel.hpp"
+#include "lib/threads.hpp"
 
 namespace abh {
 // [stopwatch]

@@ -15,11 +15,11 @@
 #include <string>
 #include <string_view>
 
-#include "lib/fast/storage.hpp"
+#include "lib/memory.hpp"
 
 namespace abh::fuzz {
 
-inline const bool memory_is_checked = (check_memory(), true);
+inline const bool memory_is_checked = (memory::check(), true);
 
 /// A file in memory.
 class MemoryFile {

@@ -6,8 +6,7 @@
 
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/optimizer.hpp"
-#include "lib/cuda/device.hpp"
-#include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 #include "lib/io/files.hpp"
 #include "tests/proof/proof.hpp"
 #include "tests/support.hpp"

@@ -30,3 +30,24 @@ void set_tf32(bool allowed);
 bool tf32();
 
 }  // namespace abh
+
+namespace abh::cuda {
+// [memory]
+// The device's memory. Written twice: for a real device in runtime.cu, for the emulated one in
+// emulator.cpp; a build without either has absent.cpp, where `open` throws.
+
+/// Whether the processor plays the device.
+extern const bool emulated;
+
+/// Looks for a device. @throws std::runtime_error that says in one line what is missing
+void open();
+std::string name();
+
+void* take(std::size_t bytes);
+void give(void* block, std::size_t bytes) noexcept;
+void copy_to_device(void* device, const void* host, std::size_t bytes);
+void copy_to_host(void* host, const void* device, std::size_t bytes);
+void copy_on_device(void* to, const void* from, std::size_t bytes);
+void synchronize();
+
+}  // namespace abh::cuda

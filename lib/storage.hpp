@@ -12,8 +12,7 @@ namespace abh {
 /// So a tensor belongs to no device, and a training step on the device sends over what the device
 /// has not seen, a batch's ids and masks, and nothing else. Elements are not initialized.
 ///
-/// Blocks of memory are 64-byte aligned. When a storage ends, its blocks are kept for those that
-/// come, so a warm training step asks the system for no buffer.
+/// Blocks of memory are 64-byte aligned.
 class Storage {
 public:
     explicit Storage(std::size_t bytes);
@@ -44,17 +43,5 @@ private:
 // [storage: make]
 /// A storage whose handle, too, lies in memory that is used again.
 std::shared_ptr<Storage> make_storage(std::size_t bytes);
-
-/// For tests: from now on each block is fresh and full of NaN, so that it shows when elements are
-/// read that nothing wrote.
-void check_memory();
-
-/// What was asked of the processor's memory.
-struct FreshBlocks {
-    std::int64_t count = 0;    ///< how many blocks were new, or pieces of the system's memory
-    std::int64_t largest = 0;  ///< bytes of the largest block, new or not
-};
-/// Since the last call.
-FreshBlocks fresh_blocks();
 
 }  // namespace abh

@@ -1,4 +1,4 @@
-#include "lib/fast/storage.hpp"
+#include "lib/memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,10 +17,9 @@
 #include <sys/mman.h>
 #endif
 
-#include "lib/cuda/device.hpp"
-#include "lib/cuda/runtime.hpp"
+#include "lib/device.hpp"
 
-namespace abh {
+namespace abh::memory {
 // [blocks]
 namespace {
 
@@ -40,12 +39,6 @@ struct SizeClass {
     }
     std::size_t bytes() const { return (lines << shift) * line; }
     std::size_t index() const { return 8 * shift + lines; }
-};
-
-/// A block and its size, which may be more than was asked for.
-struct Block {
-    void* data = nullptr;
-    std::size_t bytes = 0;
 };
 
 /// Freed blocks by size, waiting to be used again.
@@ -285,101 +278,34 @@ void note(std::size_t bytes) {
         if (largest_block.compare_exchange_weak(seen, size)) return;
 }
 
-Block take_host(std::size_t bytes) {
-    if (memory_is_checked) return take_checked(bytes);
-    note(bytes);
-    return is_small(bytes) ? small_blocks().take(bytes) : host_heap().take(bytes);
-}
-
-void give_host(Block block) noexcept {
-    if (is_checked(block)) return give_checked(block);
-    block.bytes < large_block ? small_blocks().give(block) : host_heap().give(block);
-}
-
 Pool& device_pool() {
     static Pool* const pool = new Pool(cuda::take, cuda::give);
     return *pool;
 }
 
+}  // namespace
+// [blocks: take and give]
+Block take(std::size_t bytes) {
+    if (memory_is_checked) return take_checked(bytes);
+    note(bytes);
+    return is_small(bytes) ? small_blocks().take(bytes) : host_heap().take(bytes);
+}
+
+void give(Block block) noexcept {
+    if (is_checked(block)) return give_checked(block);
+    block.bytes < large_block ? small_blocks().give(block) : host_heap().give(block);
+}
+
 /// The emulator's blocks are always fresh: then it knows what nothing wrote, and what is gone.
-Block take_device(std::size_t bytes) {
+Block take_on_device(std::size_t bytes) {
     return cuda::emulated ? Block{cuda::take(bytes), bytes} : device_pool().take(bytes);
 }
 
-void give_device(Block block) noexcept {
+void give_on_device(Block block) noexcept {
     cuda::emulated ? cuda::give(block.data, block.bytes) : device_pool().give(block);
 }
 
-std::mutex moving;  // held while elements go from one memory to the other
-Transfers moved;
-
-}  // namespace
-// [storage]
-Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
-    if (on_cuda()) return;  // whoever writes first decides
-    take_on_host();
-    at_ = on_host;
-    never_on_device_ = true;
-}
-
-Storage::~Storage() {
-    if (host_) give_host({host_, host_bytes_});
-    if (device_) give_device({device_, device_bytes_});
-}
-
-void Storage::take_on_host() {
-    const Block block = take_host(bytes_);
-    host_ = block.data;
-    host_bytes_ = block.bytes;
-}
-// [storage: fetch]
-void* Storage::fetch_to_host(bool write) {
-    const std::lock_guard lock(moving);
-    if (!host_) take_on_host();
-    if (at_ == on_device) {
-        cuda::copy_to_host(host_, device_, bytes_);
-        ++moved.to_host;
-        moved.bytes_to_host += static_cast<std::int64_t>(bytes_);
-    }
-    at_ = write || at_ == nowhere ? on_host : at_ | on_host;
-    return host_;
-}
-
-void* Storage::device(bool write) {
-    const std::lock_guard lock(moving);
-    never_on_device_ = false;
-    if (!device_) {
-        const Block block = take_device(bytes_);
-        device_ = block.data;
-        device_bytes_ = block.bytes;
-    }
-    if (at_ == on_host) {
-        cuda::copy_to_device(device_, host_, bytes_);
-        ++moved.to_device;
-        moved.bytes_to_device += static_cast<std::int64_t>(bytes_);
-    }
-    at_ = write || at_ == nowhere ? on_device : at_ | on_device;
-    return device_;
-}
-// [storage: copy and transfers]
-void Storage::copy(Storage& other, std::size_t first) {
-    const auto from = [first](const void* p) { return static_cast<const std::byte*>(p) + first; };
-    if (other.at_ & on_device)
-        cuda::copy_on_device(device(true), from(other.device(false)), bytes_);
-    else
-        std::memcpy(host(true), from(other.host(false)), bytes_);
-}
-
-std::shared_ptr<Storage> make_storage(std::size_t bytes) {
-    static auto* const handles = new std::pmr::synchronized_pool_resource;  // outlives every tensor
-    return std::allocate_shared<Storage>(std::pmr::polymorphic_allocator<>(handles), bytes);
-}
-
-Transfers transfers() {
-    return moved;
-}
-
-void check_memory() {
+void check() {
     memory_is_checked = true;
 }
 
@@ -387,4 +313,4 @@ FreshBlocks fresh_blocks() {
     return {fresh_count.exchange(0), largest_block.exchange(0)};
 }
 
-}  // namespace abh
+}  // namespace abh::memory

@@ -1,0 +1,46 @@
+#include "lib/gradient.hpp"
+
+#include <utility>
+
+namespace abh {
+// [gradient]
+Tensor& Gradient::tensor() {
+    State& s = *state_;
+    if (waits())
+        s.waiting->add_to(s.sum, s.is_zero);
+    else if (s.is_zero)
+        s.sum = Tensor::zeros(shape_);
+    forget();
+    s.is_zero = false;
+    return s.sum;
+}
+
+void Gradient::zero() {
+    state_->is_zero = true;
+    forget();
+    state_->added = 0;
+}
+
+void Gradient::add(const Tensor& share) {
+    require_shape(share.shape(), shape_, "gradient", "share");
+    if (state_->is_zero && !waits())
+        state_->sum = share.clone();
+    else
+        tensor() += share;
+    state_->is_zero = false;
+}
+
+void Gradient::assign(Tensor numbers) {
+    require_shape(numbers.shape(), shape_, "gradient", "numbers");
+    state_->sum = std::move(numbers);
+    state_->is_zero = false;
+    forget();
+}
+
+void Gradient::added() {
+    if (++state_->added < state_->layers) return;
+    state_->added = 0;
+    if (state_->complete) state_->complete();
+}
+
+}  // namespace abh

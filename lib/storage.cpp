@@ -1,0 +1,83 @@
+#include "lib/storage.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory_resource>
+#include <mutex>
+
+#include "lib/device.hpp"
+#include "lib/memory.hpp"
+
+namespace abh {
+namespace {
+
+std::mutex moving;  // held while elements go from one memory to the other
+Transfers moved;
+
+}  // namespace
+// [storage]
+Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
+    if (on_cuda()) return;  // whoever writes first decides
+    take_on_host();
+    at_ = on_host;
+    never_on_device_ = true;
+}
+
+Storage::~Storage() {
+    if (host_) memory::give({host_, host_bytes_});
+    if (device_) memory::give_on_device({device_, device_bytes_});
+}
+
+void Storage::take_on_host() {
+    const memory::Block block = memory::take(bytes_);
+    host_ = block.data;
+    host_bytes_ = block.bytes;
+}
+// [storage: fetch]
+void* Storage::fetch_to_host(bool write) {
+    const std::lock_guard lock(moving);
+    if (!host_) take_on_host();
+    if (at_ == on_device) {
+        cuda::copy_to_host(host_, device_, bytes_);
+        ++moved.to_host;
+        moved.bytes_to_host += static_cast<std::int64_t>(bytes_);
+    }
+    at_ = write || at_ == nowhere ? on_host : at_ | on_host;
+    return host_;
+}
+
+void* Storage::device(bool write) {
+    const std::lock_guard lock(moving);
+    never_on_device_ = false;
+    if (!device_) {
+        const memory::Block block = memory::take_on_device(bytes_);
+        device_ = block.data;
+        device_bytes_ = block.bytes;
+    }
+    if (at_ == on_host) {
+        cuda::copy_to_device(device_, host_, bytes_);
+        ++moved.to_device;
+        moved.bytes_to_device += static_cast<std::int64_t>(bytes_);
+    }
+    at_ = write || at_ == nowhere ? on_device : at_ | on_device;
+    return device_;
+}
+// [storage: copy and transfers]
+void Storage::copy(Storage& other, std::size_t first) {
+    const auto from = [first](const void* p) { return static_cast<const std::byte*>(p) + first; };
+    if (other.at_ & on_device)
+        cuda::copy_on_device(device(true), from(other.device(false)), bytes_);
+    else
+        std::memcpy(host(true), from(other.host(false)), bytes_);
+}
+
+std::shared_ptr<Storage> make_storage(std::size_t bytes) {
+    static auto* const handles = new std::pmr::synchronized_pool_resource;  // outlives every tensor
+    return std::allocate_shared<Storage>(std::pmr::polymorphic_allocator<>(handles), bytes);
+}
+
+Transfers transfers() {
+    return moved;
+}
+
+}  // namespace abh

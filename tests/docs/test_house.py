@@ -1,0 +1,179 @@
+"""Who may know whom: the folders of lib, the chapters, and what a later chapter needs of an earlier one."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+sys.path.insert(0, str(ROOT / "tests"))
+from mutate import tokens
+
+SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
+FLOORS = ["", "io", "program", "fast", "cuda"]  # of lib, from the ground up; "": lib itself
+INCLUDE = re.compile(r'^#include "((?:lib|chapters)/[^"]+)"', re.MULTILINE)
+DECLARED = re.compile(
+    r"""^(?:struct|class|enum\ class)\ (\w+)
+      | ^(?!using|namespace|template|\#|/|return|static)[\w:<>&*,\ \[\]]+?[\ *&](\w+)\(
+      | ^\ {4}(?:virtual\ )?(?!return|if|for|using|explicit)[\w:<>&*,\ ]+?[\ *&](\w+)\(""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+# Where a later chapter takes hold of an earlier one, as PyTorch's DDP does of a parameter.
+HOOKS = {
+    "on_complete": "a gradient says when it is complete",
+    "go_to": "random numbers go on at a step, and of a shard",
+    "set_steps": "an optimizer goes on at a step",
+    "begin_step": "an optimizer moves one parameter after the other",
+    "device_name": "the device says what it is",
+}
+
+
+def sources(*patterns: str) -> dict[str, str]:
+    paths = [path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix in SOURCES]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(set(paths))}
+
+
+def book() -> dict[str, str]:
+    """All sources that pages show: of lib and the chapters, without their exercises."""
+    return {name: text for name, text in sources("lib/**/*", "chapters/**/*").items() if "/exercises/" not in name}
+
+
+def floor(name: str) -> int:
+    return FLOORS.index("/".join(name.split("/")[1:2]) if name.count("/") > 1 else "")
+
+
+def chapter(name: str) -> int:
+    """The number of its chapter; -1 in lib."""
+    return int(name.split("/")[1][:2]) if name.startswith("chapters/") else -1
+
+
+def upward(files: dict[str, str]) -> list[str]:
+    """Includes of a higher floor of lib, or of a later chapter."""
+    found = []
+    for name, text in files.items():
+        for other in INCLUDE.findall(text):
+            below = chapter(other) < chapter(name) or other.split("/")[:2] == name.split("/")[:2]
+            if name.startswith("lib/"):
+                below = other.startswith("lib/") and floor(other) <= floor(name)
+            if not below:
+                found.append(f"{name} includes {other}")
+    return found
+
+
+def circles(files: dict[str, str]) -> list[str]:
+    """Files of lib and of the chapters' rooms that include each other in a circle."""
+    done: set[str] = set()
+    found: list[str] = []
+
+    def visit(name: str, path: list[str]) -> None:
+        if name in path:
+            found.append(" -> ".join([*path[path.index(name) :], name]))
+        if name in done or name in path or name not in files:
+            return
+        for other in INCLUDE.findall(files[name]):
+            visit(other, [*path, name])
+        done.add(name)
+
+    for name in files:
+        visit(name, [])
+    return found
+
+
+def stem(name: str) -> str:
+    return name.rpartition("/")[2].split(".")[0]
+
+
+def of_later_chapters(files: dict[str, str]) -> list[str]:
+    """Names that lib's root or chapters 00 to 10 declare, and only 11 to 14 use."""
+    words = {name: [t.text for t in tokens(text) if t.text[-1] not in "\"'"] for name, text in files.items()}
+    used = {name: set(texts) for name, texts in words.items()}
+    early = [name for name in files if chapter(name) <= 10]
+    late = set().union(*(used[name] for name in files if chapter(name) > 10))
+    found = []
+    for name in early:
+        if not name.endswith(".hpp") or name.endswith(".fast.hpp") or (name.startswith("lib/") and floor(name) > 0):
+            continue
+        for groups in DECLARED.findall(files[name]):
+            word = next(filter(None, groups))
+            others = [n for n in early if word in used[n]]
+            in_own = sum(words[n].count(word) for n in others if stem(n) == stem(name))
+            if word in late and in_own <= 2 and all(stem(n) == stem(name) for n in others):
+                found.append(f"{name}: {word}")
+    return sorted(set(found))
+
+
+class House(unittest.TestCase):
+    def test_arrows_run_down(self) -> None:
+        self.assertEqual(upward(book()), [])
+
+    def test_no_files_include_each_other_in_a_circle(self) -> None:
+        self.assertEqual(circles(book()), [])
+
+    def test_nothing_of_a_later_chapter_is_declared_in_an_earlier_one(self) -> None:
+        found = {place.rpartition(" ")[2]: place for place in of_later_chapters(book())}
+        self.assertEqual([place for word, place in found.items() if word not in HOOKS], [])
+        self.assertEqual(set(HOOKS) - set(found), set(), "no hook any more")
+
+    def test_one_function_makes_every_step_of_training(self) -> None:
+        backward = re.compile(r"\bmodel_?\.backward\(")
+        places = [name for name, text in book().items() if backward.search(text)]
+        # cost.cpp measures what the step saves: the same lines, with the pads
+        self.assertEqual(places, ["chapters/09_training/cost.cpp", "chapters/09_training/training.cpp"])
+        calls = re.compile(r"\.forward_backward\(")
+        callers = {name for name, text in book().items() if calls.search(text) and chapter(name) in (9, 13, 14)}
+        self.assertLessEqual(
+            {
+                "chapters/09_training/training.cpp",
+                "chapters/13_real_translation/practice/team.cpp",
+                "chapters/14_on_many_machines/data_parallel/data_parallel.cpp",
+            },
+            callers,
+        )
+        page = (ROOT / "chapters/09_training/learning.md").read_text(encoding="utf-8")
+        step = files_part("chapters/09_training/training.cpp", "step")
+        self.assertIn("```{listing} training.cpp\n:part: step\n```", page)
+        self.assertIn("double Trainer::forward_backward(", step)
+        self.assertIn("void Trainer::update(", step)
+
+
+def files_part(name: str, part: str) -> str:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return text.split(f"// [{part}]\n", 1)[1].split("\n// [", 1)[0]
+
+
+class Machinery(unittest.TestCase):
+    def test_what_points_up_is_found(self) -> None:
+        files = {
+            "lib/a.hpp": '#include "lib/fast/b.hpp"\n',
+            "lib/fast/b.hpp": '#include "lib/io/c.hpp"\n',
+            "lib/io/c.hpp": '#include "chapters/03_masks/d.hpp"\n',
+            "chapters/03_masks/d.hpp": '#include "chapters/04_x/e.hpp"\n#include "lib/fast/b.hpp"\n',
+        }
+        self.assertEqual(
+            upward(files),
+            [
+                "lib/a.hpp includes lib/fast/b.hpp",
+                "lib/io/c.hpp includes chapters/03_masks/d.hpp",
+                "chapters/03_masks/d.hpp includes chapters/04_x/e.hpp",
+            ],
+        )
+
+    def test_a_circle_is_found(self) -> None:
+        files = {"lib/a.hpp": '#include "lib/b.hpp"\n', "lib/b.hpp": '#include "lib/a.hpp"\n'}
+        self.assertEqual(circles(files), ["lib/a.hpp -> lib/b.hpp -> lib/a.hpp"])
+
+    def test_a_name_for_a_later_chapter_is_found(self) -> None:
+        files = {
+            "lib/a.hpp": "struct Early {};\nvoid late(int x);\nvoid shared(int x);\n",
+            "chapters/03_masks/d.cpp": "Early e; void f() { shared(1); }\n",
+            "chapters/14_x/e.cpp": "void g() { late(1); shared(2); Early e; }\n",
+        }
+        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: late"])
+
+
+if __name__ == "__main__":
+    unittest.main()
