@@ -83,7 +83,9 @@ class Small(unittest.TestCase):
         for name in ("main.cpp", "text_command.cpp"):
             path = self.chapter / name
             old = path.read_text()
-            path.write_text(old + "// changed\n")
+            path.write_text('#include "lib/a.hpp"\n// a comment\n' + old)
+            self.assertEqual(self.stale(), "")
+            path.write_text(old + "int changed;\n")
             self.assertIn(f"{CHAPTER}/main (./book run 04 --quick) was recorded by a program that has changed", self.stale())
             path.write_text(old)
         self.assertEqual(self.stale(), "")
