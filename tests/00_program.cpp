@@ -79,12 +79,12 @@ TEST_CASE("a program knows the common options and its own") {
     const Outcome help = run({"--help"});
     REQUIRE(help.status == 0);
     REQUIRE(help.err.empty());
-    for (const char* part : {"A demonstration.", "--help", "--seed", "--threads", "--way",
-                             "--device", "--out", "--width", "how wide", "demo"})
+    for (const char* part : {"A demonstration.", "--help", "--seed", "--threads", "--way", "--out",
+                             "--width", "how wide", "demo"})
         REQUIRE_THAT(help.out, Contains(part));
 
     const Outcome outcome =
-        run({"--seed", "18446744073709551615", "--threads", "2", "--device", "cpu"},
+        run({"--seed", "18446744073709551615", "--threads", "2", "--way", "fast"},
             [](Program& program) {
                 section("A section");
                 fmt::print("{} {}\n", program.seed(), threads());
@@ -104,10 +104,7 @@ TEST_CASE("a program computes in the way that the command line names") {
     CHECK(way_of({}) == Way::fast);
     CHECK(way_of({"--way", "plain"}) == Way::plain);
     CHECK(way_of({"--way", "fast"}) == Way::fast);
-    CHECK(way_of({"--way", "plain", "--device", "cpu"}) == Way::plain);
-    if (ways_here().back() == Way::cuda)
-        for (const char* option : {"--way", "--device"})
-            CHECK(way_of({option, "cuda"}) == Way::cuda);
+    if (ways_here().back() == Way::cuda) CHECK(way_of({"--way", "cuda"}) == Way::cuda);
 }
 
 #ifdef __SSE2__
@@ -139,13 +136,7 @@ TEST_CASE("a wrong command line is one clear line and exit status 1") {
     REQUIRE_THAT(refused({"--seed", "18446744073709551616"}), Contains("--seed"));
     for (const char* option : {"--seed", "--threads", "--width"})
         REQUIRE_THAT(refused({option, "010"}), Contains(option) && Contains("010 begins with a 0"));
-    REQUIRE_THAT(refused({"--device", "tpu"}), Contains("tpu") && Contains("cuda"));
     REQUIRE_THAT(refused({"--way", "quick"}), Contains("quick") && Contains("plain"));
-    for (const char* name : {"plain", "fast"})
-        REQUIRE(refused({"--device", "cuda", "--way", name}) ==
-                fmt::format("demo: --way {} and --device cuda exclude each other\n", name));
-    REQUIRE(refused({"--device", "cpu", "--way", "cuda"}) ==
-            "demo: --device cpu and --way cuda exclude each other\n");
 }
 
 TEST_CASE("what a program's work throws is one line, and no results are written") {

@@ -161,55 +161,6 @@ TEST_CASE("JSON says numbers as people write them, and choices as words") {
     CHECK(altered("\"dropout\": 0.0", "\"dropout\": 0").layer.add_norm.dropout == 0);
 }
 
-namespace {
-
-/// Options under the names of before, with the field that there was besides.
-std::string under_old_names(const TransformerOptions& options, const char* mask_meaning) {
-    std::string text = to_json(options);
-    const auto replace = [&](const std::string& name, const std::string& old) {
-        const std::size_t at = text.find(name);
-        REQUIRE(at != std::string::npos);
-        text.replace(at, name.size(), old);
-    };
-    replace("\"norm_affine\"", "\"norm_learned\"");
-    replace("\"shared_head_projections\"", "\"shared_head_maps\"");
-    replace("  \"activation\": \"relu\",\n", "");  // choices that there were not
-    replace(",\n  \"tied_embeddings\": \"none\"", "");
-    replace("\"mask_fill\"",
-            fmt::format("\"mask_meaning\": \"{}\",\n  \"mask_fill\"", mask_meaning));
-    return text;
-}
-
-}  // namespace
-
-TEST_CASE("options under the names of before are those of today") {
-    for (const auto& options : {TransformerOptions::toy(), TransformerOptions::notebook(),
-                                TransformerOptions::shared_heads(), shared_head_like()})
-        for (const char* meaning : {"hide", "keep"})
-            CHECK(to_json(transformer_options(under_old_names(options, meaning))) ==
-                  to_json(options));
-    std::string both = to_json(TransformerOptions::toy());
-    both.replace(both.find("\"norm_affine\""), 0, "\"norm_learned\": true, ");
-    CHECK_THROWS_WITH(transformer_options(both), Contains("unknown field norm_learned"));
-}
-
-TEST_CASE("a checkpoint under the names of before still loads, and computes the same") {
-    const Folder folder;
-    const auto file = folder.path / "old.safetensors";
-    Corpus corpus = toy_corpus();
-    for (const auto& options : {toy_like(), shared_head_like()}) {
-        Transformer model(options, Random(9));
-        save_checkpoint(file, model, corpus);
-        TensorFile old = load_safetensors(file);
-        old.metadata["options"] = under_old_names(options, "keep");
-        save_safetensors(file, old);
-        const Checkpoint back = load_checkpoint(file);
-        CHECK(to_json(back.model.options()) == to_json(options));
-        CHECK(same_bits(back.model.forward(example_src(), example_tgt()),
-                        model.forward(example_src(), example_tgt())));
-    }
-}
-
 TEST_CASE("options that are no options are refused, and the field is named") {
     const auto refused = [](const char* from, const char* to, const char* message) {
         CHECK_THROWS_WITH(altered(from, to), Contains(message));

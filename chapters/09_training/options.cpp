@@ -202,26 +202,11 @@ json parse(const std::string& text) {
     return values;
 }
 
-/// Options as programs of before wrote them, under the names of today, and what they meant where
-/// today there is a choice.
-void bring_up_to_date(json& values) {
-    for (const auto& [old, name] : {std::pair{"norm_learned", "norm_affine"},
-                                    {"shared_head_maps", "shared_head_projections"}})
-        if (values.contains(old) && !values.contains(name)) {
-            values[name] = values[old];
-            values.erase(old);
-        }
-    values.erase("mask_meaning");          // what a mask's 1 means: to hide, everywhere
-    values.emplace("activation", "relu");  // unless the field is there
-    values.emplace("tied_embeddings", "none");
-}
-
 }  // namespace
 
 TransformerOptions transformer_options(const std::string& text) {
     TransformerOptions options;
-    json values = parse(text);
-    bring_up_to_date(values);
+    const json values = parse(text);
     std::set<std::string> names;
     each_field(options, [&](const char* name, const auto&) { names.insert(name); });
     for (const auto& [name, value] : values.items())

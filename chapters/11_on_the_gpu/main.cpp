@@ -172,9 +172,9 @@ void show_faults() {
 // [main]
 int main(int argc, char** argv) {
     Program program("Run kernels on the device, and see what they ask of its memories.");
-    program.options().set_default("--device", "cuda");
+    program.options().set_default("--way", "cuda");
     return program.run(argc, argv, [&] {
-        require(on_cuda(), "this chapter is about the device; leave out --device cpu");
+        require(on_cuda(), "this chapter is about the device; leave out --way");
         Results& results = program.results();
         section("The device");
         fmt::print("{}\n", device_name());

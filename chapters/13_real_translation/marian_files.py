@@ -158,13 +158,6 @@ def marian_model(o: dict, weights: dict[str, Tensor], symbols: dict[str, int]) -
 # Files --------------------------------------------------------------------------------------------
 
 
-def today(options: dict) -> dict:
-    """Options as older programs wrote them."""
-    renamed = {"norm_learned": "norm_affine", "shared_head_maps": "shared_head_projections"}
-    options = {renamed.get(name, name): value for name, value in options.items()}
-    return {"activation": "relu", "tied_embeddings": "none", **options}
-
-
 def write_tokenizer(notes: dict[str, str], folder: Path) -> dict[str, int]:
     """The files of a MarianTokenizer; returns the ids of the symbols."""
     import sentencepiece
@@ -205,7 +198,7 @@ def export(file: Path, folder: Path) -> None:
         weights = {name: opened.get_tensor(name) for name in opened.keys()}
     if "options" not in notes:
         raise Refused("it is not a model of this book")
-    options = today(json.loads(notes["options"]))
+    options = json.loads(notes["options"])
     folder.mkdir(parents=True, exist_ok=True)
     has_subwords = "source_subwords" in notes
     symbols = write_tokenizer(notes, folder) if has_subwords else symbols_of_words(notes)

@@ -21,10 +21,9 @@ Program::Program(const std::string& description)
       threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
     options_.add("--seed", seed_, "seed of all random numbers");
     options_.add("--threads", threads_, "number of threads").range(1, 256);
-    options_.add("--way", way_, "how to compute: plain, the equations; fast; or cuda")
+    options_
+        .add("--way", way_, "how to compute: plain, the equations; fast; or cuda, on the device")
         .one_of({"plain", "fast", "cuda"});
-    options_.add("--device", device_, "where to compute: cpu, or cuda, which is --way cuda")
-        .one_of({"cpu", "cuda"});
     options_.flag("--tf32", tf32_, "let products on the device round their operands to TF32");
     options_.add("--out", out_, "folder for results.json and arrays; none: not written");
     options_.add("--profile", trace_,
@@ -91,11 +90,7 @@ void flush_output() {
 }  // namespace
 
 void Program::choose_way() {
-    require(device_ == "cpu" || !options_.given("--way") || way_ == "cuda",
-            "--way {} and --device cuda exclude each other", way_);
-    require(device_ == "cuda" || !options_.given("--device") || way_ != "cuda",
-            "--device cpu and --way cuda exclude each other");
-    set_way(device_ == "cuda" ? Way::cuda : way_named(way_));
+    set_way(way_named(way_));
     if (on_cuda() && cuda::emulated)
         fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");
 }

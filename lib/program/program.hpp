@@ -42,7 +42,7 @@ private:
     Options options_;
     std::uint64_t seed_ = 1;
     int threads_;
-    std::string way_ = "fast", device_ = "cpu";
+    std::string way_ = "fast";
     bool tf32_ = false;
     std::filesystem::path out_, trace_;
     Results results_;
