@@ -49,7 +49,7 @@ Tensor linear(const Tensor& x, const Linear& map, Linear::Cache* cache) {
 
 Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
     require_shape(dy.shape(), cache.x.shape().with(-1, map.d_out()), "linear backward", "dy");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"linear", plain::linear_backward, fast::linear_backward,
                                cuda::linear_backward};
     const Tensor dx = ways(dy, map, cache);

@@ -23,18 +23,18 @@ void set_way(Way way);
 /// `plain`, `fast` or `cuda`. @throws std::invalid_argument naming any other
 Way way_named(const std::string& name);
 const char* to_string(Way way);
-// [following]
+// [scoped way]
 /// Another way until the end of the block: backward follows that of its cache.
-class Following {
+class ScopedWay {
 public:
-    explicit Following(Way way) : before_(abh::way()) {
+    explicit ScopedWay(Way way) : before_(abh::way()) {
         if (way != before_) set_way(way);
     }
-    ~Following() {
+    ~ScopedWay() {
         if (abh::way() != before_) detail::current_way = before_;
     }
-    Following(const Following&) = delete;
-    Following& operator=(const Following&) = delete;
+    ScopedWay(const ScopedWay&) = delete;
+    ScopedWay& operator=(const ScopedWay&) = delete;
 
 private:
     Way before_;

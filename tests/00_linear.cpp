@@ -164,11 +164,11 @@ TEST_CASE("the backward pass of a linear map goes the way of its forward pass") 
         zero_grad(parameters_of(map));
         Linear::Cache cache;
         {
-            const Following there(forward);
+            const ScopedWay there(forward);
             map.forward(x, &cache);
         }
         CHECK(cache.way == forward);
-        const Following back(backward);
+        const ScopedWay back(backward);
         const Tensor dx = map.backward(dy, cache);
         CHECK(way() == backward);
         return std::vector{dx, map.weight.grad().clone(), map.bias.grad().clone()};

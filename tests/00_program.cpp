@@ -61,7 +61,7 @@ Outcome run(
     arguments.insert(arguments.begin(), "/somewhere/demo");
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
-    const Following as_before(way());  // the program chooses its own
+    const ScopedWay as_before(way());  // the program chooses its own
     const Rounding rounding;
     const Outcome outcome = captured([&] {
         Program program("A demonstration.");
@@ -204,7 +204,7 @@ TEST_CASE("a program writes its results, and finds out before its work that it c
 
 TEST_CASE("output to a full disk is an error") {
     if (!fs::exists("/dev/full")) return;
-    const Following as_before(way());
+    const ScopedWay as_before(way());
     const Rounding rounding;
     const Outcome outcome = captured([] {
         const int kept = ::dup(1), full = ::open("/dev/full", O_WRONLY);

@@ -36,7 +36,7 @@ TEST_CASE(
     constexpr Ways plain_alone{"a test", one};
     const auto results = [&] { return std::array{all(10), without_cuda(10), plain_alone(10)}; };
     for (const Way each : ways_here()) {
-        const Following following(each);
+        const ScopedWay scoped(each);
         CAPTURE(to_string(each));
         switch (each) {
             case Way::plain:
@@ -54,16 +54,16 @@ TEST_CASE(
 TEST_CASE("another way lasts to the end of the block, however that is left") {
     const Way before = way();
     {
-        const Following outer(Way::plain);
+        const ScopedWay outer(Way::plain);
         CHECK(way() == Way::plain);
         {
-            const Following inner(Way::fast);
+            const ScopedWay inner(Way::fast);
             CHECK(way() == Way::fast);
             CHECK_FALSE(on_cuda());
         }
         CHECK(way() == Way::plain);
         const auto fails = [] {
-            const Following inner(Way::fast);
+            const ScopedWay inner(Way::fast);
             throw std::runtime_error("left");
         };
         CHECK_THROWS_WITH(fails(), "left");
@@ -74,7 +74,7 @@ TEST_CASE("another way lasts to the end of the block, however that is left") {
 
 TEST_CASE("without a device the way stays as it is, and one line says what is missing") {
     if (ways_here().back() == Way::cuda) return;
-    const Following plain(Way::plain);
+    const ScopedWay plain(Way::plain);
     std::string message;
     try {
         set_way(Way::cuda);
@@ -83,7 +83,7 @@ TEST_CASE("without a device the way stays as it is, and one line says what is mi
     }
     CHECK_FALSE(message.empty());
     CHECK(message.find('\n') == std::string::npos);
-    CHECK_THROWS_AS(Following(Way::cuda), std::runtime_error);
+    CHECK_THROWS_AS(ScopedWay(Way::cuda), std::runtime_error);
     CHECK(way() == Way::plain);
 }
 

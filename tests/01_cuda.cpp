@@ -5,7 +5,7 @@
 using namespace abh;
 
 TEST_CASE("a warm look-up sends ids to the device and nothing else", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Random random(7);
     Embedding embedding(50, 33, {.scale = true, .padding_id = 0}, random);
     const Tensor dy = random_tensor({4, 9, 33});

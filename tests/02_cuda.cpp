@@ -31,7 +31,7 @@ TEST_CASE("on the device more sentences than the grid has rows get their codes, 
 }
 
 TEST_CASE("warm positions and dropout move nothing between the memories", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     for (Positions kind : {Positions::sinusoid, Positions::learned}) {
         Random random(7);
         PositionalEncoding positions(33, {.kind = kind, .max_len = 9, .dropout = Real(0.2)},

@@ -485,7 +485,7 @@ TEST_CASE("dropout keeps the same elements in every way, and scales them to the 
             random.next_step();
             const Tensor x = random_tensor({n}, 2), dy = random_tensor({n}, 3);
             const auto drop = [&](Way way) {
-                const Following following(way);
+                const ScopedWay scoped(way);
                 Dropout::Cache cache;
                 const Tensor y = dropout.forward(x, &cache);
                 return std::tuple(cache.kept, y, dropout.backward(dy, cache));

@@ -6,7 +6,7 @@
 using namespace abh;
 
 TEST_CASE("warm packing sends where sentences begin to the device, and nothing else", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({3, 4, 33});
     const Ids ids({3, 4}, {1, 2, 0, 0, 1, 2, 3, 4, 1, 0, 0, 0});
     Transfers before;
@@ -22,7 +22,7 @@ TEST_CASE("warm packing sends where sentences begin to the device, and nothing e
 }
 
 TEST_CASE("on the device a batch may have more sentences than a grid has rows", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Index sentences = (1 << 16) + 1;
     Ids ids({sentences, 1});
     ids.fill(1);

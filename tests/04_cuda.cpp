@@ -5,7 +5,7 @@
 using namespace abh;
 
 TEST_CASE("attention on the device sends nothing back and forth", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor q = random_tensor({2, 2, 5, 4}, 1), k = random_tensor({2, 2, 7, 4}, 2);
     const Mask mask = Mask::zeros({2, 1, 5, 7});
     const auto step = [&] {

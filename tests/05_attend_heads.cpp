@@ -552,11 +552,11 @@ TEST_CASE("backward follows the way of its cache, whatever way is set") {
                 AttendHeadsCache cache;
                 All expected;
                 {
-                    const Following following(kept);
+                    const ScopedWay scoped(kept);
                     expected = e.run(mask);
                     attend_heads(e.q, e.k, e.v, 2, mask, {}, &cache);
                 }
-                const Following following(set);
+                const ScopedWay scoped(set);
                 const AttentionGradients d = attend_heads_backward(e.dy, cache);
                 check_same_bits(expected, {expected[0], d.dq, d.dk, d.dv});
             }

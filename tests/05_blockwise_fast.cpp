@@ -23,7 +23,7 @@ struct Example : AttendHeadsExample {
 
     /// The result and the three gradients by plain.
     All plainly(const AttentionMask& mask, const AttentionOptions& options = {}) const {
-        const Following plain(Way::plain);
+        const ScopedWay plain(Way::plain);
         return run(mask, options);
     }
 };

@@ -8,7 +8,7 @@ using namespace abh;
 
 TEST_CASE("attention of all heads gives the same bits again on the device, in any order of threads",
           "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor q = random_tensor({2, 70, 66}, 1), k = random_tensor({2, 70, 66}, 2),
                  v = random_tensor({2, 70, 66}, 3), dy = random_tensor({2, 70, 66}, 4);
     const AttentionMask mask = hide_future();
@@ -23,7 +23,7 @@ TEST_CASE("attention of all heads gives the same bits again on the device, in an
 }
 
 TEST_CASE("a warm step of multi-head attention on the device sends nothing", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Random random(6);
     MultiHeadAttention layer({.d_model = 12, .n_heads = 2}, random);
     const Tensor x = random_tensor({2, 5, 12});

@@ -7,7 +7,7 @@ using namespace abh;
 
 TEST_CASE("a warm sublayer with its residual connection moves nothing between the memories",
           "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
         for (double p_after : {0.0, 0.2}) {
             Random random(7);

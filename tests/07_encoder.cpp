@@ -50,7 +50,7 @@ void check_all_gradients(Layer& layer, Random& random) {
     const Tensor dx = layer.backward(dy, cache);
 
     // thousands of forward passes, too many for an emulated device; the gradients are its own
-    const Following following(way() == Way::cuda ? Way::fast : way());
+    const ScopedWay scoped(way() == Way::cuda ? Way::fast : way());
     const GradientError error = check_gradient(forward, x, dx, dy);
     INFO("x: " << to_string(error));
     CHECK(error.relative < 1e-6);

@@ -60,7 +60,7 @@ void check_all_gradients(Layer& layer, Random& random) {
     const auto [dx, dmemory] = layer.backward(b.dy, cache);
 
     // thousands of forward passes, too many for an emulated device; the gradients are its own
-    const Following following(way() == Way::cuda ? Way::fast : way());
+    const ScopedWay scoped(way() == Way::cuda ? Way::fast : way());
     const auto check = [&](const std::string& name, const Tensor& at, const Tensor& gradient) {
         const GradientError error = check_gradient(forward, at, gradient, b.dy);
         INFO(name << ": " << to_string(error));

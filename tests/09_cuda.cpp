@@ -104,7 +104,7 @@ TEST_CASE("training shared heads takes the same way on the device, and moves ids
 }
 
 TEST_CASE("evaluation brings back losses and words", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Corpus corpus = small_corpus();
     Transformer model(fitting(toy_like(), corpus), Random(1));
     evaluate(model, corpus, corpus.train);  // the weights go over
@@ -121,7 +121,7 @@ TEST_CASE("a checkpoint from the device holds the weights, and goes back there",
     const Corpus corpus = small_corpus();
     double expected = 0;
     {
-        const Following device(Way::cuda);
+        const ScopedWay device(Way::cuda);
         Transformer model(fitting(paper_like(NormPlacement::post), corpus), Random(1));
         train(model, corpus, twenty_steps("adam"), [](const StepReport&) {});
         save_checkpoint(folder / "m.safetensors", model, corpus);
@@ -129,7 +129,7 @@ TEST_CASE("a checkpoint from the device holds the weights, and goes back there",
         const Checkpoint again = load_checkpoint(folder / "m.safetensors");
         CHECK(evaluate(again.model, corpus, corpus.train).loss == expected);
     }
-    const Following processor(Way::fast);
+    const ScopedWay processor(Way::fast);
     const Checkpoint here = load_checkpoint(folder / "m.safetensors");
     CHECK(evaluate(here.model, corpus, corpus.train).loss ==
           Approx(expected).epsilon(in_double ? 1e-12 : 1e-5));

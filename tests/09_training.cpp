@@ -224,7 +224,7 @@ TEST_CASE("plain's first ten losses are those of fast, to five digits", "[fast]"
     task.model.positions.dropout = Real(0.1);  // the same elements are dropped
     task.training.epochs = 5;
     const std::vector<double> fast = losses_of(task, 1);
-    const Following following(Way::plain);
+    const ScopedWay scoped(Way::plain);
     const std::vector<double> plain = losses_of(task, 1);
     REQUIRE(plain.size() == 10);
     for (std::size_t i = 0; i < plain.size(); ++i) {

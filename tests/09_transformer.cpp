@@ -38,7 +38,7 @@ void check_all_gradients(const TransformerOptions& options) {
         return model.output.forward(model.forward(example_src(), example_tgt(), &unused));
     };
     backward(model, example_src(), example_tgt(), [&](const Tensor&) { return dlogits; });
-    const Following fast(Way::fast);  // thousands of forward passes; the gradients are the device's
+    const ScopedWay fast(Way::fast);  // thousands of forward passes; the gradients are the device's
     Index checked = 0;
     for (const NamedParameter& p : parameters_of(model)) {
         const GradientError e =

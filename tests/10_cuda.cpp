@@ -32,7 +32,7 @@ Transformer random_model(TransformerOptions options, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("a word of decoding sends the words before it, and brings back choices", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     TransformerOptions options = toy_like();
     options.positions.max_len = 40;
     options.mask_target_pads = false;  // whatever is said, no pad is noted

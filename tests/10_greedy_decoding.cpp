@@ -268,7 +268,7 @@ TEST_CASE("a small model trained on the toy translates its three sentences") {
     task.training.learning_rate = Real(3e-3);
     Transformer model(task.model, Random(1));
     {
-        const Following fast(Way::fast);  // the device is to decode; how it trains, chapter 9 shows
+        const ScopedWay fast(Way::fast);  // the device is to decode; how it trains, chapter 9 shows
         train(model, task.corpus, task.training, [](const StepReport&) {});
     }
 

@@ -335,7 +335,7 @@ TEST_CASE("every way appends keys and values where they belong, and doubles thei
     const Ids chosen({2}, {0, 2});
     for (const Way way : ways_here())
         for (const Index at : {Index{0}, Index{2}, room - 1}) {
-            const Following following(way);
+            const ScopedWay scoped(way);
             CAPTURE(to_string(way), at);
             KeyValues kv{old_k.clone(), old_v.clone()};
             append(kv, k, v, at, chosen);
@@ -363,7 +363,7 @@ TEST_CASE("every way copies keys and values from place to place, and nothing els
     const std::vector<Index> now_from{0, 2, 2, 3, 0};  // what each place holds afterwards
     for (const Way way : ways_here())
         for (const Index length : {Index{1}, Index{3}, room}) {
-            const Following following(way);
+            const ScopedWay scoped(way);
             CAPTURE(to_string(way), length);
             KeyValues kv{old_k.clone(), old_v.clone()};
             copy_places(kv, length, Ids({2}, {2, 0}), Ids({2}, {1, 4}));

@@ -15,7 +15,7 @@ namespace {
 /// What a launch that must fail says.
 template <class F>
 std::string refused(const F& f) {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     try {
         f();
     } catch (const std::runtime_error& error) {
@@ -96,7 +96,7 @@ __global__ void over_shared_kernel(Global<Real> y) {
 }  // namespace
 
 TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     using cuda::Fault;
     const std::string first = cuda::message_of(Fault::missing_barrier);
     CHECK_THAT(first,
@@ -109,7 +109,7 @@ TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
 }
 
 TEST_CASE("the emulator finds races in shared memory whatever the order of threads", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
         emulator::set_seed(seed);
         Tensor y({64});
@@ -131,7 +131,7 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
 }
 
 TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Tensor y({64});
     CHECK_THAT(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }),
                Contains("waits for its block, but thread 32 waits at 11_emulator.cpp"));
@@ -140,7 +140,7 @@ TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
 }
 
 TEST_CASE("a copy of what nothing wrote is no more written", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Tensor y({64}), z({64});
     launch("first", first_alone_kernel, one_block, y.on_device());
     const Tensor copy = y.clone();
@@ -151,7 +151,7 @@ TEST_CASE("a copy of what nothing wrote is no more written", "[cuda]") {
 }
 
 TEST_CASE("a fault leaves nothing behind in the next kernel's counts", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({64});
     Tensor y({64});
     const auto requests = [&](Index n) {
@@ -173,7 +173,7 @@ TEST_CASE("a fault leaves nothing behind in the next kernel's counts", "[cuda]")
 }
 
 TEST_CASE("the emulator finds what lies outside", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Tensor lanes({64});
     CHECK_THAT(refused([&] { launch("beyond", beyond_warp_kernel, one_block, lanes.on_device()); }),
                Contains("asks lane"));
@@ -193,13 +193,13 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     CHECK_THAT(refused([&] { launch("gone", late_kernel, one_block, gone); }),
                Contains("address that is not there"));
     const cuda::Grid large{dim3(1), dim3(2048)};
-    Following again(Way::cuda);
+    ScopedWay again(Way::cuda);
     CHECK_THROWS_WITH(launch("large", late_kernel, large, y.on_device()),
                       Contains("2048 threads in a block"));
 }
 
 TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     for (int i = 0; i < 3; ++i) {
         Tensor y({64});
         CHECK(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }) !=
@@ -238,7 +238,7 @@ __global__ void three_axes_kernel(Global<Real> y) {
 }  // namespace
 
 TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Tensor y = Tensor::zeros({64});
     launch("exchange", exchange_kernel, one_block, y.on_device());
     CHECK(y(0) == 3 + 700);
@@ -263,7 +263,7 @@ TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
 
 TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]") {
     if (in_double) return;  // eight, of numbers twice as long
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({4096});
     const auto count = [&](int together) {
         REQUIRE(cuda::count_kernels(true));
@@ -282,7 +282,7 @@ TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]
 
 TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
     if (in_double) return;
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({64, 96});
     const auto turns = [&](cuda::Turn turn) {
         cuda::count_kernels(true);
@@ -297,7 +297,7 @@ TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
 }
 
 TEST_CASE("the device gives the same bits at each run", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     TransformerOptions o = paper_like(NormPlacement::post);
     o.src_words = o.tgt_words = 11;
     const auto gradients = [&](std::uint64_t order) {

@@ -8,13 +8,13 @@
 using namespace abh;
 
 TEST_CASE("all ways to do a thing do the same thing", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     using namespace cuda;
     for (const Index n : {1, 2, 31, 33, 257}) {
         const Tensor x = random_tensor({3, n}), square = random_tensor({n, 7});
-        const Following processor(Way::fast);
+        const ScopedWay processor(Way::fast);
         const auto on_device = [](const auto& f) {
-            const Following there(Way::cuda);
+            const ScopedWay there(Way::cuda);
             return f();
         };
         for (int together : {1, 3, 32})
@@ -35,7 +35,7 @@ TEST_CASE("all ways to do a thing do the same thing", "[cuda]") {
 }
 
 TEST_CASE("tensors follow to where they are used, and are sent once", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Tensor a({2, 2}, {1, 2, 3, 4});  // written by the processor
     const Transfers before = transfers();
     const Tensor b = a + a, c = b + a;
@@ -54,7 +54,7 @@ TEST_CASE("tensors follow to where they are used, and are sent once", "[cuda]") 
 }
 
 TEST_CASE("what the device fills never travels", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Transfers before = transfers();
     Tensor x = Tensor::full({100}, 2);
     x += Tensor::zeros({100});
@@ -68,10 +68,10 @@ TEST_CASE("what the device fills never travels", "[cuda]") {
 TEST_CASE("tensors made on one side are used on the other", "[cuda]") {
     Tensor x;
     {
-        const Following device(Way::cuda);
+        const ScopedWay device(Way::cuda);
         x = Tensor::full({3}, 2) + Tensor::full({3}, 1);
     }
-    const Following processor(Way::fast);
+    const ScopedWay processor(Way::fast);
     CHECK((x + x)(1) == 6);
     CHECK(x.clone()(2) == 3);
 }
@@ -145,7 +145,7 @@ TEST_CASE("a linear map is the same on both sides, forward and backward", "[cuda
 }
 
 TEST_CASE("a warm linear map moves nothing between the memories", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     Random random(1);
     Linear linear(8, 4, true, random);
     const Tensor x = random_tensor({5, 8}), dy = random_tensor({5, 4});

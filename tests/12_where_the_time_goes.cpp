@@ -214,7 +214,7 @@ TEST_CASE("every operation that is measured runs under both ways, and has a floo
         CHECK(operation.bytes() + operation.flops() > 0);
         const Work work = operation.make();
         for (const Way each : {Way::plain, Way::fast}) {
-            const Following following(each);
+            const ScopedWay scoped(each);
             work();
         }
     }

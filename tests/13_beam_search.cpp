@@ -229,7 +229,7 @@ TEST_CASE("every way finds plain's likeliest words, of equal ones the first") {
                     w % 3 == 0 ? logits(3, 0, w) : -std::numeric_limits<Real>::infinity();
             }
             const BasicTensor<Choice> expected = [&] {
-                const Following plain(Way::plain);
+                const ScopedWay plain(Way::plain);
                 return top_k(logits, n, never);
             }();
             const BasicTensor<Choice> found = top_k(logits, n, never);

@@ -128,7 +128,7 @@ TEST_CASE("a run that goes on with another number of threads says so where that 
     run.steps(2);
     const int before = threads();
     const auto said = [](const TensorFile& state) {
-        const Following fast(Way::fast);
+        const ScopedWay fast(Way::fast);
         return explain_threads(state);
     };
     const auto line = [](const std::string& had, int now) {
@@ -147,7 +147,7 @@ TEST_CASE("a run that goes on with another number of threads says so where that 
     state.metadata["threads"] = "2\x1B[2J";
     CHECK(said(state) == line("2\\x1B[2J threads", 3));
     {
-        const Following plain(Way::plain);  // which multiplies by itself
+        const ScopedWay plain(Way::plain);  // which multiplies by itself
         CHECK(explain_threads(state).empty());
     }
     state.metadata.erase("threads");  // as an older program wrote it

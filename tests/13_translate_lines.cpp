@@ -86,7 +86,7 @@ std::string content(std::FILE* file) {
 
 Found translated(const std::string& input, const LineOptions& options = {},
                  const LineTranslator& translator = letter_model()) {
-    const Following fast(Way::fast);  // how lines are read does not depend on the way
+    const ScopedWay fast(Way::fast);  // how lines are read does not depend on the way
     const Folder folder;
     const int in = ::open(folder.put("in", input).c_str(), O_RDONLY);
     std::FILE *out = std::tmpfile(), *messages = std::tmpfile();
@@ -156,7 +156,7 @@ TEST_CASE("each line is translated as if it were alone, and lines stay in order"
 }
 
 TEST_CASE("a source ends with its end symbol, and what may not be said is the translator's") {
-    const Following fast(Way::fast);
+    const ScopedWay fast(Way::fast);
     const LineTranslator t = letter_model();
     const std::vector<std::vector<std::int32_t>> sources{{4, 7, 5}};
     const BeamOptions options{.n_best = 2, .max_words = 8};
@@ -249,7 +249,7 @@ TEST_CASE("an n-best list names line, text and score, the best first") {
 }
 
 TEST_CASE("lines that are there are translated without waiting for more") {
-    const Following fast(Way::fast);
+    const ScopedWay fast(Way::fast);
     const LineTranslator translator = letter_model();
     Pipe in, out;
     std::FILE* const writer = ::fdopen(::dup(out.write_end), "w");

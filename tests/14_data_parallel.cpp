@@ -271,7 +271,7 @@ TEST_CASE("gradients that leave during backward are the same bits, and leave bef
 }
 
 TEST_CASE("collectives give the same bits where messages stand in the device's memory", "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     for (const Index n : {2, 3})
         require_same(
             collectives_of(n,
@@ -283,7 +283,7 @@ TEST_CASE("collectives give the same bits where messages stand in the device's m
 
 TEST_CASE("gradients and weights in the device's memory go from there, and give the same bits",
           "[cuda]") {
-    const Following device(Way::cuda);
+    const ScopedWay device(Way::cuda);
     const Trained alone = trained(1, 4);
     std::vector<std::int64_t> bytes;  // between the two memories
     const auto moved = [] { return transfers().bytes_to_host + transfers().bytes_to_device; };

@@ -11,11 +11,11 @@
 template <class F>
 auto on_both(const F& f) {
     const auto expected = [&] {
-        const abh::Following processor(abh::Way::fast);
+        const abh::ScopedWay processor(abh::Way::fast);
         return f();
     }();
     const auto actual = [&] {
-        const abh::Following device(abh::Way::cuda);
+        const abh::ScopedWay device(abh::Way::cuda);
         return f();
     }();
     return std::pair(expected, actual);
@@ -27,16 +27,16 @@ auto on_both(const F& f) {
 /// @param backward  takes it
 template <class Forward, class Backward>
 void require_backward_stays(const Forward& forward, const Backward& backward) {
-    using abh::Following, abh::Way;
+    using abh::ScopedWay, abh::Way;
     for (const auto& [first, then] :
          {std::pair{Way::cuda, Way::plain}, std::pair{Way::plain, Way::cuda}}) {
         const auto cache = [&, way = first] {
-            const Following following(way);
+            const ScopedWay scoped(way);
             auto filled = forward();
             backward(filled);  // from here on all is where this way needs it
             return filled;
         }();
-        const Following following(then);
+        const ScopedWay scoped(then);
         const abh::Transfers before = abh::transfers();
         backward(cache);
         REQUIRE(abh::transfers().to_host == before.to_host);

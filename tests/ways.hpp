@@ -16,7 +16,7 @@ constexpr double way_bound = in_double ? 1e-12 : 1e-5;
 inline std::vector<abh::Way> ways_here() {
     std::vector<abh::Way> ways{abh::Way::plain, abh::Way::fast};
     try {
-        const abh::Following device(abh::Way::cuda);
+        const abh::ScopedWay device(abh::Way::cuda);
         ways.push_back(abh::Way::cuda);
     } catch (const std::exception&) {
     }
@@ -43,7 +43,7 @@ inline bool agree(const abh::Tensor& a, const abh::Tensor& b, double bound = way
 template <class F>
 void same_in_every_way(const F& f, double bound = way_bound) {
     const std::vector<abh::Tensor> expected = [&] {
-        const abh::Following plain(abh::Way::plain);
+        const abh::ScopedWay plain(abh::Way::plain);
         return f();
     }();
     const std::vector<abh::Tensor> found = f();

@@ -54,7 +54,7 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
     const Ids& ids = cache.ids;
     require_shape(dy.shape(), {ids.dim(0), ids.dim(1), words.d_model()}, "embedding backward",
                   "dy");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"embedding", plain::embedding_backward, plain::embedding_backward,
                                cuda::embedding_backward};
     ways(dy, words, cache);

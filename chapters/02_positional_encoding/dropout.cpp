@@ -28,7 +28,7 @@ Tensor Dropout::forward(const Tensor& x, Cache* cache) const {
 
 Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
     if (p_ == 0) return dy;
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     return dropout_backward(dy, *this, cache.kept);
 }
 

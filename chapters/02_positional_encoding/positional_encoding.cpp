@@ -87,7 +87,7 @@ Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
 // hence:        dx = dropout backward of dy,  dtable[first + t] = sum of dx[b, t] over sentences b
 Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.shape, "positional encoding backward", "dy");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
     if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.first);
     table.added();

@@ -59,7 +59,7 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
 AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache) {
     require(!std::holds_alternative<std::monostate>(cache.kept),
             "attention backward: the cache was not filled by a forward pass");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"attention", plain::attend_heads_backward,
                                fast::attend_heads_backward, cuda::attend_heads_backward};
     return ways(dy, cache);

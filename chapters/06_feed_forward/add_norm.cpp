@@ -29,7 +29,7 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
 AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
                                    const AddNormCache& cache) {
     require_shape(dy.shape(), cache.norm.normalized.shape(), "layer norm backward", "dy");
-    const Following following(cache.norm.way);
+    const ScopedWay scoped(cache.norm.way);
     static constexpr Ways ways{"add norm", plain::add_norm_backward, fast::add_norm_backward,
                                cuda::add_norm_backward};
     return ways(dy, dropout, norm, cache);

@@ -27,7 +27,7 @@ Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
 // forward was:  y = second(relu(first(x))), or with swish
 // hence:        the three backward passes from last to first
 Tensor FeedForward::backward(const Tensor& dy, const Cache& cache) {
-    const Following following(cache.first.way);
+    const ScopedWay scoped(cache.first.way);
     const Tensor dhidden = second.backward(dy, cache.second);  // [B, L, d_ff]
     const Tensor da = activation_ == Activation::relu ? relu_backward(dhidden, cache.hidden)
                                                       : swish_backward(dhidden, cache.hidden);

@@ -49,7 +49,7 @@ Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cach
 
 Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
     require_shape(dy.shape(), cache.normalized.shape(), "layer norm backward", "dy");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
                                cuda::layer_norm_backward};
     const Tensor dx = ways(dy, norm, cache);

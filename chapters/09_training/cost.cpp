@@ -16,7 +16,7 @@ namespace {
 /// The largest difference of two weights after ten steps of Adam, plain and fast.
 double difference_of_ways(const Tensor& start, const Tensor& gradient) {
     const auto weights = [&](Way way) {
-        const Following following(way);
+        const ScopedWay scoped(way);
         Parameter w(start.clone());
         Adam adam({{"w", &w}});
         w.grad() += gradient;

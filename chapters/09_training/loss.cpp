@@ -48,7 +48,7 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 }
 
 Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"cross entropy", plain::cross_entropy_backward,
                                fast::cross_entropy_backward, cuda::cross_entropy_backward};
     return ways(cache);

@@ -25,7 +25,7 @@ double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets
 Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache) {
     require(!std::holds_alternative<std::monostate>(cache.kept),
             "vocabulary loss backward: the cache was not filled by a forward pass");
-    const Following following(cache.way);
+    const ScopedWay scoped(cache.way);
     static constexpr Ways ways{"vocabulary loss", plain::vocabulary_loss_backward,
                                fast::vocabulary_loss_backward, plain::vocabulary_loss_backward};
     return ways(output, cache);

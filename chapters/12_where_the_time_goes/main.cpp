@@ -77,7 +77,7 @@ void show_attention_memory(Results& results) {
     Table table(results, {{"words", "8"},
                           {"plain MiB", "12.2f", "plain_{}_mib"},
                           {"fast MiB", "12.2f", "blocks_{}_mib"}});
-    const Following following(Way::fast);  // whatever way the program was told
+    const ScopedWay scoped(Way::fast);  // whatever way the program was told
     for (Index length : {24, 256, 1024}) {
         const Tensor x = Tensor::zeros({1, length, 512}), heads = split_heads(x, 8);
         AttentionCache plain;

@@ -117,14 +117,14 @@ MeasuredOperation columns_added() {
             }};
 }
 
-MeasuredOperation cut_off() {
+MeasuredOperation measured_relu() {
     return {"relu", "ReLU", pass(2 * n_numbers), [] {
                 const Tensor x = numbers({n_rows, width});
                 return Work([=] { relu(x); });
             }};
 }
 
-MeasuredOperation cut_off_backward() {
+MeasuredOperation measured_relu_backward() {
     return {
         "relu_backward", "ReLU's backward", pass(3 * n_numbers), [] {
             const Tensor y = relu(numbers({n_rows, width}, 1)), dy = numbers({n_rows, width}, 2);
@@ -170,7 +170,7 @@ MeasuredOperation positioned() {
 }
 
 /// Forward and backward. Rows of the table are read, and rows of its gradient are changed.
-MeasuredOperation looked_up() {
+MeasuredOperation measured_embedding() {
     return {"embedding", "embedding, both passes", pass(5 * n_numbers), [] {
                 Random random(1);
                 const auto words =
@@ -300,7 +300,7 @@ MeasuredOperation loss_of_vocabulary() {
             }};
 }
 
-MeasuredOperation best_words() {
+MeasuredOperation measured_argmax() {
     return {"argmax", "argmax of 8,000 words", pass(768.0 * 8000), [] {
                 const Tensor logits = numbers({1, 768, 8000});
                 return Work([=] { argmax(logits); });
@@ -383,7 +383,7 @@ std::vector<MeasuredOperation> measured_operations() {
     for (const auto& make : {one_query,
                              added,
                              columns_added,
-                             cut_off_backward,
+                             measured_relu_backward,
                              swished,
                              drawn,
                              drawn_evenly,
@@ -395,13 +395,14 @@ std::vector<MeasuredOperation> measured_operations() {
                              added_and_normed,
                              loss_of_words,
                              loss_of_vocabulary,
-                             best_words,
+                             measured_argmax,
                              adam,
                              momentum,
                              waiting_gradient,
                              whole_step})
         list.push_back(make());
-    for (const auto& make : {cut_off, split_and_joined, transposed, positioned, looked_up}) {
+    for (const auto& make :
+         {measured_relu, split_and_joined, transposed, positioned, measured_embedding}) {
         list.push_back(make());
         list.back().one_way = true;
     }

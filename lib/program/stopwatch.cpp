@@ -61,7 +61,7 @@ bool beats_floor(double ms, double floor_ms) {
 // [take turns]
 Side under(Way way, const Work& work) {
     return {[work, way] {
-        const Following following(way);
+        const ScopedWay scoped(way);
         work();
     }};
 }

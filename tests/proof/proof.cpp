@@ -140,7 +140,7 @@ Differences check_differences(const Component& component, std::uint64_t seed) {
     zero_grad(trial.parameters);
     const std::map<std::string, Tensor> gradients = trial.backward(cotangent);
 
-    const Following fast(
+    const ScopedWay fast(
         Way::fast);  // thousands of small forward passes; the gradients are the way's
     std::vector<Tensor> constant;
     for (const Tensor& table : trial.padded) constant.push_back(table.clone());

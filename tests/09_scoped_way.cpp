@@ -16,10 +16,10 @@ void require_following(const Passes& forward) {
     for (const Way kept : ways_here()) {
         const auto run = [&](Way set) {
             const std::function<std::vector<Tensor>()> backward = [&] {
-                const Following following(kept);
+                const ScopedWay scoped(kept);
                 return forward();
             }();
-            const Following following(set);
+            const ScopedWay scoped(set);
             return backward();
         };
         const std::vector<Tensor> expected = run(kept);
