@@ -157,7 +157,7 @@ TEST_CASE("a safetensors header of wrong length or text is refused") {
         REQUIRE_THAT(refused(text), Contains("the header does not begin with {"));
     for (const char* text : {"{", "{}x", "{\"a\":}", "{'a':1}", "{} {}", "{\"a\xff\":{}}",
                              "{\"__metadata__\":{\"a\":1e999}}"})
-        REQUIRE_THAT(refused(text), Contains("it is not JSON"));
+        REQUIRE_THAT(refused(text), Contains("not JSON"));
     REQUIRE_THAT(refused(std::string("{}\0", 3)), Contains("zero byte"));
     REQUIRE_THAT(refused(R"({"__metadata__":3})"), Contains("__metadata__ is not an object"));
     REQUIRE_THAT(refused(R"({"__metadata__":{"a":3}})"),
@@ -219,23 +219,22 @@ TEST_CASE("tensors that share bytes, leave holes or have one name are refused") 
     REQUIRE_THAT(refused(one("a", 0, 8) + "," + one("b", 4, 12)), Contains("tensor b lies at"));
     REQUIRE_THAT(refused(one("a", 0, 4) + "," + one("b", 8, 12)), Contains("tensor b lies at"));
     REQUIRE_THAT(refused(one("a", 0, 12) + "," + one("b", 4, 4)), Contains("tensor b lies at"));
-    REQUIRE_THAT(refused(one("a", 0, 4) + "," + one("a", 4, 12)),
-                 Contains("name \"a\" occurs twice"));
+    REQUIRE_THAT(refused(one("a", 0, 4) + "," + one("a", 4, 12)), Contains("\"a\" occurs twice"));
     REQUIRE_THAT(
         refusal(folder,
                 packed(R"({"w":{"dtype":"F32","shape":[3],"shape":[3],"data_offsets":[0,12]}})",
                        data12)),
-        Contains("name \"shape\" occurs twice"));
+        Contains("\"shape\" occurs twice"));
 
     std::string crowd, names;
     for (int i = 0; i < 100000; ++i)
         crowd += fmt::format("{}{}", i ? "," : "", one(fmt::format("{}", i), 0, 12));
     for (int i = 0; i < 100001; ++i) names += fmt::format("{}\"{}\":0", i ? "," : "", i);
     REQUIRE_THAT(refused(crowd), Contains("expected a start at 12"));
-    REQUIRE_THAT(refused(names), Contains("too many names"));
+    REQUIRE_THAT(refused(names), Contains("more than 100000 names"));
     std::string values = R"("w":{"shape":[0)";
     for (int i = 0; i < 2'000'000; ++i) values += ",0";
-    REQUIRE_THAT(refused(values + "]}"), Contains("too many values"));
+    REQUIRE_THAT(refused(values + "]}"), Contains("more than 2000000 values"));
 }
 
 TEST_CASE("a safetensors file cut at any length or changed in any header byte does no harm") {

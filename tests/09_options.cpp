@@ -167,7 +167,7 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     };
     refused("\"d_ff\": 2048,", "", "model options: no field d_ff");
     refused("\"d_ff\"", "\"d_fff\"", "unknown field d_fff");
-    refused("\"d_ff\": 2048", "\"d_ff\": 2048, \"d_ff\": 1024", "d_ff twice");
+    refused("\"d_ff\": 2048", "\"d_ff\": 2048, \"d_ff\": 1024", "\"d_ff\" occurs twice");
     refused("2048", "\"2048\"", "d_ff is \"2048\", expected a whole number");
     refused("2048", "2048.5", "d_ff is 2048.5, expected a whole number");
     refused("2048", "true", "d_ff is true, expected a whole number");
@@ -190,7 +190,7 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     refused("512,", "512", "not JSON");
 
     CHECK_THROWS_WITH(altered("2048", std::string(30000, '[') + std::string(30000, ']')),
-                      Contains("nested too deeply"));
+                      Contains("nested deeper than 2"));
     CHECK_THROWS_WITH(altered("2048", std::string(70000, ' ') + "2048"),
                       Contains("at most 65536 are possible"));
     CHECK_THROWS_WITH(transformer_options(""), Contains("not JSON"));

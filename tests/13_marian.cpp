@@ -524,7 +524,7 @@ TEST_CASE("a vocabulary that is none is refused") {
     CHECK_THAT(refused("{\"<unk>\": 18446744073709551615}"), Contains("expected one below 109"));
     CHECK_THAT(refused("{\"<unk>\": 1.5}"), Contains("id 1.5"));
     CHECK_THAT(refused("{\"<unk>\": 1, \"a\\u001b[31m\\n\": 1}"), Contains("id 1, which another"));
-    CHECK_THAT(refused("{\"<unk>\": 1, \"<unk>\": 2}"), Contains("<unk> occurs twice"));
+    CHECK_THAT(refused("{\"<unk>\": 1, \"<unk>\": 2}"), Contains("\"<unk>\" occurs twice"));
     CHECK_THAT(refused(std::string(100000, '[')), Contains("nested deeper"));
     CHECK_THAT(refused("{\"a\":" + std::string(100000, '[')), Contains("nested deeper"));
     CHECK(refused("{\"<unk>\": 1}") == "accepted");  // every piece is unknown

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "chapters/09_training/transformer.hpp"
+#include "lib/io/strict_json.hpp"
 
 namespace abh {
 // [presets]
@@ -180,33 +181,16 @@ void read(const char* name, const json& value, IdOrNull<std::int32_t> field) {
     expect(value.is_null() || field.id >= 0, name, value, "null or an id");
 }
 // [read]
-/// An object in which no name occurs twice.
-json parse(const std::string& text) {
-    std::set<std::string> seen;
-    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-        require(depth <= 2, "model options: nested too deeply");
-        if (depth == 1 && event == json::parse_event_t::key)
-            require(seen.insert(parsed.get<std::string>()).second, "model options: {} twice",
-                    parsed.get<std::string>());
-        return true;
-    };
-    json values;
-    require(text.size() <= 1 << 16, "model options: {} bytes, at most 65536 are possible",
-            text.size());
-    try {
-        values = json::parse(text, watch);
-    } catch (const json::exception& error) {
-        require(false, "model options: not JSON: {}", error.what());
-    }
-    require(values.is_object(), "model options: {}, expected an object", values.type_name());
-    return values;
-}
-
 }  // namespace
 
 TransformerOptions transformer_options(const std::string& text) {
     TransformerOptions options;
-    const json values = parse(text);
+    json values;
+    try {
+        values = strict_json(text, {.bytes = 1 << 16, .depth = 2});
+    } catch (const std::invalid_argument& error) {
+        require(false, "model options: {}", error.what());
+    }
     std::set<std::string> names;
     each_field(options, [&](const char* name, const auto&) { names.insert(name); });
     for (const auto& [name, value] : values.items())

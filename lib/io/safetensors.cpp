@@ -5,12 +5,12 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "lib/eigen.hpp"
 #include "lib/io/files.hpp"
+#include "lib/io/strict_json.hpp"
 
 namespace abh {
 // [format]
@@ -24,7 +24,6 @@ using nlohmann::json;
 
 constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 constexpr std::uint64_t max_header = 100'000'000;  // as the reference reader
-constexpr std::size_t max_names = 100'000, max_values = 2'000'000;
 
 }  // namespace
 // [save]
@@ -99,60 +98,15 @@ template <class... Args>
         fmt::format("{}: not a usable safetensors file: {}", path.string(), reason));
 }
 
-// [load: watch]
-/// Looks through a header before a value is made of it: no name twice in one object, no deep
-/// nesting, no crowd of names or values. `wrong` says what is wrong, if anything.
-class Watch : public nlohmann::json_sax<json> {
-public:
-    std::string wrong;
-
-    bool start_object(std::size_t) override {
-        names_.emplace_back();
-        return open();
-    }
-    bool end_object() override {
-        names_.pop_back();
-        return close();
-    }
-    bool key(string_t& name) override {
-        if (!names_.back().insert(name).second)
-            return stop("name " + json(name).dump() + " occurs twice");
-        if (names_.back().size() > max_names) return stop("it has too many names");
-        return true;
-    }
-    bool start_array(std::size_t) override { return open(); }
-    bool end_array() override { return close(); }
-    bool parse_error(std::size_t, const std::string&, const json::exception&) override {
-        return stop("it is not JSON");
-    }
-    bool null() override { return value(); }
-    bool boolean(bool) override { return value(); }
-    bool number_integer(number_integer_t) override { return value(); }
-    bool number_unsigned(number_unsigned_t) override { return value(); }
-    bool number_float(number_float_t, const string_t&) override { return value(); }
-    bool string(string_t&) override { return value(); }
-    bool binary(binary_t&) override { return value(); }
-
-private:
-    bool open() { return value() && (++depth_ <= 3 || stop("it is nested too deeply")); }
-    bool close() { return --depth_ >= 0; }
-    bool value() { return ++values_ <= max_values || stop("it has too many values"); }
-    bool stop(const std::string& why) {
-        wrong = why;
-        return false;
-    }
-
-    std::vector<std::set<std::string>> names_;  // of the objects that are open
-    int depth_ = 0;
-    std::size_t values_ = 0;
-};
 // [load: header]
 json parse_header(const std::filesystem::path& path, std::string_view text) {
-    Watch watch;
     if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
     if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
-    if (!json::sax_parse(text, &watch)) reject(path, "the header is unusable: {}", watch.wrong);
-    return json::parse(text);
+    try {
+        return strict_json(text, {.bytes = max_header, .depth = 3});
+    } catch (const std::invalid_argument& error) {
+        reject(path, "the header is unusable: {}", error.what());
+    }
 }
 // [load: entries]
 Entry parse_entry(const std::filesystem::path& path, const std::string& name, const json& item) {

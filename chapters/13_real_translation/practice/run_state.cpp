@@ -16,6 +16,7 @@
 #include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
+#include "lib/io/strict_json.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
@@ -64,19 +65,15 @@ json written(const T& numbers) {
 }
 
 /// The JSON object in a note.
-/// @throws std::invalid_argument naming the note if there is none, or it is nested deeper than 4
+/// @throws std::invalid_argument naming the note if there is none
 json object_in(const char* note, const std::string& text) {
-    const auto watch = [&](int depth, json::parse_event_t, const json&) {
-        require(depth <= 4, "{}: nested deeper than 4", note);
-        return true;
-    };
     json object;
     try {
-        object = json::parse(text, watch);
-    } catch (const json::exception& error) {
-        require(false, "{}: not JSON: {}", note, error.what());
+        object = strict_json(text, {.depth = 4});
+    } catch (const std::invalid_argument& error) {
+        require(false, "{}: {}", note, error.what());
     }
-    require(object.is_object() && !object.empty(), "{}: no object with fields", note);
+    require(!object.empty(), "{}: no field", note);
     return object;
 }
 
