@@ -209,7 +209,7 @@ void attentions() {
             const auto [q, k, v] = inputs();
             AttentionCache cache;
             attention(q, k, v, {}, {}, &cache);
-            return [=, q = q] { attention_backward(q, cache); };
+            return [cache, dy = q] { attention_backward(dy, cache); };
         });
     }
 }
