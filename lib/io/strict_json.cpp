@@ -1,10 +1,11 @@
 #include "lib/io/strict_json.hpp"
 
+#include <fmt/core.h>
+
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "lib/tensor.hpp"
 
 namespace abh {
 // [watch]
@@ -73,12 +74,16 @@ private:
 }  // namespace
 // [strict json]
 json strict_json(std::string_view text, const JsonLimits& limits) {
-    require(text.size() <= limits.bytes, "{} bytes, at most {} are possible", text.size(),
-            limits.bytes);
+    const auto expect = [](bool ok, const std::string& wrong) {
+        if (!ok) throw std::invalid_argument(wrong);
+    };
+    expect(text.size() <= limits.bytes,
+           fmt::format("{} bytes, at most {} are possible", text.size(), limits.bytes));
     Watch watch(limits);
-    require(json::sax_parse(text, &watch), "{}", watch.wrong);
+    const bool fits = json::sax_parse(text, &watch);
+    expect(fits, watch.wrong);
     json object = json::parse(text);
-    require(object.is_object(), "{}, expected an object", object.type_name());
+    expect(object.is_object(), fmt::format("{}, expected an object", object.type_name()));
     return object;
 }
 
