@@ -33,7 +33,7 @@ public:
 
     /// The gradient with all that waited; zeros when first asked for.
     Tensor& tensor();
-    /// No memory is touched: whoever adds next overwrites.
+    /// No memory is touched: the next addition overwrites.
     void zero();
     /// `+= share`, of the gradient's shape.
     void add(const Tensor& share);

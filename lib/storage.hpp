@@ -8,7 +8,7 @@ namespace abh {
 // [storage]
 /// The elements of a tensor: in the processor's memory, in the device's, or the same in both.
 ///
-/// Whoever asks gets them where he asks: what was written on the other side last is copied first.
+/// Each side gets them when it asks: what was written on the other side last is copied first.
 /// So a tensor belongs to no device, and a training step on the device sends over what the device
 /// has not seen, a batch's ids and masks, and nothing else. Elements are not initialized.
 ///
