@@ -22,8 +22,7 @@ struct Whole {
         Random random(seed);
         const Ids ids = random_ids({lines, length}, -4, 5, random.stream());
         numbers.assign(ids.values().begin(), ids.values().end());
-        matrix = {numbers.data(), length, 1};
-        if (by_columns) matrix = matrix.transposed();
+        matrix = Strided::of(numbers.data(), length, by_columns);
     }
 };
 
@@ -56,7 +55,7 @@ TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fa
                         const Tensor whole = Tensor::full({m + 1, n + 5}, 3);
                         Tensor c = whole.clone();
                         CAPTURE(m, n, k, a_by_columns, b_by_columns, add, scale);
-                        packed_matmul(c.data(), n + 5, a.matrix, b.matrix, m, n, k, scale, add);
+                        packed_matmul({c.data(), n + 5, a.matrix, b.matrix, m, n, k, scale, add});
                         REQUIRE(
                             same_bits(c, product(a.matrix, b.matrix, whole, m, n, k, scale, add)));
                     }
@@ -74,7 +73,8 @@ TEST_CASE("a large packed product is three loops wherever its lines begin", "[fa
                                      outside = Tensor::full({first + m * width}, 3);
                         Tensor c = outside.clone();
                         CAPTURE(a_by_columns, add, k, width, first);
-                        packed_matmul(c.data() + first, width, a.matrix, b.matrix, m, n, k, 1, add);
+                        packed_matmul(
+                            {c.data() + first, width, a.matrix, b.matrix, m, n, k, 1, add});
                         const Tensor expected =
                             product(a.matrix, b.matrix, before, m, n, k, 1, add);
                         Index wrong = 0;
@@ -92,16 +92,22 @@ TEST_CASE("a part of a packed product has the bits of the whole", "[fast]") {
     for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
             const Tensor a = random_tensor({m, k}, 1), b = random_tensor({k, n}, 2);
-            const Strided A = transpose_a ? Strided{a.data(), 1, m} : Strided{a.data(), k, 1},
-                          B = transpose_b ? Strided{b.data(), 1, k} : Strided{b.data(), n, 1};
             Tensor whole({m, n}), parts({m, n});
-            packed_matmul(whole.data(), n, A, B, m, n, k, Real(0.3), false);
+            Product p{whole.data(),
+                      n,
+                      Strided::of(a.data(), transpose_a ? m : k, transpose_a),
+                      Strided::of(b.data(), transpose_b ? k : n, transpose_b),
+                      m,
+                      n,
+                      k,
+                      Real(0.3)};
+            packed_matmul(p);
+            p.c = parts.data();
             const Index rows[] = {0, 5, 100, m}, columns[] = {0, 1, 40, n};
             for (int i = 0; i < 3; ++i)
                 for (int j = 0; j < 3; ++j)
-                    packed_matmul(&parts(rows[i], columns[j]), n, A.from(rows[i], 0),
-                                  B.from(0, columns[j]), rows[i + 1] - rows[i],
-                                  columns[j + 1] - columns[j], k, Real(0.3), false);
+                    packed_matmul(p.block(rows[i], columns[j], rows[i + 1] - rows[i],
+                                          columns[j + 1] - columns[j]));
             CAPTURE(transpose_a, transpose_b);
             REQUIRE(same_bits(parts, whole));
         }

@@ -36,9 +36,9 @@ TEST_CASE("a small product is three loops, and touches nothing beside it", "[fas
                             const std::vector<Real> b = whole_numbers((k + 1) * width, 2);
                             const std::vector<Real> before = whole_numbers((m + 1) * width, 3);
                             std::vector<Real> c = before;
-                            const Strided rows{a.data(), width_a, 1};
-                            const Strided from = transposed ? rows.transposed() : rows;
-                            small_matmul(c.data(), width, from, b.data(), width, m, n, k, add);
+                            const Strided from = Strided::of(a.data(), width_a, transposed);
+                            small_matmul({c.data(), width, from, Strided::of(b.data(), width), m, n,
+                                          k, 1, add});
                             std::vector<Real> expected = before;
                             for (Index i = 0; i < m; ++i)
                                 for (Index j = 0; j < n; ++j) {

@@ -202,6 +202,11 @@ bool fill_counts(Real fill, const Real* max, Index n) {
     });
 }
 // [forward: one head]
+/// The rows of a matrix.
+Strided rows_of(const Tensor& t) {
+    return Strided::of(t.data(), t.dim(1));
+}
+
 using Row = Eigen::Map<Eigen::Array<Real, Eigen::Dynamic, 1>>;
 
 /// One head while its keys go by, in the memory that the heads of a thread share.
@@ -227,8 +232,8 @@ struct Forward {
     /// Adds these keys' share to the sums of these queries.
     void add(const Head& head, Rows block, Rows of) {
         const Index n = whole_lanes(of.count());
-        small_matmul(scores.data(), scores.dim(1), {queries.data(), queries.dim(1), 1},
-                     &keys(0, of.begin), keys.dim(1), block.count(), n, head.d_k, false);
+        small_matmul({scores.data(), scores.dim(1), rows_of(queries),
+                      rows_of(keys).from(0, of.begin), block.count(), n, head.d_k});
         for (Index i = 0; i < block.count(); ++i) {
             Real* const s = &scores(i, 0);
             head.hidden.overwrite(s, block.begin + i, of, head.fill);
@@ -242,9 +247,9 @@ struct Forward {
             sum[i] += exp_and_sum(s, now, s, n);
             max[i] = now;
         }
-        small_matmul(context.data(), context.dim(1), {scores.data(), scores.dim(1), 1},
-                     &values(of.begin, 0), values.dim(1), block.count(), head.width, of.count(),
-                     true);
+        small_matmul({context.data(), context.dim(1), rows_of(scores),
+                      rows_of(values).from(of.begin, 0), block.count(), head.width, of.count(), 1,
+                      true});
     }
 };
 
@@ -314,10 +319,10 @@ struct Backward {
     /// Adds what these queries and keys have to do with each other to the gradients of both.
     void add(const Head& head, Rows block, Rows of) {
         const Index n_i = block.count(), n_j = of.count(), n = whole_lanes(n_j);
-        small_matmul(weights.data(), weights.dim(1), {queries.data(), queries.dim(1), 1},
-                     &keys_across(0, of.begin), keys_across.dim(1), n_i, n, head.d_k, false);
-        small_matmul(dscores.data(), dscores.dim(1), {dy.data(), dy.dim(1), 1},
-                     &values(0, of.begin), values.dim(1), n_i, n, head.d_k, false);
+        small_matmul({weights.data(), weights.dim(1), rows_of(queries),
+                      rows_of(keys_across).from(0, of.begin), n_i, n, head.d_k});
+        small_matmul({dscores.data(), dscores.dim(1), rows_of(dy),
+                      rows_of(values).from(0, of.begin), n_i, n, head.d_k});
         for (Index i = 0; i < n_i; ++i) {
             Row w(&weights(i, 0), n), ds(&dscores(i, 0), n);
             head.hidden.overwrite(w.data(), block.begin + i, of, head.fill);
@@ -326,13 +331,13 @@ struct Backward {
             ds = w * (ds - dots(i));
             head.hidden.overwrite(ds.data(), block.begin + i, of, 0);
         }
-        const Strided w{weights.data(), weights.dim(1), 1}, ds{dscores.data(), dscores.dim(1), 1};
-        small_matmul(&dv(of.begin, 0), dv.dim(1), w.transposed(), dy.data(), dy.dim(1), n_j,
-                     head.width, n_i, true);
-        small_matmul(&dk(of.begin, 0), dk.dim(1), ds.transposed(), queries.data(), queries.dim(1),
-                     n_j, head.width, n_i, true);
-        small_matmul(dq.data(), dq.dim(1), ds, &keys(of.begin, 0), keys.dim(1), n_i, head.width,
-                     n_j, true);
+        const Strided w = rows_of(weights), ds = rows_of(dscores);
+        small_matmul({&dv(of.begin, 0), dv.dim(1), w.transposed(), rows_of(dy), n_j, head.width,
+                      n_i, 1, true});
+        small_matmul({&dk(of.begin, 0), dk.dim(1), ds.transposed(), rows_of(queries), n_j,
+                      head.width, n_i, 1, true});
+        small_matmul({dq.data(), dq.dim(1), ds, rows_of(keys).from(of.begin, 0), n_i, head.width,
+                      n_j, 1, true});
     }
 };
 

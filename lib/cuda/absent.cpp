@@ -47,7 +47,7 @@ bool count_kernels(bool) {
 std::vector<KernelCount> kernel_counts() {
     return {};
 }
-void multiply(const Product&) {
+void multiply(const Product&, Index) {
     no_device();
 }
 

@@ -114,21 +114,21 @@ cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     return result;
 }
 
-Plan make_plan(const Product& p) {
+Plan make_plan(const Product& p, Index batch) {
     Plan plan;
     const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
                                         : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                           : CUBLAS_COMPUTE_32F;
     check(cublasLtMatmulDescCreate(&plan.operation, compute, real_type));
-    const cublasOperation_t op_a = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            op_b = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t op_a = p.a.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = p.b.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N;
     check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_b,
                                          sizeof op_b));
     check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_a,
                                          sizeof op_a));
-    plan.a = p.transpose_a ? layout(p.k, p.m, p.batch) : layout(p.m, p.k, p.batch);
-    plan.b = p.transpose_b ? layout(p.n, p.k, p.batch) : layout(p.k, p.n, p.batch);
-    plan.c = layout(p.m, p.n, p.batch);
+    plan.a = p.a.by_columns() ? layout(p.k, p.m, batch) : layout(p.m, p.k, batch);
+    plan.b = p.b.by_columns() ? layout(p.n, p.k, batch) : layout(p.k, p.n, batch);
+    plan.c = layout(p.m, p.n, batch);
 
     cublasLtMatmulPreference_t preference = nullptr;
     check(cublasLtMatmulPreferenceCreate(&preference));
@@ -148,22 +148,24 @@ Plan make_plan(const Product& p) {
 
 }  // namespace
 // [device: product, run]
-void multiply(const Product& p) {
+void multiply(const Product& p, Index batch) {
     if (p.k == 0) {  // a sum of nothing
-        const auto bytes = static_cast<std::size_t>(p.batch * p.m * p.n) * sizeof(Real);
+        const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
         if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product of no columns");
         return;
     }
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     Handle& h = handle();
-    const auto key = std::make_tuple(p.batch, p.m, p.n, p.k, p.transpose_a, p.transpose_b, tf32());
+    const auto key =
+        std::make_tuple(batch, p.m, p.n, p.k, p.a.by_columns(), p.b.by_columns(), tf32());
     auto plan = h.plans.find(key);
-    if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p)).first;
+    if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p, batch)).first;
     const Plan& how = plan->second;
     const Real before = p.add ? Real(1) : Real(0);
-    check(cublasLtMatmul(h.handle, how.operation, &p.scale, p.b, how.b, p.a, how.a, &before, p.c,
-                         how.c, p.c, how.c, &how.algorithm, h.workspace, how.workspace, nullptr));
+    check(cublasLtMatmul(h.handle, how.operation, &p.scale, p.b.data, how.b, p.a.data, how.a,
+                         &before, p.c, how.c, p.c, how.c, &how.algorithm, h.workspace,
+                         how.workspace, nullptr));
 }
 
 }  // namespace abh::cuda

@@ -17,6 +17,11 @@ constexpr Index ceil_div(Index n, Index size) {
     return (n + size - 1) / size;
 }
 
+/// The first multiple of `lanes` that is not below `n`.
+constexpr Index whole_lanes(Index n) {
+    return ceil_div(n, lanes) * lanes;
+}
+
 constexpr Index numbers_in_a_line = 64 / sizeof(Real);  ///< what memory sends at once
 
 /// Prefetches numbers that will be read soon: of many the first, the processor foresees the rest.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/lanes.hpp"
 #include "lib/fast/packed_matmul.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/fast/skinny_matmul.hpp"
@@ -24,19 +25,6 @@ decltype(multiply) multiply;
 // [sizes]
 namespace {
 
-/// The sizes of one batched product.
-struct Sizes {
-    Index batch, m, k, n;
-
-    Sizes(const Tensor& a, const Tensor& b, const MatmulOptions& o)
-        : batch(1),
-          m(a.dim(o.transpose_a ? -1 : -2)),
-          k(a.dim(o.transpose_a ? -2 : -1)),
-          n(b.dim(o.transpose_b ? -2 : -1)) {
-        for (int axis = 0; axis + 2 < a.rank(); ++axis) batch *= a.dim(axis);
-    }
-};
-// [library]
 #ifdef ABH_BY_LIBRARY
 constexpr bool with_library = true;
 #else
@@ -45,82 +33,65 @@ constexpr bool with_library = false;
 
 /// Whether it pays to put the operands in order first. Otherwise Eigen multiplies, which begins
 /// sooner.
-bool is_large(const Sizes& s) {
-    return s.m * s.n * s.k >= 1 << 18;
+bool is_large(const Product& p) {
+    return p.m * p.n * p.k >= 1 << 18;
 }
 // [one product]
-/// `c (+)= scale * op(a) op(b)` for a block of the product. `c` points to row 0 of the result.
-struct Product {
-    const Real* a;
-    const Real* b;
-    Real* c;
-    const Sizes& s;
-    const MatmulOptions& o;
-    bool add;
+/// Calls `f` with a matrix as Eigen sees it.
+template <class F>
+void as_eigen(const Strided& matrix, Index rows, Index columns, const F& f) {
+    using Rows =
+        Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
+                   Eigen::OuterStride<>>;
+    if (matrix.column == 1)
+        f(Rows(matrix.data, rows, columns, Eigen::OuterStride<>(matrix.row)));
+    else
+        f(Rows(matrix.data, columns, rows, Eigen::OuterStride<>(matrix.column)).transpose());
+}
 
-    void block(Index row, Index col, Index n_rows, Index n_cols) const {
-        if (!is_large(s))
-            by_eigen(row, col, n_rows, n_cols);
-        else if (!by_library(row, col, n_rows, n_cols))
-            packed(row, col, n_rows, n_cols);
-    }
-
-private:
-    void by_eigen(Index row, Index col, Index n_rows, Index n_cols) const {
-        const ConstMatrixMap A(a, o.transpose_a ? s.k : s.m, o.transpose_a ? s.m : s.k);
-        const ConstMatrixMap B(b, o.transpose_b ? s.n : s.k, o.transpose_b ? s.k : s.n);
-        if (o.transpose_a)
-            times(A.middleCols(row, n_rows).transpose(), B, row, col, n_rows, n_cols);
-        else
-            times(A.middleRows(row, n_rows), B, row, col, n_rows, n_cols);
-    }
-
-    template <class Left, class Right>
-    void times(const Left& A, const Right& B, Index row, Index col, Index n_rows,
-               Index n_cols) const {
-        auto C = MatrixMap(c, s.m, s.n).block(row, col, n_rows, n_cols);
-        if (!add) C.setZero();
-        if (o.transpose_b)
-            C.noalias() += o.scale * A * B.middleRows(col, n_cols).transpose();
-        else
-            C.noalias() += o.scale * A * B.middleCols(col, n_cols);
-    }
-
-    void packed(Index row, Index col, Index n_rows, Index n_cols) const {
-        const Strided A = o.transpose_a ? Strided{a, 1, s.m} : Strided{a, s.k, 1},
-                      B = o.transpose_b ? Strided{b, 1, s.k} : Strided{b, s.n, 1};
-        packed_matmul(c + row * s.n + col, s.n, A.from(row, 0), B.from(0, col), n_rows, n_cols, s.k,
-                      o.scale, add);
-    }
-    // [one product: by the library]
-    /// On the calling thread alone: what calls it is done by all threads.
-    bool by_library([[maybe_unused]] Index row, [[maybe_unused]] Index col,
-                    [[maybe_unused]] Index n_rows, [[maybe_unused]] Index n_cols) const {
+void by_eigen(const Product& p) {
+    Eigen::Map<MatrixMap::PlainObject, 0, Eigen::OuterStride<>> C(p.c, p.m, p.n,
+                                                                  Eigen::OuterStride<>(p.width_c));
+    if (!p.add) C.setZero();
+    as_eigen(p.a, p.m, p.k, [&](const auto& A) {
+        as_eigen(p.b, p.k, p.n, [&](const auto& B) { C.noalias() += p.scale * A * B; });
+    });
+}
+// [one product: by the library]
 #ifdef ABH_BY_LIBRARY
-        omp_set_num_threads(1);
-        const Index lda = o.transpose_a ? s.m : s.k, ldb = o.transpose_b ? s.k : s.n;
-        const Real* const from_a = a + (o.transpose_a ? row : row * lda);
-        const Real* const from_b = b + (o.transpose_b ? col * ldb : col);
-        bool done = true;
-        for (Index p = 0; p < s.k && done; p += depth())
-            done = dnnl_sgemm(o.transpose_a ? 'T' : 'N', o.transpose_b ? 'T' : 'N', n_rows, n_cols,
-                              std::min(depth(), s.k - p), o.scale,
-                              from_a + p * (o.transpose_a ? lda : 1), lda,
-                              from_b + p * (o.transpose_b ? 1 : ldb), ldb,
-                              add || p > 0 ? 1.0f : 0.0f, c + row * s.n + col, s.n) == dnnl_success;
-        return done;
+/// On the calling thread alone: what calls it is done by all threads.
+bool by_library(const Product& p) {
+    omp_set_num_threads(1);
+    // To transpose `a` is to walk down its columns. Where its rows are long, and their length a
+    // power of two, a column lies in few places of a cache, and the numbers around it are gone
+    // before they are used: so only some of the inner axis at a time.
+    const Index depth = p.a.column >= 1024 ? 192 : p.k;
+    const auto leading = [](const Strided& matrix, Index rows, Index columns) {
+        return matrix.by_columns() ? std::max(matrix.column, rows) : std::max(matrix.row, columns);
+    };
+    const Index row_a = leading(p.a, p.m, p.k), row_b = leading(p.b, p.k, p.n);
+    bool done = true;
+    for (Index first = 0; first < p.k && done; first += depth) {
+        const Product part = p.inner(first, std::min(depth, p.k - first));
+        done = dnnl_sgemm(p.a.by_columns() ? 'T' : 'N', p.b.by_columns() ? 'T' : 'N', p.m, p.n,
+                          part.k, p.scale, part.a.data, row_a, part.b.data, row_b,
+                          p.add || first > 0 ? 1.0f : 0.0f, p.c, p.width_c) == dnnl_success;
+    }
+    return done;
+}
 #else
-        return false;
+bool by_library(const Product&) {
+    return false;
+}
 #endif
-    }
 
-    /// So much of the inner axis at a time. To transpose `a` is to walk down its columns. Where its
-    /// rows are long, and their length a power of two, a column lies in few places of a cache, and
-    /// the numbers around it are gone before they are used.
-    Index depth() const {
-        return o.transpose_a && s.m >= 1024 ? 192 : s.k;
-    }
-};
+/// @param large  whether the product is, of which this is a block
+void compute(const Product& block, bool large) {
+    if (!large)
+        by_eigen(block);
+    else if (!by_library(block))
+        packed_matmul(block);
+}
 // [all products]
 /// Rows and columns of the blocks into which a result is cut.
 struct Block {
@@ -133,47 +104,45 @@ Index part_of(Index n, Index parts, Index unit) {
 }
 
 /// Cuts the longer side.
-Block longer_side(const Sizes& s, Index parts) {
-    const Index part = std::max<Index>(64, part_of(std::max(s.m, s.n), parts, 16));
-    return s.m > s.n ? Block{part, s.n} : Block{s.m, part};
+Block longer_side(const Product& p, Index parts) {
+    const Index part = std::max<Index>(64, part_of(std::max(p.m, p.n), parts, 16));
+    return p.m > p.n ? Block{part, p.n} : Block{p.m, part};
 }
 
 /// A small product is cut by its sizes alone, so that its bits are the same for any number of
 /// threads. Those of `packed_matmul` do not depend on the cut; those of a library may.
-Block block_of(const Sizes& s, const MatmulOptions& o) {
-    if (!is_large(s)) return longer_side(s, 8);
-    if (with_library) return longer_side(s, threads());
-    const Index parts = threads() / std::gcd(threads(), s.batch);  // so that all have as many
+Block block_of(const Product& p, Index batch) {
+    if (!is_large(p)) return longer_side(p, 8);
+    if (with_library) return longer_side(p, threads());
+    const Index parts = threads() / std::gcd(threads(), batch);  // so that all have as many
+    const bool as_it_is = !p.a.by_columns();
     // The first side is cut into as many of the parts as leave each of them 128 rows or columns.
-    Index first = std::min(parts, ceil_div(o.transpose_a ? s.m : s.n, 128));
+    Index first = std::min(parts, ceil_div(as_it_is ? p.n : p.m, 128));
     while (parts % first != 0) --first;
-    const Index by_rows = o.transpose_a ? first : parts / first;
-    return {part_of(s.m, by_rows, 6), part_of(s.n, parts / by_rows, 16)};
+    const Index by_rows = as_it_is ? parts / first : first;
+    return {part_of(p.m, by_rows, 6), part_of(p.n, parts / by_rows, 16)};
 }
 
 }  // namespace
 
 void fast::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
-    const Sizes s(a, b, o);
-    if (s.batch == 1 && !o.transpose_a && is_skinny(s.m, s.k, s.n))
-        return skinny_matmul(
-            {a.data(), b.data(), c.data(), s.m, s.k, s.n, o.scale, o.transpose_b, add});
-    const Block block = block_of(s, o);
-    const Index by_rows = ceil_div(s.m, block.rows), by_columns = ceil_div(s.n, block.columns),
-                blocks = s.batch * by_rows * by_columns;
+    const Product any = product_of(a, b, o, add);
+    const Index m = any.m, n = any.n, k = any.k;
+    const Index batch = matrices(c.shape());
+    if (batch == 1 && is_skinny(any)) return skinny_matmul(any.at(c.data(), a.data(), b.data()));
+    const Block block = block_of(any, batch);
+    const Index by_rows = ceil_div(m, block.rows), by_columns = ceil_div(n, block.columns),
+                blocks = batch * by_rows * by_columns;
     const auto one = [&](Index i) {
         const Index p = i / (by_rows * by_columns), row = i / by_columns % by_rows * block.rows,
-                    col = i % by_columns * block.columns;
-        const Product product{a.data() + p * s.m * s.k,
-                              b.data() + p * s.k * s.n,
-                              c.data() + p * s.m * s.n,
-                              s,
-                              o,
-                              add};
-        product.block(row, col, std::min(block.rows, s.m - row),
-                      std::min(block.columns, s.n - col));
+                    column = i % by_columns * block.columns;
+        const Product whole =
+            any.at(c.data() + p * m * n, a.data() + p * m * k, b.data() + p * k * n);
+        compute(whole.block(row, column, std::min(block.rows, m - row),
+                            std::min(block.columns, n - column)),
+                is_large(any));
     };
-    if (s.batch * s.m * s.n * s.k < 1 << 16)  // waking a thread would cost more than the product
+    if (batch * m * n * k < 1 << 16)  // waking a thread would cost more than the product
         for (Index i = 0; i < blocks; ++i) one(i);
     else
         parallel_for(blocks, one);
@@ -185,10 +154,10 @@ bool products_by_library() {
 
 void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,
                  MatmulOptions options, bool add) {
-    const Sizes s(a, b, options);
-    // block() addresses row `first` of the whole result
-    const Product product{a.data(), b.data(), rows - first * s.n, s, options, add};
-    product.block(first, 0, count, s.n);
+    const Product p = product_of(a, b, options, add).at(rows, a.data(), b.data());
+    Product some = p.block(first, 0, count, p.n);
+    some.c = rows;
+    compute(some, is_large(p));
 }
 
 }  // namespace abh

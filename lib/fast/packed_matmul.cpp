@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/small_matmul.hpp"
 #include "lib/fast/tile.hpp"
 #include "lib/tensor.hpp"
 
@@ -46,7 +47,7 @@ void pack_columns(Real* to, Strided b, Index k, Index n) {
         return to + first * k + p * width_of(first, n) + j - first;
     };
     const Index whole = n / lanes * lanes;
-    if (b.column == 1) {
+    if (!b.by_columns()) {
         for (Index p = 0; p < k; ++p)
             for (Index j = 0; j < whole; j += lanes)
                 LanesMap(place(p, j)) = ConstLanesMap(b.from(p, j).data);
@@ -90,35 +91,30 @@ void pack_rows(Real* to, Strided a, Index m, Index k) {
         std::copy_n(a.from(i, p).data, m - i, to + p * tile_height);
 }
 // [edge]
-/// Multiplies the last tile, or by the last strip: m rows and n columns are wanted of it.
-void multiply_edge(Real* c, Index width_c, Strided a, const Real* b, Index m, Index n, Index k,
-                   bool add) {
-    const Index width = width_of(0, n);
-    if (n == width) return small_matmul(c, width_c, a, b, width, m, n, k, add);
+/// Multiplies the last tile, or by the last strip, whose rows have whole lanes.
+void multiply_edge(const Product& p) {
+    const Index width = p.b.row;
+    if (p.n == width) return small_matmul(p);
     std::array<Real, tile_height * strip> sums;
-    small_matmul(sums.data(), width, a, b, width, m, width, k, false);
-    for (Index i = 0; i < m; ++i)
-        for (Index j = 0; j < n; ++j) {
+    small_matmul({sums.data(), width, p.a, p.b, p.m, width, p.k});
+    for (Index i = 0; i < p.m; ++i)
+        for (Index j = 0; j < p.n; ++j) {
             const Real sum = sums[static_cast<std::size_t>(i * width + j)];
-            c[i * width_c + j] = add ? c[i * width_c + j] + sum : sum;
+            Real& c = p.c[i * p.width_c + j];
+            c = p.add ? c + sum : sum;
         }
 }
 // [ahead]
-/// Some columns of `b`, some rows deep: what is packed at once.
-struct Part {
-    Strided b;
-    Index k, n;
-};
-
-/// Asks memory for the part that is packed next: a little with each tile, which hides the wait.
+/// Asks memory for the columns of `b` that are packed next: a little with each tile, which hides
+/// the wait.
 class Ahead {
 public:
     /// @param tiles  that are multiplied until then
-    Ahead(const Part& next, Index tiles)
+    Ahead(const Product& next, Index tiles)
         : from_(next.b.data),
-          stride_(next.b.column == 1 ? next.b.row : next.b.column),
-          lines_(ceil_div(next.b.column == 1 ? next.n : next.k, numbers_in_a_line)),
-          left_(lines_ * (next.b.column == 1 ? next.k : next.n)),
+          stride_(next.b.by_columns() ? next.b.column : next.b.row),
+          lines_(ceil_div(next.b.by_columns() ? next.k : next.n, numbers_in_a_line)),
+          left_(lines_ * (next.b.by_columns() ? next.n : next.k)),
           at_once_(ceil_div(left_, tiles)) {}
 
     void some() {
@@ -133,64 +129,65 @@ private:
     Index stride_, lines_, left_, at_once_, line_ = 0;
 };
 // [block]
-/// Multiplies m rows of `a` by a part of `b`.
+/// Multiplies by some columns of `b`, some rows deep, which are packed at once.
 /// @param tile_a       from one tile of `a` to the next
 /// @param past_caches  whether to write whole tiles there
 /// @param next         is packed after this one
-void multiply_block(Real* c, Index width_c, Strided a, Index tile_a, const Part& part, Index m,
-                    Real scale, bool add, bool past_caches, const Part& next) {
+void multiply_block(Product p, Index tile_a, bool past_caches, const Product& next) {
     thread_local Tensor buffer;
-    const Index k = part.k, n = part.n;
-    Real* const strips = at_least(k * whole_lanes(n), buffer);
-    pack_columns(strips, part.b, k, n);
-    if (scale != 1) VectorMap(strips, k * whole_lanes(n)) *= scale;
-    Ahead ahead(next, ceil_div(m, tile_height) * ceil_div(n, strip));
-    for (Index i = 0; i < m; i += tile_height, a.data += tile_a)
-        for (Index j = 0; j < n; j += strip) {
-            Real* const to = c + i * width_c + j;
-            const Real* const from = strips + j * k;
-            const Index n_rows = std::min<Index>(tile_height, m - i),
-                        columns = std::min(strip, n - j);
+    Real* const strips = at_least(p.k * whole_lanes(p.n), buffer);
+    pack_columns(strips, p.b, p.k, p.n);
+    if (p.scale != 1) VectorMap(strips, p.k * whole_lanes(p.n)) *= p.scale;
+    Ahead ahead(next, ceil_div(p.m, tile_height) * ceil_div(p.n, strip));
+    for (Index i = 0; i < p.m; i += tile_height, p.a.data += tile_a)
+        for (Index j = 0; j < p.n; j += strip) {
+            const Product some{p.c + i * p.width_c + j,
+                               p.width_c,
+                               p.a,
+                               Strided::of(strips + j * p.k, width_of(j, p.n)),
+                               std::min<Index>(tile_height, p.m - i),
+                               std::min(strip, p.n - j),
+                               p.k,
+                               1,
+                               p.add};
             ahead.some();
-            if (n_rows == tile_height && columns == strip)
-                tile<tile_height, tile_width>(to, width_c, a, from, strip, k, add, past_caches);
+            if (some.m == tile_height && some.n == strip)
+                tile<tile_height, tile_width>(some, past_caches);
             else
-                multiply_edge(to, width_c, a, from, n_rows, columns, k, add);
+                multiply_edge(some);
         }
 }
 
 }  // namespace
 // [product]
-void packed_matmul(Real* c, Index width_c, Strided a, Strided b, Index m, Index n, Index k,
-                   Real scale, bool add) {
+void packed_matmul(const Product& p) {
     thread_local Tensor buffer;
-    const bool as_it_is = a.column == 1;
+    const bool as_it_is = !p.a.by_columns();
     const bool lines =
-        width_c % numbers_in_a_line == 0 &&
-        reinterpret_cast<std::uintptr_t>(c) % (numbers_in_a_line * sizeof(Real)) == 0;
+        p.width_c % numbers_in_a_line == 0 &&
+        reinterpret_cast<std::uintptr_t>(p.c) % (numbers_in_a_line * sizeof(Real)) == 0;
     // `a` is transposed in the gradient of a weight, which nobody reads before the update
-    const bool past_caches = !as_it_is && !add && k <= depth && m * n >= large && lines;
-    const Index height = as_it_is ? std::max<Index>(m, 1) : some_rows;
-    const auto part = [&](Index p, Index j) {
-        return Part{b.from(p, j), std::min(depth, k - p),
-                    std::clamp<Index>(n - j, 0, some_columns)};
-    };
-    if (k == 0 && !add)
-        for (Index i = 0; i < m; ++i) std::fill_n(c + i * width_c, n, Real(0));
-    for (Index p = 0; p < k; p += depth)
-        for (Index i = 0; i < m; i += height) {
-            const Index deep = std::min(depth, k - p), n_rows = std::min(height, m - i);
-            Strided left = a.from(i, p);
-            Index tile_a = tile_height * a.row;
+    const bool past_caches = !as_it_is && !p.add && p.k <= depth && p.m * p.n >= large && lines;
+    const Index height = as_it_is ? std::max<Index>(p.m, 1) : some_rows;
+    if (p.k == 0 && !p.add)
+        for (Index i = 0; i < p.m; ++i) std::fill_n(p.c + i * p.width_c, p.n, Real(0));
+    for (Index first = 0; first < p.k; first += depth)
+        for (Index i = 0; i < p.m; i += height) {
+            Product rows = p.inner(first, std::min(depth, p.k - first))
+                               .block(i, 0, std::min(height, p.m - i), p.n);
+            rows.add = p.add || first > 0;
+            Index tile_a = tile_height * p.a.row;
             if (!as_it_is) {
-                tile_a = packed_tile(deep);
-                Real* const to = at_least(ceil_div(n_rows, tile_height) * tile_a, buffer);
-                pack_rows(to, left, n_rows, deep);
-                left = {to, 1, tile_height};
+                tile_a = packed_tile(rows.k);
+                Real* const to = at_least(ceil_div(rows.m, tile_height) * tile_a, buffer);
+                pack_rows(to, rows.a, rows.m, rows.k);
+                rows.a = {to, 1, tile_height};
             }
-            for (Index j = 0; j < n; j += some_columns)
-                multiply_block(c + i * width_c + j, width_c, left, tile_a, part(p, j), n_rows,
-                               scale, add || p > 0, past_caches, part(p, j + some_columns));
+            const auto columns = [&](Index j) {
+                return rows.block(0, j, rows.m, std::clamp<Index>(p.n - j, 0, some_columns));
+            };
+            for (Index j = 0; j < p.n; j += some_columns)
+                multiply_block(columns(j), tile_a, past_caches, columns(j + some_columns));
         }
     if (past_caches) end_writes_past_caches();
 }

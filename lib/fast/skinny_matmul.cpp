@@ -15,24 +15,24 @@ constexpr int height = 8;  // rows of `b` at once
 /// it uses itself.
 template <class F>
 void share_columns(Index n, const F& f) {
-    const Index share = (n + threads() - 1) / threads();
-    parallel_ranges(n, (share + lanes - 1) / lanes * lanes, f);
+    const Index share = ceil_div(n, threads());
+    parallel_ranges(n, whole_lanes(share), f);
 }
 
-/// `c (+)= scale * a op(b)` for an `a` of few rows: a training step of some words, or decoding. Its
+/// `c (+)= scale * a b` for an `a` of few rows: a training step of some words, or decoding. Its
 /// time is that of reading `b`, once and in order. Sixteen rows of `a` lie side by side in a
 /// vector, which a number of `b` multiplies; eight rows of `b` are worked on at once, while the
 /// next eight are on their way.
 class Skinny {
 public:
     /// @param turned  of `p.a`
-    Skinny(const SkinnyProduct& p, const Tensor& turned)
+    Skinny(const Product& p, const Tensor& turned)
         : p_(p), groups_(turned.dim(0)), a_(turned.data()) {}
 
     /// The rows of `a`, times scale, sixteen side by side: `[groups, k, lanes]`; zeros where there
     /// is no row.
-    static Tensor turned(const SkinnyProduct& p) {
-        Tensor a({(p.m + lanes - 1) / lanes, p.k, lanes});
+    static Tensor turned(const Product& p) {
+        Tensor a({ceil_div(p.m, lanes), p.k, lanes});
         for (Index g = 0; g < a.dim(0); ++g)
             for (Index i = 0; i < p.k; i += lanes) turn(p, g, i, std::min(lanes, p.k - i), a);
         return a;
@@ -40,7 +40,7 @@ public:
 
     /// Columns `first` to `last - 1` of `c`.
     void columns(Index first, Index last) const {
-        const Index at_once = p_.transpose_b ? 64 : columns_at_once;
+        const Index at_once = p_.b.by_columns() ? 64 : columns_at_once;
         for (; first < last; first += at_once) {
             const Index end = std::min(last, first + at_once);
             Index g = 0;
@@ -59,14 +59,14 @@ private:
     // [skinny: turn]
     /// Numbers `i` to `i + count - 1` of each row of group `g`: from side by side to one vector
     /// each.
-    static void turn(const SkinnyProduct& p, Index g, Index i, Index count, Tensor& a) {
-        const Real* const from = p.a + g * lanes * p.k + i;
+    static void turn(const Product& p, Index g, Index i, Index count, Tensor& a) {
+        const Strided from = p.a.from(g * lanes, i);
         Square square = Square::Zero();
         for (Index r = 0; r < std::min(lanes, p.m - g * lanes); ++r)
             if (count == lanes)
-                square.col(r) = p.scale * Column(from + r * p.k);
+                square.col(r) = p.scale * Column(from.from(r, 0).data);
             else
-                for (Index j = 0; j < count; ++j) square(j, r) = p.scale * from[r * p.k + j];
+                for (Index j = 0; j < count; ++j) square(j, r) = p.scale * *from.from(r, j).data;
         square.transposeInPlace();
         for (Index j = 0; j < count; ++j) Row{&a(g, i + j, 0)} = square.col(j);
     }
@@ -76,8 +76,8 @@ private:
         Square square;
         for (Index i = 0; i < count; ++i) square.col(i) = sums[i * step].matrix();
         square.transposeInPlace();
-        Real* to = p_.c + g * lanes * p_.n + j;
-        for (Index r = 0; r < rows_of(g); ++r, to += p_.n) {
+        Real* to = p_.c + g * lanes * p_.width_c + j;
+        for (Index r = 0; r < rows_of(g); ++r, to += p_.width_c) {
             if (count < lanes)
                 for (Index i = 0; i < count; ++i) to[i] = (p_.add ? to[i] : 0) + square(i, r);
             else if (p_.add)
@@ -95,7 +95,7 @@ private:
     void groups(Index g, Index first, Index last) const {
         Sums sums;  // [last - first, G]
         std::fill_n(sums.begin(), G * (last - first), Lanes::Zero());
-        if (p_.transpose_b)
+        if (p_.b.by_columns())
             dot_products<G>(a_ + g * p_.k * lanes, first, last, sums.data());
         else
             sums_of_rows<G>(a_ + g * p_.k * lanes, first, last, sums.data());
@@ -119,7 +119,7 @@ private:
 
     template <int G, int H>
     void dot_products(const Real* a, Index j, Index begin, Index end, Lanes* sums) const {
-        const Real* const b = p_.b + j * p_.k;
+        const Real* const b = p_.b.data + j * p_.k;
         Lanes sum[H][G];
         for (int h = 0; h < H; ++h)
             for (int i = 0; i < G; ++i) sum[h][i] = sums[h * G + i];
@@ -148,7 +148,7 @@ private:
 
     template <int G, int H>
     void add_rows(const Real* a, Index p, Index first, Index last, Lanes* sums) const {
-        const Real* const b = p_.b + p * p_.n;
+        const Real* const b = p_.b.data + p * p_.n;
         Lanes x[H][G];
         for (int h = 0; h < H; ++h)
             for (int i = 0; i < G; ++i) x[h][i] = of_group(a, i, p + h);
@@ -170,7 +170,7 @@ private:
         return ConstLanesMap(a + (i * p_.k + p) * lanes);
     }
 
-    const SkinnyProduct& p_;
+    const Product& p_;
     Index groups_;
     const Real* a_;  // [groups, k, lanes]
 };
@@ -180,7 +180,7 @@ private:
 template <int M>
 class VerySkinny {
 public:
-    explicit VerySkinny(const SkinnyProduct& p) : p_(p) {}
+    explicit VerySkinny(const Product& p) : p_(p) {}
 
     void columns(Index first, Index last) const {
         Index at = first;
@@ -194,14 +194,14 @@ private:
     template <int W>
     void tile(Index column) const {
         const Index k = p_.k, whole = k / lanes * lanes;
-        const Real* const b = p_.b + column * k;
+        const Real* const b = p_.b.data + column * k;
         Lanes sum[M][W];
         for (auto& row : sum)
             for (Lanes& lane : row) lane.setZero();
         for (Index at = 0; at < whole; at += lanes) {
             for (int w = 0; w < W; ++w) __builtin_prefetch(b + (W + w) * k + at, 0, 2);
             Lanes x[M];
-            for (int m = 0; m < M; ++m) x[m] = ConstLanesMap(p_.a + m * k + at);
+            for (int m = 0; m < M; ++m) x[m] = ConstLanesMap(p_.a.data + m * k + at);
 #pragma GCC unroll 4
             for (int w = 0; w < W; ++w) {
                 const Lanes y = ConstLanesMap(b + w * k + at);
@@ -212,8 +212,9 @@ private:
         for (int m = 0; m < M; ++m)
             for (int w = 0; w < W; ++w) {
                 Real product = sum_of(sum[m][w]);
-                for (Index at = whole; at < k; ++at) product += p_.a[m * k + at] * b[w * k + at];
-                Real& y = p_.c[m * p_.n + column + w];
+                for (Index at = whole; at < k; ++at)
+                    product += p_.a.data[m * k + at] * b[w * k + at];
+                Real& y = p_.c[m * p_.width_c + column + w];
                 y = (p_.add ? y : 0) + p_.scale * product;
             }
     }
@@ -224,11 +225,11 @@ private:
         return (eight.template head<4>() + eight.template tail<4>()).sum();
     }
 
-    const SkinnyProduct& p_;
+    const Product& p_;
 };
 
 /// Columns `first` to `last - 1` of a product of four rows or fewer.
-void very_skinny(const SkinnyProduct& p, Index first, Index last) {
+void very_skinny(const Product& p, Index first, Index last) {
     switch (p.m) {
         case 1:
             return VerySkinny<1>(p).columns(first, last);
@@ -243,12 +244,12 @@ void very_skinny(const SkinnyProduct& p, Index first, Index last) {
 
 }  // namespace
 // [all skinny]
-bool is_skinny(Index m, Index k, Index n) {
-    return m <= 64 && k * n >= 1 << 14;
+bool is_skinny(const Product& p) {
+    return !p.a.by_columns() && p.m <= 64 && p.k * p.n >= 1 << 14;
 }
 
-void skinny_matmul(const SkinnyProduct& p) {
-    if (p.m <= 4 && p.transpose_b)
+void skinny_matmul(const Product& p) {
+    if (p.m <= 4 && p.b.by_columns())
         return share_columns(p.n, [&](Index first, Index last) { very_skinny(p, first, last); });
     const Tensor turned = Skinny::turned(p);
     const Skinny skinny(p, turned);

@@ -1,24 +1,13 @@
 #pragma once
 
-#include "lib/matmul.hpp"
-#include "lib/tensor.hpp"
+#include "lib/fast/product.hpp"
 
 namespace abh {
 // [skinny]
-/// `c = scale * a op(b)`, or `c += ...`, where `a` is `[m, k]`, `c` is `[m, n]` and `b` is `[k, n]`
-/// or, transposed, `[n, k]`.
-struct SkinnyProduct {
-    const Real* a;
-    const Real* b;
-    Real* c;
-    Index m, k, n;
-    Real scale;
-    bool transpose_b, add;
-};
-
-/// Whether such a product is best done by `skinny_matmul`.
-bool is_skinny(Index m, Index k, Index n);
+/// Whether a product of whole matrices is best done by `skinny_matmul`: `a` has few rows, and is
+/// not transposed.
+bool is_skinny(const Product& product);
 /// Reads `b` from memory once. The same bits for any number of threads.
-void skinny_matmul(const SkinnyProduct& product);
+void skinny_matmul(const Product& product);
 
 }  // namespace abh

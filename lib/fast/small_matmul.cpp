@@ -6,43 +6,37 @@ namespace abh {
 // [small product]
 namespace {
 
-/// Multiplies m rows, at most `height`, with a tile of that height.
+/// Multiplies the last rows, at most `height`, with a tile of their height.
 template <int height, int width>
-void last_rows(Index m, Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index k,
-               bool add) {
-    if (m == height)
-        tile<height, width>(c, width_c, a, b, width_b, k, add);
+void last_rows(const Product& p) {
+    if (p.m == height)
+        tile<height, width>(p);
     else if constexpr (height > 1)
-        last_rows<height - 1, width>(m, c, width_c, a, b, width_b, k, add);
+        last_rows<height - 1, width>(p);
 }
 
 /// All rows of `width` times `lanes` columns.
 template <int width>
-void some_columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index k,
-                  bool add) {
+void some_columns(const Product& p) {
     Index i = 0;
-    for (; i + tile_height <= m; i += tile_height)
-        tile<tile_height, width>(c + i * width_c, width_c, a.from(i, 0), b, width_b, k, add);
-    last_rows<tile_height - 1, width>(m - i, c + i * width_c, width_c, a.from(i, 0), b, width_b, k,
-                                      add);
+    for (; i + tile_height <= p.m; i += tile_height)
+        tile<tile_height, width>(p.block(i, 0, tile_height, p.n));
+    last_rows<tile_height - 1, width>(p.block(i, 0, p.m - i, p.n));
 }
 
 /// All columns: as many as it can as widely as it can, the rest half as widely, and so on.
 template <int width>
-void columns(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index n,
-             Index k, bool add) {
+void columns(const Product& p) {
     Index j = 0;
-    for (; j + width * lanes <= n; j += width * lanes)
-        some_columns<width>(c + j, width_c, a, b + j, width_b, m, k, add);
-    if constexpr (width > 1)
-        columns<width / 2>(c + j, width_c, a, b + j, width_b, m, n - j, k, add);
+    for (; j + width * lanes <= p.n; j += width * lanes)
+        some_columns<width>(p.block(0, j, p.m, width * lanes));
+    if constexpr (width > 1) columns<width / 2>(p.block(0, j, p.m, p.n - j));
 }
 
 }  // namespace
 
-void small_matmul(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index m, Index n,
-                  Index k, bool add) {
-    columns<tile_width>(c, width_c, a, b, width_b, m, n, k, add);
+void small_matmul(const Product& product) {
+    columns<tile_width>(product);
 }
 
 }  // namespace abh

@@ -29,11 +29,11 @@ inline void end_writes_past_caches() {
 #endif
 }
 // [tile]
-/// `height` rows and `width` times `lanes` columns of `c`, which stay in registers meanwhile.
+/// A product of `height` rows and `width` times `lanes` columns, which stay in registers meanwhile.
 /// @param past_caches  whether to write without `add`, to whole lines, past the caches
 template <int height, int width>
-inline void tile(Real* c, Index width_c, Strided a, const Real* b, Index width_b, Index k, bool add,
-                 bool past_caches = false) {
+inline void tile(const Product& product, bool past_caches = false) {
+    const auto [c, width_c, a, b, m, n, k, scale, add] = product;
     Lanes sum[height][width];
     for (int i = 0; i < height; ++i)
         for (int j = 0; j < width; ++j) sum[i][j].setZero();
@@ -43,7 +43,7 @@ inline void tile(Real* c, Index width_c, Strided a, const Real* b, Index width_b
 #pragma GCC unroll 8
     for (Index p = 0; p < k; ++p) {
         const Real* const column = a.data + p * a.column;
-        const Real* const row = b + p * width_b;
+        const Real* const row = b.data + p * b.row;
 #pragma GCC unroll 6
         for (int i = 0; i < height; ++i)
 #pragma GCC unroll 4

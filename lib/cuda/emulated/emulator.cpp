@@ -628,7 +628,7 @@ void copy_on_device(void* to, const void* from, std::size_t bytes) {
 void synchronize() {}
 // [runtime: product]
 /// The library's place is taken by Eigen.
-void multiply(const Product& p) {
+void multiply(const Product& p, Index batch) {
     const auto numbers = [](const Real* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
         const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
@@ -638,25 +638,20 @@ void multiply(const Product& p) {
         if (!read) std::fill(first, last, std::uint8_t{1});
         return reinterpret_cast<Real*>(region->bytes.data() + at);
     };
-    const Real* const a = numbers(p.a, p.batch * p.m * p.k, true);
-    const Real* const b = numbers(p.b, p.batch * p.k * p.n, true);
-    if (p.add) numbers(p.c, p.batch * p.m * p.n, true);
-    Real* const c = numbers(p.c, p.batch * p.m * p.n, false);
-    for (Index i = 0; i < p.batch; ++i) {
-        const ConstMatrixMap A(a + i * p.m * p.k, p.transpose_a ? p.k : p.m,
-                               p.transpose_a ? p.m : p.k);
-        const ConstMatrixMap B(b + i * p.k * p.n, p.transpose_b ? p.n : p.k,
-                               p.transpose_b ? p.k : p.n);
+    const Real* const a = numbers(p.a.data, batch * p.m * p.k, true);
+    const Real* const b = numbers(p.b.data, batch * p.k * p.n, true);
+    if (p.add) numbers(p.c, batch * p.m * p.n, true);
+    Real* const c = numbers(p.c, batch * p.m * p.n, false);
+    const auto matrix = [](const Strided& of, const Real* at, Index rows, Index columns) {
+        using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
+        return Eigen::Map<const ConstMatrixMap::PlainObject, 0, Stride>(at, rows, columns,
+                                                                        Stride(of.row, of.column));
+    };
+    for (Index i = 0; i < batch; ++i) {
         MatrixMap C(c + i * p.m * p.n, p.m, p.n);
         if (!p.add) C.setZero();
-        if (p.transpose_a && p.transpose_b)
-            C.noalias() += p.scale * A.transpose() * B.transpose();
-        else if (p.transpose_a)
-            C.noalias() += p.scale * A.transpose() * B;
-        else if (p.transpose_b)
-            C.noalias() += p.scale * A * B.transpose();
-        else
-            C.noalias() += p.scale * A * B;
+        C.noalias() += p.scale * matrix(p.a, a + i * p.m * p.k, p.m, p.k) *
+                       matrix(p.b, b + i * p.k * p.n, p.k, p.n);
     }
 }
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "lib/matmul.hpp"
+
+namespace abh {
+// [product]
+/// A matrix somewhere in memory: element (i, j) stands at `data[i * row + j * column]`.
+struct Strided {
+    const Real* data;
+    Index row, column;
+
+    /// `width` numbers in a row, or, by columns, in a column; one row or column behind the other.
+    static Strided of(const Real* data, Index width, bool by_columns = false) {
+        return by_columns ? Strided{data, 1, width} : Strided{data, width, 1};
+    }
+    bool by_columns() const { return column != 1; }
+    Strided transposed() const { return {data, column, row}; }
+    /// What begins at element (i, j).
+    Strided from(Index i, Index j) const { return {data + i * row + j * column, row, column}; }
+};
+
+/// `c = scale * a b`, or `c += scale * a b`.
+struct Product {
+    Real* c;  ///< [m, n], row i begins at `c + i * width_c`
+    Index width_c;
+    Strided a, b;  ///< [m, k], [k, n]
+    Index m, n, k;
+    Real scale = 1;
+    bool add = false;  ///< to what `c` holds
+
+    /// The same product of matrices that begin there.
+    Product at(Real* to, const Real* left, const Real* right) const {
+        return {to,    width_c, {left, a.row, a.column}, {right, b.row, b.column}, m, n, k,
+                scale, add};
+    }
+    /// Some rows and columns of the result.
+    Product block(Index row, Index column, Index n_rows, Index n_columns) const {
+        return {c + row * width_c + column,
+                width_c,
+                a.from(row, 0),
+                b.from(0, column),
+                n_rows,
+                n_columns,
+                k,
+                scale,
+                add};
+    }
+    /// Some of the inner axis.
+    Product inner(Index first, Index count) const {
+        return {c, width_c, a.from(0, first), b.from(first, 0), m, n, count, scale, add};
+    }
+};
+
+/// A product as `matmul` describes it, of `[..., m, k]` and `[..., k, n]`, or transposed; its
+/// matrices are still to be placed.
+inline Product product_of(const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
+    const Index m = a.dim(o.transpose_a ? -1 : -2), k = a.dim(o.transpose_a ? -2 : -1),
+                n = b.dim(o.transpose_b ? -2 : -1);
+    return {nullptr,
+            n,
+            Strided::of(nullptr, a.dim(-1), o.transpose_a),
+            Strided::of(nullptr, b.dim(-1), o.transpose_b),
+            m,
+            n,
+            k,
+            o.scale,
+            add};
+}
+
+}  // namespace abh
