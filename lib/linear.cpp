@@ -5,17 +5,21 @@
 #include "lib/eigen.hpp"
 
 namespace abh {
+namespace {
+using Forward = Tensor(const Tensor& x, const Linear& map);
+using Backward = Tensor(const Tensor& dy, Linear& map, const Linear::Cache& cache);
+}  // namespace
 namespace plain {
-decltype(linear) linear;
-decltype(linear_backward) linear_backward;
+Forward linear;
+Backward linear_backward;
 }  // namespace plain
 namespace fast {
-decltype(linear) linear;
-decltype(linear_backward) linear_backward;
+Forward linear;
+Backward linear_backward;
 }  // namespace fast
 namespace cuda {
-decltype(linear) linear;
-decltype(linear_backward) linear_backward;
+Forward linear;
+Backward linear_backward;
 }  // namespace cuda
 // [construct]
 Linear::Linear(Index d_in, Index d_out, bool with_bias, Random& random) {
@@ -32,33 +36,23 @@ void Linear::collect(Parameters& list, const std::string& name) {
 }
 // [operation]
 Tensor Linear::forward(const Tensor& x, Cache* cache) const {
-    return linear(x, *this, cache);
+    require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
+            x.shape(), d_in());
+    if (cache) *cache = {way(), x};
+    return Ways{"linear", plain::linear, fast::linear, cuda::linear}(x, *this);
 }
 
 Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
-    return linear_backward(dy, *this, cache);
-}
-
-Tensor linear(const Tensor& x, const Linear& map, Linear::Cache* cache) {
-    require(x.rank() >= 1 && x.dim(-1) == map.d_in(), "linear: x has shape {}, expected [..., {}]",
-            x.shape(), map.d_in());
-    if (cache) *cache = {way(), x};
-    static constexpr Ways ways{"linear", plain::linear, fast::linear, cuda::linear};
-    return ways(x, map, cache);
-}
-
-Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
-    require_shape(dy.shape(), cache.x.shape().with(-1, map.d_out()), "linear backward", "dy");
+    require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"linear", plain::linear_backward, fast::linear_backward,
-                               cuda::linear_backward};
-    const Tensor dx = ways(dy, map, cache);
-    map.weight.added();
-    map.bias.added();
+    const Tensor dx = Ways{"linear", plain::linear_backward, fast::linear_backward,
+                           cuda::linear_backward}(dy, *this, cache);
+    weight.added();
+    bias.added();
     return dx;
 }
 // [plain]
-Tensor plain::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
+Tensor plain::linear(const Tensor& x, const Linear& map) {
     Tensor y(x.shape().with(-1, map.d_out()));
     matrix(y) = matrix(x) * matrix(map.weight.value).transpose();
     if (map.has_bias()) matrix(y).rowwise() += vector(map.bias.value).transpose();

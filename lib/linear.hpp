@@ -25,6 +25,7 @@ public:
     /// @param x      `[..., d_in]`
     /// @param cache  filled for `backward`; leave it out at inference
     /// @return       `[..., d_out]`
+    /// @throws std::invalid_argument for another shape of `x`
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
     /// Adds to the gradients of weight and bias.
     /// @param dy  gradient of the loss with respect to `y`, `[..., d_out]`
@@ -40,10 +41,5 @@ public:
     Parameter weight;  ///< [d_out, d_in]
     Parameter bias;    ///< [d_out], or empty
 };
-// [operation]
-/// What `Linear::forward` computes. @throws std::invalid_argument unless `x` is `[..., d_in]`
-Tensor linear(const Tensor& x, const Linear& map, Linear::Cache* cache);
-/// What `Linear::backward` computes.
-Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache);
 
 }  // namespace abh

@@ -44,8 +44,8 @@ void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions optio
 
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add) {
     require_shape(c.shape(), shape_of(a, b, options), "matmul", "result");
-    static constexpr Ways ways{"matmul", plain::multiply, fast::multiply, cuda::multiply};
-    if (!c.empty()) ways(c, a, b, options, add);
+    if (!c.empty())
+        Ways{"matmul", plain::multiply, fast::multiply, cuda::multiply}(c, a, b, options, add);
 }
 // [plain]
 void plain::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {

@@ -56,8 +56,7 @@ void Random::go_to(const RandomPlace& place) {
 }
 // [fill]
 Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
-    static constexpr Ways ways{"random numbers", plain::uniform, fast::uniform};
-    return ways(shape, low, high, stream);
+    return Ways{"random numbers", plain::uniform, fast::uniform}(shape, low, high, stream);
 }
 
 Tensor plain::uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
@@ -67,8 +66,7 @@ Tensor plain::uniform(const Shape& shape, Real low, Real high, const Stream& str
 }
 
 Tensor normal(const Shape& shape, const Stream& stream) {
-    static constexpr Ways ways{"random numbers", plain::normal, fast::normal};
-    return ways(shape, stream);
+    return Ways{"random numbers", plain::normal, fast::normal}(shape, stream);
 }
 
 /// Box and Muller: two uniform numbers make two normal ones.

@@ -73,8 +73,7 @@ void require_shape(const Shape& actual, const Shape& expected, const char* who, 
 void add(Tensor& sum, const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "add", "second tensor");
     require_shape(sum.shape(), a.shape(), "add", "sum");
-    static constexpr Ways ways{"add", plain::add, fast::add, cuda::add};
-    ways(sum, a, b);
+    Ways{"add", plain::add, fast::add, cuda::add}(sum, a, b);
 }
 
 void plain::add(Tensor& sum, const Tensor& a, const Tensor& b) {
@@ -93,8 +92,7 @@ Tensor operator+(const Tensor& a, const Tensor& b) {
 }
 
 void scale(Tensor& y, Real factor) {
-    static constexpr Ways ways{"scale", plain::scale, plain::scale, cuda::scale};
-    ways(y, factor);
+    Ways{"scale", plain::scale, plain::scale, cuda::scale}(y, factor);
 }
 
 void plain::scale(Tensor& y, Real factor) {
@@ -108,8 +106,7 @@ Tensor& operator*=(Tensor& y, Real factor) {
 // [fill]
 template <class T>
 void fill(BasicTensor<T>& x, T value) {
-    static constexpr Ways ways{"fill", plain::fill<T>, plain::fill<T>, cuda::fill<T>};
-    ways(x, value);
+    Ways{"fill", plain::fill<T>, plain::fill<T>, cuda::fill<T>}(x, value);
 }
 template void fill(Tensor& x, Real value);
 template void fill(Ids& x, std::int32_t value);
@@ -122,9 +119,8 @@ void plain::fill(BasicTensor<T>& x, T value) {
 // [sums]
 void add_column_sums(Tensor& sums, const Tensor& x) {
     require_shape(sums.shape(), Shape{x.dim(-1)}, "add_column_sums", "result");
-    static constexpr Ways ways{"column sums", plain::add_column_sums, fast::add_column_sums,
-                               cuda::add_column_sums};
-    ways(sums, x);
+    Ways{"column sums", plain::add_column_sums, fast::add_column_sums, cuda::add_column_sums}(sums,
+                                                                                              x);
 }
 
 void plain::add_column_sums(Tensor& sums, const Tensor& x) {
@@ -133,8 +129,7 @@ void plain::add_column_sums(Tensor& sums, const Tensor& x) {
 
 double dot(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "dot", "second tensor");
-    static constexpr Ways ways{"dot", plain::dot, plain::dot, cuda::dot};
-    return ways(a, b);
+    return Ways{"dot", plain::dot, plain::dot, cuda::dot}(a, b);
 }
 
 double plain::dot(const Tensor& a, const Tensor& b) {
@@ -155,8 +150,7 @@ double max_difference(const Tensor& a, const Tensor& b) {
 // [transpose]
 Tensor transpose(const Tensor& x) {
     require(x.rank() >= 2, "transpose: x has shape {}, expected rank >= 2", x.shape());
-    static constexpr Ways ways{"transpose", plain::transpose, plain::transpose, cuda::transpose};
-    return ways(x);
+    return Ways{"transpose", plain::transpose, plain::transpose, cuda::transpose}(x);
 }
 
 Tensor plain::transpose(const Tensor& x) {

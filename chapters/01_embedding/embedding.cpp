@@ -46,8 +46,8 @@ Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache
         require(id >= 0 && id < words.n_words(), "embedding: id {} in a table of {} words", id,
                 words.n_words());
     if (cache) *cache = {way(), ids};
-    static constexpr Ways ways{"embedding", plain::embedding, plain::embedding, cuda::embedding};
-    return ways(ids, words, cache);
+    return Ways{"embedding", plain::embedding, plain::embedding, cuda::embedding}(ids, words,
+                                                                                  cache);
 }
 
 void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
@@ -55,9 +55,8 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
     require_shape(dy.shape(), {ids.dim(0), ids.dim(1), words.d_model()}, "embedding backward",
                   "dy");
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"embedding", plain::embedding_backward, plain::embedding_backward,
-                               cuda::embedding_backward};
-    ways(dy, words, cache);
+    Ways{"embedding", plain::embedding_backward, plain::embedding_backward,
+         cuda::embedding_backward}(dy, words, cache);
     words.table.added();
 }
 // [plain]

@@ -1,13 +1,8 @@
 #include "chapters/01_embedding/embedding.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(embedding) embedding;
-decltype(embedding_backward) embedding_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [gather]
-namespace cuda {
 namespace {
 
 constexpr int gather_threads = 128;
@@ -23,9 +18,8 @@ __global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const R
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
+Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
     const Tensor& table = words.table.value;
     Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
     launch("gather rows", gather_rows_kernel, blocks_of(ids.size(), gather_threads), table.dim(1),
@@ -33,7 +27,6 @@ Tensor cuda::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*
     return y;
 }
 // [scatter]
-namespace cuda {
 namespace {
 
 constexpr Index widest_block = 1024;
@@ -85,9 +78,8 @@ __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dta
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
+void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
     const Ids& ids = cache.ids;
     Tensor& dtable = words.table.grad();
     const Index n = ids.size(), d_model = dtable.dim(1);
@@ -99,4 +91,4 @@ void cuda::embedding_backward(const Tensor& dy, Embedding& words, const Embeddin
            dy.on_device(), ids.on_device(), words.factor(), words.options().padding_id);
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -34,15 +34,13 @@ Tensor Dropout::backward(const Tensor& dy, const Cache& cache) const {
 
 Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
     kept = Mask(x.shape());
-    static constexpr Ways ways{"dropout", plain::dropout, fast::dropout, cuda::dropout};
-    return ways(x, layer, kept);
+    return Ways{"dropout", plain::dropout, fast::dropout, cuda::dropout}(x, layer, kept);
 }
 
 Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
     require_shape(dy.shape(), kept.shape(), "dropout backward", "dy");
-    static constexpr Ways ways{"dropout", plain::dropout_backward, fast::dropout_backward,
-                               cuda::dropout_backward};
-    return ways(dy, layer, kept);
+    return Ways{"dropout", plain::dropout_backward, fast::dropout_backward, cuda::dropout_backward}(
+        dy, layer, kept);
 }
 // [plain]
 Tensor plain::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {

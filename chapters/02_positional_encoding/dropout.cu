@@ -2,13 +2,8 @@
 #include "lib/cuda/kernel.cuh"
 #include "lib/cuda/random.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(dropout) dropout;
-decltype(dropout_backward) dropout_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [dropout]
-namespace cuda {
 namespace {
 
 /// A warp takes 128 elements at a time: each lane draws four numbers, and takes four elements that
@@ -37,16 +32,14 @@ __global__ void dropout_kernel(Index n, Global<Real> y, Global<std::uint8_t> kep
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
+Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
     Tensor y(x.shape());
     launch("dropout", dropout_kernel, grid_for((x.size() + 3) / 4), x.size(), y.on_device(),
            kept.on_device(), x.on_device(), state_of(layer.stream()), layer.p(), layer.factor());
     return y;
 }
 // [backward]
-namespace cuda {
 namespace {
 
 /// One thread per element, neighbours side by side: 9 bytes, in single precision, for two products.
@@ -57,13 +50,12 @@ __global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real>
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
+Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
     Tensor dx(dy.shape());
     launch("dropout backward", apply_dropout_kernel, grid_for(dy.size()), dy.size(), dx.on_device(),
            dy.on_device(), kept.on_device(), layer.factor());
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

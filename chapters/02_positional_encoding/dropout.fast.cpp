@@ -6,13 +6,20 @@
 #include "lib/fast/parallel.hpp"
 #include "lib/fast/random.hpp"
 
-namespace abh {
-namespace fast {
-decltype(dropout) dropout;
-decltype(dropout_backward) dropout_backward;
-}  // namespace fast
+namespace abh::fast {
+// [backward]
+Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
+    Tensor dx(dy.shape());
+    parallel_ranges(dy.size(), 1 << 14,
+                    [=, factor = layer.factor(), from = dy.data(), to = dx.data(),
+                     keep = kept.data()](Index begin, Index end) {
+                        for (Index i = begin; i < end; ++i)
+                            to[i] = from[i] * (factor * static_cast<Real>(keep[i]));
+                    });
+    return dx;
+}
 // [draw]
-void fast::draw(const Dropout& layer, Index begin, std::span<std::uint8_t> kept) {
+void draw(const Dropout& layer, Index begin, std::span<std::uint8_t> kept) {
     std::array<Real, 1 << 10> u;
     const Real p = layer.p();
     for (std::size_t at = 0; at < kept.size(); at += u.size()) {
@@ -24,22 +31,11 @@ void fast::draw(const Dropout& layer, Index begin, std::span<std::uint8_t> kept)
     }
 }
 
-Tensor fast::dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
+Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
     parallel_ranges(x.size(), 1 << 12, [&](Index begin, Index end) {
         draw(layer, begin, {kept.data() + begin, kept.data() + end});
     });
     return fast::dropout_backward(x, layer, kept);  // y = x * kept * factor
 }
-// [backward]
-Tensor fast::dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
-    Tensor dx(dy.shape());
-    parallel_ranges(dy.size(), 1 << 14,
-                    [=, factor = layer.factor(), from = dy.data(), to = dx.data(),
-                     keep = kept.data()](Index begin, Index end) {
-                        for (Index i = begin; i < end; ++i)
-                            to[i] = from[i] * (factor * static_cast<Real>(keep[i]));
-                    });
-    return dx;
-}
 
-}  // namespace abh
+}  // namespace abh::fast

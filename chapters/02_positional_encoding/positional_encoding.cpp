@@ -71,9 +71,8 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
 }
 // [operation]
 Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
-    static constexpr Ways ways{"positions", plain::add_positions, plain::add_positions,
-                               cuda::add_positions};
-    return ways(x, table, first);
+    return Ways{"positions", plain::add_positions, plain::add_positions, cuda::add_positions}(
+        x, table, first);
 }
 // [plain]
 Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
@@ -95,9 +94,8 @@ Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
 }
 // [operation: backward]
 void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
-    static constexpr Ways ways{"positions", plain::add_positions_backward,
-                               plain::add_positions_backward, cuda::add_positions_backward};
-    ways(dtable, dx, first);
+    Ways{"positions", plain::add_positions_backward, plain::add_positions_backward,
+         cuda::add_positions_backward}(dtable, dx, first);
 }
 // [plain: backward]
 void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {

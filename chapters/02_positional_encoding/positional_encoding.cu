@@ -1,13 +1,8 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(add_positions) add_positions;
-decltype(add_positions_backward) add_positions_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [add]
-namespace cuda {
 namespace {
 
 /// The grid's first axis runs over a sentence's `n` = L d_model elements, its second over
@@ -21,9 +16,8 @@ __global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Globa
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::add_positions(const Tensor& x, const Tensor& table, Index first) {
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
     Tensor y(x.shape());
     const Index batch = x.dim(0), d_model = x.dim(2), n = x.dim(1) * d_model;
     Grid grid = grid_for(n);
@@ -33,7 +27,6 @@ Tensor cuda::add_positions(const Tensor& x, const Tensor& table, Index first) {
     return y;
 }
 // [table]
-namespace cuda {
 namespace {
 
 /// One thread per element of the table: it adds that element of all sentences, in their order, as
@@ -48,12 +41,11 @@ __global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real>
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
     const Index d_model = dx.dim(2), n = dx.dim(1) * d_model;
     launch("positions' table", add_positions_backward_kernel, grid_for(n), dx.dim(0), n,
            dtable.on_device() + first * d_model, dx.on_device());
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

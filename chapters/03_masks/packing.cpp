@@ -47,8 +47,7 @@ Tensor pack(const Tensor& x, const Packing& packing) {
     if (packing.empty()) return x;
     require(x.rank() == 3, "pack: x has shape {}, expected [B, L, n]", x.shape());
     check(x.shape(), packing);
-    static constexpr Ways ways{"pack", plain::pack_rows, plain::pack_rows, cuda::pack_rows};
-    return ways(x, packing);
+    return Ways{"pack", plain::pack_rows, plain::pack_rows, cuda::pack_rows}(x, packing);
 }
 
 Tensor plain::pack_rows(const Tensor& x, const Packing& p) {
@@ -72,8 +71,7 @@ Tensor unpack(const Tensor& x, const Packing& packing) {
     if (packing.empty()) return x;
     require(x.rank() == 3 && x.dim(0) == 1 && x.dim(1) == packing.rows(),
             "unpack: x has shape {}, expected [1, {}, n]", x.shape(), packing.rows());
-    static constexpr Ways ways{"pack", plain::unpack_rows, plain::unpack_rows, cuda::unpack_rows};
-    return ways(x, packing);
+    return Ways{"pack", plain::unpack_rows, plain::unpack_rows, cuda::unpack_rows}(x, packing);
 }
 
 Tensor plain::unpack_rows(const Tensor& x, const Packing& p) {

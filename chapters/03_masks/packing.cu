@@ -1,13 +1,10 @@
 #include "chapters/03_masks/packing.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
+namespace abh::cuda {
 Tensor pack_rows(const Tensor& x, const Packing& packing);
 Tensor unpack_rows(const Tensor& x, const Packing& packing);
-}  // namespace cuda
 // [packing]
-namespace cuda {
 namespace {
 
 /// A block for each place of each sentence, its threads side by side along the row. Sentences are
@@ -43,20 +40,19 @@ __global__ void unpack_kernel(Index n, Global<Real> y, Global<const Real> x,
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::pack_rows(const Tensor& x, const Packing& packing) {
+Tensor pack_rows(const Tensor& x, const Packing& packing) {
     Tensor y({1, packing.rows(), x.dim(2)});
     launch("pack", pack_kernel, block_for_each_place(packing), x.dim(-1), y.on_device(),
            x.on_device(), packing.offsets.on_device());
     return y;
 }
 
-Tensor cuda::unpack_rows(const Tensor& x, const Packing& packing) {
+Tensor unpack_rows(const Tensor& x, const Packing& packing) {
     Tensor y({packing.sentences(), packing.length, x.dim(2)});
     launch("unpack", unpack_kernel, block_for_each_place(packing), x.dim(-1), y.on_device(),
            x.on_device(), packing.offsets.on_device());
     return y;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -44,8 +44,7 @@ Real fill_of(const AttentionOptions& options, Index d_k) {
 // [mask]
 void masked_fill(Tensor& scores, const Mask& mask, Real value) {
     if (mask.empty()) return;
-    static constexpr Ways ways{"mask", plain::masked_fill, plain::masked_fill, cuda::masked_fill};
-    ways(scores, mask, value);
+    Ways{"mask", plain::masked_fill, plain::masked_fill, cuda::masked_fill}(scores, mask, value);
 }
 
 void plain::masked_fill(Tensor& scores, const Mask& mask, Real value) {

@@ -1,12 +1,8 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(masked_fill) masked_fill;
-}
+namespace abh::cuda {
 // [mask]
-namespace cuda {
 namespace {
 
 /// How far apart neighbours along each axis of the mask are: 0 where it has one element for the
@@ -29,9 +25,8 @@ __global__ void masked_fill_kernel(Index n_rows, Index n_heads, Index n_queries,
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::masked_fill(Tensor& scores, const Mask& mask, Real value) {
+void masked_fill(Tensor& scores, const Mask& mask, Real value) {
     const auto step = [&](int axis) {
         Index size = mask.dim(axis) == 1 ? 0 : 1;
         for (int inner = axis + 1; inner < 4; ++inner) size *= mask.dim(inner);
@@ -43,4 +38,4 @@ void cuda::masked_fill(Tensor& scores, const Mask& mask, Real value) {
            MaskSteps{step(0), step(1), step(2), step(3)}, value);
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

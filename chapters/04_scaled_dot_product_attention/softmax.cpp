@@ -22,8 +22,7 @@ decltype(softmax_backward) softmax_backward;
 Tensor softmax(const Tensor& z) {
     require(z.rank() >= 1 && z.dim(-1) >= 1, "softmax: z has shape {}, its last axis is empty",
             z.shape());
-    static constexpr Ways ways{"softmax", plain::softmax, fast::softmax, cuda::softmax};
-    return ways(z);
+    return Ways{"softmax", plain::softmax, fast::softmax, cuda::softmax}(z);
 }
 
 Tensor plain::softmax(const Tensor& z) {
@@ -41,9 +40,8 @@ Tensor plain::softmax(const Tensor& z) {
 // [softmax: backward]
 Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
     require_shape(dw.shape(), w.shape(), "softmax backward", "dw");
-    static constexpr Ways ways{"softmax", plain::softmax_backward, fast::softmax_backward,
-                               cuda::softmax_backward};
-    return ways(dw, w);
+    return Ways{"softmax", plain::softmax_backward, fast::softmax_backward, cuda::softmax_backward}(
+        dw, w);
 }
 
 // forward was:  w = exp(z - max) / sum     so     dw_j/dz_n = w_j (1[j=n] - w_n)

@@ -1,13 +1,8 @@
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "lib/cuda/exp.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(softmax) softmax;
-decltype(softmax_backward) softmax_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [softmax]
-namespace cuda {
 namespace {
 
 /// A warp takes `some` rows at a time, and lane l elements l, l + 32, ... of each: a row stays in
@@ -91,9 +86,8 @@ Grid warps_for(Index n_rows, int some) {
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::softmax(const Tensor& x) {
+Tensor softmax(const Tensor& x) {
     const Index n = x.dim(-1), n_rows = x.size() / n;
     Tensor y(x.shape());
     if (n > longest) {
@@ -108,7 +102,6 @@ Tensor cuda::softmax(const Tensor& x) {
 }
 // [softmax: backward]
 // dx = y * (dy - <dy, y>), row by row
-namespace cuda {
 namespace {
 
 /// As `softmax_kernel`: two reads and a write of each element, which bound it.
@@ -147,9 +140,8 @@ __global__ void long_softmax_backward_kernel(Index n, Global<Real> dx, Global<co
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::softmax_backward(const Tensor& dy, const Tensor& y) {
+Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
     Tensor dx(y.shape());
     if (y.empty()) return dx;
     const Index n = y.dim(-1), n_rows = y.size() / n;
@@ -165,4 +157,4 @@ Tensor cuda::softmax_backward(const Tensor& dy, const Tensor& y) {
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -4,13 +4,9 @@
 #include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(softmax) softmax;
-decltype(softmax_backward) softmax_backward;
-}  // namespace fast
+namespace abh::fast {
 // [softmax]
-Tensor fast::softmax(const Tensor& z) {
+Tensor softmax(const Tensor& z) {
     const Index n = z.dim(-1);
     Tensor w(z.shape());
     parallel_ranges(rows(z.shape()), 64, [&](Index begin, Index end) {
@@ -26,7 +22,7 @@ Tensor fast::softmax(const Tensor& z) {
     return w;
 }
 // [softmax: backward]
-Tensor fast::softmax_backward(const Tensor& dw, const Tensor& w) {
+Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
     Tensor dz(w.shape());
     parallel_ranges(rows(w.shape()), 64, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
@@ -37,4 +33,4 @@ Tensor fast::softmax_backward(const Tensor& dw, const Tensor& w) {
     return dz;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -51,18 +51,16 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
     require(!mask.packed() || fill <= -10'000, "attention: fill {} does not part sentences", fill);
     require(!mask.packed() || !weights, "attention: no weights of packed sentences");
     if (cache) *cache = {way(), n_heads, {}};
-    static constexpr Ways ways{"attention", plain::attend_heads, fast::attend_heads,
-                               cuda::attend_heads};
-    return ways(q, k, v, n_heads, mask, options, cache, weights);
+    return Ways{"attention", plain::attend_heads, fast::attend_heads, cuda::attend_heads}(
+        q, k, v, n_heads, mask, options, cache, weights);
 }
 
 AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache) {
     require(!std::holds_alternative<std::monostate>(cache.kept),
             "attention backward: the cache was not filled by a forward pass");
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"attention", plain::attend_heads_backward,
-                               fast::attend_heads_backward, cuda::attend_heads_backward};
-    return ways(dy, cache);
+    return Ways{"attention", plain::attend_heads_backward, fast::attend_heads_backward,
+                cuda::attend_heads_backward}(dy, cache);
 }
 // [plain]
 Tensor plain::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,

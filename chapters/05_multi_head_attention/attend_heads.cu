@@ -2,17 +2,12 @@
 #include "chapters/05_multi_head_attention/heads.hpp"
 #include "lib/cuda/exp.cuh"
 
-namespace abh {
-namespace plain {
+namespace abh::plain {
 decltype(attend_heads) attend_heads;
 decltype(attend_heads_backward) attend_heads_backward;
-}  // namespace plain
-namespace cuda {
-decltype(attend_heads) attend_heads;
-decltype(attend_heads_backward) attend_heads_backward;
-}  // namespace cuda
+}  // namespace abh::plain
+namespace abh::cuda {
 // [sizes]
-namespace cuda {
 namespace {
 
 /// Columns of a head whose rows, some queries' and some keys', fit into the memory that the threads
@@ -553,11 +548,10 @@ Grid grid_of(Index heads, Index n_rows, int rows, std::size_t shared_bytes) {
 }
 
 }  // namespace
-}  // namespace cuda
 // [attend heads]
-Tensor cuda::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
-                          const AttentionMask& mask, const AttentionOptions& options,
-                          AttendHeadsCache* cache, Tensor* weights) {
+Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                    const AttentionMask& mask, const AttentionOptions& options,
+                    AttendHeadsCache* cache, Tensor* weights) {
     if (q.dim(2) / n_heads > widest_head)
         return plain::attend_heads(q, k, v, n_heads, mask, options, cache, weights);
     const Shape scores = scores_shape(q, k, v, n_heads, mask);
@@ -580,7 +574,7 @@ Tensor cuda::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Ind
     return y;
 }
 // [attend heads: backward]
-AttentionGradients cuda::attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
+AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
     if (!std::holds_alternative<BlockwiseCache>(all.kept))
         return plain::attend_heads_backward(dy, all);
     const auto& cache = std::get<BlockwiseCache>(all.kept);
@@ -609,4 +603,4 @@ AttentionGradients cuda::attend_heads_backward(const Tensor& dy, const AttendHea
     return d;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -11,11 +11,7 @@
 #include "lib/fast/parallel.hpp"
 #include "lib/fast/small_matmul.hpp"
 
-namespace abh {
-namespace fast {
-decltype(attend_heads) attend_heads;
-decltype(attend_heads_backward) attend_heads_backward;
-}  // namespace fast
+namespace abh::fast {
 // [sizes]
 namespace {
 
@@ -255,9 +251,9 @@ struct Forward {
 
 }  // namespace
 // [forward]
-Tensor fast::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
-                          const AttentionMask& mask, const AttentionOptions& options,
-                          AttendHeadsCache* cache, Tensor* weights) {
+Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
+                    const AttentionMask& mask, const AttentionOptions& options,
+                    AttendHeadsCache* cache, Tensor* weights) {
     const Shape shape = scores_shape(q, k, v, n_heads, mask);  // [B, H, Lq, Lk]
     Tensor y(q.shape()), row_max({shape[0], n_heads, shape[2]}), row_sum(row_max.shape());
     if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
@@ -346,7 +342,7 @@ struct Backward {
 // forward was:  y_i = sum_j w_ij v_j,  w_ij = exp(s_ij - max_i) / sum_i
 // hence:        dv_j = sum_i w_ij dy_i,  dw_ij = <dy_i, v_j>,  ds_ij = w_ij (dw_ij - <dy_i, y_i>),
 //               since sum_j w_ij dw_ij = <dy_i, sum_j w_ij v_j>; then dq and dk as before
-AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
+AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& all) {
     const auto& cache = std::get<BlockwiseCache>(all.kept);
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v;
     require_shape(dy.shape(), q.shape(), "attention backward", "dy");
@@ -374,4 +370,4 @@ AttentionGradients fast::attend_heads_backward(const Tensor& dy, const AttendHea
     return d;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -17,8 +17,7 @@ Tensor split_heads(const Tensor& x, Index n_heads) {
     require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % n_heads == 0,
             "split_heads: x has shape {}, its last axis is not divisible by {} heads", x.shape(),
             n_heads);
-    static constexpr Ways ways{"heads", plain::split_heads, plain::split_heads, cuda::split_heads};
-    return ways(x, n_heads);
+    return Ways{"heads", plain::split_heads, plain::split_heads, cuda::split_heads}(x, n_heads);
 }
 
 Tensor plain::split_heads(const Tensor& x, Index n_heads) {
@@ -32,8 +31,7 @@ Tensor plain::split_heads(const Tensor& x, Index n_heads) {
 
 Tensor join_heads(const Tensor& x) {
     require(x.rank() == 4, "join_heads: x has shape {}, expected [B, H, L, d_k]", x.shape());
-    static constexpr Ways ways{"heads", plain::join_heads, plain::join_heads, cuda::join_heads};
-    return ways(x);
+    return Ways{"heads", plain::join_heads, plain::join_heads, cuda::join_heads}(x);
 }
 
 Tensor plain::join_heads(const Tensor& x) {

@@ -1,13 +1,8 @@
 #include "chapters/05_multi_head_attention/heads.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(split_heads) split_heads;
-decltype(join_heads) join_heads;
-}  // namespace cuda
+namespace abh::cuda {
 // [heads]
-namespace cuda {
 namespace {
 
 /// One block per word, whose threads take its numbers side by side: a warp reads or writes the
@@ -33,18 +28,17 @@ void move_heads(Tensor& y, const Tensor& x, const Shape& apart, bool split) {
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::split_heads(const Tensor& x, Index n_heads) {
+Tensor split_heads(const Tensor& x, Index n_heads) {
     Tensor y({x.dim(0), n_heads, x.dim(1), x.dim(2) / n_heads});
     move_heads(y, x, y.shape(), true);
     return y;
 }
 
-Tensor cuda::join_heads(const Tensor& x) {
+Tensor join_heads(const Tensor& x) {
     Tensor y({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
     move_heads(y, x, x.shape(), false);
     return y;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -22,17 +22,16 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
     require(x.rank() >= 1 && x.dim(-1) == norm.d_model(),
             "layer norm: x has shape {}, expected [..., {}]", x.shape(), norm.d_model());
     if (cache) cache->norm.way = cache->dropout.way = way();
-    static constexpr Ways ways{"add norm", plain::add_norm, fast::add_norm, cuda::add_norm};
-    return ways(x, sublayer, dropout, norm, cache);
+    return Ways{"add norm", plain::add_norm, fast::add_norm, cuda::add_norm}(x, sublayer, dropout,
+                                                                             norm, cache);
 }
 
 AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
                                    const AddNormCache& cache) {
     require_shape(dy.shape(), cache.norm.normalized.shape(), "layer norm backward", "dy");
     const ScopedWay scoped(cache.norm.way);
-    static constexpr Ways ways{"add norm", plain::add_norm_backward, fast::add_norm_backward,
-                               cuda::add_norm_backward};
-    return ways(dy, dropout, norm, cache);
+    return Ways{"add norm", plain::add_norm_backward, fast::add_norm_backward,
+                cuda::add_norm_backward}(dy, dropout, norm, cache);
 }
 // [plain]
 Tensor plain::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,

@@ -4,14 +4,10 @@
 #include "chapters/06_feed_forward/layer_norm.fast.hpp"
 #include "lib/part.hpp"
 
-namespace abh {
-namespace fast {
-decltype(add_norm) add_norm;
-decltype(add_norm_backward) add_norm_backward;
-}  // namespace fast
+namespace abh::fast {
 // [forward]
-Tensor fast::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
-                      const LayerNorm& norm, AddNormCache* cache) {
+Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
+                const LayerNorm& norm, AddNormCache* cache) {
     const bool drops = cache && dropout.p() > 0;
     Mask kept = drops ? Mask(x.shape()) : Mask();
     if (cache) cache->dropout.kept = kept;
@@ -33,8 +29,8 @@ Tensor fast::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dr
     return normalize_rows(x.shape(), norm, part(cache, &AddNormCache::norm), add);
 }
 // [backward]
-AddNormGradients fast::add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
-                                         const AddNormCache& cache) {
+AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
+                                   const AddNormCache& cache) {
     if (dropout.p() == 0) {
         const Tensor dsum = layer_norm_backward(dy, norm, cache.norm);
         return {dsum, dsum};
@@ -54,4 +50,4 @@ AddNormGradients fast::add_norm_backward(const Tensor& dy, const Dropout& dropou
     return {dsum, dsublayer};
 }
 
-}  // namespace abh
+}  // namespace abh::fast

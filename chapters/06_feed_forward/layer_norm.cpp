@@ -43,16 +43,15 @@ Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cach
     require(x.rank() >= 1 && x.dim(-1) == norm.d_model(),
             "layer norm: x has shape {}, expected [..., {}]", x.shape(), norm.d_model());
     if (cache) cache->way = way();
-    static constexpr Ways ways{"layer norm", plain::layer_norm, fast::layer_norm, cuda::layer_norm};
-    return ways(x, norm, cache);
+    return Ways{"layer norm", plain::layer_norm, fast::layer_norm, cuda::layer_norm}(x, norm,
+                                                                                     cache);
 }
 
 Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
     require_shape(dy.shape(), cache.normalized.shape(), "layer norm backward", "dy");
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
-                               cuda::layer_norm_backward};
-    const Tensor dx = ways(dy, norm, cache);
+    const Tensor dx = Ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
+                           cuda::layer_norm_backward}(dy, norm, cache);
     norm.gamma.added();
     norm.beta.added();
     return dx;

@@ -3,21 +3,14 @@
 #include "lib/cuda/random.cuh"
 #include "lib/part.hpp"
 
-namespace abh {
-namespace fast {
+namespace abh::fast {
 decltype(layer_norm) layer_norm;
 decltype(layer_norm_backward) layer_norm_backward;
 decltype(add_norm) add_norm;
 decltype(add_norm_backward) add_norm_backward;
-}  // namespace fast
-namespace cuda {
-decltype(layer_norm) layer_norm;
-decltype(layer_norm_backward) layer_norm_backward;
-decltype(add_norm) add_norm;
-decltype(add_norm_backward) add_norm_backward;
-}  // namespace cuda
+}  // namespace abh::fast
+namespace abh::cuda {
 // [rows]
-namespace cuda {
 namespace {
 
 constexpr int held = 16;  // elements of a row that a thread has, in registers
@@ -48,9 +41,7 @@ bool takes_rows_of(Index n) {
 }
 
 }  // namespace
-}  // namespace cuda
 // [layer norm]
-namespace cuda {
 namespace {
 
 /// What is added to a row before it is normalized: `x`, of which `kept` is drawn. Null: nothing.
@@ -130,15 +121,14 @@ Tensor normalize(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
+Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
     if (!takes_rows_of(x.dim(-1))) return fast::layer_norm(x, norm, cache);
     return normalize(x, norm, cache, {});
 }
 
-Tensor cuda::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
-                      const LayerNorm& norm, AddNormCache* cache) {
+Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
+                const LayerNorm& norm, AddNormCache* cache) {
     if (!takes_rows_of(x.dim(-1))) return fast::add_norm(x, sublayer, dropout, norm, cache);
     Mask kept = cache && dropout.p() > 0 ? Mask(x.shape()) : Mask();
     if (cache) cache->dropout.kept = kept;
@@ -147,7 +137,6 @@ Tensor cuda::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dr
                       state_of(dropout.stream()), dropout.p(), dropout.factor()});
 }
 // [layer norm: backward]
-namespace cuda {
 namespace {
 
 constexpr Index rows_of_share = 8;     // at least: shares are small beside the rows
@@ -256,17 +245,16 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
+Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
     if (!takes_rows_of(dy.dim(-1))) return fast::layer_norm_backward(dy, norm, cache);
     Tensor dx(dy.shape());
     backward(dx, nullptr, norm, dy, cache, nullptr, 1);
     return dx;
 }
 
-AddNormGradients cuda::add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
-                                         const AddNormCache& cache) {
+AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
+                                   const AddNormCache& cache) {
     if (!takes_rows_of(dy.dim(-1))) return fast::add_norm_backward(dy, dropout, norm, cache);
     AddNormGradients d{Tensor(dy.shape()), Tensor(dy.shape())};
     if (dropout.p() == 0) {
@@ -280,4 +268,4 @@ AddNormGradients cuda::add_norm_backward(const Tensor& dy, const Dropout& dropou
     return d;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

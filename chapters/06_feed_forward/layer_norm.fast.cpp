@@ -1,19 +1,15 @@
 #include "chapters/06_feed_forward/layer_norm.fast.hpp"
 
-namespace abh {
-namespace fast {
-decltype(layer_norm) layer_norm;
-decltype(layer_norm_backward) layer_norm_backward;
-}  // namespace fast
+namespace abh::fast {
 // [layer norm]
-Tensor fast::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
+Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
     return normalize_rows(x.shape(), norm, cache, [&](Index begin, Index, const Tensor&) {
         return x.data() + begin * x.dim(-1);
     });
 }
 
-Tensor fast::layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
+Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
     return normalize_rows_backward(dy, norm, cache, [](Index, Index, const Tensor&) {});
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -19,8 +19,7 @@ decltype(linear_relu) linear_relu;
 }  // namespace cuda
 // [relu]
 Tensor relu(const Tensor& x) {
-    static constexpr Ways ways{"relu", plain::relu, plain::relu, cuda::relu};
-    return ways(x);
+    return Ways{"relu", plain::relu, plain::relu, cuda::relu}(x);
 }
 
 Tensor plain::relu(const Tensor& x) {
@@ -31,9 +30,7 @@ Tensor plain::relu(const Tensor& x) {
 // [relu: backward]
 Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
-    static constexpr Ways ways{"relu", plain::relu_backward, fast::relu_backward,
-                               cuda::relu_backward};
-    return ways(dy, y);
+    return Ways{"relu", plain::relu_backward, fast::relu_backward, cuda::relu_backward}(dy, y);
 }
 
 // forward was:  y = max(x, 0)
@@ -48,8 +45,7 @@ Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache* cache) {
     require(x.rank() >= 1 && x.dim(-1) == map.d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), map.d_in());
     if (cache) *cache = {way(), x};
-    static constexpr Ways ways{"linear", plain::linear_relu, fast::linear_relu, cuda::linear_relu};
-    return ways(x, map, cache);
+    return Ways{"linear", plain::linear_relu, fast::linear_relu, cuda::linear_relu}(x, map, cache);
 }
 
 Tensor plain::linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {

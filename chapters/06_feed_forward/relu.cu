@@ -2,14 +2,8 @@
 #include "lib/cuda/kernel.cuh"
 #include "lib/cuda/linear.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(relu) relu;
-decltype(relu_backward) relu_backward;
-decltype(linear_relu) linear_relu;
-}  // namespace cuda
+namespace abh::cuda {
 // [relu]
-namespace cuda {
 namespace {
 
 /// One thread per element, neighbours side by side. Bytes: 8 an element in single precision.
@@ -21,19 +15,17 @@ __global__ void relu_kernel(Index n, Global<Real> y, Global<const Real> x) {
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::relu(const Tensor& x) {
+Tensor relu(const Tensor& x) {
     Tensor y(x.shape());
     launch("relu", relu_kernel, grid_for(x.size()), x.size(), y.on_device(), x.on_device());
     return y;
 }
 
-Tensor cuda::linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
+Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
     return linear_map(x, map, true);
 }
 // [relu: backward]
-namespace cuda {
 namespace {
 
 /// The same with 12 bytes an element.
@@ -46,13 +38,12 @@ __global__ void relu_backward_kernel(Index n, Global<Real> dx, Global<const Real
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::relu_backward(const Tensor& dy, const Tensor& y) {
+Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     Tensor dx(y.shape());
     launch("relu backward", relu_backward_kernel, grid_for(y.size()), y.size(), dx.on_device(),
            dy.on_device(), y.on_device());
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

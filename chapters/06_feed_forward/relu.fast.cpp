@@ -4,17 +4,13 @@
 #include "lib/fast/linear.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(relu_backward) relu_backward;
-decltype(linear_relu) linear_relu;
-}  // namespace fast
+namespace abh::fast {
 // [linear and relu]
-Tensor fast::linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
+Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
     return linear_map(x, map, true);
 }
 // [relu: backward]
-Tensor fast::relu_backward(const Tensor& dy, const Tensor& y) {
+Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     constexpr Index grain = 1 << 15;  // elements that a thread takes at a time
     Tensor dx(y.shape());
     parallel_ranges(y.size(), grain, [&](Index begin, Index end) {
@@ -26,4 +22,4 @@ Tensor fast::relu_backward(const Tensor& dy, const Tensor& y) {
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -18,8 +18,7 @@ decltype(swish_backward) swish_backward;
 }  // namespace cuda
 // [swish]
 Tensor swish(const Tensor& x) {
-    static constexpr Ways ways{"swish", plain::swish, fast::swish, cuda::swish};
-    return ways(x);
+    return Ways{"swish", plain::swish, fast::swish, cuda::swish}(x);
 }
 
 Tensor plain::swish(const Tensor& x) {
@@ -31,9 +30,7 @@ Tensor plain::swish(const Tensor& x) {
 // [swish: backward]
 Tensor swish_backward(const Tensor& dy, const Tensor& x) {
     require_shape(dy.shape(), x.shape(), "swish backward", "dy");
-    static constexpr Ways ways{"swish", plain::swish_backward, fast::swish_backward,
-                               cuda::swish_backward};
-    return ways(dy, x);
+    return Ways{"swish", plain::swish_backward, fast::swish_backward, cuda::swish_backward}(dy, x);
 }
 
 // forward was:  y = x s,  s = 1 / (1 + exp(-x))     so     ds/dx = s (1 - s)

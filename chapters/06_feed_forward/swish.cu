@@ -1,13 +1,8 @@
 #include "chapters/06_feed_forward/swish.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(swish) swish;
-decltype(swish_backward) swish_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [swish]
-namespace cuda {
 namespace {
 
 /// One thread per element. Bytes bound it still: 8 an element in single precision for one
@@ -30,19 +25,18 @@ __global__ void swish_backward_kernel(Index n, Global<Real> dx, Global<const Rea
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::swish(const Tensor& x) {
+Tensor swish(const Tensor& x) {
     Tensor y(x.shape());
     launch("swish", swish_kernel, grid_for(x.size()), x.size(), y.on_device(), x.on_device());
     return y;
 }
 
-Tensor cuda::swish_backward(const Tensor& dy, const Tensor& x) {
+Tensor swish_backward(const Tensor& dy, const Tensor& x) {
     Tensor dx(x.shape());
     launch("swish backward", swish_backward_kernel, grid_for(x.size()), x.size(), dx.on_device(),
            dy.on_device(), x.on_device());
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -3,17 +3,13 @@
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(swish) swish;
-decltype(swish_backward) swish_backward;
-}  // namespace fast
+namespace abh::fast {
 // [swish]
 namespace {
 constexpr Index grain = 1 << 12;  // elements that a thread takes at a time
 }
 
-Tensor fast::swish(const Tensor& x) {
+Tensor swish(const Tensor& x) {
     Tensor y(x.shape());
     parallel_ranges(x.size(), grain, [&](Index begin, Index end) {
         const auto a = vector(x).segment(begin, end - begin).array();
@@ -22,7 +18,7 @@ Tensor fast::swish(const Tensor& x) {
     return y;
 }
 // [swish: backward]
-Tensor fast::swish_backward(const Tensor& dy, const Tensor& x) {
+Tensor swish_backward(const Tensor& dy, const Tensor& x) {
     Tensor dx(x.shape());
     parallel_ranges(x.size(), grain, [&](Index begin, Index end) {
         Eigen::Array<Real, grain, 1> kept;
@@ -36,4 +32,4 @@ Tensor fast::swish_backward(const Tensor& dy, const Tensor& x) {
     return dx;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -17,8 +17,7 @@ decltype(argmax) argmax;
 BasicTensor<Prediction> argmax(const Tensor& logits) {
     require(logits.rank() == 3 && logits.dim(2) >= 1,
             "argmax: logits have shape {}, expected [B, L, n_words]", logits.shape());
-    static constexpr Ways ways{"argmax", plain::argmax, fast::argmax, cuda::argmax};
-    return ways(logits);
+    return Ways{"argmax", plain::argmax, fast::argmax, cuda::argmax}(logits);
 }
 
 BasicTensor<Prediction> plain::argmax(const Tensor& logits) {

@@ -3,12 +3,8 @@
 #include "chapters/09_training/argmax.hpp"
 #include "lib/cuda/exp.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(argmax) argmax;
-}
+namespace abh::cuda {
 // [argmax]
-namespace cuda {
 namespace {
 
 constexpr int nowhere = std::numeric_limits<int>::max();
@@ -52,9 +48,8 @@ __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Rea
 }
 
 }  // namespace
-}  // namespace cuda
 
-BasicTensor<Prediction> cuda::argmax(const Tensor& logits) {
+BasicTensor<Prediction> argmax(const Tensor& logits) {
     const Index n = logits.dim(2);
     BasicTensor<Prediction> best({logits.dim(0), logits.dim(1)});
     const int threads =
@@ -64,4 +59,4 @@ BasicTensor<Prediction> cuda::argmax(const Tensor& logits) {
     return best;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -5,12 +5,9 @@
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(argmax) argmax;
-}
+namespace abh::fast {
 // [argmax]
-BasicTensor<Prediction> fast::argmax(const Tensor& logits) {
+BasicTensor<Prediction> argmax(const Tensor& logits) {
     const Index words = logits.dim(2);
     BasicTensor<Prediction> best({logits.dim(0), logits.dim(1)});
     parallel_ranges(best.size(), std::max<Index>(1, (1 << 13) / words), [&](Index i, Index end) {
@@ -27,4 +24,4 @@ BasicTensor<Prediction> fast::argmax(const Tensor& logits) {
     return best;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -42,16 +42,15 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
             "cross entropy: logits have shape {}, targets {}", logits.shape(), targets.shape());
     const Index counted = count_targets(targets, logits.dim(2), options);
     if (cache) *cache = {way(), {}, targets, counted, options};
-    static constexpr Ways ways{"cross entropy", plain::cross_entropy, fast::cross_entropy,
-                               cuda::cross_entropy};
-    return ways(logits, targets, options, cache) / static_cast<double>(counted);
+    return Ways{"cross entropy", plain::cross_entropy, fast::cross_entropy, cuda::cross_entropy}(
+               logits, targets, options, cache) /
+           static_cast<double>(counted);
 }
 
 Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"cross entropy", plain::cross_entropy_backward,
-                               fast::cross_entropy_backward, cuda::cross_entropy_backward};
-    return ways(cache);
+    return Ways{"cross entropy", plain::cross_entropy_backward, fast::cross_entropy_backward,
+                cuda::cross_entropy_backward}(cache);
 }
 // [plain]
 /// The sum of the losses of all rows.

@@ -1,13 +1,8 @@
 #include "chapters/09_training/loss.hpp"
 #include "lib/cuda/exp.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(cross_entropy) cross_entropy;
-decltype(cross_entropy_backward) cross_entropy_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [cross entropy]
-namespace cuda {
 namespace {
 
 /// A block a row, its threads side by side along the words. One look at the row finds its largest
@@ -66,10 +61,9 @@ Grid block_a_row(Index n_rows, Index n) {
 }
 
 }  // namespace
-}  // namespace cuda
 
-double cuda::cross_entropy(const Tensor& logits, const Ids& targets,
-                           const CrossEntropyOptions& options, CrossEntropyCache* cache) {
+double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,
+                     CrossEntropyCache* cache) {
     if (cache) cache->probabilities = Tensor({targets.size(), logits.dim(2)});
     const Index n_rows = targets.size(), n = logits.dim(2);
     BasicTensor<double> losses({n_rows}), sum({1});
@@ -81,7 +75,6 @@ double cuda::cross_entropy(const Tensor& logits, const Ids& targets,
     return std::as_const(sum)(0);
 }
 // [backward]
-namespace cuda {
 namespace {
 
 /// A block a row: `(p - pi) / counted`, one number read and one written for each word.
@@ -99,9 +92,8 @@ __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::cross_entropy_backward(const CrossEntropyCache& cache) {
+Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     const Index n_rows = cache.targets.size(), n = cache.probabilities.dim(1);
     Tensor dlogits({cache.targets.dim(0), cache.targets.dim(1), n});
     launch("cross entropy backward", cross_entropy_backward_kernel, block_a_row(n_rows, n), n,
@@ -110,4 +102,4 @@ Tensor cuda::cross_entropy_backward(const CrossEntropyCache& cache) {
     return dlogits;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

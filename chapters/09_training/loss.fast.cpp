@@ -7,11 +7,7 @@
 #include "lib/fast/exp.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(cross_entropy) cross_entropy;
-decltype(cross_entropy_backward) cross_entropy_backward;
-}  // namespace fast
+namespace abh::fast {
 // [cross entropy]
 namespace {
 
@@ -42,8 +38,8 @@ double sum_over_rows(Index n_rows, const F& f) {
 
 }  // namespace
 
-double fast::cross_entropy(const Tensor& logits, const Ids& targets,
-                           const CrossEntropyOptions& options, CrossEntropyCache* cache) {
+double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,
+                     CrossEntropyCache* cache) {
     const Index n = logits.dim(2);
     Tensor p({targets.size(), n});
     if (cache) cache->probabilities = p;
@@ -70,7 +66,7 @@ void p_minus_pi(const Real* p, std::int32_t target, const CrossEntropyOptions& o
 
 }  // namespace
 
-Tensor fast::cross_entropy_backward(const CrossEntropyCache& cache) {
+Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     const Ids& targets = cache.targets;
     const Index n = cache.probabilities.dim(1);
     Tensor dlogits({targets.dim(0), targets.dim(1), n});
@@ -83,8 +79,8 @@ Tensor fast::cross_entropy_backward(const CrossEntropyCache& cache) {
     return dlogits;
 }
 // [in place]
-double fast::cross_entropy_in_place(Tensor& logits, const Ids& targets,
-                                    const CrossEntropyOptions& options, Index counted) {
+double cross_entropy_in_place(Tensor& logits, const Ids& targets,
+                              const CrossEntropyOptions& options, Index counted) {
     const Index n = logits.dim(2);
     const Real share = 1 / static_cast<Real>(counted);
     return sum_over_rows(targets.size(), [&](Index r) {
@@ -96,4 +92,4 @@ double fast::cross_entropy_in_place(Tensor& logits, const Ids& targets,
     });
 }
 
-}  // namespace abh
+}  // namespace abh::fast

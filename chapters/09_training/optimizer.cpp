@@ -70,8 +70,7 @@ void Sgd::move(std::size_t i, Real learning_rate) {
 }
 
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
-    static constexpr Ways ways{"sgd", plain::sgd_step, fast::sgd_step, cuda::sgd_step};
-    ways(w, v, momentum, learning_rate);
+    Ways{"sgd", plain::sgd_step, fast::sgd_step, cuda::sgd_step}(w, v, momentum, learning_rate);
 }
 
 void plain::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
@@ -84,8 +83,7 @@ void Adam::move(std::size_t i, Real learning_rate) {
 }
 
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
-    static constexpr Ways ways{"adam", plain::adam_step, fast::adam_step, cuda::adam_step};
-    ways(w, m, v, adam);
+    Ways{"adam", plain::adam_step, fast::adam_step, cuda::adam_step}(w, m, v, adam);
 }
 
 void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {

@@ -4,13 +4,8 @@
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(sgd_step) sgd_step;
-decltype(adam_step) adam_step;
-}  // namespace cuda
+namespace abh::cuda {
 // [sgd]
-namespace cuda {
 namespace {
 
 /// A thread a weight. Bytes are the limit: three numbers read and two written for four operations.
@@ -24,14 +19,12 @@ __global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
     launch("sgd", sgd_kernel, grid_for(v.size()), v.size(), w.value.on_device(), v.on_device(),
            std::as_const(w.grad()).on_device(), momentum, learning_rate);
 }
 // [adam]
-namespace cuda {
 namespace {
 
 /// What a step of Adam takes for every weight.
@@ -54,9 +47,8 @@ __global__ void adam_kernel(Index n, Global<Real> w, Global<Real> m, Global<Real
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
     const auto [b1, b2, eps, weight_decay] = adam.options;
     const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
     const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
@@ -65,4 +57,4 @@ void cuda::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
            v.on_device(), std::as_const(w.grad()).on_device(), factors);
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

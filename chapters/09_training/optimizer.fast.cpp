@@ -7,13 +7,9 @@
 #include "lib/fast/gradient.hpp"
 #include "lib/fast/lanes.hpp"
 
-namespace abh {
-namespace fast {
-decltype(sgd_step) sgd_step;
-decltype(adam_step) adam_step;
-}  // namespace fast
+namespace abh::fast {
 // [sgd]
-void fast::sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning_rate) {
+void sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning_rate) {
     const auto step = [&](Index begin, std::span<const Real> dw) {
         Real* const w = p.value.data() + begin;
         Real* const v = velocity.data() + begin;
@@ -26,7 +22,7 @@ void fast::sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning
     fast::update(p.gradient, {std::cref(step), touched});
 }
 // [adam]
-void fast::adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep& adam) {
+void adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep& adam) {
     const AdamOptions& o = adam.options;
     const Real b1 = o.beta1, b2 = o.beta2, eps = o.eps;
     // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division an element
@@ -54,4 +50,4 @@ void fast::adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep&
     fast::update(p.gradient, {std::cref(step), touched});
 }
 
-}  // namespace abh
+}  // namespace abh::fast

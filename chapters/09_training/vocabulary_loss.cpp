@@ -17,18 +17,16 @@ double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets
     require(x.rank() == 3 && targets.shape() == Shape{x.dim(0), x.dim(1)},
             "cross entropy: x has shape {}, targets {}", x.shape(), targets.shape());
     if (cache) *cache = {way(), {}};
-    static constexpr Ways ways{"vocabulary loss", plain::vocabulary_loss, fast::vocabulary_loss,
-                               plain::vocabulary_loss};
-    return ways(x, output, targets, options, cache);
+    return Ways{"vocabulary loss", plain::vocabulary_loss, fast::vocabulary_loss,
+                plain::vocabulary_loss}(x, output, targets, options, cache);
 }
 
 Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache) {
     require(!std::holds_alternative<std::monostate>(cache.kept),
             "vocabulary loss backward: the cache was not filled by a forward pass");
     const ScopedWay scoped(cache.way);
-    static constexpr Ways ways{"vocabulary loss", plain::vocabulary_loss_backward,
-                               fast::vocabulary_loss_backward, plain::vocabulary_loss_backward};
-    return ways(output, cache);
+    return Ways{"vocabulary loss", plain::vocabulary_loss_backward, fast::vocabulary_loss_backward,
+                plain::vocabulary_loss_backward}(output, cache);
 }
 // [plain]
 double plain::vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets,

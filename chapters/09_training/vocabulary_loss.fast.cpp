@@ -6,11 +6,7 @@
 #include "lib/fast/linear.hpp"
 #include "lib/matmul.hpp"
 
-namespace abh {
-namespace fast {
-decltype(vocabulary_loss) vocabulary_loss;
-decltype(vocabulary_loss_backward) vocabulary_loss_backward;
-}  // namespace fast
+namespace abh::fast {
 // [forward]
 namespace {
 
@@ -37,8 +33,8 @@ void add_block(VocabularyLossCache::Blocks& sums, const Tensor& dlogits, const T
 
 }  // namespace
 
-double fast::vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets,
-                             const CrossEntropyOptions& options, VocabularyLossCache* cache) {
+double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets,
+                       const CrossEntropyOptions& options, VocabularyLossCache* cache) {
     if (!cache) return cross_entropy(output.forward(x), targets, options);
     const Index n_rows = targets.size(), n_words = output.d_out();
     const Index counted = count_targets(targets, n_words, options);
@@ -65,7 +61,7 @@ double fast::vocabulary_loss(const Tensor& x, const Linear& output, const Ids& t
     return losses / static_cast<double>(counted);
 }
 // [backward]
-Tensor fast::vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache) {
+Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache) {
     if (const auto* sums = std::get_if<VocabularyLossCache::Blocks>(&cache.kept)) {
         output.weight.gradient.add(sums->dweight);
         if (output.has_bias()) output.bias.gradient.add(sums->dbias);
@@ -77,4 +73,4 @@ Tensor fast::vocabulary_loss_backward(Linear& output, const VocabularyLossCache&
     return output.backward(whole.dlogits, whole.output);
 }
 
-}  // namespace abh
+}  // namespace abh::fast

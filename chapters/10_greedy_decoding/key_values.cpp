@@ -21,8 +21,7 @@ decltype(attend_cached) attend_cached;
 }  // namespace cuda
 // [room]
 void append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places) {
-    static constexpr Ways ways{"keys and values", plain::append, plain::append, cuda::append};
-    ways(kv, k, v, at, places);
+    Ways{"keys and values", plain::append, plain::append, cuda::append}(kv, k, v, at, places);
 }
 
 void plain::append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places) {
@@ -36,9 +35,8 @@ void plain::append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, co
 }
 
 Tensor double_room(const Tensor& rows, const Ids& places) {
-    static constexpr Ways ways{"keys and values", plain::double_room, plain::double_room,
-                               cuda::double_room};
-    return ways(rows, places);
+    return Ways{"keys and values", plain::double_room, plain::double_room, cuda::double_room}(
+        rows, places);
 }
 
 Tensor plain::double_room(const Tensor& rows, const Ids& places) {
@@ -51,9 +49,8 @@ Tensor plain::double_room(const Tensor& rows, const Ids& places) {
 }
 // [copies]
 void copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to) {
-    static constexpr Ways ways{"keys and values", plain::copy_places, plain::copy_places,
-                               cuda::copy_places};
-    ways(kv, length, from, to);
+    Ways{"keys and values", plain::copy_places, plain::copy_places, cuda::copy_places}(kv, length,
+                                                                                       from, to);
 }
 
 void plain::copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to) {
@@ -87,9 +84,8 @@ void check(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidde
 Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
                      const Ids& places, const AttentionOptions& options) {
     check(q, kv, length, hidden, places);
-    static constexpr Ways ways{"attention of one query", plain::attend_cached, fast::attend_cached,
-                               cuda::attend_cached};
-    return ways(q, kv, length, hidden, places, options);
+    return Ways{"attention of one query", plain::attend_cached, fast::attend_cached,
+                cuda::attend_cached}(q, kv, length, hidden, places, options);
 }
 // [plain]
 /// Chapter 4's attention over copies of the keys and values that each query sees.

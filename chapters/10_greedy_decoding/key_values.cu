@@ -1,15 +1,8 @@
 #include "chapters/10_greedy_decoding/key_values.hpp"
 #include "lib/cuda/exp.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(append) append;
-decltype(double_room) double_room;
-decltype(copy_places) copy_places;
-decltype(attend_cached) attend_cached;
-}  // namespace cuda
+namespace abh::cuda {
 // [room]
-namespace cuda {
 namespace {
 
 /// A thread a number of what stays, neighbours at neighbours. Bytes are the limit.
@@ -38,9 +31,8 @@ __global__ void append_kernel(Index n_elements, Index heads, Index room, Index d
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::double_room(const Tensor& rows, const Ids& places) {
+Tensor double_room(const Tensor& rows, const Ids& places) {
     Tensor larger(rows.shape().with(2, 2 * rows.dim(2)));
     const Index heads = rows.dim(1), n = rows.dim(2) * rows.dim(3);
     const Index n_elements = places.size() * heads * n;
@@ -49,13 +41,12 @@ Tensor cuda::double_room(const Tensor& rows, const Ids& places) {
     return larger;
 }
 
-void cuda::append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places) {
+void append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places) {
     launch("append", append_kernel, grid_for(k.size()), k.size(), k.dim(1), kv.k.dim(2), k.dim(3),
            at, kv.k.on_device(), kv.v.on_device(), k.on_device(), v.on_device(),
            places.on_device());
 }
 // [copies]
-namespace cuda {
 namespace {
 
 /// A thread a number of a key and of its value. Bytes are the limit: each is read and written once.
@@ -74,9 +65,8 @@ __global__ void copy_places_kernel(Index n_elements, Index heads, Index n, Index
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to) {
+void copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to) {
     const Index heads = kv.k.dim(1), d = kv.k.dim(3);
     const Index n_elements = to.size() * heads * length * d;
     launch("copy places", copy_places_kernel, grid_for(n_elements), n_elements, heads,
@@ -84,7 +74,6 @@ void cuda::copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& 
            to.on_device());
 }
 // [one query]
-namespace cuda {
 namespace {
 
 constexpr int threads = 128, warps = threads / warp;  // of the block of a query's head
@@ -145,10 +134,9 @@ __global__ void attend_cached_kernel(Index heads, Index length, Index room, Inde
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                           const Ids& places, const AttentionOptions& options) {
+Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
+                     const Ids& places, const AttentionOptions& options) {
     const Index heads = q.dim(1), d = q.dim(3);
     Tensor y(q.shape()), weights({q.dim(0), heads, length});
     launch("attention of one query", attend_cached_kernel,
@@ -159,4 +147,4 @@ Tensor cuda::attend_cached(const Tensor& q, const KeyValues& kv, Index length, c
     return y;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -6,10 +6,7 @@
 #include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(attend_cached) attend_cached;
-}
+namespace abh::fast {
 // [one query]
 namespace {
 
@@ -20,8 +17,8 @@ void to_weights(VectorMap scores) {
 
 }  // namespace
 
-Tensor fast::attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                           const Ids& places, const AttentionOptions& o) {
+Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
+                     const Ids& places, const AttentionOptions& o) {
     const Index n = q.dim(0), heads = q.dim(1), d = q.dim(3);
     const Real scale = scale_of(o, d), fill = fill_of(o, d);
     Tensor weights({n, heads, length}), y(q.shape());
@@ -48,4 +45,4 @@ Tensor fast::attend_cached(const Tensor& q, const KeyValues& kv, Index length, c
     return y;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -4,13 +4,8 @@
 #include "lib/fast/linear.hpp"
 #include "lib/matmul.hpp"
 
-namespace abh {
-namespace cuda {
-decltype(linear) linear;
-decltype(linear_backward) linear_backward;
-}  // namespace cuda
+namespace abh::cuda {
 // [bias]
-namespace cuda {
 namespace {
 
 /// One thread per element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
@@ -24,9 +19,8 @@ __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Globa
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::linear_map(const Tensor& x, const Linear& map, bool relu) {
+Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
     Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
     const Tensor& bias = map.bias.value;
     if (map.has_bias() || relu)
@@ -35,15 +29,15 @@ Tensor cuda::linear_map(const Tensor& x, const Linear& map, bool relu) {
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 // [linear]
-Tensor cuda::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
+Tensor linear(const Tensor& x, const Linear& map) {
     return linear_map(x, map, false);
 }
 
-Tensor cuda::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
+Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
     fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));
     map.weight.grad();  // nothing waits on a device
     if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -1,15 +1,12 @@
 #include "lib/cuda/runtime.hpp"
 #include "lib/matmul.hpp"
 
-namespace abh {
-namespace cuda {
-decltype(abh::multiply) multiply;
-}
+namespace abh::cuda {
 // [multiply]
 /// The library's product of matrices that follow one another in memory.
-void cuda::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
+void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
     const Product any = product_of(a, b, o, add);
     multiply(any.at(c.on_device(), a.on_device(), b.on_device()), matrices(c.shape()));
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

@@ -1,18 +1,8 @@
 #include "lib/cuda/kernel.cuh"
 #include "lib/tensor.hpp"
 
-namespace abh {
-namespace cuda {
-decltype(add) add;
-decltype(scale) scale;
-template <class T>
-void fill(BasicTensor<T>& x, T value);
-decltype(add_column_sums) add_column_sums;
-decltype(dot) dot;
-decltype(transpose) transpose;
-}  // namespace cuda
+namespace abh::cuda {
 // [arithmetic]
-namespace cuda {
 namespace {
 
 __global__ void add_kernel(Index n, Global<Real> sum, Global<const Real> a, Global<const Real> b) {
@@ -29,26 +19,24 @@ __global__ void fill_kernel(Index n, Global<T> x, T value) {
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::add(Tensor& sum, const Tensor& a, const Tensor& b) {
+void add(Tensor& sum, const Tensor& a, const Tensor& b) {
     const Real *const from_a = a.on_device(), *const from_b = b.on_device();
     launch("add", add_kernel, grid_for(sum.size()), sum.size(), sum.on_device(), from_a, from_b);
 }
 
-void cuda::scale(Tensor& y, Real factor) {
+void scale(Tensor& y, Real factor) {
     launch("scale", scale_kernel, grid_for(y.size()), y.size(), y.on_device(), factor);
 }
 
 template <class T>
-void cuda::fill(BasicTensor<T>& x, T value) {
+void fill(BasicTensor<T>& x, T value) {
     launch("fill", fill_kernel<T>, grid_for(x.size()), x.size(), x.on_device(), value);
 }
-template void cuda::fill(Tensor& x, Real value);
-template void cuda::fill(Ids& x, std::int32_t value);
-template void cuda::fill(Mask& x, std::uint8_t value);
+template void fill(Tensor& x, Real value);
+template void fill(Ids& x, std::int32_t value);
+template void fill(Mask& x, std::uint8_t value);
 // [sums]
-namespace cuda {
 namespace {
 
 constexpr int columns = 32, shares = 8;  // of a block: a warp reads one piece of a row
@@ -84,9 +72,8 @@ __global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
 }
 
 }  // namespace
-}  // namespace cuda
 
-void cuda::add_column_sums(Tensor& sums, const Tensor& x) {
+void add_column_sums(Tensor& sums, const Tensor& x) {
     const Index n = sums.size();
     if (n == 0) return;
     const Grid grid{dim3(static_cast<unsigned>((n + columns - 1) / columns)),
@@ -95,7 +82,7 @@ void cuda::add_column_sums(Tensor& sums, const Tensor& x) {
            x.on_device());
 }
 
-double cuda::dot(const Tensor& a, const Tensor& b) {
+double dot(const Tensor& a, const Tensor& b) {
     const Grid grid = grid_for(a.size());
     BasicTensor<double> parts({static_cast<Index>(grid.blocks.x)});
     launch("dot", dot_kernel, grid, a.size(), parts.on_device(), a.on_device(), b.on_device());
@@ -105,7 +92,6 @@ double cuda::dot(const Tensor& a, const Tensor& b) {
     return sum;
 }
 // [transpose]
-namespace cuda {
 namespace {
 
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
@@ -132,9 +118,8 @@ __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const 
 }
 
 }  // namespace
-}  // namespace cuda
 
-Tensor cuda::transpose(const Tensor& x) {
+Tensor transpose(const Tensor& x) {
     const Index m = x.dim(-2), n = x.dim(-1);
     Tensor y(x.shape().with(-2, n).with(-1, m));
     if (x.empty()) return y;
@@ -144,4 +129,4 @@ Tensor cuda::transpose(const Tensor& x) {
     return y;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

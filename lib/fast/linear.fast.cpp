@@ -5,11 +5,7 @@
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
 
-namespace abh {
-namespace fast {
-decltype(linear) linear;
-decltype(linear_backward) linear_backward;
-}  // namespace fast
+namespace abh::fast {
 // [forward]
 namespace {
 
@@ -31,20 +27,20 @@ void add_bias(Tensor& y, const Tensor& bias, bool relu) {
 
 }  // namespace
 
-Tensor fast::linear_map(const Tensor& x, const Linear& map, bool relu) {
+Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
     Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
     if (map.has_bias() || relu) add_bias(y, map.bias.value, relu);
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 
-Tensor fast::linear(const Tensor& x, const Linear& map, Linear::Cache*) {
+Tensor linear(const Tensor& x, const Linear& map) {
     return linear_map(x, map, false);
 }
 // [backward]
-Tensor fast::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
+Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
     fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));  // [d_out, d_in]
     if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
 }
 
-}  // namespace abh
+}  // namespace abh::fast

@@ -18,18 +18,9 @@
 #define ABH_BY_LIBRARY
 #endif
 
-namespace abh {
-namespace fast {
-decltype(multiply) multiply;
-}
+namespace abh::fast {
 // [sizes]
 namespace {
-
-#ifdef ABH_BY_LIBRARY
-constexpr bool with_library = true;
-#else
-constexpr bool with_library = false;
-#endif
 
 /// Whether it pays to put the operands in order first. Otherwise Eigen multiplies, which begins
 /// sooner.
@@ -58,6 +49,12 @@ void by_eigen(const Product& p) {
     });
 }
 // [one product: by the library]
+#ifdef ABH_BY_LIBRARY
+constexpr bool with_library = true;
+#else
+constexpr bool with_library = false;
+#endif
+
 #ifdef ABH_BY_LIBRARY
 /// On the calling thread alone: what calls it is done by all threads.
 bool by_library(const Product& p) {
@@ -125,7 +122,7 @@ Block block_of(const Product& p, Index batch) {
 
 }  // namespace
 
-void fast::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
+void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
     const Product any = product_of(a, b, o, add);
     const Index m = any.m, n = any.n, k = any.k;
     const Index batch = matrices(c.shape());
@@ -147,9 +144,12 @@ void fast::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o
     else
         parallel_for(blocks, one);
 }
+}  // namespace abh::fast
+
+namespace abh {
 // [interface]
 bool products_by_library() {
-    return with_library;
+    return fast::with_library;
 }
 
 void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,
@@ -157,7 +157,7 @@ void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Te
     const Product p = product_of(a, b, options, add).at(rows, a.data(), b.data());
     Product some = p.block(first, 0, count, p.n);
     some.c = rows;
-    compute(some, is_large(p));
+    fast::compute(some, fast::is_large(p));
 }
 
 }  // namespace abh

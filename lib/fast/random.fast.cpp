@@ -9,11 +9,7 @@
 
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(uniform) uniform;
-decltype(normal) normal;
-}  // namespace fast
+namespace abh::fast {
 // [words]
 namespace {
 
@@ -90,7 +86,7 @@ void philox_lanes(std::array<Words, 4>& c, std::array<std::uint32_t, 2> key) {
 
 }  // namespace
 // [uniform]
-void fast::uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers) {
+void uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers) {
     std::array<Words, 4> words;
     std::array<Real, 4 * counters> u;
     block += stream.first();
@@ -130,7 +126,7 @@ void for_blocks(Index n, const Stream& stream, const F& f) {
 
 }  // namespace
 
-Tensor fast::uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
+Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
     Tensor t(shape);
     Real* const numbers = t.data();
     for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
@@ -140,7 +136,7 @@ Tensor fast::uniform(const Shape& shape, Real low, Real high, const Stream& stre
     return t;
 }
 
-Tensor fast::normal(const Shape& shape, const Stream& stream) {
+Tensor normal(const Shape& shape, const Stream& stream) {
     Tensor t(shape);
     Real* const numbers = t.data();
     for_blocks(t.size(), stream, [&](Index at, std::array<Real, 4> u, Index count) {
@@ -155,4 +151,4 @@ Tensor fast::normal(const Shape& shape, const Stream& stream) {
     return t;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

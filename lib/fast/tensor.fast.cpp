@@ -1,13 +1,9 @@
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(add) add;
-decltype(add_column_sums) add_column_sums;
-}  // namespace fast
+namespace abh::fast {
 // [add]
-void fast::add(Tensor& sum, const Tensor& a, const Tensor& b) {
+void add(Tensor& sum, const Tensor& a, const Tensor& b) {
     constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
     parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
@@ -15,7 +11,7 @@ void fast::add(Tensor& sum, const Tensor& a, const Tensor& b) {
     });
 }
 // [column sums]
-void fast::add_column_sums(Tensor& sums, const Tensor& x) {
+void add_column_sums(Tensor& sums, const Tensor& x) {
     parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
         const Index n = end - begin;
         Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
@@ -25,4 +21,4 @@ void fast::add_column_sums(Tensor& sums, const Tensor& x) {
     });
 }
 
-}  // namespace abh
+}  // namespace abh::fast

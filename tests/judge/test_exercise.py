@@ -216,7 +216,7 @@ class TakingPart(unittest.TestCase):
             chapter = exercise.run.split()[2]
             sources = "".join(
                 p.read_text()
-                for p in (*(ROOT / "lib").glob("*.hpp"), *ROOT.glob("chapters/*/*.hpp"))
+                for p in (*(ROOT / "lib").glob("*.?pp"), *ROOT.glob("chapters/*/*.hpp"))
                 if p.parent.name == "lib" or p.parent.name[:2] <= chapter
             )
             for operation in exercise.mine:

@@ -39,8 +39,7 @@ void check(const Tensor& logits, Index n, const Ids& never) {
 // [top k]
 BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     check(logits, n, never);
-    static constexpr Ways ways{"top k", plain::top_k, fast::top_k, cuda::top_k};
-    return ways(logits, n, never);
+    return Ways{"top k", plain::top_k, fast::top_k, cuda::top_k}(logits, n, never);
 }
 
 BasicTensor<Choice> plain::top_k(const Tensor& logits, Index n, const Ids& never) {

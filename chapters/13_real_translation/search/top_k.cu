@@ -2,12 +2,8 @@
 #include "chapters/13_real_translation/search/top_k.hpp"
 #include "lib/cuda/kernel.cuh"
 
-namespace abh {
-namespace cuda {
-decltype(top_k) top_k;
-}
+namespace abh::cuda {
 // [top k]
-namespace cuda {
 namespace {
 
 __device__ bool among(Global<const std::int32_t> ids, Index n, Index word) {
@@ -48,9 +44,8 @@ __global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choic
 }
 
 }  // namespace
-}  // namespace cuda
 
-BasicTensor<Choice> cuda::top_k(const Tensor& logits, Index n, const Ids& never) {
+BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     const Index n_words = logits.dim(2);
     require(n_words <= Index{1} << 24, "top_k: {} words are too many for the device", n_words);
     const BasicTensor<Prediction> predictions = argmax(logits);
@@ -62,4 +57,4 @@ BasicTensor<Choice> cuda::top_k(const Tensor& logits, Index n, const Ids& never)
     return choices;
 }
 
-}  // namespace abh
+}  // namespace abh::cuda

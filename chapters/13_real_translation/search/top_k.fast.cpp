@@ -8,10 +8,7 @@
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 
-namespace abh {
-namespace fast {
-decltype(top_k) top_k;
-}
+namespace abh::fast {
 // [top k]
 namespace {
 
@@ -50,7 +47,7 @@ void find_best(const ConstVectorMap& z, std::span<const std::int32_t> never, Bes
 
 }  // namespace
 
-BasicTensor<Choice> fast::top_k(const Tensor& logits, Index n, const Ids& never) {
+BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     const BasicTensor<Prediction> predictions = argmax(logits);  // [R, 1]
     const Index words = logits.dim(2);
     BasicTensor<Choice> choices({logits.dim(0), n});
@@ -68,4 +65,4 @@ BasicTensor<Choice> fast::top_k(const Tensor& logits, Index n, const Ids& never)
     return choices;
 }
 
-}  // namespace abh
+}  // namespace abh::fast

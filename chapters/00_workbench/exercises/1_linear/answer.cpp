@@ -8,7 +8,7 @@ namespace abh::mine {
 /// @param x_   [..., d_in]
 /// @param map  has `weight.value`, [d_out, d_in], and `bias.value`, [d_out], if `has_bias()`
 /// @return     y = x W^T + b, [..., d_out]
-Tensor linear(const Tensor& x_, const Linear& map, Linear::Cache*) {
+Tensor linear(const Tensor& x_, const Linear& map) {
     // `rows(shape)` is the product of all sizes but the last: all leading axes become one.
     const Tensor x = x_.reshape({rows(x_.shape()), map.d_in()});  // [R, d_in]
     // What `y` holds is not set yet; `y(r, i)` is an element.

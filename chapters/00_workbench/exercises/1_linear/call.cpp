@@ -2,7 +2,7 @@
 #include "judge/serve.hpp"
 
 namespace abh::mine {
-decltype(linear) linear;
+Tensor linear(const Tensor& x, const Linear& map);
 }
 
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using namespace abh;
 
 Tensor call(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return mine::linear(x, judge::map_of(weight, bias), nullptr);
+    return mine::linear(x, judge::map_of(weight, bias));
 }
 
 }  // namespace

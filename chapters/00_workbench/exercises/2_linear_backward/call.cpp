@@ -2,7 +2,7 @@
 #include "judge/serve.hpp"
 
 namespace abh::mine {
-decltype(linear_backward) linear_backward;
+Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache);
 }
 
 namespace {
