@@ -25,11 +25,14 @@ std::vector<LinearMaps> linear_maps(const TransformerOptions& options, Index src
 Index count_parameters(const TransformerOptions& options);
 // [floor]
 /// What a piece of work must do at least: multiply-adds of matrix products, and bytes of weights
-/// that must come from memory. Activations do not count: a cache may hold them.
+/// that must come from memory. Of a step, activations do not count: a cache may hold them.
 struct Floor {
     double multiply_adds = 0;
     double bytes_read = 0;
     double bytes_updated = 0;  ///< read and written in place; both ways count
+    double bytes_passed = 0;   ///< of activations, where an operation is measured by itself
+
+    double bytes() const { return bytes_read + bytes_updated + bytes_passed; }
 };
 
 /// Momentum keeps one number for each weight, Adam two.
@@ -49,7 +52,6 @@ Floor decoding_floor(const TransformerOptions& options, Index sentences, Index s
 struct Operation {
     std::string name;
     Floor floor;
-    double bytes_passed = 0;  ///< of activations and gradients, read or written
 };
 
 /// A step of a post-norm model as this book's code does it, operation by operation: its products,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -34,8 +35,6 @@ double product_flops(double seconds) {
     return 2 * double{n} * n * n / shortest(seconds, [&] { matmul(a, b); });
 }
 
-}  // namespace
-
 Index largest_cache() {
     long bytes = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE  // glibc
@@ -44,6 +43,8 @@ Index largest_cache() {
 #endif
     return bytes;
 }
+
+}  // namespace
 
 Index stream_bytes() {
     constexpr Index least = Index{1} << 28;
@@ -63,7 +64,7 @@ Limits measure_limits(Index bytes, double seconds) {
         std::fill(from.get() + begin, from.get() + end, Real(1));
         std::fill(to.get() + begin, to.get() + end, Real(1));
     });
-    std::vector<Real> sums(static_cast<std::size_t>((n + part - 1) / part));
+    std::vector<Real> sums(static_cast<std::size_t>(ceil_div(n, part)));
     const auto read = [&](Index begin, Index end) {
         const ConstVectorMap x(from.get() + begin, end - begin);
         sums[static_cast<std::size_t>(begin / part)] = x.sum();
@@ -84,12 +85,19 @@ Limits measure_limits(Index bytes, double seconds) {
             rate(1, part, read),
             rate(2, block, copy),
             rate(2, part, update),
+            static_cast<double>(largest_cache()),
             {load.share(), 0}};
 }
 // [least time]
 LeastTime least_time(const Floor& floor, const Limits& limits) {
     return {1e3 * 2 * floor.multiply_adds / limits.product_flops,
-            1e3 * (floor.bytes_read / limits.read + floor.bytes_updated / limits.update)};
+            1e3 * (floor.bytes_read / limits.read + floor.bytes_updated / limits.update +
+                   floor.bytes_passed / limits.best_stream())};
+}
+
+double floor_ms(const Floor& floor, const Limits& limits) {
+    const auto [products_ms, memory_ms] = least_time(floor, limits);
+    return floor.bytes() > 2 * limits.cache ? std::max(products_ms, memory_ms) : products_ms;
 }
 
 }  // namespace abh

@@ -1,9 +1,10 @@
+#include <cmath>
+#include <limits>
 #include <map>
 
-#include "chapters/05_multi_head_attention/attend_heads.hpp"
-#include "chapters/05_multi_head_attention/heads.hpp"
 #include "chapters/09_training/training.hpp"
-#include "chapters/12_where_the_time_goes/gains.hpp"
+#include "chapters/12_where_the_time_goes/limits.hpp"
+#include "chapters/12_where_the_time_goes/operations.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/fast/matmul.hpp"
@@ -32,11 +33,10 @@ Limits show_limits(Results& results) {
     table.row("read", "memory that is read", limits.read / 1e9, "GB/s");
     table.row("copy", "memory that is copied, both ways", limits.copy / 1e9, "GB/s");
     table.row("update", "memory changed in place, both ways", limits.update / 1e9, "GB/s");
-    const Index cache = largest_cache(), stream = stream_bytes();
-    if (cache > 0)
-        table.row("cache", "largest cache", static_cast<double>(cache) / (1 << 20), "MiB");
-    table.row("stream", "each stream", static_cast<double>(stream) / (1 << 20), "MiB");
-    if (stream <= 2 * cache)
+    const double stream = static_cast<double>(stream_bytes());
+    if (limits.cache > 0) table.row("cache", "largest cache", limits.cache / (1 << 20), "MiB");
+    table.row("stream", "each stream", stream / (1 << 20), "MiB");
+    if (stream <= 2 * limits.cache)
         fmt::print("memory is short: these are streams of the cache, not of memory\n");
     return limits;
 }
@@ -49,15 +49,12 @@ void show_floors(const Limits& limits, Results& results) {
                           {"MB updated", "12.1f", "{}_updated"},
                           varying("products", "10.1f", "{}_products_ms", "ms"),
                           varying("memory", "8.1f", "{}_memory_ms", "ms"),
-                          varying("at once", "9.1f"),
-                          varying("summed", "8.1f")});
+                          varying("floor", "8.1f", "{}_floor_ms", "ms")});
     const auto show = [&](const std::string& key, const std::string& name, const Floor& floor) {
-        const LeastTime time = least_time(floor, limits);
+        const auto [products_ms, memory_ms] = least_time(floor, limits);
         table.row(key, name, floor.multiply_adds / 1e9, floor.bytes_read / 1e6,
-                  floor.bytes_updated / 1e6, time.products_ms, time.memory_ms, time.at_once(),
-                  time.one_after_other());
-        results.set(key + "_intensity",
-                    2 * floor.multiply_adds / (floor.bytes_read + floor.bytes_updated));
+                  floor.bytes_updated / 1e6, products_ms, memory_ms, floor_ms(floor, limits));
+        results.set(key + "_intensity", 2 * floor.multiply_adds / floor.bytes());
     };
     for (const Step& work : {toy_step(), small_step(), base_step()})
         show(work.key, work.name, work.floor());
@@ -65,29 +62,59 @@ void show_floors(const Limits& limits, Results& results) {
     show("say_1", "base says 24 words once", decoding_floor(base_step().options, 1, 24, 24));
     results.set("toy_parameters", static_cast<double>(count_parameters(toy_step().options)));
 }
-// [attention memory]
-/// What attention keeps from forward to backward.
-void show_attention_memory(Results& results) {
-    section("What attention keeps");
-    const auto mib = [](std::initializer_list<Tensor> tensors) {
-        Index size = 0;
-        for (const Tensor& t : tensors) size += t.size();
-        return static_cast<double>(size) * sizeof(Real) / (1 << 20);
-    };
-    Table table(results, {{"words", "8"},
-                          {"plain MiB", "12.2f", "plain_{}_mib"},
-                          {"fast MiB", "12.2f", "blocks_{}_mib"}});
-    const ScopedWay scoped(Way::fast);  // whatever way the program was told
-    for (Index length : {24, 256, 1024}) {
-        const Tensor x = Tensor::zeros({1, length, 512}), heads = split_heads(x, 8);
-        AttentionCache plain;
-        AttendHeadsCache fast;
-        attention(heads, heads, heads, {}, {}, &plain);
-        attend_heads(x, x, x, 8, {}, {}, &fast);
-        const auto& kept = std::get<BlockwiseCache>(fast.kept);
-        table.row(length, length, mib({plain.q, plain.k, plain.v, plain.weights}),
-                  mib({kept.q, kept.k, kept.v, kept.context, kept.row_max, kept.row_sum}));
+/// Whether a time lies below its floor. Then the floor is wrong, and nothing follows from the time.
+bool refuted(const std::string& name, double ms, double least_ms) {
+    if (!beats_floor(ms, least_ms)) return false;
+    fmt::print("The floor is wrong: {} takes {:.3f} ms, at least {:.3f} ms were counted\n", name,
+               ms, least_ms);
+    return true;
+}
+// [gains]
+/// Every operation plain, fast, and its floor; and which fast way gains least.
+void show_gains(const Limits& limits, Results& results) {
+    section("Plain, fast, and the floor");
+    const std::vector<MeasuredOperation> list = measured_operations();
+    Tensor points({std::ssize(list), 2});
+    std::string names, keys, least_name = "none";
+    double least_gain = std::numeric_limits<double>::infinity();
+    Table table(results, {{"", "<30"},
+                          varying("plain ms", "10.3f", "{}_plain", "ms"),
+                          varying("fast ms", "10.3f", "{}_fast", "ms"),
+                          varying("gain", "7.2f", "{}_gain"),
+                          varying("from", "7.2f", "{}_low"),
+                          varying("to", "7.2f", "{}_high"),
+                          varying("floor ms", "10.3f", "{}_floor", "ms"),
+                          varying("x floor", "9")});
+    Progress progress("measuring", std::ssize(list));
+    for (Index i = 0; const auto& [key, name, floor, make] : list) {
+        progress.show(i, name);
+        const Work work = make();
+        const Comparison c = undisturbed(
+            [&] { return take_turns(under(Way::plain, work), under(Way::fast, work), 5); });
+        progress.clear();
+        const double least_ms = floor_ms(floor, limits), flops = 2 * floor.multiply_adds;
+        const bool refused = refuted(name, c.fast_ms, least_ms) || c.noise.disturbed();
+        table.measured_row(refused, key, name, c.plain_ms, c.fast_ms, c.ratio, c.low, c.high,
+                           least_ms,
+                           least_ms > 0 ? fmt::format("{:.2f}", c.fast_ms / least_ms) : "-");
+        if (!refused && c.ratio < least_gain) {
+            least_gain = c.ratio;
+            least_name = name;
+        }
+        points(i, 0) = static_cast<Real>(flops / floor.bytes());
+        points(i, 1) = static_cast<Real>(flops / c.fast_ms / 1e6);
+        results.set(key + "_name", name);
+        names += (i ? "|" : "") + name;
+        keys += (i++ ? "|" : "") + key;
     }
+    results.array("points", points);
+    results.set("point_names", names);
+    results.set("gains", keys);
+    const bool concluded = std::isfinite(least_gain);
+    results.set_varying("least_gain", concluded ? least_gain : 0, "", !concluded);
+    results.set_varying("least_gain_name", least_name);
+    results.set_varying("stream", limits.best_stream() / 1e9, "GB/s");
+    results.set_varying("ridge", limits.product_flops / limits.best_stream(), "FLOP/byte");
 }
 // [traps]
 void show_traps(Results& results) {
@@ -96,7 +123,7 @@ void show_traps(Results& results) {
     std::string keys;
     for (const Trap& trap : traps()) {
         const auto [in_it, around] = trap.make();
-        table.sides(trap.name, trap.key, in_it.timed(), around.timed(), trap.rounds);
+        table.sides(trap.name, trap.key, {in_it}, {around});
         results.set(trap.key + "_name", trap.name);
         keys += (keys.empty() ? "" : "|") + trap.key;
     }
@@ -130,29 +157,27 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
                           varying("ms", "10.3f"),
                           varying("%", "8.1f"),
                           varying("products", "11.3f"),
-                          varying("weights", "10.3f"),
-                          varying("least", "8.3f")});
+                          varying("weights", "10.3f")});
     Tensor bars({static_cast<Index>(rows.size()), 3});
     std::string names;
     for (Index i = 0; const auto& [name, calls, total] : rows) {
         const double share = total / all, ms = share * time.ms;
         const LeastTime bound = least.count(name) ? least[name] : LeastTime{0, 0};
-        table.row(name, name, ms, 100 * share, bound.products_ms, bound.memory_ms, bound.at_once());
+        table.row(name, name, ms, 100 * share, bound.products_ms, bound.memory_ms);
         bars(i, 0) = static_cast<Real>(ms);
         bars(i, 1) = static_cast<Real>(bound.products_ms);
         bars(i++, 2) = static_cast<Real>(bound.memory_ms);
         names += (names.empty() ? "" : "|") + name;
     }
-    const double floor_ms = least_time(work.floor(), limits).one_after_other();
-    fmt::print("a step takes {:.1f} ms (quartiles {:.1f} to {:.1f}), ", time.ms, time.low,
-               time.high);
-    fmt::print("{:.1f} times the summed floor of {:.1f} ms{}\n", time.ms / floor_ms, floor_ms,
-               time.noise.disturbed() ? "; disturbed" : "");
+    const double least_ms = floor_ms(work.floor(), limits);
+    const bool wrong = refuted(work.name, time.ms, least_ms), disturbed = time.noise.disturbed();
+    if (!wrong)
+        fmt::print(
+            "a step takes {:.1f} ms (quartiles {:.1f} to {:.1f}), {:.1f} times its floor{}\n",
+            time.ms, time.low, time.high, time.ms / least_ms, disturbed ? "; disturbed" : "");
     results.array(work.key + "_bars", bars);
     results.set_varying(work.key + "_names", names);
-    results.set_varying(work.key + "_ms", time.ms, "ms", time.noise.disturbed());
-    results.set_varying(work.key + "_floor_ms", floor_ms, "ms");
-    results.set_varying(work.key + "_over_floor", time.ms / floor_ms, "", time.noise.disturbed());
+    results.set_varying(work.key + "_over_floor", time.ms / least_ms, "", wrong || disturbed);
 }
 
 }  // namespace
@@ -172,7 +197,7 @@ int main(int argc, char** argv) {
             !floor.chosen() && !operations.chosen() && !traps.chosen() && !steps.chosen();
         const Limits limits = show_limits(results);
         if (all || floor.chosen()) show_floors(limits, results);
-        if (all || operations.chosen()) show_gains(limits, results), show_attention_memory(results);
+        if (all || operations.chosen()) show_gains(limits, results);
         if (all || traps.chosen()) show_traps(results);
         if (all || steps.chosen())  // last: with --profile the last step is what is saved
             for (const Step& work : {toy_step(), small_step()})

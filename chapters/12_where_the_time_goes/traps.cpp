@@ -1,57 +1,23 @@
 #include "chapters/12_where_the_time_goes/traps.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <thread>
-
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
 
 #include "lib/eigen.hpp"
 #include "lib/fast/exp.hpp"
 #include "lib/fast/matmul.hpp"
-#include "lib/fast/parallel.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
 namespace {
-// [products]
-using Sides = std::pair<ResultSide, ResultSide>;
+// [numbers]
+using Sides = Trap::Sides;
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
     return normal(shape, Random(seed).stream());
 }
-
-/// `a b^T` on the calling thread.
-Tensor on_one_thread(const Tensor& a, const Tensor& b) {
-    Tensor c({a.dim(0), b.dim(0)});
-    matmul_rows(c.data(), 0, a.dim(0), a, b, {.transpose_b = true}, false);
-    return c;
-}
-
-#ifdef __SSE2__
-/// A product whose left factor is too small to be a normal number: as it is, or set to zero.
-Sides tiny_ways() {
-    constexpr unsigned flush = 0x8040;  // results and operands
-    const Tensor a = Tensor::full({128, 128}, std::numeric_limits<Real>::min() / 128);
-    const Tensor b = numbers({128, 128});
-    const auto way = [=](bool flushed) {
-        return [=] {
-            const unsigned before = _mm_getcsr();
-            _mm_setcsr(flushed ? before | flush : before & ~flush);
-            const Tensor c = on_one_thread(a, b);
-            _mm_setcsr(before);
-            return c;
-        };
-    };
-    return {{way(false)}, {way(true)}};
-}
-#endif
-// [memory and threads]
+// [memory]
 /// 64 MiB written: where the system has yet to give the pages, or where we have been before.
 Sides page_ways() {
     constexpr std::size_t n = (std::size_t{1} << 26) / sizeof(Real);
@@ -65,17 +31,7 @@ Sides page_ways() {
         std::fill(kept->begin(), kept->end(), Real(1));
         return Tensor({1}, {kept->back()});
     };
-    return {{fresh}, {again}};
-}
-
-/// Two calls of nothing, shared among threads that sleep, or that have worked just before.
-Sides wake_ways() {
-    const auto share = [] {
-        parallel_for(2, [](Index) {});
-        return Tensor();
-    };
-    const auto doze = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-    return {{share, doze}, {share, [=] { doze(), share(); }}};
+    return {fresh, again};
 }
 // [loops]
 constexpr Index some = 1 << 15;
@@ -100,7 +56,7 @@ Sides mask_ways() {
         for (Index i = 0; i < some; ++i) to[i] = from[i] >= 0;
         return samples(*kept);
     };
-    return {{through_tensors}, {through_pointers}};
+    return {through_tensors, through_pointers};
 }
 
 /// A sum in the order of the numbers, each waiting for the one before, or Eigen's in lanes.
@@ -111,7 +67,7 @@ Sides sum_ways() {
         for (const Real value : x.values()) sum += value;
         return Tensor({1}, {sum});
     };
-    return {{in_order}, {[=] { return Tensor({1}, {vector(x).sum()}); }}};
+    return {in_order, [=] { return Tensor({1}, {vector(x).sum()}); }};
 }
 
 /// Exponentials one by one, or as vectors.
@@ -128,7 +84,7 @@ Sides exp_ways() {
         exp_and_sum(x.data(), 0, y.data(), some);
         return y;
     };
-    return {{one_by_one}, {many}};
+    return {one_by_one, many};
 }
 // [columns]
 /// Sums of columns, four at a time: where a row is 8,192 bytes long, or 64 more.
@@ -149,9 +105,16 @@ Sides column_ways() {
             return total;
         };
     };
-    return {{sums(x)}, {sums(padded)}};
+    return {sums(x), sums(padded)};
 }
 // [blocks]
+/// `a b^T` on the calling thread.
+Tensor on_one_thread(const Tensor& a, const Tensor& b) {
+    Tensor c({a.dim(0), b.dim(0)});
+    matmul_rows(c.data(), 0, a.dim(0), a, b, {.transpose_b = true}, false);
+    return c;
+}
+
 /// A product in 48 blocks of 8 rows: each of them arranges the right factor anew.
 Sides block_ways() {
     const Tensor a = numbers({384, 512}, 1), b = numbers({512, 512}, 2);
@@ -161,13 +124,13 @@ Sides block_ways() {
             matmul_rows(&c(row, 0), row, 8, a, b, {.transpose_b = true}, false);
         return c;
     };
-    return {{in_blocks}, {[=] { return on_one_thread(a, b); }}};
+    return {in_blocks, [=] { return on_one_thread(a, b); }};
 }
 
 }  // namespace
 // [list]
 std::vector<Trap> traps() {
-    std::vector<Trap> list{
+    return {
         {"pages", "64 MiB in fresh memory", page_ways},
         {"mask", "bytes written through an object", mask_ways},
         {"sum", "a sum in order", sum_ways},
@@ -175,11 +138,6 @@ std::vector<Trap> traps() {
         {"columns", "columns of rows of 8192 bytes", column_ways},
         {"blocks", "a product in 48 blocks", block_ways},
     };
-    if (threads() > 1) list.push_back({"wake", "work for threads that sleep", wake_ways, 51});
-#ifdef __SSE2__
-    list.push_back({"tiny", "numbers below the normal", tiny_ways});
-#endif
-    return list;
 }
 
 }  // namespace abh

@@ -2,26 +2,19 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "lib/program/stopwatch.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
 // [traps]
-/// Some code that returns its result.
-struct ResultSide {
-    std::function<Tensor()> run;
-    std::function<void()> prepare = nullptr;  ///< not timed
-
-    Side timed() const { return {run, prepare}; }
-};
-
 /// A slow way that one falls into, and the way around it, to the same result.
 struct Trap {
+    using Sides = std::pair<std::function<Tensor()>, std::function<Tensor()>>;
+
     std::string key, name;  ///< for the results, for the table
-    std::function<std::pair<ResultSide, ResultSide>()> make;
-    int rounds = 7;
+    std::function<Sides()> make;
 };
 
 std::vector<Trap> traps();
