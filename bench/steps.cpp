@@ -147,11 +147,9 @@ int main(int argc, char** argv) {
     std::string name;
     Index sentences = 32, words = 24;
     Program program("One kind of work, an iteration for each line of input.");
-    program.options()
-        .add("work", name,
-             "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
-             "product, attention, attention_causal")
-        .required();
+    program.options().add("work", name,
+                          "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
+                          "product, attention, attention_causal");
     program.options().add("--batch", sentences, "sentences").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {

@@ -14,13 +14,11 @@ namespace {
 /// at least a million times what ten roundings of the loss's terms make of one difference.
 double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent, double step) {
     require_shape(cotangent.shape(), y.shape(), "check_gradient", "cotangent");
-    double largest = 0, squares = 0;
+    double largest = 0;
     for (Real g : dx.values()) largest = std::max(largest, std::abs(static_cast<double>(g)));
-    for (Index i = 0; i < y.size(); ++i)
-        squares += std::pow(
-            static_cast<double>(vector(y)(i)) * static_cast<double>(vector(cotangent)(i)), 2);
-    const double round_off =
-        10 * std::numeric_limits<double>::epsilon() * std::sqrt(squares) / step;
+    const double terms =
+        vector(y).cast<double>().cwiseProduct(vector(cotangent).cast<double>()).norm();
+    const double round_off = 10 * std::numeric_limits<double>::epsilon() * terms / step;
     return std::max({1e-3 * largest, 1e6 * round_off, 1e-12});
 }
 

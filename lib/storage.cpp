@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "lib/device.hpp"
-#include "lib/memory.hpp"
 
 namespace abh {
 namespace {
@@ -18,49 +17,39 @@ Transfers moved;
 // [storage]
 Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
     if (on_cuda()) return;  // whoever writes first decides
-    take_on_host();
+    host_ = memory::take(bytes_);
     at_ = on_host;
     never_on_device_ = true;
 }
 
 Storage::~Storage() {
-    if (host_) memory::give({host_, host_bytes_});
-    if (device_) memory::give_on_device({device_, device_bytes_});
-}
-
-void Storage::take_on_host() {
-    const memory::Block block = memory::take(bytes_);
-    host_ = block.data;
-    host_bytes_ = block.bytes;
+    if (host_.data) memory::give(host_);
+    if (device_.data) memory::give_on_device(device_);
 }
 // [storage: fetch]
 void* Storage::fetch_to_host(bool write) {
     const std::lock_guard lock(moving);
-    if (!host_) take_on_host();
+    if (!host_.data) host_ = memory::take(bytes_);
     if (at_ == on_device) {
-        cuda::copy_to_host(host_, device_, bytes_);
+        cuda::copy_to_host(host_.data, device_.data, bytes_);
         ++moved.to_host;
         moved.bytes_to_host += static_cast<std::int64_t>(bytes_);
     }
     at_ = write || at_ == nowhere ? on_host : at_ | on_host;
-    return host_;
+    return host_.data;
 }
 
 void* Storage::device(bool write) {
     const std::lock_guard lock(moving);
     never_on_device_ = false;
-    if (!device_) {
-        const memory::Block block = memory::take_on_device(bytes_);
-        device_ = block.data;
-        device_bytes_ = block.bytes;
-    }
+    if (!device_.data) device_ = memory::take_on_device(bytes_);
     if (at_ == on_host) {
-        cuda::copy_to_device(device_, host_, bytes_);
+        cuda::copy_to_device(device_.data, host_.data, bytes_);
         ++moved.to_device;
         moved.bytes_to_device += static_cast<std::int64_t>(bytes_);
     }
     at_ = write || at_ == nowhere ? on_device : at_ | on_device;
-    return device_;
+    return device_.data;
 }
 // [storage: copy and transfers]
 void Storage::copy(Storage& other, std::size_t first) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "lib/memory.hpp"
+
 namespace abh {
 // [storage]
 /// The elements of a tensor: in the processor's memory, in the device's, or the same in both.
@@ -21,7 +23,7 @@ public:
     Storage& operator=(const Storage&) = delete;
 
     /// The elements in the processor's memory, to be read, or, with `write`, changed too.
-    void* host(bool write) { return never_on_device_ ? host_ : fetch_to_host(write); }
+    void* host(bool write) { return never_on_device_ ? host_.data : fetch_to_host(write); }
     /// The elements in the device's memory.
     void* device(bool write);
     /// Makes this a copy of as many bytes of `other`, from byte `first` on, where `other` is.
@@ -30,15 +32,12 @@ public:
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
 
-    void take_on_host();
     void* fetch_to_host(bool write);
 
     unsigned char at_ = nowhere;    ///< where the elements are
     bool never_on_device_ = false;  ///< then `host_` is all there is, and needs no lock
     std::size_t bytes_;
-    void* host_ = nullptr;
-    void* device_ = nullptr;
-    std::size_t host_bytes_ = 0, device_bytes_ = 0;  ///< of the blocks, `bytes_` or more
+    memory::Block host_, device_;  ///< of `bytes_` or more
 };
 // [storage: make]
 /// A storage whose handle, too, lies in memory that is used again.

@@ -112,34 +112,30 @@ TEST_CASE("a line that is not UTF-8 is refused with file, line and byte") {
     CHECK_THAT(message_of([&] { lines_of(folder / "a\x1B[31m"); }), Contains("a\\x1B[31m:1"));
 }
 
-TEST_CASE("text of 16 or 32 bits is named with its encoding, with a byte order mark and without") {
+TEST_CASE("text of 16 or 32 bits is refused, and named by its byte order mark") {
     const Folder folder;
     const auto file = folder / "wide.tsv";
     const auto message = [&](const std::string& content) {
         put(file, content);
         return message_of([&] { lines_of(file); });
     };
-    // few of its characters are of ASCII, and 一 and 下 have a zero byte that is the lower one
-    const std::u32string chinese = U"我有一个好朋友。\n他喜欢下雪。\n𠀀\n",
-                         english = U"Hi.\tGo on.\n";
-    for (const std::u32string& text : {chinese, english})
-        for (const bool marked : {true, false})
-            for (const auto& [encoding, bytes, little] : {std::tuple{"UTF-16LE", 2, true},
-                                                          {"UTF-16BE", 2, false},
-                                                          {"UTF-32LE", 4, true},
-                                                          {"UTF-32BE", 4, false}}) {
-                const std::string name = marked ? std::string(encoding, 6) : encoding;
-                const std::string content = wide((marked ? U"\uFEFF" : U"") + text, bytes, little);
-                CAPTURE(encoding, marked);
-                CHECK(message(content) == fmt::format("{0}: text in {1}; convert it (iconv -f {1} "
-                                                      "-t UTF-8)",
-                                                      file.string(), name));
-                CHECK(message(gzip(content)) == message(content));
-            }
+    for (const auto& [encoding, bytes, little] : {std::tuple{"UTF-16", 2, true},
+                                                  {"UTF-16", 2, false},
+                                                  {"UTF-32", 4, true},
+                                                  {"UTF-32", 4, false}}) {
+        CAPTURE(encoding, little);
+        const std::string marked = wide(U"\uFEFF我\n", bytes, little);
+        CHECK(message(marked) == fmt::format("{0}: text in {1}; convert it (iconv -f {1} "
+                                             "-t UTF-8)",
+                                             file.string(), encoding));
+        CHECK(message(gzip(marked)) == message(marked));
+        CHECK_THAT(message(wide(U"Hi.\tGo on.\n", bytes, little)),
+                   Contains("text in UTF-16 or UTF-32, or no text; convert text to UTF-8"));
+    }
     CHECK_THAT(message(std::string("\x7F"
                                    "ELF\2\1\1\0\0\0\0\0\0\0\0\0",
                                    16)),
-               Contains("binary data, and no text"));
+               Contains("or no text"));
     CHECK(message("a\xE2\x96\x81"
                   "b\n") == "no error");
     put(file, std::string(100, 'x') + '\0' + std::string(100, 'x'));  // a stray one

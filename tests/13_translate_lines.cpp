@@ -343,7 +343,7 @@ TEST_CASE("an input that is no text in UTF-8 is refused at once, and named") {
                                 "a\0",
                                 4),
                     "text in UTF-16; convert it (iconv -f UTF-16 -t UTF-8)"},
-          {std::string("a\0b\0\n\0", 6), "text in UTF-16LE; convert it"},
+          {std::string("a\0b\0\n\0", 6), "text in UTF-16 or UTF-32, or no text"},
           {"PK\3\4", "a zip archive"}}) {
         const Pipe pipe;
         pipe.put(content);

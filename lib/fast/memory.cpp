@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -53,22 +52,16 @@ public:
     /// A block that waits, if there is one that is not twice as large as need be; or a fresh one.
     Block take(std::size_t bytes) {
         const SizeClass size(bytes);
-        {
-            const std::lock_guard lock(mutex_);
-            const std::size_t end = size.index() + std::min<std::size_t>(8, size.lines);
-            for (std::size_t i = size.index(); i < end; ++i)
-                if (!free_[i].empty()) {
-                    const Block block = free_[i].back();
-                    free_[i].pop_back();
-                    return block;
-                }
-        }
-        {  // room for all blocks of this size to wait: to give one back never asks for memory
-            const std::lock_guard lock(mutex_);
-            const std::size_t made = ++made_[size.index()];
-            std::vector<Block>& blocks = free_[size.index()];
-            if (blocks.capacity() < made) blocks.reserve(2 * made);
-        }
+        const std::lock_guard lock(mutex_);
+        const std::size_t first = size.index();
+        for (std::size_t i = first; i < first + std::min<std::size_t>(8, size.lines); ++i)
+            if (!free_[i].empty()) {
+                const Block block = free_[i].back();
+                free_[i].pop_back();
+                return block;
+            }
+        // room for all blocks of this size to wait: to give one back never asks for memory
+        if (free_[first].capacity() < ++made_[first]) free_[first].reserve(2 * made_[first]);
         try {
             return {take_(size.bytes()), size.bytes()};
         } catch (const std::exception&) {  // perhaps other sizes have it all
@@ -86,7 +79,6 @@ private:
     /// Gives waiting blocks back.
     void clear() {
         if (!give_) return;
-        const std::lock_guard lock(mutex_);
         for (std::vector<Block>& blocks : free_) {
             for (const Block& block : blocks) give_(block.data, block.bytes);
             blocks.clear();
@@ -100,23 +92,24 @@ private:
     std::array<std::size_t, 512> made_{};  ///< blocks of each size
 };
 // [blocks: heap]
+constexpr std::size_t large_page = 1 << 21;          // bytes
+constexpr std::size_t piece = std::size_t{1} << 26;  // of the system's memory, in bytes
+
+std::atomic<std::int64_t> fresh_count, largest_block;
+
 /// Large blocks. What waits lies in one list, in the order of addresses, and neighbours become one:
 /// so the memory of one batch's large tensors serves another batch's, whatever their sizes are.
 class Heap {
 public:
-    using Take = void* (*)(std::size_t);
-    using Give = void (*)(void*, std::size_t) noexcept;
-
-    /// @param piece  bytes to ask the system for, at least
-    Heap(Take fresh, Give drop, std::size_t piece) : take_(fresh), give_(drop), piece_(piece) {}
-
-    /// The beginning of the smallest block that is large enough.
+    /// The beginning of the smallest stretch that is large enough.
     Block take(std::size_t bytes) {
         constexpr std::size_t page = 4096;
         bytes = (bytes + page - 1) / page * page;
         const std::lock_guard lock(mutex_);
-        auto best = find(bytes);
-        if (best == waiting_.end()) best = add_piece(bytes);
+        auto best = waiting_.end();
+        for (auto w = waiting_.begin(); w != waiting_.end(); ++w)
+            if (w->bytes >= bytes && (best == waiting_.end() || w->bytes < best->bytes)) best = w;
+        if (best == waiting_.end()) best = add_piece(std::max(bytes, piece));
         const Block block{best->data, bytes};
         best->data += bytes;
         best->bytes -= bytes;
@@ -126,140 +119,64 @@ public:
 
     void give(Block block) noexcept {
         const std::lock_guard lock(mutex_);
-        const Waiting own{static_cast<std::byte*>(block.data), block.bytes};
-        auto next =
-            std::lower_bound(waiting_.begin(), waiting_.end(), own,
-                             [](const Waiting& a, const Waiting& b) { return a.data < b.data; });
-        const bool joins_next = next != waiting_.end() && together(own, *next);
-        if (next != waiting_.begin() && together(next[-1], own)) {
-            next[-1].bytes += own.bytes;
-            if (joins_next) {
-                next[-1].bytes += next->bytes;
-                waiting_.erase(next);
-            }
-        } else if (joins_next) {
-            *next = {own.data, own.bytes + next->bytes};
-        } else {
-            waiting_.insert(next, own);
-        }
+        const auto own = insert({static_cast<std::byte*>(block.data), block.bytes});
+        if (own + 1 != waiting_.end()) join(own);
+        if (own != waiting_.begin()) join(own - 1);
     }
 
     // [blocks: heap, inside]
 private:
-    struct Waiting {
+    struct Stretch {
         std::byte* data;
         std::size_t bytes;
     };
-    using Place = std::vector<Waiting>::iterator;
+    using Place = std::vector<Stretch>::iterator;
 
-    Place find(std::size_t bytes) {
-        auto best = waiting_.end();
-        for (auto w = waiting_.begin(); w != waiting_.end(); ++w)
-            if (w->bytes >= bytes && (best == waiting_.end() || w->bytes < best->bytes)) best = w;
-        return best;
+    Place insert(Stretch own) {
+        const auto next = std::ranges::upper_bound(waiting_, own.data, {}, &Stretch::data);
+        return waiting_.insert(next, own);
     }
-    /// Whether `b` follows `a` in one piece.
-    bool together(const Waiting& a, const Waiting& b) const noexcept {
-        return a.data + a.bytes == b.data &&
-               std::none_of(pieces_.begin(), pieces_.end(),
-                            [&](const Waiting& piece) { return piece.data == b.data; });
+    /// Makes one stretch of this and the next if no byte lies between.
+    void join(Place first) {
+        const Place next = first + 1;
+        if (first->data + first->bytes != next->data) return;
+        first->bytes += next->bytes;
+        waiting_.erase(next);
     }
+    /// Memory that the system has not given yet, in large pages where it has some.
     Place add_piece(std::size_t bytes) {
-        bytes = std::max(bytes, piece_);
-        // room for all that can ever wait: to give a block back never asks for memory
-        pieces_.reserve(pieces_.size() + 1);
-        waiting_.reserve((total_ + bytes) / large_block + pieces_.size() + 2);
-        void* data = nullptr;
-        try {
-            data = take_(bytes);
-        } catch (const std::exception&) {  // perhaps there are pieces that nobody needs
-            release();
-            data = take_(bytes);
-        }
-        const Waiting piece{static_cast<std::byte*>(data), bytes};
-        pieces_.push_back(piece);
         total_ += bytes;
-        const auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                                       [&](const Waiting& w) { return w.data > piece.data; });
-        return waiting_.insert(next, piece);
-    }
-    /// Gives the system those pieces back that wait as a whole.
-    void release() noexcept {
-        std::erase_if(pieces_, [&](const Waiting& piece) {
-            return std::erase_if(waiting_, [&](const Waiting& w) {
-                       if (w.data != piece.data || w.bytes != piece.bytes) return false;
-                       give_(w.data, w.bytes);
-                       total_ -= w.bytes;
-                       return true;
-                   }) > 0;
-        });
+        ++pieces_;
+        // room for all that can ever wait: to give a block back never asks for memory
+        waiting_.reserve(total_ / large_block + pieces_ + 1);
+        ++fresh_count;
+        void* const data = ::operator new(bytes, std::align_val_t(large_page));
+#ifdef __linux__
+        madvise(data, bytes, MADV_HUGEPAGE);  // a wish
+#endif
+        return insert({static_cast<std::byte*>(data), bytes});
     }
 
-    Take take_;
-    Give give_;
-    std::size_t piece_;
     std::mutex mutex_;
-    std::vector<Waiting> waiting_, pieces_;
-    std::size_t total_ = 0;  ///< bytes of all pieces
+    std::vector<Stretch> waiting_;
+    std::size_t total_ = 0, pieces_ = 0;  ///< bytes that the system has given, in so many pieces
 };
 // [blocks: pools]
-std::atomic<std::int64_t> fresh_count, largest_block;
-
-bool memory_is_checked = false;
-
-/// For `check_memory`: full of NaN, and given back to the system when it is let go. An odd size
-/// tells it from a block of the pools.
-Block take_checked(std::size_t bytes) {
-    bytes |= 1;
-    void* const data = ::operator new(bytes, std::align_val_t(line));
-    std::memset(data, 0xff, bytes);
-    return {data, bytes};
-}
-
-bool is_checked(Block block) {
-    return block.bytes % 2 == 1;
-}
-
-void give_checked(Block block) noexcept {
-    ::operator delete(block.data, std::align_val_t(line));
-}
-// [blocks: pieces]
-constexpr std::size_t large_page = 1 << 21;          // bytes
-constexpr std::size_t piece = std::size_t{1} << 26;  // of the system's memory, in bytes
-
-/// Memory that the system has not given yet, in large pages where it has some.
-void* take_piece(std::size_t bytes) {
-    ++fresh_count;
-    void* const p = ::operator new(bytes, std::align_val_t(large_page));
-#ifdef __linux__
-    madvise(p, bytes, MADV_HUGEPAGE);  // a wish
-#endif
-    return p;
-}
-
-void give_piece(void* block, std::size_t) noexcept {
-    ::operator delete(block, std::align_val_t(large_page));
-}
-
 Heap& host_heap() {  // outlives every tensor
-    static Heap* const heap = new Heap(take_piece, give_piece, piece);
+    static Heap* const heap = new Heap;
     return *heap;
 }
 
-/// Cuts small blocks from large pieces, one behind the other. Among the short-lived buffers of a
+/// Cuts small blocks from large ones, one behind the other. Among the short-lived buffers of a
 /// library, `malloc` would leave holes between them.
 void* cut_small_block(std::size_t bytes) {
     static std::mutex mutex;
-    static std::byte* next = nullptr;
-    static std::size_t left = 0;
+    static Block rest;
     const std::lock_guard lock(mutex);
     ++fresh_count;
-    if (left < bytes) {
-        next = static_cast<std::byte*>(host_heap().take(piece / 16).data);
-        left = piece / 16;
-    }
-    left -= bytes;
-    return std::exchange(next, next + bytes);
+    if (rest.bytes < bytes) rest = host_heap().take(piece / 16);
+    rest.bytes -= bytes;
+    return std::exchange(rest.data, static_cast<std::byte*>(rest.data) + bytes);
 }
 
 Pool& small_blocks() {
@@ -267,33 +184,36 @@ Pool& small_blocks() {
     return *pool;
 }
 
-bool is_small(std::size_t bytes) {
-    return SizeClass(bytes).bytes() < large_block;
-}
-
-/// A block is handed out.
-void note(std::size_t bytes) {
-    const auto size = static_cast<std::int64_t>(bytes);
-    for (std::int64_t seen = largest_block; seen < size;)
-        if (largest_block.compare_exchange_weak(seen, size)) return;
-}
-
 Pool& device_pool() {
     static Pool* const pool = new Pool(cuda::take, cuda::give);
     return *pool;
+}
+
+bool memory_is_checked = false;
+
+/// For `check`: full of NaN, and given back to the system when it is let go. An odd size tells it
+/// from a block of the pools.
+Block take_checked(std::size_t bytes) {
+    bytes |= 1;
+    return {std::memset(::operator new(bytes, std::align_val_t(line)), 0xff, bytes), bytes};
 }
 
 }  // namespace
 // [blocks: take and give]
 Block take(std::size_t bytes) {
     if (memory_is_checked) return take_checked(bytes);
-    note(bytes);
-    return is_small(bytes) ? small_blocks().take(bytes) : host_heap().take(bytes);
+    const auto size = static_cast<std::int64_t>(bytes);
+    for (std::int64_t seen = largest_block; seen < size;)
+        if (largest_block.compare_exchange_weak(seen, size)) break;
+    return SizeClass(bytes).bytes() < large_block ? small_blocks().take(bytes)
+                                                  : host_heap().take(bytes);
 }
 
 void give(Block block) noexcept {
-    if (is_checked(block)) return give_checked(block);
-    block.bytes < large_block ? small_blocks().give(block) : host_heap().give(block);
+    if (block.bytes % 2 == 1)
+        ::operator delete(block.data, std::align_val_t(line));
+    else
+        block.bytes < large_block ? small_blocks().give(block) : host_heap().give(block);
 }
 
 /// The emulator's blocks are always fresh: then it knows what nothing wrote, and what is gone.

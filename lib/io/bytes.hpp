@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,17 +9,13 @@ namespace abh {
 /// Numbers as bytes in the order of this machine, on their way to another process, and back.
 template <class T>
 std::string to_bytes(const std::vector<T>& numbers) {
-    const std::span bytes = std::as_bytes(std::span(numbers));
-    std::string text(bytes.size(), '\0');
-    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(text)).begin());
-    return text;
+    return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
 }
 
 template <class T>
 std::vector<T> from_bytes(const std::string& bytes) {
     std::vector<T> numbers(bytes.size() / sizeof(T));
-    const std::span from = std::as_bytes(std::span(bytes)).first(numbers.size() * sizeof(T));
-    std::copy(from.begin(), from.end(), std::as_writable_bytes(std::span(numbers)).begin());
+    std::copy_n(bytes.data(), numbers.size() * sizeof(T), reinterpret_cast<char*>(numbers.data()));
     return numbers;
 }
 

@@ -10,19 +10,32 @@
 
 namespace abh {
 // [atomic file]
+namespace {
+
+[[noreturn]] void fail(const char* verb, const std::filesystem::path& path,
+                       const std::string& why) {
+    throw std::runtime_error(fmt::format("cannot {} {}: {}", verb, path.string(), why));
+}
+
+[[noreturn]] void fail(const char* verb, const std::filesystem::path& path, int error) {
+    fail(verb, path, std::generic_category().message(error));
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     std::error_code unknown, error;
     for (int links = 0; std::filesystem::is_symlink(path_, unknown); ++links) {
-        if (links == 40) fail(ELOOP);
+        if (links == 40) fail("write", path_, ELOOP);
         path_ = path_.parent_path() / std::filesystem::read_symlink(path_, unknown);
     }
     beside_ = path_.string() + ".part" + std::to_string(::getpid());
     if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
-    if (error) fail(error.value());
-    if (std::filesystem::is_directory(path_, unknown)) fail(EISDIR);
-    if (std::filesystem::is_other(path_, unknown)) fail("not a file");
+    if (error) fail("write", path_, error.value());
+    if (std::filesystem::is_directory(path_, unknown)) fail("write", path_, EISDIR);
+    if (std::filesystem::is_other(path_, unknown)) fail("write", path_, "not a file");
     file_ = std::fopen(beside_.c_str(), "wb");
-    if (!file_) fail(errno);
+    if (!file_) fail("write", path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
@@ -33,33 +46,22 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
-    if (bytes && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno);
+    if (bytes && std::fwrite(data, 1, bytes, file_) != bytes) fail("write", path_, errno);
 }
 
 void AtomicFile::commit() {
-    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail(errno);
-    if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail(errno);
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail("write", path_, errno);
+    if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail("write", path_, errno);
     std::FILE* const written = std::exchange(file_, nullptr);
-    if (std::fclose(written) != 0) fail(errno);
+    if (std::fclose(written) != 0) fail("write", path_, errno);
 }
 
-void AtomicFile::fail(const std::string& why) const {
-    throw std::runtime_error(fmt::format("cannot write {}: {}", path_.string(), why));
-}
-
-void AtomicFile::fail(int error) const {
-    fail(std::generic_category().message(error));
-}
 // [read]
 std::string read_file(const std::filesystem::path& path, std::size_t most_bytes) {
-    const auto refuse = [&](const std::string& why) {
-        throw std::runtime_error(fmt::format("cannot read {}: {}", path.string(), why));
-    };
-    const auto fail = [&](int error) { refuse(std::generic_category().message(error)); };
     std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
+    if (std::filesystem::is_directory(path, ignored)) fail("read", path, EISDIR);
     std::FILE* const file = std::fopen(path.c_str(), "rb");
-    if (!file) fail(errno);
+    if (!file) fail("read", path, errno);
     std::string content;
     char buffer[1 << 16];
     while (content.size() <= most_bytes) {
@@ -69,9 +71,9 @@ std::string read_file(const std::filesystem::path& path, std::size_t most_bytes)
     }
     const int error = std::ferror(file) ? errno : 0;
     std::fclose(file);
-    if (error) fail(error);
+    if (error) fail("read", path, error);
     if (content.size() > most_bytes)
-        refuse(fmt::format("more than {} bytes, the most that are read", most_bytes));
+        fail("read", path, fmt::format("more than {} bytes, the most that are read", most_bytes));
     return content;
 }
 

@@ -28,9 +28,6 @@ public:
     void commit();
 
 private:
-    [[noreturn]] void fail(const std::string& why) const;
-    [[noreturn]] void fail(int error) const;
-
     std::filesystem::path path_, beside_;
     std::FILE* file_ = nullptr;
 };

@@ -20,23 +20,22 @@ public:
     /// @param within  how far two machines may lie apart, relative to the larger number, where
     ///                rounding grows on the way; 0: no further than a few sums take them
     void set(const std::string& name, double value, double within = 0) {
-        entries_[name] = {value, "", false, false, within};
+        entries_[name] = {.value = value, .within = within};
     }
-    void set(const std::string& name, const std::string& text) {
-        entries_[name] = {text, "", false};
-    }
+    void set(const std::string& name, const std::string& text) { entries_[name] = {text}; }
     /// A number that depends on the machine, such as a time or a round-off, with its unit.
     /// @param disturbed  the measurement was disturbed, and supports no conclusion
     void set_varying(const std::string& name, double value, const std::string& unit = "",
-                     bool disturbed = false);
+                     bool disturbed = false) {
+        entries_[name] = {value, unit, true, disturbed};
+    }
     /// A text that depends on the machine, such as the name of what is slowest there.
     void set_varying(const std::string& name, const std::string& text) {
         entries_[name] = {text, "", true};
     }
     /// An array, as `NAME.npy`.
-    void array(const std::string& name, const Tensor& values) const;
-    void array(const std::string& name, const Ids& values) const;
-    void array(const std::string& name, const Mask& values) const;
+    template <class T>
+    void array(const std::string& name, const BasicTensor<T>& values) const;
 
     /// Makes the folder and tries to write in it, so that hours of work do not end in an error.
     /// @throws std::runtime_error if that fails
@@ -49,8 +48,8 @@ public:
 private:
     struct Entry {
         std::variant<double, std::string> value;
-        std::string unit;
-        bool varies;
+        std::string unit = "";
+        bool varies = false;
         bool disturbed = false;
         double within = 0;
     };

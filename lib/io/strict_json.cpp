@@ -1,11 +1,11 @@
 #include "lib/io/strict_json.hpp"
 
-#include <fmt/core.h>
-
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "lib/tensor.hpp"
 
 namespace abh {
 // [watch]
@@ -13,16 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-/// In ASCII, whatever characters a name has.
-std::string in_ascii(const std::string& name) {
-    return json(name).dump(-1, ' ', true);
-}
-
-/// Looks through a text. `wrong` says what is wrong, if anything.
+/// Looks through a text, and throws where something is wrong.
 class Watch : public nlohmann::json_sax<json> {
 public:
     explicit Watch(const JsonLimits& limits) : limits_(limits) {}
-    std::string wrong;
 
     bool start_object(std::size_t) override {
         names_.emplace_back();
@@ -33,14 +27,15 @@ public:
         return close();
     }
     bool key(string_t& name) override {
-        if (!names_.back().insert(name).second) return stop(in_ascii(name) + " occurs twice");
-        return names_.back().size() <= limits_.names ||
-               stop(fmt::format("more than {} names", limits_.names));
+        if (!names_.back().insert(name).second)
+            throw std::invalid_argument(json(name).dump(-1, ' ', true) + " occurs twice");  // ASCII
+        require(names_.back().size() <= limits_.names, "more than {} names", limits_.names);
+        return true;
     }
     bool start_array(std::size_t) override { return open(); }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t byte, const std::string&, const json::exception&) override {
-        return stop(fmt::format("not JSON from byte {} on", byte));
+        throw std::invalid_argument(fmt::format("not JSON from byte {} on", byte));
     }
     bool null() override { return value(); }
     bool boolean(bool) override { return value(); }
@@ -52,17 +47,13 @@ public:
 
 private:
     bool open() {
-        return value() && (++depth_ <= limits_.depth ||
-                           stop(fmt::format("nested deeper than {}", limits_.depth)));
+        require(++depth_ <= limits_.depth, "nested deeper than {}", limits_.depth);
+        return value();
     }
     bool close() { return --depth_ >= 0; }
     bool value() {
-        return ++values_ <= limits_.values ||
-               stop(fmt::format("more than {} values", limits_.values));
-    }
-    bool stop(const std::string& why) {
-        wrong = why;
-        return false;
+        require(++values_ <= limits_.values, "more than {} values", limits_.values);
+        return true;
     }
 
     const JsonLimits& limits_;
@@ -74,16 +65,12 @@ private:
 }  // namespace
 // [strict json]
 json strict_json(std::string_view text, const JsonLimits& limits) {
-    const auto expect = [](bool ok, const std::string& wrong) {
-        if (!ok) throw std::invalid_argument(wrong);
-    };
-    expect(text.size() <= limits.bytes,
-           fmt::format("{} bytes, at most {} are possible", text.size(), limits.bytes));
+    require(text.size() <= limits.bytes, "{} bytes, at most {} are possible", text.size(),
+            limits.bytes);
     Watch watch(limits);
-    const bool fits = json::sax_parse(text, &watch);
-    expect(fits, watch.wrong);
+    json::sax_parse(text, &watch);
     json object = json::parse(text);
-    expect(object.is_object(), fmt::format("{}, expected an object", object.type_name()));
+    require(object.is_object(), "{}, expected an object", object.type_name());
     return object;
 }
 

@@ -1,11 +1,13 @@
 #include "lib/program/load.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <string>
 
 namespace abh {
@@ -15,19 +17,15 @@ std::optional<ProcessorTime> processor_time(const std::filesystem::path& file) {
     std::string name;
     if (!(stat >> name) || name != "cpu") return {};
     const double tick = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    std::array<double, 8> ticks{};
+    for (double& n : ticks) stat >> n;
     ProcessorTime time;
-    double ticks = 0;
-    for (int field = 0; field < 8 && stat >> ticks; ++field) {
-        time.all += tick * ticks;
-        const bool idle = field == 3 || field == 4;  // idle, or waiting for a disk
-        if (!idle) time.busy += tick * ticks;
-    }
+    time.all = tick * std::accumulate(ticks.begin(), ticks.end(), 0.0);
+    time.busy = time.all - tick * (ticks[3] + ticks[4]);  // idle, or waiting for a disk
     if (!stat || time.all <= 0) return {};
     constexpr auto rest = std::numeric_limits<std::streamsize>::max();
     while (stat.ignore(rest, '\n') && stat >> name && name.starts_with("cpu")) ++time.processors;
-    timespec own{};
-    if (time.processors == 0 || ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) != 0) return {};
-    time.own = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+    time.own = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
     return time;
 }
 // [load]

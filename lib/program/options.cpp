@@ -22,9 +22,6 @@ Option Option::one_of(const std::vector<std::string>& values) {
 Option Option::excludes(const std::string& other) {
     return Option(option_->excludes(other));
 }
-Option Option::required() {
-    return Option(option_->required());
-}
 Option Option::divided_by(char mark) {
     return Option(option_->delimiter(mark));
 }

@@ -25,7 +25,6 @@ public:
     Option one_of(const std::vector<std::string>& values);
     /// Refuses both this option and the one of that name.
     Option excludes(const std::string& other);
-    Option required();
     /// Takes several values in one word: `--metrics bleu,ter`.
     Option divided_by(char mark);
     /// What `--help` shows as the default, instead of the variable's value.

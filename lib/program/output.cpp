@@ -19,21 +19,20 @@ Progress::Progress(std::string what, Index total)
 
 void Progress::show(Index done, const std::string& note) {
     const int permille = static_cast<int>(1000 * done / total_);
-    if (!terminal_ || (visible_ && permille == shown_permille_)) return;
+    if (!terminal_ || permille == shown_permille_) return;
     constexpr int width = 32;
     const std::string bar(static_cast<std::size_t>(width * permille / 1000), '#');
     std::fflush(stdout);
     fmt::print(stderr, "\r\x1b[K{} [{:<{}}] {:3d} % {}", what_, bar, width, permille / 10, note);
     std::fflush(stderr);
     shown_permille_ = permille;
-    visible_ = true;
 }
 
 void Progress::clear() {
-    if (!visible_) return;
+    if (shown_permille_ < 0) return;
     std::fputs("\r\x1b[K", stderr);
     std::fflush(stderr);
-    visible_ = false;
+    shown_permille_ = -1;
 }
 
 }  // namespace abh

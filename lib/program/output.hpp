@@ -25,8 +25,8 @@ public:
 private:
     std::string what_;
     Index total_;
-    int shown_permille_ = -1;
-    bool terminal_, visible_ = false;
+    bool terminal_;
+    int shown_permille_ = -1;  ///< -1: there is no bar
 };
 
 }  // namespace abh

@@ -1,6 +1,7 @@
 #include "lib/program/table.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace abh {
 // [column]
@@ -19,29 +20,19 @@ std::size_t length(const std::string& text) {
 
 }  // namespace
 
-double Table::number(const Cell& cell) {
-    const auto* whole = std::get_if<long long>(&cell);
-    return whole ? static_cast<double>(*whole) : std::get<double>(cell);
-}
-
-Table::Layout Table::layout_of(const Column& column) {
-    const std::string& format = column.format;
-    require(column.record.empty() || column.record.find("{}") != std::string::npos,
-            "table: column {} is recorded as {}, expected a name with {{}}", column.heading,
-            column.record);
-    const bool left = format.starts_with('<');
-    const std::size_t begin = left ? 1 : 0;
-    const std::size_t end = std::min(format.find_first_not_of("0123456789", begin), format.size());
-    const std::size_t wanted = end > begin ? std::stoul(format.substr(begin, end - begin)) : 0;
-    return {left, std::max(wanted, length(column.heading)), format.substr(end)};
-}
-
 Table::Table(Results& results, std::vector<Column> columns, std::FILE* out)
     : results_(&results), columns_(std::move(columns)), out_(out) {
     std::vector<std::string> headings;
-    for (const Column& column : columns_) {
-        layouts_.push_back(layout_of(column));
-        headings.push_back(column.heading);
+    for (const auto& [heading, format, record, varies, unit] : columns_) {
+        require(record.empty() || record.find("{}") != record.npos,
+                "table: column {} is recorded as {}, expected a name with {{}}", heading, record);
+        const bool left = format.starts_with('<');
+        const std::size_t digits = std::min(format.find_first_not_of("<0123456789"), format.size());
+        const auto width = static_cast<std::size_t>(std::atoi(format.c_str() + left));
+        formats_.push_back(
+            {fmt::format("{{:{}{}}}", left ? '<' : '>', std::max(width, length(heading))),
+             "{:" + format.substr(digits) + "}"});
+        headings.push_back(heading);
     }
     print_line(headings);
 }
@@ -51,14 +42,18 @@ void Table::print_row(const std::string& key, const std::vector<Cell>& cells, bo
             cells.size(), key, columns_.size());
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const std::string format = "{:" + layouts_[i].number + "}";
-        if (const auto* text = std::get_if<std::string>(&cells[i]))
-            texts.push_back(*text);
-        else if (const auto* whole = std::get_if<long long>(&cells[i]); whole && format == "{:}")
-            texts.push_back(fmt::format("{}", *whole));
+        const Column& column = columns_[i];
+        const auto* const text = std::get_if<std::string>(&cells[i]);
+        const double number = text ? 0 : std::get<double>(cells[i]);
+        texts.push_back(text ? *text : fmt::format(fmt::runtime(formats_[i].number), number));
+        if (column.record.empty() || (text && text->empty())) continue;
+        const std::string name = fmt::format(fmt::runtime(column.record), key);
+        if (text)
+            results_->set(name, *text);
+        else if (column.varies)
+            results_->set_varying(name, number, column.unit, disturbed);
         else
-            texts.push_back(fmt::format(fmt::runtime(format), number(cells[i])));
-        record(columns_[i], key, cells[i], disturbed);
+            results_->set(name, number);
     }
     if (disturbed) texts.push_back("disturbed");
     print_line(texts);
@@ -66,29 +61,11 @@ void Table::print_row(const std::string& key, const std::vector<Cell>& cells, bo
 
 void Table::print_line(const std::vector<std::string>& texts) const {
     std::string line;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        if (i > 0) line += "  ";
-        if (i >= layouts_.size())  // a mark behind the last column
-            line += texts[i];
-        else if (layouts_[i].left)
-            line += fmt::format("{:<{}}", texts[i], layouts_[i].width);
-        else
-            line += fmt::format("{:>{}}", texts[i], layouts_[i].width);
-    }
+    for (std::size_t i = 0; i < texts.size(); ++i)  // there may be a mark behind the last column
+        line += fmt::format(fmt::runtime(i < formats_.size() ? formats_[i].text : "{}"), texts[i]) +
+                "  ";
     line.erase(line.find_last_not_of(' ') + 1);
     fmt::print(out_, "{}\n", line);
-}
-
-void Table::record(const Column& column, const std::string& key, const Cell& cell, bool disturbed) {
-    if (column.record.empty()) return;
-    const std::string name = fmt::format(fmt::runtime(column.record), key);
-    if (const auto* text = std::get_if<std::string>(&cell)) {
-        if (!text->empty()) results_->set(name, *text);
-    } else if (column.varies) {
-        results_->set_varying(name, number(cell), column.unit, disturbed);
-    } else {
-        results_->set(name, number(cell));
-    }
 }
 
 }  // namespace abh

@@ -55,33 +55,26 @@ public:
     }
 
 private:
-    using Cell = std::variant<double, long long, std::string>;
+    using Cell = std::variant<double, std::string>;
 
     template <class T>
     static Cell cell(const T& value) {
-        if constexpr (std::is_floating_point_v<T>)
+        if constexpr (std::is_arithmetic_v<T>)
             return static_cast<double>(value);
-        else if constexpr (std::is_integral_v<T>)
-            return static_cast<long long>(value);
         else
             return fmt::format("{}", value);
     }
 
-    struct Layout {
-        bool left;
-        std::size_t width;
-        std::string number;  ///< format of a number, without width
+    struct Formats {
+        std::string text, number;
     };
 
-    static double number(const Cell& cell);
-    static Layout layout_of(const Column& column);
     void print_row(const std::string& key, const std::vector<Cell>& cells, bool disturbed);
     void print_line(const std::vector<std::string>& texts) const;
-    void record(const Column& column, const std::string& key, const Cell& cell, bool disturbed);
 
     Results* results_;
     std::vector<Column> columns_;
-    std::vector<Layout> layouts_;
+    std::vector<Formats> formats_;
     std::FILE* out_;
 };
 

@@ -1,8 +1,5 @@
 #include "lib/cuda/emulated/emulator.cuh"
 
-#include <alloca.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <boost/context/fiber.hpp>
@@ -10,24 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <random>
 
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/eigen.hpp"
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_UNPOISON_MEMORY_REGION(begin, size)
-#endif
 
 namespace abh::emulator {
 // [threads]
@@ -42,16 +28,10 @@ struct Thread {
     dim3 index;
     Waits waits = Waits::no;
     Place place;                           ///< where it waits
+    context::fiber fiber;                  ///< in which it waits
     std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, in turns
     int exchanges = 0;
-    std::map<std::pair<const void*, unsigned>, int> visits;  ///< of each access, while counting
-};
-
-/// A stack on which threads run: one after another, as long as none must wait.
-struct Worker {
-    context::stack_context stack{};
-    context::fiber fiber, scheduler;
-    int thread = -1;  ///< which one it is in, while that one waits
+    std::map<Place, int> visits;  ///< of each access, while counting
 };
 // [state]
 /// The kernel that runs.
@@ -61,12 +41,11 @@ struct Kernel {
     std::vector<Thread> threads;
     std::vector<int> order;  ///< in which the threads begin
     std::size_t begun = 0;
-    std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<Worker*> idle;
-    Worker* worker = nullptr;  ///< that runs
-    int thread = -1;           ///< that runs
-    std::uint64_t time = 1;    ///< barriers of the block so far
+    int thread = -1;         ///< that runs
+    std::uint64_t time = 1;  ///< barriers of the block so far
     std::vector<std::uint64_t> warp_time;
+    context::fiber scheduler;          ///< which waits for the thread
+    std::vector<context::fiber> idle;  ///< which no thread is in
     std::exception_ptr error;
 };
 
@@ -75,83 +54,74 @@ std::mt19937_64 shuffler(1);
 std::vector<Region*> shared_regions;
 Region dynamic_shared("shared", 0);
 
-/// AddressSanitizer does not know this stack, and would go on guarding what an error has left.
-void forget_frames([[maybe_unused]] const Worker& worker) {
-    ASAN_UNPOISON_MEMORY_REGION(static_cast<char*>(worker.stack.sp) - worker.stack.size,
-                                worker.stack.size);
+Thread& thread_of(int t) {
+    return kernel.threads[static_cast<std::size_t>(t)];
 }
 
-/// Runs threads until one must wait; goes on with that one when it is resumed.
-context::fiber work(Worker& worker, context::fiber&& scheduler) {
-    worker.scheduler = std::move(scheduler);
+void give_way() {
+    kernel.scheduler = std::move(kernel.scheduler).resume();
+}
+
+/// What a fiber does: runs threads until one must wait, and goes on with it when it is resumed.
+context::fiber run_threads(context::fiber&& scheduler) {
+    kernel.scheduler = std::move(scheduler);
     for (;;) {
-        while (kernel.begun < kernel.order.size() && !kernel.error) {
-            const int t = kernel.order[kernel.begun++];
-            worker.thread = kernel.thread = t;
-            Thread& thread = kernel.threads[static_cast<std::size_t>(t)];
-            threadIdx = thread.index;
+        while (kernel.begun < kernel.order.size()) {
+            kernel.thread = kernel.order[kernel.begun++];
+            threadIdx = thread_of(kernel.thread).index;
             try {
                 (*kernel.body)();
             } catch (const context::detail::forced_unwind&) {
-                forget_frames(worker);
-                throw;  // the fiber ends
+                throw;  // the fiber is given up
             } catch (...) {
                 kernel.error = std::current_exception();
-                forget_frames(worker);
+                return std::move(kernel.scheduler);
             }
-            thread.waits = Waits::done;
+            thread_of(kernel.thread).waits = Waits::done;
         }
-        worker.thread = -1;
-        kernel.idle.push_back(&worker);
-        worker.scheduler = std::move(worker.scheduler).resume();
+        kernel.thread = -1;
+        give_way();
     }
 }
 // [state: resume]
-void resume(Worker& worker) {
-    kernel.worker = &worker;
-    kernel.thread = worker.thread;
-    if (worker.thread >= 0)
-        threadIdx = kernel.threads[static_cast<std::size_t>(worker.thread)].index;
-    worker.fiber = std::move(worker.fiber).resume();
-    kernel.thread = -1;
+/// Goes on in a fiber until a thread in it must wait, or none is left to begin.
+void resume(context::fiber fiber) {
+    fiber = std::move(fiber).resume();
+    if (kernel.error) std::rethrow_exception(kernel.error);
+    (kernel.thread < 0 ? kernel.idle.emplace_back() : thread_of(kernel.thread).fiber) =
+        std::move(fiber);
 }
 
-Worker& idle_worker() {
+void begin_threads() {
     if (kernel.idle.empty()) {
-        context::fixedsize_stack stacks(128 << 10);
-        auto worker = std::make_unique<Worker>();
-        Worker* const w = worker.get();
-        // all stacks begin at a page; so that they do not want the same lines of the cache, each
-        // goes on a little further down
-        const std::size_t further = kernel.workers.size() % 32 * 320;
-        w->stack = stacks.allocate();
-        w->fiber = context::fiber(std::allocator_arg,
-                                  context::preallocated(w->stack.sp, w->stack.size, w->stack),
-                                  stacks, [w, further](context::fiber&& scheduler) {
-                                      void* const room = alloca(further + 16);
-                                      asm volatile("" : : "r"(room) : "memory");  // keep it
-                                      return work(*w, std::move(scheduler));
-                                  });
-        kernel.workers.push_back(std::move(worker));
-        return *w;
+        // not whole pages: the ends of all stacks would want the same lines of the cache
+        constexpr std::size_t stack = (112 << 10) + 320;
+        return resume({std::allocator_arg, context::fixedsize_stack(stack), run_threads});
     }
-    Worker& worker = *kernel.idle.back();
+    context::fiber fiber = std::move(kernel.idle.back());
     kernel.idle.pop_back();
-    return worker;
+    resume(std::move(fiber));
+}
+
+void go_on(int t) {
+    Thread& thread = thread_of(t);
+    thread.waits = Waits::no;
+    kernel.thread = t;
+    threadIdx = thread.index;
+    resume(std::move(thread.fiber));
 }
 
 void wait(Waits what, const Place& place) {
-    Thread& thread = kernel.threads[static_cast<std::size_t>(kernel.thread)];
+    Thread& thread = thread_of(kernel.thread);
     thread.waits = what;
     thread.place = place;
-    Worker& worker = *kernel.worker;
-    worker.scheduler = std::move(worker.scheduler).resume();
+    give_way();
 }
 // [counts]
 /// An access by one thread; those that agree in warp, place and visit are one request.
 struct Access {
     int warp;
-    std::pair<const void*, unsigned> place;  ///< function and position in it
+    Place place;
     int visit;
     bool shared;
     const void* region;
@@ -166,12 +136,9 @@ cuda::KernelCount* count = nullptr;  // of the kernel that runs
 std::vector<Access> accesses;        // of the block that runs
 
 void note(const Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    Thread& thread = kernel.threads[static_cast<std::size_t>(kernel.thread)];
-    const std::pair<const void*, unsigned> where(place.function_name(),
-                                                 place.line() << 8 | (place.column() & 0xff));
     const bool shared = &region == &dynamic_shared || !region.touches.empty();
-    accesses.push_back({kernel.thread / 32, where, thread.visits[where]++, shared, &region,
-                        at / (shared ? 4 : 32)});
+    accesses.push_back({kernel.thread / 32, place, thread_of(kernel.thread).visits[place]++, shared,
+                        &region, at / (shared ? 4 : 32)});
     if (!shared) count->bytes += static_cast<Index>(size);
 }
 
@@ -201,120 +168,91 @@ void add_block() {
 }
 // [messages]
 std::string line(const Place& place) {
-    return fmt::format("{}:{}", std::filesystem::path(place.file_name()).filename().string(),
-                       place.line());
+    return fmt::format("{}:{}", std::filesystem::path(place.file).filename().string(), place.line);
 }
 
-/// A thread's number as a kernel knows it.
+/// A number of a thread or block as a kernel knows it.
+std::string to_string(const dim3& i, const dim3& among) {
+    return among.y == 1 && among.z == 1 ? fmt::format("{}", i.x)
+                                        : fmt::format("({}, {}, {})", i.x, i.y, i.z);
+}
+
 std::string to_string(int thread) {
-    const dim3 i = kernel.threads[static_cast<std::size_t>(thread)].index;
-    return blockDim.y == 1 && blockDim.z == 1 ? fmt::format("{}", i.x)
-                                              : fmt::format("({}, {}, {})", i.x, i.y, i.z);
-}
-
-std::string block_name() {
-    return gridDim.y == 1 && gridDim.z == 1
-               ? fmt::format("{}", blockIdx.x)
-               : fmt::format("({}, {}, {})", blockIdx.x, blockIdx.y, blockIdx.z);
+    return to_string(thread_of(thread).index, blockDim);
 }
 
 [[noreturn]] void stop(int thread, const std::string& what, const Place& place) {
     throw std::runtime_error(fmt::format("cuda emulator: {}: thread {} of block {} {} ({})",
-                                         kernel.name, to_string(thread), block_name(), what,
-                                         line(place)));
+                                         kernel.name, to_string(thread),
+                                         to_string(blockIdx, gridDim), what, line(place)));
 }
 // [release]
 /// Lets those of threads `first` to `last - 1` that live go on, if all of them wait for their warp.
-bool release_warp(std::size_t first, std::size_t last, std::vector<int>& released) {
+void release_warp(int first, int last, std::vector<int>& released) {
     std::vector<int> waiting;
-    for (std::size_t t = first; t < last; ++t) {
-        const Thread& thread = kernel.threads[t];
-        if (thread.waits == Waits::for_block || thread.waits == Waits::no) return false;
-        if (thread.waits != Waits::done) waiting.push_back(static_cast<int>(t));
+    for (int t = first; t < last; ++t) {
+        if (thread_of(t).waits == Waits::for_block) return;
+        if (thread_of(t).waits != Waits::done) waiting.push_back(t);
     }
+    if (waiting.empty()) return;
+    const Thread& one = thread_of(waiting.front());
     for (const int t : waiting) {
-        const Thread &a = kernel.threads[static_cast<std::size_t>(waiting.front())],
-                     &b = kernel.threads[static_cast<std::size_t>(t)];
-        if (a.place.line() != b.place.line() || waiting.size() != last - first)
+        const Place& place = thread_of(t).place;
+        if (static_cast<int>(waiting.size()) != last - first)
+            stop(t, "waits for its warp, of which some threads have ended", place);
+        if (place.line != one.place.line)
             stop(t,
-                 waiting.size() != last - first
-                     ? "waits for its warp, of which some threads have ended"
-                     : "waits for its warp, whose thread " + to_string(waiting.front()) +
-                           " waits at " + line(a.place),
-                 b.place);
+                 "waits for its warp, whose thread " + to_string(waiting.front()) + " waits at " +
+                     line(one.place),
+                 place);
     }
-    if (waiting.empty()) return false;
     // values that are exchanged say nothing of memory: what was written may not be there yet
-    if (kernel.threads[static_cast<std::size_t>(waiting.front())].waits == Waits::for_warp)
-        ++kernel.warp_time[first / 32];
+    if (one.waits == Waits::for_warp) ++kernel.warp_time[static_cast<std::size_t>(first / 32)];
     released.insert(released.end(), waiting.begin(), waiting.end());
-    return true;
 }
 
-/// Lets all threads go on if all of them wait at the same barrier; that nobody can go on otherwise
-/// is an error in the kernel.
-void release_block(std::vector<int>& released) {
-    const auto waiting = std::find_if(kernel.threads.begin(), kernel.threads.end(),
-                                      [](const Thread& t) { return t.waits == Waits::for_block; });
-    const int first = static_cast<int>(waiting - kernel.threads.begin());
-    for (std::size_t t = 0; t < kernel.threads.size(); ++t) {
-        const Thread& other = kernel.threads[t];
-        if (other.waits == Waits::for_block && other.place.line() == waiting->place.line())
-            continue;
-        const std::string name = to_string(static_cast<int>(t));
-        stop(first,
-             "waits for its block, but thread " + name +
-                 (other.waits == Waits::done ? " has ended" : " waits at " + line(other.place)),
-             waiting->place);
+/// Lets all threads go on, which wait at the same barrier; that nobody can go on otherwise is an
+/// error in the kernel. @param first  one that waits for its block
+void release_block(int first, std::vector<int>& released) {
+    const Place& place = thread_of(first).place;
+    for (int t = 0; t < static_cast<int>(kernel.threads.size()); ++t) {
+        const Thread& other = thread_of(t);
+        if (other.waits != Waits::for_block || other.place.line != place.line)
+            stop(first,
+                 "waits for its block, but thread " + to_string(t) +
+                     (other.waits == Waits::done ? " has ended" : " waits at " + line(other.place)),
+                 place);
+        released.push_back(t);
     }
     ++kernel.time;
     if (counting) ++count->barriers;
-    released.resize(kernel.threads.size());
-    std::iota(released.begin(), released.end(), 0);
 }
 
+/// The threads that go on, in any order; none if all have ended.
 std::vector<int> release() {
     std::vector<int> released;
-    for (std::size_t t = 0; t < kernel.threads.size(); t += 32)
-        release_warp(t, std::min(t + 32, kernel.threads.size()), released);
-    if (released.empty()) release_block(released);
+    const int n = static_cast<int>(kernel.threads.size());
+    for (int t = 0; t < n; t += 32) release_warp(t, std::min(t + 32, n), released);
+    const auto waiting = std::ranges::find(kernel.threads, Waits::for_block, &Thread::waits);
+    if (released.empty() && waiting != kernel.threads.end())
+        release_block(static_cast<int>(waiting - kernel.threads.begin()), released);
+    std::ranges::shuffle(released, shuffler);
     return released;
 }
 // [blocks]
 void run_block() {
     for (Region* region : shared_regions) {
-        std::fill(region->written.begin(), region->written.end(), std::uint8_t{0});
-        std::fill(region->touches.begin(), region->touches.end(), Region::Touch{});
+        std::ranges::fill(region->written, std::uint8_t{0});
+        std::ranges::fill(region->touches, Region::Touch{});
     }
-    for (Thread& thread : kernel.threads) {
-        thread.waits = Waits::no;
-        thread.exchanges = 0;
-    }
-    std::fill(kernel.warp_time.begin(), kernel.warp_time.end(), 1);
+    for (Thread& thread : kernel.threads) thread.exchanges = 0;
+    std::ranges::fill(kernel.warp_time, 1);
     kernel.time = 1;
     kernel.begun = 0;
-    std::shuffle(kernel.order.begin(), kernel.order.end(), shuffler);
-
-    std::vector<Worker*> of_thread(kernel.threads.size(), nullptr);
-    std::size_t done = 0;
-    const auto go_on = [&](Worker& worker) {
-        resume(worker);
-        if (kernel.error) std::rethrow_exception(kernel.error);
-        if (worker.thread >= 0) of_thread[static_cast<std::size_t>(worker.thread)] = &worker;
-    };
-    while (kernel.begun < kernel.order.size()) go_on(idle_worker());
-    for (;;) {
-        done = static_cast<std::size_t>(
-            std::count_if(kernel.threads.begin(), kernel.threads.end(),
-                          [](const Thread& t) { return t.waits == Waits::done; }));
-        if (done == kernel.threads.size()) return;
-        std::vector<int> released = release();
-        std::shuffle(released.begin(), released.end(), shuffler);
-        for (const int t : released) {
-            kernel.threads[static_cast<std::size_t>(t)].waits = Waits::no;
-            go_on(*of_thread[static_cast<std::size_t>(t)]);
-        }
-    }
+    std::ranges::shuffle(kernel.order, shuffler);
+    while (kernel.begun < kernel.order.size()) begin_threads();
+    for (auto released = release(); !released.empty(); released = release())
+        for (const int t : released) go_on(t);
 }
 
 }  // namespace
@@ -322,6 +260,15 @@ void run_block() {
 void set_seed(std::uint64_t seed) {
     shuffler.seed(seed);
 }
+
+namespace {
+
+/// The place of element `i` among `x` times `y` times `z`, x first.
+dim3 position(unsigned i, const dim3& among) {
+    return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
+}
+
+}  // namespace
 
 void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
          const std::function<void()>& body) {
@@ -346,39 +293,31 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     kernel.order.resize(static_cast<std::size_t>(n));
     kernel.warp_time.resize(static_cast<std::size_t>((n + 31) / 32));
     std::iota(kernel.order.begin(), kernel.order.end(), 0);
-    for (Index t = 0; t < n; ++t) {
-        const auto i = static_cast<unsigned>(t);
-        kernel.threads[static_cast<std::size_t>(t)].index = {
-            i % threads.x, i / threads.x % threads.y, i / (threads.x * threads.y)};
-    }
+    for (unsigned i = 0; Thread & thread : kernel.threads) thread.index = position(i++, threads);
     dynamic_shared.bytes.assign(shared_bytes, std::byte{0});
     dynamic_shared.written.assign(shared_bytes, 0);
     begin_shared(dynamic_shared, 4);
 
     if (counting) {
-        const auto known = std::find_if(counts.begin(), counts.end(),
-                                        [&](const auto& c) { return c.name == name; });
+        const auto known = std::ranges::find(counts, name, &cuda::KernelCount::name);
         count =
             known == counts.end() ? &counts.emplace_back(cuda::KernelCount{.name = name}) : &*known;
         ++count->launches;
         count->blocks += n_blocks;
         count->threads += n_blocks * n;
     }
-    std::vector<Index> order(static_cast<std::size_t>(n_blocks));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::shuffle(order.begin(), order.end(), shuffler);
+    std::vector<unsigned> order(static_cast<std::size_t>(n_blocks));
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::shuffle(order, shuffler);
     try {
-        for (const Index b : order) {
-            const auto i = static_cast<unsigned>(b);
-            blockIdx = {i % blocks.x, i / blocks.x % blocks.y, i / (blocks.x * blocks.y)};
+        for (const unsigned b : order) {
+            blockIdx = position(b, blocks);
             run_block();
             if (counting) add_block();
         }
     } catch (...) {
         accesses.clear();
-        for (Thread& given_up : kernel.threads) given_up.visits.clear();
-        kernel.idle.clear();
-        kernel.workers.clear();  // threads that wait are given up
+        kernel.threads.clear();  // those that wait are given up
         throw;
     }
 }
@@ -398,14 +337,14 @@ int own_lane() {
 /// Two places in turns: nobody gives the next value before all have taken this one.
 std::uint64_t exchange(std::uint64_t value, int other, const Place& place) {
     const int self = kernel.thread;
-    Thread& thread = kernel.threads[static_cast<std::size_t>(self)];
+    Thread& thread = thread_of(self);
     const auto turn = static_cast<std::size_t>(thread.exchanges++ % 2);
     thread.given[turn] = value;
     wait(Waits::for_exchange, place);
     const int from = self / 32 * 32 + other;
     if (other < 0 || other >= 32 || static_cast<std::size_t>(from) >= kernel.threads.size())
         fail(fmt::format("asks lane {} of its warp for a value", other), place);
-    return kernel.threads[static_cast<std::size_t>(from)].given[turn];
+    return thread_of(from).given[turn];
 }
 // [checks]
 void fail(const std::string& what, const Place& place) {
@@ -515,49 +454,10 @@ namespace {
 
 /// Addresses that nobody can read or write: the elements lie elsewhere, and only kernels and copies
 /// find them. No address is used twice, and between two blocks lies a gap.
-class Memory {
-public:
-    Memory() {
-        void* const base =
-            ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base == MAP_FAILED) throw std::runtime_error("cuda emulator: no addresses are left");
-        next_ = static_cast<std::byte*>(base);
-        end_ = next_ + room;
-    }
-
-    void* take(std::size_t bytes) {
-        const std::lock_guard lock(mutex_);
-        const std::size_t whole = (bytes + gap - 1) / gap * gap + gap;
-        if (static_cast<std::size_t>(end_ - next_) < whole)
-            throw std::runtime_error("cuda emulator: no addresses are left");
-        std::byte* const address = next_;
-        next_ += whole;
-        blocks_.emplace(address, std::make_unique<Region>("device", bytes));
-        return address;
-    }
-    void give(void* address) {
-        const std::lock_guard lock(mutex_);
-        blocks_.erase(static_cast<std::byte*>(address));
-    }
-
-    std::pair<Region*, std::size_t> find(const void* address) {
-        const std::lock_guard lock(mutex_);
-        const auto* const a = static_cast<const std::byte*>(address);
-        auto block = blocks_.upper_bound(const_cast<std::byte*>(a));
-        if (block == blocks_.begin()) return {nullptr, 0};
-        --block;
-        const auto offset = static_cast<std::size_t>(a - block->first);
-        if (offset > block->second->bytes.size()) return {nullptr, 0};
-        return {block->second.get(), offset};
-    }
-
-private:
-    static constexpr std::size_t room = std::size_t{1} << 44, gap = 256;
-
-    std::mutex mutex_;
-    std::byte* next_;
-    std::byte* end_;
-    std::map<std::byte*, std::unique_ptr<Region>> blocks_;
+struct Memory {
+    std::mutex mutex;
+    std::uintptr_t next = std::uintptr_t{1} << 54;  ///< above all that a system gives to a program
+    std::map<std::uintptr_t, Region> blocks;
 };
 
 Memory& memory() {
@@ -565,13 +465,21 @@ Memory& memory() {
     return *all;
 }
 
+std::uintptr_t number(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
+
 }  // namespace
 
 std::pair<Region*, std::size_t> find(const void* address) {
-    const auto found = memory().find(address);
-    if (!found.first)
-        throw std::runtime_error("cuda emulator: a kernel is given an address that is not there");
-    return found;
+    const std::lock_guard lock(memory().mutex);
+    auto block = memory().blocks.upper_bound(number(address));
+    if (block != memory().blocks.begin()) {
+        --block;
+        const std::size_t offset = number(address) - block->first;
+        if (offset <= block->second.bytes.size()) return {&block->second, offset};
+    }
+    throw std::runtime_error("cuda emulator: a kernel is given an address that is not there");
 }
 
 }  // namespace abh::emulator
@@ -600,11 +508,19 @@ std::string name() {
 }
 
 void* take(std::size_t bytes) {
-    return emulator::memory().take(bytes);
+    constexpr std::size_t gap = 256;
+    emulator::Memory& all = emulator::memory();
+    const std::lock_guard lock(all.mutex);
+    const std::uintptr_t address = all.next;
+    all.next += (bytes + gap - 1) / gap * gap + gap;
+    all.blocks.try_emplace(address, "device", bytes);
+    return reinterpret_cast<void*>(address);
 }
 
 void give(void* block, std::size_t) noexcept {
-    emulator::memory().give(block);
+    emulator::Memory& all = emulator::memory();
+    const std::lock_guard lock(all.mutex);
+    all.blocks.erase(emulator::number(block));
 }
 
 void copy_to_device(void* device, const void* host, std::size_t bytes) {

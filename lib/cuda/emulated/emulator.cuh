@@ -5,10 +5,10 @@
 #include <math.h>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <source_location>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -21,7 +21,6 @@
 #define __global__ static
 #define __device__
 #define __host__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __shared__ static
 
@@ -33,30 +32,17 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the thread that runs
 // [region]
 namespace abh::emulator {
 
-#ifdef __cpp_lib_source_location
-using Place = std::source_location;  ///< a line of a kernel
-#else
-/// The same where the compiler lacks it, as clang 14 does.
-class Place {
-public:
-    static constexpr Place current(const char* file = __builtin_FILE(),
-                                   const char* function = __builtin_FUNCTION(),
-                                   unsigned line = __builtin_LINE(),
-                                   unsigned column = __builtin_COLUMN()) {
-        Place place;
-        place.file_ = file, place.function_ = function, place.line_ = line, place.column_ = column;
-        return place;
-    }
-    constexpr const char* file_name() const { return file_; }
-    constexpr const char* function_name() const { return function_; }
-    constexpr unsigned line() const { return line_; }
-    constexpr unsigned column() const { return column_; }
+/// A line of a kernel.
+struct Place {
+    const char* file = "";
+    unsigned line = 0;
 
-private:
-    const char *file_ = "", *function_ = "";
-    unsigned line_ = 0, column_ = 0;
+    static constexpr Place current(const char* file = __builtin_FILE(),
+                                   unsigned line = __builtin_LINE()) {
+        return {file, line};
+    }
+    auto operator<=>(const Place&) const = default;
 };
-#endif
 
 /// Some memory that kernels see, with what is known about each byte of it.
 struct Region {
@@ -75,8 +61,7 @@ struct Region {
     std::vector<Touch> touches;
     int element_bits = 0;  ///< an element of shared memory has 2^element_bits bytes
 
-    Region(const char* kind_, std::size_t size)
-        : kind(kind_), bytes(size), written(size, 0), touches() {}
+    Region(const char* kind_, std::size_t size) : kind(kind_), bytes(size), written(size, 0) {}
 };
 
 /// The device's memory at `address`, and how far into it. Throws if there is none.
@@ -268,13 +253,6 @@ T atomicAdd(abh::emulator::Pointer<T> to, std::type_identity_t<T> value,
     const T before = element;
     element = static_cast<T>(before + value);
     return before;
-}
-inline float __expf(float x) {
-    return expf(x);
-}
-template <class T>
-T rsqrt(T x) {
-    return 1 / sqrt(x);
 }
 // [launch]
 namespace abh::cuda {
