@@ -25,9 +25,6 @@ Option Option::excludes(const std::string& other) {
 Option Option::required() {
     return Option(option_->required());
 }
-Option Option::divided_by(char mark) {
-    return Option(option_->delimiter(mark));
-}
 Option Option::default_shown(const std::string& text) {
     return Option(option_->default_str(text));
 }
@@ -71,7 +68,6 @@ template Option Options::add(const std::string&, float&, const std::string&);
 template Option Options::add(const std::string&, double&, const std::string&);
 template Option Options::add(const std::string&, std::string&, const std::string&);
 template Option Options::add(const std::string&, std::filesystem::path&, const std::string&);
-template Option Options::add(const std::string&, std::vector<std::string>&, const std::string&);
 
 Option Options::flag(const std::string& name, bool& value, const std::string& meaning) {
     return Option(app_->add_flag(name, value, meaning));
