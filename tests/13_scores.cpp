@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "chapters/09_training/corpus.hpp"
 #include "chapters/13_real_translation/score_command.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
 #include "chapters/13_real_translation/scores/chrf_ter.hpp"
@@ -242,24 +241,6 @@ TEST_CASE("words that stand elsewhere are one edit for TER") {
     CHECK(edits("c d a b", "a b c d") == 1);
     CHECK(value(ter_metric(), "a b c", "") == 100);
     CHECK(value(ter_metric(), "", "") == 0);
-}
-
-TEST_CASE("edits are at least the difference in length, and at most the longer sentence") {
-    Random random(4);
-    for (int trial = 0; trial < 200; ++trial) {
-        const Ids sizes = random_ids({2}, 0, 40, random.stream());
-        const auto draw = [&](Index n) {
-            const Ids ids = random_ids({n}, 0, 6, random.stream());
-            Lines words;
-            for (const std::int32_t id : ids.values()) words.push_back(std::to_string(id));
-            return join_words(words);
-        };
-        const std::string a = draw(sizes(0)), b = draw(sizes(1));
-        const Index n = edits(a, b);
-        CHECK(n >= std::abs(sizes(0) - sizes(1)));
-        CHECK(n <= std::max(sizes(0), sizes(1)));
-        CHECK(edits(a, a) == 0);
-    }
 }
 
 // Intervals ------------------------------------------------------------

@@ -136,8 +136,7 @@ Index count_edits(Words said, const Words& wanted) {
     if (wanted.empty()) return std::ssize(said);
     for (Index shifts = 0, tried = 0;; ++shifts) {
         const Alignment a = align(said, wanted);
-        // what the best shift saves, its length, minus its start and target, and the words behind
-        // it
+        // of the best shift what it saves, its length, minus its start and its target, the result
         std::tuple<Index, Index, Index, Index, Words> best;
         for (const Run& run : runs(said, wanted, a)) {
             if (tried >= most_tried) break;

@@ -82,7 +82,7 @@ void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& sym
         };
         std::array<double, 2> score{}, length{};  // by sums, by means
         double ms = 0;
-        for (const std::size_t alpha : {0, 1}) {
+        for (std::size_t alpha = 0; alpha < 2; ++alpha) {
             options.length_penalty = static_cast<Real>(alpha);
             std::vector<std::string> texts;
             ms = milliseconds([&] {
