@@ -107,7 +107,7 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
         results.set(fmt::format("interval_{}_overlap", key), half + other_half - (value - other));
         Tensor array({std::ssize(samples)});
         for (Index i = 0; const double score : samples) array(i++) = static_cast<Real>(score);
-        results.array(fmt::format("samples_{}", key), array);
+        if (n > 50) results.array(fmt::format("samples_{}", key), array);
     }
     double of_sentences = 0;
     for (const Counts& counts : all_a)
