@@ -111,8 +111,8 @@ def text_files(o: argparse.Namespace) -> dict[str, str]:
 
 
 def bleu(program: Path, reference: Path, hypothesis: Path, log: Path, lowercase: bool) -> float:
-    command = [program, "score", "--metrics", "bleu", "--reference", reference]
-    command += ["--hypothesis", hypothesis, "--out", log.parent / "score"]
+    command = [program, "score", "--reference", reference, "--hypothesis", hypothesis]
+    command += ["--out", log.parent / "score"]
     must(command + ["--lowercase"] * lowercase, log)
     return values_in(log.parent / "score" / "results.json")["BLEU"]
 

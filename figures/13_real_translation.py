@@ -36,23 +36,6 @@ def vocabulary(data: Data, fig: Figure) -> None:
     pieces.set_ylabel("units of a test sentence")
     sizes_on(pieces, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
     pieces.legend()
-@figure("spoiled", width=7.5, height=2.9, narrow=(3.7, 7.6))
-def spoiled(data: Data, fig: Figure) -> None:
-    percent = data.array("spoiled_percent", run="score")
-    scores = data.array("spoiled_scores", run="score")  # [damage, metric, rate]
-    grid = panels(fig, 3, sharey=True)
-    for axes, damage, label in zip(grid, scores, ("left out", "swapped", "replaced"), strict=True):
-        for values, name, marker in zip(damage, ("BLEU", "chrF2", "TER"), "os^", strict=True):
-            axes.plot(percent, values, marker=marker, markersize=3.5, label=name)
-        axes.set_xlabel(f"words {label} / %")
-        axes.set_ylim(0, 102)
-        axes.grid()
-        if narrow():
-            axes.set_ylabel("score")
-    grid[0].set_ylabel("score")
-    grid[0].legend()
-
-
 @figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
 def bootstrap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()

@@ -1,12 +1,15 @@
 #include "chapters/13_real_translation/score_command.hpp"
 
+#include "chapters/09_training/corpus.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
+#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
-#include "chapters/13_real_translation/scores/bootstrap.hpp"
-#include "chapters/13_real_translation/scores/chrf.hpp"
-#include "chapters/13_real_translation/scores/scores_shown.hpp"
-#include "chapters/13_real_translation/scores/ter.hpp"
+#include "chapters/13_real_translation/scores/chrf_ter.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/table.hpp"
+#include "lib/random.hpp"
 
 namespace abh {
 // [options]
@@ -16,104 +19,177 @@ ScoreCommand::ScoreCommand(Options& parent)
                  "file of right translations, a line each, plain or gzip; none: an example");
     command_.add("--hypothesis", hypothesis_, "file of translations to score");
     command_.add("--other", other_, "translations of another system, to compare with");
-    command_.add("--metrics", names_, "bleu, chrf, ter, separated by commas")
-        .divided_by(',')
-        .one_of({"bleu", "chrf", "ter"});
     command_.add("--tokenize", tokenize_, "BLEU's words: zh or char for Chinese")
         .one_of({"13a", "zh", "char", "none"});
-    command_.add("--chrf-words", chrf_words_, "n-grams of words in chrF; 2 makes it chrF++")
-        .range(0, 9);
     command_.flag("--lowercase", lowercase_, "BLEU and chrF without regard to case; TER always is");
-    command_.flag("--confidence", confidence_, "95 % intervals, by 1000 samples of the sentences");
 }
-
-std::vector<Metric> ScoreCommand::metrics() const {
-    std::vector<Metric> list;
-    for (const std::string& name : names_) {
-        if (name == "bleu")
-            list.push_back(bleu_metric(
-                {.tokenization = tokenization_named(tokenize_), .lowercase = lowercase_}));
-        if (name == "chrf")
-            list.push_back(chrf_metric({.words = chrf_words_, .lowercase = lowercase_}));
-        if (name == "ter") list.push_back(ter_metric());
-    }
-    return list;
-}
-// [files]
+// [by hand]
 namespace {
 
-std::vector<std::string> read_lines(const std::filesystem::path& file) {
-    std::vector<std::string> lines;
+using Lines = std::vector<std::string>;
+
+/// Translations of one sentence, and what each metric says of them.
+void show_by_hand(Results& results) {
+    section("By hand");
+    const std::string reference = "I have a very good friend in town .";
+    const BleuOptions paper{.smooth = false};
+    const Metric chrf = chrf_metric(), ter = ter_metric();
+    fmt::print("reference: {}\n", reference);
+    Table table(results, {{"matches, n = 1 to 4", "<19"},
+                          {"BP", "6.3f", "hand_{}_bp"},
+                          {"BLEU", "6.1f", "hand_{}_bleu"},
+                          {"chrF2", "6.1f", "hand_{}_chrf"},
+                          {"TER", "6.1f", "hand_{}_ter"},
+                          {"", "<36"}});
+    for (const auto& [key, line] : {std::pair{"same", "I have a very good friend in town ."},
+                                    {"short", "I have a good friend in town ."},
+                                    {"moved", "in town I have a very good friend ."},
+                                    {"other", "I have a really close friend in the city ."},
+                                    {"good", "good good good good good good good good good"}}) {
+        const Counts n = bleu_metric(paper).count(line, reference);
+        const BleuParts parts = bleu_parts(n, paper);
+        table.row(
+            key,
+            fmt::format("{}/{} {}/{} {}/{} {}/{}", n[2], n[6], n[3], n[7], n[4], n[8], n[5], n[9]),
+            parts.brevity_penalty, parts.value, chrf.value(chrf.count(line, reference)),
+            ter.value(ter.count(line, reference)), line);
+        results.set(fmt::format("hand_{}_share", key), parts.value / 100);
+    }
+}
+// [spoil]
+/// Sentences in which each word was replaced, with probability `rate`, by any word of them.
+Lines spoil(Lines sentences, double rate, std::uint64_t seed) {
+    const Lines all = split_words(join_words(sentences));
+    Random random(seed);
+    const Stream chances = random.stream(), choices = random.stream();
+    for (Index place = 0; std::string & sentence : sentences) {
+        Lines words = split_words(sentence);
+        for (std::string& word : words) {
+            if (static_cast<double>(chances.uniform(place)) < rate)
+                word = all[static_cast<std::size_t>(choices.uniform(place) *
+                                                    static_cast<Real>(all.size()))];
+            ++place;
+        }
+        sentence = join_words(words);
+    }
+    return sentences;
+}
+// [intervals]
+/// `n` of all sentences, evenly among them, since short ones stand first.
+std::vector<Counts> some_of(const std::vector<Counts>& all, std::size_t n) {
+    std::vector<Counts> some;
+    for (std::size_t i = 0; i < n; ++i) some.push_back(all[i * all.size() / n]);
+    return some;
+}
+
+/// Two systems of nearly the same quality, on test sets of growing size: B says what A says, but
+/// for one more word in a hundred.
+void show_intervals(const Lines& references, Results& results, std::uint64_t seed) {
+    section("How sure is a score");
+    const Metric metric = bleu_metric();
+    const Lines a = spoil(references, 0.20, seed + 1), b = spoil(a, 0.01, seed + 2);
+    const std::vector<Counts> all_a = count_sentences(metric, a, references),
+                              all_b = count_sentences(metric, b, references);
+    Table table(results, {{"sentences", "9"},
+                          {"A", "7.2f", "interval_{}_a"},
+                          {"±", "6.2f", "interval_{}_a_half"},
+                          {"B", "7.2f", "interval_{}_b"},
+                          {"±", "6.2f", "interval_{}_b_half"},
+                          {"p", "7.4f", "interval_{}_p"}});
+    for (const auto& [key, n] :
+         {std::pair{"50", std::size_t{50}}, {"200", 200}, {"all", references.size()}}) {
+        const std::vector<Counts> some_a = some_of(all_a, n), some_b = some_of(all_b, n);
+        const std::vector<double> samples = bootstrap(metric, some_a, seed);
+        const double value = metric.value(sum_of(some_a)), half = interval_of(samples).half_width,
+                     other = metric.value(sum_of(some_b)),
+                     other_half = interval_of(bootstrap(metric, some_b, seed)).half_width;
+        table.row(key, n, value, half, other, other_half, p_value(metric, some_a, some_b, seed));
+        results.set(fmt::format("interval_{}_overlap", key), half + other_half - (value - other));
+        Tensor array({std::ssize(samples)});
+        for (Index i = 0; const double score : samples) array(i++) = static_cast<Real>(score);
+        if (n > 50) results.array(fmt::format("samples_{}", key), array);
+    }
+    double of_sentences = 0;
+    for (const Counts& counts : all_a)
+        of_sentences += metric.value(counts) / static_cast<double>(all_a.size());
+    fmt::print("the mean of the scores of A's sentences: {:.2f}\n", of_sentences);
+    results.set("mean_of_sentences", of_sentences);
+    results.set("interval_sentences", static_cast<double>(references.size()));
+}
+// [what is a word]
+/// The same translations, with different ideas of a word.
+void show_tokenizations(const ParallelText& text, const Lines& references, Results& results,
+                        std::uint64_t seed) {
+    section("What is called a word");
+    const Lines lines = spoil(references, 0.20, seed + 1);
+    Lines small, training;
+    for (const std::string& line : lines) small.push_back(lower_case(line));
+    for (const TextPair& pair : text.train) training.push_back(pair.target);
+    Table table(results, {{"words", "<32"}, {"BLEU", "6.1f", "words_{}"}});
+    table.row("13a", "13a", bleu(lines, references));
+    table.row("said_small", "13a, hypotheses in lower case", bleu(small, references));
+    table.row("both_small", "13a, both in lower case",
+              bleu(lines, references, {.lowercase = true}));
+    table.row("none", "between spaces", bleu(lines, references, {"none"}));
+    table.row("char", "characters", bleu(lines, references, {"char"}));
+    for (const Index n : {500, 8000}) {
+        const Subwords subwords = Subwords::train(training, n);
+        const auto cut = [&](Lines of) {
+            for (std::string& line : of) line = join_words(subwords.pieces(line));
+            return of;
+        };
+        table.row(fmt::format("pieces_{}", n), fmt::format("pieces of a vocabulary of {}", n),
+                  bleu(cut(lines), cut(references), {"none"}));
+    }
+}
+// [show]
+/// What the page about scores shows.
+void show_scores(Results& results, std::uint64_t seed) {
+    const ParallelText text = tatoeba();
+    Lines references;
+    for (const TextPair& pair : text.test) references.push_back(pair.target);
+    show_by_hand(results);
+    show_intervals(references, results, seed);
+    show_tokenizations(text, references, results, seed);
+}
+
+Lines read_lines(const std::filesystem::path& file) {
+    Lines lines;
     for_each_line(file, [&](std::string_view line, Index) { lines.emplace_back(line); });
     return lines;
 }
 
-/// The translations in a file, as many as there are references.
-std::vector<std::string> read_translations(const std::filesystem::path& file,
-                                           const std::filesystem::path& reference, std::size_t n) {
-    std::vector<std::string> lines = read_lines(file);
-    if (lines.size() != n)
-        throw std::runtime_error(
-            fmt::format("{} has {} lines, {} has {}: line i of one must translate line i of the "
-                        "other",
-                        file.string(), lines.size(), reference.string(), n));
-    return lines;
-}
-
-std::string drawing(const BootstrapOptions& options) {
-    return fmt::format("bs:{}|seed:{}", options.samples, options.seed);
-}
-
 }  // namespace
-// [one]
-void ScoreCommand::print_one(const std::vector<std::string>& references, Results& results,
-                             std::uint64_t seed) const {
-    const auto lines = read_translations(hypothesis_, reference_, references.size());
-    const BootstrapOptions options{.seed = seed};
-    for (const Metric& metric : metrics()) {
-        const std::vector<Counts> counts = count_sentences(metric, lines, references);
-        const Counts sums = sum_of(counts);
-        const double value = metric.value(sums);
-        results.set(metric.name, value);
-        std::string around;
-        if (confidence_) {
-            const Interval interval = interval_of(bootstrap(metric, counts, options));
-            around = fmt::format(" (μ = {:.2f} ± {:.2f})", interval.mean, interval.half_width);
-            results.set(metric.name + "_mean", interval.mean);
-            results.set(metric.name + "_half_width", interval.half_width);
-        }
-        fmt::print("{}|{} = {:.2f}{}{}\n", metric.name,
-                   signature_of(metric, confidence_ ? drawing(options) : ""), value, around,
-                   metric.parts ? " " + metric.parts(sums) : "");
-    }
-}
-// [two]
-void ScoreCommand::print_two(const std::vector<std::string>& references, Results& results,
-                             std::uint64_t seed) const {
-    const auto lines = read_translations(hypothesis_, reference_, references.size());
-    const auto others = read_translations(other_, reference_, references.size());
-    const BootstrapOptions options{.seed = seed};
-    const std::vector<Metric> list = metrics();
-    Table table(results, {{"metric", "<8"},
-                          {"hypothesis", "10.2f", "{}"},
-                          {"±", "6.2f", "{}_half_width"},
-                          {"other", "8.2f", "{}_other"},
-                          {"±", "6.2f", "{}_other_half_width"},
-                          {"p", "7.4f", "{}_p"}});
-    for (const Metric& metric : list) {
-        const PairedTest c = compare(metric, count_sentences(metric, lines, references),
-                                     count_sentences(metric, others, references), options);
-        table.row(metric.name, metric.name, c.value, c.interval.half_width, c.other,
-                  c.other_interval.half_width, c.p);
-    }
-    for (const Metric& metric : list)
-        fmt::print("{}|{}\n", metric.name, signature_of(metric, drawing(options)));
-}
 // [run]
 void ScoreCommand::run(Results& results, std::uint64_t seed) {
     if (reference_.empty()) return show_scores(results, seed);
-    const std::vector<std::string> references = read_lines(reference_);
-    other_.empty() ? print_one(references, results, seed) : print_two(references, results, seed);
+    const Lines references = read_lines(reference_);
+    const auto read = [&](const std::filesystem::path& file) {
+        Lines lines = read_lines(file);
+        require(lines.size() == references.size(),
+                "{} has {} lines, {} has {}: line i of one must translate line i of the other",
+                file.string(), lines.size(), reference_.string(), references.size());
+        return lines;
+    };
+    const Lines lines = read(hypothesis_), others = other_.empty() ? Lines() : read(other_);
+    for (const Metric& metric : {bleu_metric({.tokenization = tokenize_, .lowercase = lowercase_}),
+                                 chrf_metric(lowercase_), ter_metric()}) {
+        const auto show = [&](const Lines& said, const std::string& name) {
+            const std::vector<Counts> counts = count_sentences(metric, said, references);
+            const auto [mean, half_width] = interval_of(bootstrap(metric, counts, seed));
+            fmt::print("{}\n",
+                       score_line(metric, sum_of(counts), fmt::format("bs:1000|seed:{}", seed),
+                                  fmt::format(" (μ = {:.2f} ± {:.2f})", mean, half_width)));
+            results.set(name, metric.value(sum_of(counts)));
+            results.set(name + "_half_width", half_width);
+            return counts;
+        };
+        const std::vector<Counts> counts = show(lines, metric.name);
+        if (others.empty()) continue;
+        const double p = p_value(metric, counts, show(others, metric.name + "_other"), seed);
+        fmt::print("p = {:.4f}\n", p);
+        results.set(metric.name + "_p", p);
+    }
 }
 
 }  // namespace abh

@@ -196,7 +196,7 @@ private:
     TextScoring scoring_{
         [this](std::span<const std::int32_t> ids) { return subwords_.second.decode(ids); },
         [this](std::span<const std::string> texts, std::span<const std::string> references) {
-            return bleu(texts, references, {tokenization_named(options_.tokenization)}).value;
+            return bleu(texts, references, {options_.tokenization});
         }};
     std::vector<Index> samples_;  ///< development pairs whose translations are shown
 };
@@ -339,17 +339,17 @@ void TrainingRun::report(const RunFolder& folder) {
     if (data_.test.ids.empty()) return;
     section("Sentences that nothing was chosen by");
     const Validation test = validated(data_.test);
-    const Score score =
-        bleu(test.translations, data_.test.references, {tokenization_named(options_.tokenization)});
+    const double score = bleu(test.translations, data_.test.references, {options_.tokenization});
     fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n", data_.test.ids.size(),
-               test.loss, std::exp(test.loss), score.value, score.signature);
+               test.loss, std::exp(test.loss), score,
+               signature_of(bleu_metric({options_.tokenization})));
     folder.save_texts("source", data_.test.sources);
     folder.save_texts("reference", data_.test.references);
     folder.save_texts("translation", test.translations);
     results_.set_varying("test_loss", test.loss);
     results_.set_varying("test_perplexity", std::exp(test.loss));
-    results_.set_varying("test_bleu", score.value);
-    report_errors({data_.test, test.translations, tokenization_named(options_.tokenization)});
+    results_.set_varying("test_bleu", score);
+    report_errors({data_.test, test.translations});
 }
 
 /// At the very end, where nobody misses it.
@@ -364,9 +364,7 @@ void TrainingRun::report_errors(const Translated& test) {
     section("Sentences and their translations");
     show_samples(test, 8);
     section("By length of the source");
-    show_by_length(test, results_);
-    section("By what the reference bears");
-    show_by_kind(test, data_.train, results_);
+    show_by_length(test, scoring_, results_);
     section("By width of the beam, development pairs");
     show_beams(model_, data_.dev, symbols_, scoring_, results_, team_);
     record_attention(model_, test, subwords_, symbols_, results_);

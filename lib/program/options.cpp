@@ -22,9 +22,6 @@ Option Option::one_of(const std::vector<std::string>& values) {
 Option Option::excludes(const std::string& other) {
     return Option(option_->excludes(other));
 }
-Option Option::divided_by(char mark) {
-    return Option(option_->delimiter(mark));
-}
 Option Option::default_shown(const std::string& text) {
     return Option(option_->default_str(text));
 }
@@ -68,7 +65,6 @@ template Option Options::add(const std::string&, float&, const std::string&);
 template Option Options::add(const std::string&, double&, const std::string&);
 template Option Options::add(const std::string&, std::string&, const std::string&);
 template Option Options::add(const std::string&, std::filesystem::path&, const std::string&);
-template Option Options::add(const std::string&, std::vector<std::string>&, const std::string&);
 
 Option Options::flag(const std::string& name, bool& value, const std::string& meaning) {
     return Option(app_->add_flag(name, value, meaning));

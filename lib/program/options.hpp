@@ -25,8 +25,6 @@ public:
     Option one_of(const std::vector<std::string>& values);
     /// Refuses both this option and the one of that name.
     Option excludes(const std::string& other);
-    /// Takes several values in one word: `--metrics bleu,ter`.
-    Option divided_by(char mark);
     /// What `--help` shows as the default, instead of the variable's value.
     Option default_shown(const std::string& text);
 
@@ -45,15 +43,15 @@ public:
     explicit Options(const std::string& description);
 
     /// Adds an option whose value is written into `value`, which holds the default until then.
-    /// @tparam T  bool, int, Index, std::uint64_t, float, double, std::string,
-    ///            std::filesystem::path or std::vector<std::string>
+    /// @tparam T  bool, int, Index, std::uint64_t, float, double, std::string or
+    ///            std::filesystem::path
     template <class T>
     Option add(const std::string& name, T& value, const std::string& meaning);
     /// Adds an option without a value, which sets `value` to true.
     Option flag(const std::string& name, bool& value, const std::string& meaning);
     void set_default(const std::string& name, const std::string& value);
 
-    /// Adds a command: `./book run 13 score --confidence`. Options of the program may follow it.
+    /// Adds a command: `./book run 13 score --lowercase`. Options of the program may follow it.
     Options command(const std::string& name, const std::string& meaning);
     /// Lets a command line name more than one command.
     void allow_several_commands();

@@ -1,7 +1,8 @@
 #include "chapters/13_real_translation/scores/bleu.hpp"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
-#include <numeric>
 
 #include "chapters/13_real_translation/data/text.hpp"
 
@@ -19,16 +20,10 @@ Counts count_bleu(const std::string& hypothesis, const std::string& reference,
     const auto words = [&](const std::string& line) {
         return score_words(options.lowercase ? lower_case(line) : line, options.tokenization);
     };
-    const std::vector<std::string> said = words(hypothesis), wanted = words(reference);
-    Counts counts{static_cast<double>(said.size()), static_cast<double>(wanted.size())};
-    counts.resize(total_at + orders, 0.0);
-    for (Index n = 1; n <= orders; ++n) {
-        const auto k = static_cast<std::size_t>(n - 1);
-        const Index matches = count_common(count_ngrams(said, n), count_ngrams(wanted, n));
-        counts[matches_at + k] = static_cast<double>(matches);
-        counts[total_at + k] =
-            static_cast<double>(std::max<Index>(0, static_cast<Index>(said.size()) - n + 1));
-    }
+    const Words said = words(hypothesis), wanted = words(reference);
+    Counts counts{ngrams_in(said, 1), ngrams_in(wanted, 1)};
+    for (Index n = 1; n <= orders; ++n) counts.push_back(common_ngrams(said, wanted, n));
+    for (Index n = 1; n <= orders; ++n) counts.push_back(ngrams_in(said, n));
     return counts;
 }
 
@@ -53,31 +48,27 @@ BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
 }
 // [metric]
 Metric bleu_metric(const BleuOptions& options) {
-    Metric metric;
-    metric.name = "BLEU";
-    metric.settings =
-        fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
-                    options.effective_order ? "yes" : "no", name_of(options.tokenization),
-                    options.smooth ? "exp" : "none");
-    metric.count = [options](const std::string& hypothesis, const std::string& reference) {
+    const auto count = [options](const std::string& hypothesis, const std::string& reference) {
         return count_bleu(hypothesis, reference, options);
     };
-    metric.value = [options](const Counts& sums) { return bleu_parts(sums, options).value; };
-    metric.parts = [options](const Counts& sums) {
-        const BleuParts parts = bleu_parts(sums, options);
-        std::string precisions;
-        for (const double p : parts.precisions)
-            precisions += fmt::format("{}{:.1f}", precisions.empty() ? "" : "/", p);
-        return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})",
-                           precisions, parts.brevity_penalty, sums[1] > 0 ? sums[0] / sums[1] : 0.0,
-                           sums[0], sums[1]);
+    const auto value = [options](const Counts& sums) { return bleu_parts(sums, options).value; };
+    const auto parts = [options](const Counts& sums) {
+        const BleuParts of = bleu_parts(sums, options);
+        return fmt::format("{:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})",
+                           fmt::join(of.precisions, "/"), of.brevity_penalty,
+                           sums[1] > 0 ? sums[0] / sums[1] : 0.0, sums[0], sums[1]);
     };
-    return metric;
+    return {"BLEU",
+            fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
+                        options.effective_order ? "yes" : "no", options.tokenization,
+                        options.smooth ? "exp" : "none"),
+            count, value, parts};
 }
 
-Score bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-           const BleuOptions& options) {
-    return corpus_score(bleu_metric(options), hypotheses, references);
+double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+            const BleuOptions& options) {
+    const Metric metric = bleu_metric(options);
+    return metric.value(sum_of(count_sentences(metric, hypotheses, references)));
 }
 
 }  // namespace abh

@@ -2,13 +2,12 @@
 
 #include <array>
 
-#include "chapters/13_real_translation/scores/score_words.hpp"
 #include "chapters/13_real_translation/scores/scores.hpp"
 
 namespace abh {
 // [bleu]
 struct BleuOptions {
-    Tokenization tokenization = Tokenization::v13a;
+    std::string tokenization = "13a";  ///< of `score_words`
     bool lowercase = false;
     /// An order without a match counts as 1/2 of a match, the next one as 1/4, ...: sacrebleu's
     /// "exp". Otherwise it makes the score 0, as in the paper.
@@ -21,11 +20,12 @@ struct BleuOptions {
 /// Papineni, Roukos, Ward, Zhu 2002, "BLEU: a method for automatic evaluation of machine
 /// translation".
 Metric bleu_metric(const BleuOptions& options = {});
+/// The score of a corpus, in percent.
 /// @param hypotheses  translations, a sentence each, as a reader would see them
 /// @param references  one for each
 /// @throws std::invalid_argument if there is no sentence, or not one reference for each
-Score bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-           const BleuOptions& options = {});
+double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+            const BleuOptions& options = {});
 // [bleu: parts]
 /// BLEU and what it is made of.
 struct BleuParts {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "chapters/13_real_translation/practice/validation.hpp"
-#include "chapters/13_real_translation/scores/score_words.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/results.hpp"
 
@@ -11,16 +10,13 @@ namespace abh {
 struct Translated {
     const HeldOut& pairs;
     const std::vector<std::string>& translations;  ///< one for each pair
-    Tokenization tokenization = Tokenization::v13a;
 };
 
 /// Sources, references and translations of `n` sentences, evenly spaced.
-void show_samples(const Translated& test, Index n);
-/// The sentences in four parts by the length of the source: BLEU, and what differs in form.
-void show_by_length(const Translated& test, Results& results);
-/// The sentences by what their references bear: BLEU, and how often it was lost or added.
-/// @param train  tells which source pieces are rare
-void show_by_kind(const Translated& test, std::span<const IdPair> train, Results& results);
+void show_samples(const Translated& test, std::size_t n);
+/// The sentences in four parts by the length of the source: BLEU, and those that are their
+/// reference.
+void show_by_length(const Translated& test, const TextScoring& scoring, Results& results);
 /// Scores and speed of beam search on sentences to choose by, for several widths.
 /// @param team  whose processes share the work out
 void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& symbols,

@@ -24,7 +24,7 @@ std::vector<std::string> texts(const Ids& ids) {
     return lines;
 }
 
-const BleuOptions plainly{.tokenization = Tokenization::none, .smooth = false};
+const BleuOptions plainly{.tokenization = "none", .smooth = false};
 
 Counts counts_of(const Ids& hypotheses, const Ids& references) {
     return sum_of(count_sentences(bleu_metric(plainly), texts(hypotheses), texts(references)));
