@@ -356,7 +356,7 @@ TEST_CASE("a beam that does not reorder its keys and values gives other sums") {
         BeamOptions o{.start = start, .end = no_end, .beam = k, .n_best = k, .max_words = 8};
         o.stopping = Stopping::full;
         Beam beam(o, 8);
-        IncrementalDecoder decoder(model, row_of(sentences[1]), k);
+        IncrementalDecoder decoder(model, row_of(sentences[1]));
         Words words{start};
         while (!words.empty()) {
             beam.extend(top_k(decoder.next(words), 2 * k).values());

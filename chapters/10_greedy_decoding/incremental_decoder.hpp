@@ -14,10 +14,10 @@ namespace abh {
 /// layer keeps their keys and values, and a new word costs one row instead of t + 1.
 class IncrementalDecoder {
 public:
-    /// @param model     must outlive this object
-    /// @param src       ids `[B, Ls]`, shorter sentences padded behind their end; encoded here
-    /// @param prefixes  how many prefixes of each sentence there is room for; one at first
-    IncrementalDecoder(const Transformer& model, const Ids& src, Index prefixes = 1);
+    /// Begins with one prefix of each sentence.
+    /// @param model  must outlive this object
+    /// @param src    ids `[B, Ls]`, shorter sentences padded behind their end; encoded here
+    IncrementalDecoder(const Transformer& model, const Ids& src);
 
     /// Takes the next word of each of the n prefixes that go on.
     /// @param words  n of them, in the order of `sentences()`
@@ -29,32 +29,27 @@ public:
     std::span<const std::int32_t> sentences() const { return sentences_.values(); }
     /// Prefix i goes on from what was prefix `parents[i]`. One that nobody goes on from costs
     /// nothing from here on; where several do, it forks.
-    /// @throws std::invalid_argument if there is no such prefix, or no room for so many
+    /// @throws std::invalid_argument if there is no such prefix
     void select(const std::vector<std::int32_t>& parents);
 
 private:
     /// What a decoder layer keeps between words.
     struct LayerState {
-        KeyValues self;   ///< of the words so far, a place for each prefix
-        KeyValues cross;  ///< of the source, computed once; a place for each sentence
+        KeyValues self;   ///< of the words so far, a row for each prefix
+        KeyValues cross;  ///< of the source, computed once; a row for each sentence
     };
 
-    void make_room();
-    void hide_pads(const Ids& words);
-    void fork(const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& to);
-    Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyValues& kv,
-                  Index length, const Mask& hidden, const Ids& places) const;
+    void gather(const Ids& parents, Index room);
     Tensor self_attention(const MultiHeadAttention& attention, KeyValues& kv,
                           const Tensor& h) const;
 
     const Transformer& model_;
     std::vector<LayerState> states_;  ///< one a layer
     Mask cross_hidden_;               ///< pads of the source, [B, 1, Ls, 1]
-    Mask self_hidden_;                ///< pads among the words so far, [places, 1, room, 1]
-    bool pads_said_ = false;          ///< is there any?
+    Mask self_hidden_;                ///< pads among the words so far, [n, 1, room, 1]
     Index length_ = 0;                ///< words so far, t
-    Ids sentences_;                   ///< of the prefixes that go on, [n]: their place in `cross`
-    Ids places_;                      ///< and in `self`, [n]
+    Ids sentences_;                   ///< of the prefixes, [n]: their rows of `cross`
+    Ids prefixes_;                    ///< 0..n-1: their rows of `self`
 };
 
 }  // namespace abh

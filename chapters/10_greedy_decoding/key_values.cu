@@ -2,76 +2,50 @@
 #include "lib/cuda/exp.cuh"
 
 namespace abh::cuda {
-// [room]
+// [rows]
 namespace {
 
-/// A thread a number of what stays, neighbours at neighbours. Bytes are the limit.
-/// @param n     numbers of a head at a place: all its rows
-/// @param to_n  numbers of the larger room
-__global__ void copy_rows_kernel(Index n_elements, Index heads, Index n, Index to_n,
-                                 Global<Real> to, Global<const Real> from,
-                                 Global<const std::int32_t> places) {
-    for (Index i = first_element(); i < n_elements; i += all_threads()) {
-        const Index head = i / n % heads, place = places[i / (heads * n)];
-        const Index row = place * heads + head;
-        to[row * to_n + i % n] = from[row * n + i % n];
-    }
-}
-
-/// A thread a number of the new rows of keys and values.
-__global__ void append_kernel(Index n_elements, Index heads, Index room, Index d, Index at,
+/// A thread a number of the new keys and values.
+__global__ void append_kernel(Index n_elements, Index room, Index d, Index length,
                               Global<Real> to_k, Global<Real> to_v, Global<const Real> k,
-                              Global<const Real> v, Global<const std::int32_t> places) {
+                              Global<const Real> v) {
     for (Index i = first_element(); i < n_elements; i += all_threads()) {
-        const Index head = i / d % heads, place = places[i / (heads * d)];
-        const Index to = ((place * heads + head) * room + at) * d + i % d;
+        const Index to = (i / d * room + length) * d + i % d;
         to_k[to] = k[i];
         to_v[to] = v[i];
     }
 }
 
-}  // namespace
-
-Tensor double_room(const Tensor& rows, const Ids& places) {
-    Tensor larger(rows.shape().with(2, 2 * rows.dim(2)));
-    const Index heads = rows.dim(1), n = rows.dim(2) * rows.dim(3);
-    const Index n_elements = places.size() * heads * n;
-    launch("double room", copy_rows_kernel, grid_for(n_elements), n_elements, heads, n, 2 * n,
-           larger.on_device(), rows.on_device(), places.on_device());
-    return larger;
-}
-
-void append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places) {
-    launch("append", append_kernel, grid_for(k.size()), k.size(), k.dim(1), kv.k.dim(2), k.dim(3),
-           at, kv.k.on_device(), kv.v.on_device(), k.on_device(), v.on_device(),
-           places.on_device());
-}
-// [copies]
-namespace {
-
 /// A thread a number of a key and of its value. Bytes are the limit: each is read and written once.
-/// @param n       numbers of a head at a place: all its rows
-/// @param n_kept  numbers of those rows that are there
-__global__ void copy_places_kernel(Index n_elements, Index heads, Index n, Index n_kept,
-                                   Global<Real> k, Global<Real> v, Global<const std::int32_t> from,
-                                   Global<const std::int32_t> to) {
+/// @param n             numbers of a head that are there
+/// @param to_n, from_n  numbers of a head that there is room for, in the result and before
+__global__ void gather_kernel(Index n_elements, Index heads, Index n, Index to_n, Index from_n,
+                              Global<Real> to_k, Global<Real> to_v, Global<const Real> k,
+                              Global<const Real> v, Global<const std::int32_t> rows) {
     for (Index i = first_element(); i < n_elements; i += all_threads()) {
-        const Index head = i / n_kept % heads, pair = i / (heads * n_kept);
-        const Index source = (from[pair] * heads + head) * n + i % n_kept;
-        const Index copy = (to[pair] * heads + head) * n + i % n_kept;
-        k[copy] = k[source];
-        v[copy] = v[source];
+        const Index head = i / n, from_head = rows[head / heads] * heads + head % heads;
+        const Index to = head * to_n + i % n, from = from_head * from_n + i % n;
+        to_k[to] = k[from];
+        to_v[to] = v[from];
     }
 }
 
 }  // namespace
 
-void copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to) {
+void append(KeyValues& kv, Index length, const Tensor& k, const Tensor& v) {
+    launch("append", append_kernel, grid_for(k.size()), k.size(), kv.k.dim(2), k.dim(3), length,
+           kv.k.on_device(), kv.v.on_device(), k.on_device(), v.on_device());
+}
+
+KeyValues gather(const KeyValues& kv, Index length, const Ids& rows, Index room) {
     const Index heads = kv.k.dim(1), d = kv.k.dim(3);
-    const Index n_elements = to.size() * heads * length * d;
-    launch("copy places", copy_places_kernel, grid_for(n_elements), n_elements, heads,
-           kv.k.dim(2) * d, length * d, kv.k.on_device(), kv.v.on_device(), from.on_device(),
-           to.on_device());
+    const Shape shape = kv.k.shape().with(0, rows.size()).with(2, room);
+    KeyValues y{Tensor(shape), Tensor(shape)};
+    const Index n_elements = rows.size() * heads * length * d;
+    launch("gather", gather_kernel, grid_for(n_elements), n_elements, heads, length * d, room * d,
+           kv.k.dim(2) * d, y.k.on_device(), y.v.on_device(), kv.k.on_device(), kv.v.on_device(),
+           rows.on_device());
+    return y;
 }
 // [one query]
 namespace {
@@ -110,12 +84,12 @@ __global__ void attend_cached_kernel(Index heads, Index length, Index room, Inde
                                      Real fill, Global<Real> y, Global<Real> weights,
                                      Global<const Real> q, Global<const Real> k,
                                      Global<const Real> v, Global<const std::uint8_t> hidden,
-                                     Global<const std::int32_t> places) {
+                                     Global<const std::int32_t> rows) {
     __shared__ Shared<Real, warps, warp> share;
-    const Index i = blockIdx.x, place = places[i / heads];
-    const Index begin = (place * heads + i % heads) * room * d;  // of its keys, and values
+    const Index i = blockIdx.x, row = rows[i / heads];
+    const Index begin = (row * heads + i % heads) * room * d;  // of its keys, and values
     const Global<Real> w = weights + i * length;
-    to_weights(length, d, scale, fill, q + i * d, k + begin, hidden + place * room, w);
+    to_weights(length, d, scale, fill, q + i * d, k + begin, hidden + row * room, w);
 
     const int mine = static_cast<int>(threadIdx.x) / warp;  // every fourth value is this warp's
     for (Index column = 0; column < d; column += warp) {
@@ -136,14 +110,13 @@ __global__ void attend_cached_kernel(Index heads, Index length, Index room, Inde
 }  // namespace
 
 Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                     const Ids& places, const AttentionOptions& options) {
+                     const Ids& rows, const AttentionOptions& options) {
     const Index heads = q.dim(1), d = q.dim(3);
     Tensor y(q.shape()), weights({q.dim(0), heads, length});
-    launch("attention of one query", attend_cached_kernel,
-           blocks_of(places.size() * heads, threads), heads, length, kv.k.dim(2), d,
-           scale_of(options, d), fill_of(options, d), y.on_device(), weights.on_device(),
-           q.on_device(), kv.k.on_device(), kv.v.on_device(), hidden.on_device(),
-           places.on_device());
+    launch("attention of one query", attend_cached_kernel, blocks_of(rows.size() * heads, threads),
+           heads, length, kv.k.dim(2), d, scale_of(options, d), fill_of(options, d), y.on_device(),
+           weights.on_device(), q.on_device(), kv.k.on_device(), kv.v.on_device(),
+           hidden.on_device(), rows.on_device());
     return y;
 }
 

@@ -18,12 +18,12 @@ void to_weights(VectorMap scores) {
 }  // namespace
 
 Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                     const Ids& places, const AttentionOptions& o) {
+                     const Ids& rows, const AttentionOptions& o) {
     const Index n = q.dim(0), heads = q.dim(1), d = q.dim(3);
     const Real scale = scale_of(o, d), fill = fill_of(o, d);
     Tensor weights({n, heads, length}), y(q.shape());
-    const auto at = [&](const auto& rows, Index h, Index i) {  // where those of query i begin
-        return &rows(places(i / heads), h, 0, 0);
+    const auto at = [&](const auto& kept, Index h, Index i) {  // where those of query i begin
+        return &kept(rows(i / heads), h, 0, 0);
     };
     const auto one_head = [&](Index i, Index next) {
         const ConstMatrixMap k(at(kv.k, i % heads, i), length, d);

@@ -4,35 +4,33 @@
 
 namespace abh {
 // [keys and values]
-/// Keys and values, cut into heads, at B places: in cross-attention of B sentences, in
-/// self-attention of B prefixes, with room for more words than are there.
+/// Keys and values, cut into heads, a row for each of B prefixes or sentences, with room for more
+/// words than are there.
 struct KeyValues {
     Tensor k, v;  ///< [B, H, room, d_k]
 };
 
-/// Puts the new words' keys and values behind those of their prefixes: they become row `at`.
-/// @param k, v    `[n, H, 1, d_k]`
-/// @param places  at which of the B places each prefix stands, `[n]`
-void append(KeyValues& kv, const Tensor& k, const Tensor& v, Index at, const Ids& places);
-/// `[B, H, room, d_k]` becomes `[B, H, 2 room, d_k]`: what stands at these places, and new room
-/// behind it.
-Tensor double_room(const Tensor& rows, const Ids& places);
-/// Copies the first `length` keys and values at each place of `from` to the one in `to`.
-/// @param from, to  `[m]`; no place stands in both, and none twice in `to`
-void copy_places(KeyValues& kv, Index length, const Ids& from, const Ids& to);
+/// Puts each row's new key and value behind the `length` that are there.
+/// @param k, v  `[B, H, 1, d_k]`
+void append(KeyValues& kv, Index length, const Tensor& k, const Tensor& v);
+/// Row i of the result is row `rows[i]` of `kv`: its first `length` keys and values, and new room
+/// behind them.
+/// @param rows  `[n]`; a row may be named several times, or not at all
+/// @return      `[n, H, room, d_k]`
+KeyValues gather(const KeyValues& kv, Index length, const Ids& rows, Index room);
 // [one query]
 /// `attention` of chapter 4 where each row has one query: over the first `length` keys and values
-/// at its own place. Several queries may read the same.
+/// of its row of `kv`. Several queries may read the same.
 ///
 /// @param q        `[n, H, 1, d_k]`
-/// @param kv       at B places, `[B, H, room, d_k]`
+/// @param kv       `[B, H, room, d_k]`
 /// @param length   at least 1, and not more than there is room for
 /// @param hidden   `[B, 1, room, 1]`, 1 = hide
-/// @param places   at which of the B places each query reads, `[n]`
+/// @param rows     which of the B rows each query reads, `[n]`
 /// @param options  of the attention: its scale and its fill
 /// @return         `[n, H, 1, d_k]`
-/// @throws std::invalid_argument if the sizes do not fit, or there is no such place
+/// @throws std::invalid_argument if the sizes do not fit, or there is no such row
 Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
-                     const Ids& places, const AttentionOptions& options);
+                     const Ids& rows, const AttentionOptions& options);
 
 }  // namespace abh

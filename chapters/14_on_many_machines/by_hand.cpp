@@ -21,22 +21,18 @@ void show_ring(Results& results) {
     const Tensor start({n, 4}, {1, 2, 3, 4,      //
                                 10, 20, 30, 40,  //
                                 100, 200, 300, 400});
-    std::vector<std::vector<std::string>> lines(2 * n - 1, std::vector<std::string>(n));
-    Index bytes = 0;
-    std::vector<Index> sent(n);
-    run_local_ranks(n, [&](Ranks& ranks) {
-        const auto me = static_cast<std::size_t>(ranks.rank());
+    const auto seen = of_local_ranks(n, [&](Ranks& ranks) {
         Tensor x = start.rows(ranks.rank(), ranks.rank() + 1).clone().reshape({4});
-        lines[0][me] = digits(x.values());
-        ring_all_reduce(ranks, x, [&](Index round, const Tensor& now) {
-            lines[static_cast<std::size_t>(round) + 1][me] = digits(now.values());
-        });
-        sent[me] = ranks.traffic().bytes;
+        std::vector rounds{digits(x.values())};
+        ring_all_reduce(ranks, x,
+                        [&](Index, const Tensor& now) { rounds.push_back(digits(now.values())); });
+        return std::pair(rounds, ranks.traffic().bytes);
     });
-    for (std::size_t round = 0; round < lines.size(); ++round)
+    for (std::size_t round = 0; round < 2 * n - 1; ++round)
         fmt::print("{}   {} |{} |{}\n", round == 0 ? "start  " : fmt::format("round {}", round),
-                   lines[round][0], lines[round][1], lines[round][2]);
-    for (const Index b : sent) bytes += b;
+                   seen[0].first[round], seen[1].first[round], seen[2].first[round]);
+    Index bytes = 0;
+    for (const auto& [rounds, sent] : seen) bytes += sent;
     const double numbers = static_cast<double>(bytes) / sizeof(Real);
     fmt::print("{} numbers were sent\n", numbers);
     results.set("ring_numbers", numbers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "chapters/12_where_the_time_goes/works.hpp"
@@ -18,39 +19,28 @@ namespace {
 
 /// The sum by way of rank 0, which takes what all others have and hands the sum back.
 void sum_at_one(Ranks& ranks, Tensor& x) {
-    const auto n = static_cast<std::size_t>(ranks.size());
-    std::vector<Tensor> parts(n, x);
-    std::vector<Message> to(n);
-    std::vector<Room> from(n);
-    for (std::size_t r = 1; r < n; ++r)
-        if (ranks.first()) {
-            parts[r] = Tensor(x.shape());
-            from[r] = ranks.room_of(parts[r]);
-        }
-    if (!ranks.first()) to[0] = ranks.message_of(x);
-    ranks.exchange_now("to one", to, from);
-    for (std::size_t r = 1; r < n && ranks.first(); ++r) x += parts[r];
-    to.assign(n, ranks.first() ? ranks.message_of(x) : Message{});
-    from.assign(n, Room{});
-    to[0] = {};
-    if (!ranks.first()) from[0] = ranks.room_of(x);
-    ranks.exchange_now("back", to, from);
+    Tensor part(x.shape());
+    for (Index r = 1; r < ranks.size(); ++r) {
+        ranks.send_receive("to one", 0, r == ranks.rank() ? ranks.message_of(x) : Message{}, r,
+                           ranks.first() ? ranks.room_of(part) : Room{});
+        if (ranks.first()) x += part;
+    }
+    for (Index r = 1; r < ranks.size(); ++r)
+        ranks.send_receive("back", r, ranks.first() ? ranks.message_of(x) : Message{}, 0,
+                           r == ranks.rank() ? ranks.room_of(x) : Room{});
 }
 
 /// Numbers that the busiest of `n` ranks sends while `work` is done with `size` ones of each rank.
 /// @param last  what then is the last number of each
 template <class F>
 double most_sent(Index n, Index size, Real last, const F& work) {
-    std::vector<Index> bytes(static_cast<std::size_t>(n));
-    run_local_ranks(n, [&](Ranks& ranks) {
+    const auto bytes = of_local_ranks(n, [&](Ranks& ranks) {
         Tensor x = Tensor::full({size}, 1);
-        ranks.barrier();
-        const Index before = ranks.traffic().bytes;
         work(ranks, x);
-        bytes[static_cast<std::size_t>(ranks.rank())] = ranks.traffic().bytes - before;
         require(x(size - 1) == last, "{} ranks: {}, expected {}", n, x(size - 1), last);
+        return ranks.traffic().bytes;
     });
-    return static_cast<double>(*std::max_element(bytes.begin(), bytes.end())) / sizeof(Real);
+    return static_cast<double>(std::ranges::max(bytes)) / sizeof(Real);
 }
 
 void show_sums(Results& results) {
@@ -107,32 +97,25 @@ void show_steps(Results& results) {
                           {"for comparing", "13"}});
     for (const Index n : {1, 2, 3, 4, 8}) {
         const Index shards = n == 3 ? 4 : n;
-        std::vector<Index> sent(static_cast<std::size_t>(n));
-        Index parameters = 0, meetings = 0;
-        run_local_ranks(n, [&](Ranks& ranks) {
+        const auto sent = of_local_ranks(n, [&](Ranks& ranks) {
             Transformer model(o, Random(1));
             DataParallel steps(model, {.optimizer = "adam"}, ranks, {.shards = shards});
-            const Traffic before = ranks.traffic();
-            ranks.barrier();
-            const Index meeting = ranks.traffic().bytes - before.bytes;
+            const Index before = ranks.traffic().bytes;
             steps.forward_backward(batch);
             steps.update(Real(1e-3));
-            sent[static_cast<std::size_t>(ranks.rank())] =
-                ranks.traffic().bytes - before.bytes - meeting;
-            if (!ranks.first()) return;
-            parameters = count_elements(parameters_of(model));
-            meetings = n * meeting + n * (n - 1) * static_cast<Index>(sizeof(Index));
+            return ranks.traffic().bytes - before;
         });
-        double bytes = 0;
-        for (const Index b : sent) bytes += static_cast<double>(b);
-        double losses = 0;  // each rank's, of its shards, to all others
-        for (Index r = 0; r < n; ++r)
-            losses +=
-                static_cast<double>((n - 1) * parts_of(r, n, shards).count()) * sizeof(double);
-        const double compared = static_cast<double>(meetings) + losses;
-        table.row(n, n, shards, static_cast<Index>(bytes - compared),
-                  std::llround(step_formula(n, shards, static_cast<double>(parameters))),
-                  static_cast<Index>(compared));
+        // where ranks gather their losses: what they compare, the lengths, and the losses
+        const auto met = of_local_ranks(n, [](Ranks& ranks) {
+            ranks.barrier();
+            return ranks.traffic().bytes;
+        });
+        const Index compared = std::reduce(met.begin(), met.end()) +
+                               (n - 1) * (n * static_cast<Index>(sizeof(Index)) +
+                                          shards * static_cast<Index>(sizeof(double)));
+        table.row(n, n, shards, std::reduce(sent.begin(), sent.end()) - compared,
+                  std::llround(step_formula(n, shards, static_cast<double>(count_parameters(o)))),
+                  compared);
     }
 }
 
@@ -169,14 +152,9 @@ namespace {
 double message_seconds(Ranks& ranks, Index bytes) {
     constexpr int rounds = 41;
     std::vector<std::byte> data(static_cast<std::size_t>(bytes));
-    const auto n = static_cast<std::size_t>(ranks.size());
-    const auto send = [&](std::size_t from, std::size_t to) {
-        std::vector<Message> messages(n);
-        std::vector<Room> rooms(n);
-        const auto me = static_cast<std::size_t>(ranks.rank());
-        if (me == from) messages[to] = data;
-        if (me == to) rooms[from] = data;
-        ranks.exchange_now("message", messages, rooms);
+    const auto send = [&](Index from, Index to) {
+        ranks.send_receive("message", to, ranks.rank() == from ? Message(data) : Message{}, from,
+                           ranks.rank() == to ? Room(data) : Room{});
     };
     std::vector<double> ms;
     ranks.barrier();
@@ -254,40 +232,26 @@ namespace {
 
 /// One number of each rank, on all.
 std::vector<double> gathered(Ranks& ranks, double number) {
-    std::vector<double> all;
     const Tensor numbers = ranks.all_gather(Tensor::full({1}, static_cast<Real>(number)));
-    for (const Real x : numbers.values()) all.push_back(static_cast<double>(x));
-    return all;
+    return {numbers.values().begin(), numbers.values().end()};
 }
 
 }  // namespace
 
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
-    std::vector<double> others = computes;
-    const auto slowest = std::max_element(others.begin(), others.end());
     if (computes.size() < 2) return {};
+    std::vector<double> others = computes;
+    const auto slowest = std::ranges::max_element(others);
     const auto rank = static_cast<std::size_t>(slowest - others.begin());
     others.erase(slowest);
     if (computes[rank] <= 1.2 * quantile(others, 0.5)) return {};
     return rank;
 }
 
-namespace {
-
-/// @param computes  of each rank, for all of its shards
-void name_slow_rank(std::vector<double> computes, Index shards) {
-    const auto n = static_cast<Index>(computes.size());
-    for (Index r = 0; r < n; ++r)
-        computes[static_cast<std::size_t>(r)] /=
-            static_cast<double>(parts_of(r, n, shards).count());
-    if (const auto slow = slow_rank(computes))
+void name_slow_rank(Ranks& ranks, Index shards, double computed) {
+    const Parts own = parts_of(ranks.rank(), ranks.size(), shards);
+    if (const auto slow = slow_rank(gathered(ranks, computed / static_cast<double>(own.count()))))
         fmt::print("rank {} is slow: it computes longer for a shard than the others\n", *slow);
-}
-
-}  // namespace
-
-void name_slow_rank(Ranks& ranks, Index shards, double seconds) {
-    name_slow_rank(gathered(ranks, seconds - ranks.traffic().seconds), shards);
 }
 
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
@@ -316,7 +280,7 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
                           varying("waits, ms", "10.1f", "waits_{}_ms", "ms")});
     for (std::size_t r = 0; r < own.size(); ++r) table.row(r, r, own[r], step - own[r]);
     fmt::print("a step takes {:.1f} ms\n", step);
-    name_slow_rank(own, shards);
+    name_slow_rank(ranks, shards, own[static_cast<std::size_t>(ranks.rank())]);
     results.set_varying("step_ms", step, "ms");
 }
 

@@ -11,8 +11,7 @@ namespace abh {
 /// Prints what the busiest rank sends while a row is summed, by a ring and by way of one rank, and
 /// what a training step sends, beside the formulas.
 /// @param results  receives `ring_sent_N` and `one_sent_N`, in rows; array `sent`; `step_sent_N`
-/// and
-///                 `step_formula_N`, in bytes
+///                 and `step_formula_N`, in bytes
 void show_bytes(Results& results);
 // [link]
 /// What a message of m bytes takes: `latency + m * seconds_per_byte`.
@@ -40,8 +39,8 @@ void show_links(Ranks& ranks, Results& results);
 /// @param computes  of each rank, for a shard
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
 /// Prints a line if a rank has been slow. All ranks call it.
-/// @param seconds  that all ranks have taken together; this one has waited in some of them
-void name_slow_rank(Ranks& ranks, Index shards, double seconds);
+/// @param computed  how long this one has computed all of its shards
+void name_slow_rank(Ranks& ranks, Index shards, double computed);
 /// Times steps of the base model on these ranks, and prints what each rank computes and waits. A
 /// rank that computes longer than the others is named.
 /// @param count    how many steps; the median is reported

@@ -124,7 +124,8 @@ int main(int argc, char** argv) {
                 "gradients are sent in bfloat16: another result than without, and another "
                 "for each number of processes\n");
         const double ms = milliseconds([&] { train.run(program.results(), program.seed(), team); });
-        if (options.given("--profile")) name_slow_rank(ranks, shards, ms / 1e3);
+        if (options.given("--profile"))
+            name_slow_rank(ranks, shards, ms / 1e3 - ranks.traffic().seconds);
     });
     if (quiet && status != 0) quiet->say();
     return end_mpi(status);

@@ -1,5 +1,7 @@
 #include "chapters/14_on_many_machines/ring.hpp"
 
+#include <algorithm>
+
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 
 namespace abh {
@@ -16,13 +18,10 @@ void ring_all_reduce(Ranks& ranks, Tensor& x,
         const bool sums_are_complete = round >= n - 1;
         Tensor mine = part(me - round), theirs = part(me - round - 1);
         Tensor received(theirs.shape());
-        std::vector<Message> to(static_cast<std::size_t>(n));
-        std::vector<Room> from(static_cast<std::size_t>(n));
-        to[static_cast<std::size_t>((me + 1) % n)] = ranks.message_of(mine);
-        from[static_cast<std::size_t>((me + n - 1) % n)] = ranks.room_of(received);
-        ranks.exchange_now("ring", to, from);
+        ranks.send_receive("ring", (me + 1) % n, ranks.message_of(mine), (me + n - 1) % n,
+                           ranks.room_of(received));
         if (sums_are_complete)
-            std::copy(received.values().begin(), received.values().end(), theirs.values().begin());
+            std::ranges::copy(received.values(), theirs.values().begin());
         else
             theirs += received;
         if (watch) watch(round, x);

@@ -149,7 +149,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const
     const Index n = std::min(2 * options.beam, model.options().tgt_words - never.size());
     std::vector<Beam> beams = begin(model, src, options);
     std::vector<std::int32_t> words(beams.size(), options.start);
-    IncrementalDecoder decoder(model, src, options.beam);
+    IncrementalDecoder decoder(model, src);
     while (!words.empty()) {
         const BasicTensor<Choice> choices = top_k(decoder.next(words), n, never);  // [rows, n]
         for (const Choice& choice : choices.values())

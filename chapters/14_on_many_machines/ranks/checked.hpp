@@ -4,24 +4,18 @@
 
 namespace abh {
 // [checked]
-struct CheckOptions {
-    double seconds = 60;  ///< how long a rank waits for the others, at most
-    Index exchanges = 0;  ///< that these ranks have behind them: their numbers go on from there
-};
-
 /// An engine that checks what it hands on to `engine`, to find out why a program hangs or gives
 /// wrong sums: before each exchange the ranks tell one another what they are about to send.
 ///
 /// A mistake becomes a `std::runtime_error` of one line that names the exchange and the ranks:
 /// - ranks that come to different exchanges, or do not come in time;
 /// - a message that does not fit its room, before it is sent;
-/// - a message that changes, or a room that is written to, before `wait` has returned;
-/// - a message that arrives other than it was sent;
-/// - a message of `Real` with a number that was computed from a room before `wait` had returned:
-///   until then rooms are filled with a NaN that holds the exchange's number.
+/// - a message that changes, or a room that is written to, before `wait` has returned.
 ///
-/// Where nobody waits for a transfer, a line on the standard error says so. Messages and rooms must
-/// lie in the processor's memory. An exchange here waits until all ranks have come.
-std::unique_ptr<Engine> checked(std::unique_ptr<Engine> engine, CheckOptions options = {});
+/// What is read from a room before `wait` has returned is NaN. Where nobody waits for a transfer, a
+/// line on the standard error says so. Messages and rooms must lie in the processor's memory. An
+/// exchange here waits until all ranks have come.
+/// @param seconds  how long a rank waits for the others, at most
+std::unique_ptr<Engine> checked(std::unique_ptr<Engine> engine, double seconds = 60);
 
 }  // namespace abh

@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -40,7 +41,7 @@ public:
     /// A rank ends, and sends nothing any more.
     void leave(Index rank, std::exception_ptr error) {
         const std::lock_guard lock(mutex_);
-        gone_[rank] = true;
+        gone_.insert(rank);
         if (error && !error_) error_ = error;
         changed_.notify_all();
     }
@@ -50,47 +51,45 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<Address, std::vector<std::byte>> letters_;
-    std::map<Index, bool> gone_;
+    std::set<Index> gone_;
     std::exception_ptr error_;
 };
 // [local transfer]
 class LocalTransfer : public Transfer {
 public:
-    LocalTransfer(PostOffice& office, const char* what, Index number, Index rank,
-                  std::span<const Room> from)
-        : office_(office),
-          what_(what),
-          number_(number),
-          rank_(rank),
-          from_(from.begin(), from.end()) {}
+    /// A message that this rank waits for.
+    struct Expected {
+        PostOffice::Address address;
+        Room room;
+    };
+
+    LocalTransfer(PostOffice& office, const char* what, std::vector<Expected> expected)
+        : office_(office), what_(what), expected_(std::move(expected)) {}
 
     std::vector<Index> missing() override {
         std::vector<Index> ranks;
-        for (Index r = 0; r < static_cast<Index>(from_.size()); ++r)
-            if (!room(r).empty() && !office_.has({number_, r, rank_})) ranks.push_back(r);
+        for (const auto& [address, room] : expected_)
+            if (!office_.has(address)) ranks.push_back(std::get<1>(address));
         return ranks;
     }
 
     void wait() override {
-        for (Index r = 0; r < static_cast<Index>(from_.size()); ++r) {
-            if (room(r).empty()) continue;
-            const std::vector<std::byte> letter = office_.fetch({number_, r, rank_});
-            if (letter.size() != room(r).size())
+        for (const auto& [address, room] : expected_) {
+            const auto& [number, from, to] = address;
+            const std::vector<std::byte> letter = office_.fetch(address);
+            if (letter.size() != room.size())
                 throw std::runtime_error(fmt::format(
-                    "ranks: rank {} sent {} bytes to rank {}, which has room for {}, in {}", r,
-                    letter.size(), rank_, room(r).size(), what_));
-            std::copy(letter.begin(), letter.end(), room(r).begin());
-            room(r) = {};
+                    "ranks: rank {} sent {} bytes to rank {}, which has room for {}, in {}", from,
+                    letter.size(), to, room.size(), what_));
+            std::ranges::copy(letter, room.begin());
         }
+        expected_.clear();
     }
 
 private:
-    Room& room(Index r) { return from_[static_cast<std::size_t>(r)]; }
-
     PostOffice& office_;
     const char* what_;
-    Index number_, rank_;
-    std::vector<Room> from_;
+    std::vector<Expected> expected_;
 };
 // [local engine]
 class LocalEngine : public Engine {
@@ -103,10 +102,14 @@ public:
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                        std::span<const Room> from) override {
         ++number_;
-        for (Index r = 0; r < size_; ++r)
-            if (const Message& message = to[static_cast<std::size_t>(r)]; !message.empty())
-                office_.put({number_, rank_, r}, message);
-        return std::make_unique<LocalTransfer>(office_, what, number_, rank_, from);
+        std::vector<LocalTransfer::Expected> expected;
+        for (Index r = 0; r < size_; ++r) {
+            const Message message = to[static_cast<std::size_t>(r)];
+            const Room room = from[static_cast<std::size_t>(r)];
+            if (!message.empty()) office_.put({number_, rank_, r}, message);
+            if (!room.empty()) expected.push_back({{number_, r, rank_}, room});
+        }
+        return std::make_unique<LocalTransfer>(office_, what, std::move(expected));
     }
 
 private:

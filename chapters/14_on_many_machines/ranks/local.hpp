@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
 
@@ -14,5 +16,13 @@ namespace abh {
 void run_local_engines(Index n, const std::function<void(std::unique_ptr<Engine>)>& f);
 /// The same with `Ranks` on each.
 void run_local_ranks(Index n, const std::function<void(Ranks&)>& f);
+/// What `f` returns on each of `n` ranks.
+template <class F>
+auto of_local_ranks(Index n, const F& f) {
+    std::vector<decltype(f(std::declval<Ranks&>()))> results(static_cast<std::size_t>(n));
+    run_local_ranks(
+        n, [&](Ranks& ranks) { results[static_cast<std::size_t>(ranks.rank())] = f(ranks); });
+    return results;
+}
 
 }  // namespace abh

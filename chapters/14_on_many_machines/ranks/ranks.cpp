@@ -1,58 +1,36 @@
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
 
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 
 namespace abh {
 // [meet]
-namespace {
-
-/// What a rank has come to do, as it tells the others.
-struct Intent {
-    std::array<char, 32> what{};
-    std::array<Index, Shape::max_rank> sizes{};
-    Index axes = 0, bytes_of_element = 0, root = -1, call = 0;
-
-    std::string said() const {
-        const std::span<const Index> all(sizes);
-        return fmt::format("call {}, {} of {}{}{}", call, what.data(),
-                           Shape(all.first(static_cast<std::size_t>(axes))),
-                           root < 0 ? "" : fmt::format(" from rank {}", root),
-                           bytes_of_element == sizeof(float) ? "" : " in double precision");
-    }
-    bool operator==(const Intent&) const = default;
-};
-
-}  // namespace
+/// Element r of `values` becomes what rank r has there.
+template <class T>
+void Ranks::share_values(const char* what, std::vector<T>& values) {
+    std::vector<Room> rooms;
+    for (T& value : values) rooms.push_back(std::as_writable_bytes(std::span(&value, 1)));
+    wait(share(what, rooms));
+}
 
 /// Tells the others what this rank is about to do, and compares.
 void Ranks::meet(const char* what, const Shape& shape, Index root) {
     ++calls_;
     if (size() == 1) return;
-    Intent own;
-    std::strncpy(own.what.data(), what, own.what.size() - 1);
-    for (int axis = 0; axis < shape.rank(); ++axis)
-        own.sizes[static_cast<std::size_t>(axis)] = shape[axis];
-    own.axes = shape.rank();
-    own.bytes_of_element = sizeof(Real);
-    own.root = root;
-    own.call = calls_;
-    const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-    std::vector<Intent> all(n, own);
-    std::vector<Message> to(n, std::as_bytes(std::span(&own, 1)));
-    std::vector<Room> from;
-    for (Intent& intent : all) from.push_back(std::as_writable_bytes(std::span(&intent, 1)));
-    to[me] = {};
-    from[me] = {};
-    exchange_now("meeting", to, from);
-    for (std::size_t r = 0; r < n; ++r)
+    std::array<char, 96> own{};
+    fmt::format_to_n(own.data(), own.size() - 1, "call {}, {} of {}{}{}", calls_, what, shape,
+                     root < 0 ? "" : fmt::format(" from rank {}", root),
+                     sizeof(Real) == sizeof(float) ? "" : " in double precision");
+    std::vector all(static_cast<std::size_t>(size()), own);
+    share_values("meeting", all);
+    for (std::size_t r = 0; r < all.size(); ++r)
         if (all[r] != own)
             throw std::runtime_error(fmt::format("ranks: rank {} is at {}; rank {} at {}", rank(),
-                                                 own.said(), r, all[r].said()));
+                                                 own.data(), r, all[r].data()));
 }
 // [exchange]
 Message Ranks::message_of(const Tensor& x) const {
@@ -78,9 +56,21 @@ std::unique_ptr<Transfer> Ranks::exchange(const char* what, std::span<const Mess
     return engine_ ? engine_->exchange(what, to, from) : nullptr;
 }
 
-void Ranks::exchange_now(const char* what, std::span<const Message> to,
-                         std::span<const Room> from) {
-    wait(exchange(what, to, from));
+std::unique_ptr<Transfer> Ranks::share(const char* what, std::span<const Room> rooms) {
+    const auto me = static_cast<std::size_t>(rank());
+    std::vector<Message> to(rooms.size(), rooms[me]);
+    std::vector<Room> from(rooms.begin(), rooms.end());
+    to[me] = {};
+    from[me] = {};
+    return exchange(what, to, from);
+}
+
+void Ranks::send_receive(const char* what, Index to, Message message, Index from, Room room) {
+    std::vector<Message> messages(static_cast<std::size_t>(size()));
+    std::vector<Room> rooms(messages.size());
+    messages[static_cast<std::size_t>(to)] = message;
+    rooms[static_cast<std::size_t>(from)] = room;
+    wait(exchange(what, messages, rooms));
 }
 
 void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
@@ -94,15 +84,13 @@ void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
 void Ranks::broadcast(Tensor& x, Index root) {
     require(root >= 0 && root < size(), "broadcast: no rank {} of {}", root, size());
     meet("broadcast", x.shape(), root);
-    const auto n = static_cast<std::size_t>(size());
     const Index place = (rank() - root + size()) % size();
-    const auto at = [&](Index p) { return static_cast<std::size_t>((p + root) % size()); };
+    const auto at = [&](Index p) { return (p + root + size()) % size(); };
     for (Index have = 1; have < size(); have *= 2) {
-        std::vector<Message> to(n);
-        std::vector<Room> from(n);
-        if (place < have && place + have < size()) to[at(place + have)] = message_of(x);
-        if (place >= have && place < 2 * have) from[at(place - have)] = room_of(x);
-        exchange_now("broadcast", to, from);
+        const bool gives = place < have && place + have < size();
+        const bool takes = place >= have && place < 2 * have;
+        send_receive("broadcast", at(place + have), gives ? message_of(x) : Message{},
+                     at(place - have), takes ? room_of(x) : Room{});
     }
 }
 // [reduce scatter]
@@ -123,7 +111,7 @@ Tensor Ranks::reduce_scatter(const Tensor& x) {
         to[r] = message_of(block);
         from[r] = room_of(parts[r]);
     }
-    exchange_now("reduce_scatter", to, from);
+    wait(exchange("reduce_scatter", to, from));
     TreeSum sum;
     for (std::size_t r = 0; r < n; ++r)
         sum.add({static_cast<Index>(r), static_cast<Index>(r) + 1}, parts[r]);
@@ -133,43 +121,29 @@ Tensor Ranks::reduce_scatter(const Tensor& x) {
 Tensor Ranks::all_gather(const Tensor& x) {
     require(x.rank() >= 1, "all_gather: x has shape {}, expected an axis", x.shape());
     meet("all_gather", x.shape());
-    const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-    Tensor all(x.shape().with(0, size() * x.dim(0)));
-    const auto rows = [&](std::size_t r) {
-        const auto at = static_cast<Index>(r);
-        return all.rows(at * x.dim(0), (at + 1) * x.dim(0));
-    };
-    Tensor own = rows(me);
-    std::copy(x.values().begin(), x.values().end(), own.values().begin());
-    std::vector<Message> to(n, message_of(own));
-    std::vector<Room> from(n);
-    for (std::size_t r = 0; r < n; ++r) {
-        Tensor theirs = rows(r);
-        if (r != me) from[r] = room_of(theirs);
+    const Index n = x.dim(0), first = rank() * n;
+    Tensor all(x.shape().with(0, size() * n)), own = all.rows(first, first + n);
+    std::ranges::copy(x.values(), own.values().begin());
+    std::vector<Room> rooms;
+    for (Index r = 0; r < size(); ++r) {
+        Tensor rows = all.rows(r * n, (r + 1) * n);
+        rooms.push_back(room_of(rows));
     }
-    to[me] = {};
-    exchange_now("all_gather", to, from);
+    wait(share("all_gather", rooms));
     return all;
 }
 
 std::vector<std::string> Ranks::all_gather(const std::string& text) {
     meet("all_gather of text", Shape{});
-    const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-    std::vector<Index> lengths(n, static_cast<Index>(text.size()));
-    std::vector<std::string> texts(n, text);
-    std::vector<Message> to(n, std::as_bytes(std::span(&lengths[me], 1)));
-    std::vector<Room> from(n);
-    to[me] = {};
-    for (std::size_t r = 0; r < n; ++r)
-        if (r != me) from[r] = std::as_writable_bytes(std::span(&lengths[r], 1));
-    exchange_now("all_gather of lengths", to, from);
-    for (std::size_t r = 0; r < n; ++r) {
-        if (r == me) continue;
-        texts[r].resize(static_cast<std::size_t>(lengths[r]));
-        to[r] = std::as_bytes(std::span(text));
-        from[r] = std::as_writable_bytes(std::span(texts[r]));
+    std::vector<std::size_t> lengths(static_cast<std::size_t>(size()), text.size());
+    share_values("all_gather of lengths", lengths);
+    std::vector<std::string> texts(lengths.size(), text);
+    std::vector<Room> rooms;
+    for (std::size_t r = 0; r < lengths.size(); ++r) {
+        texts[r].resize(lengths[r]);
+        rooms.push_back(std::as_writable_bytes(std::span(texts[r])));
     }
-    exchange_now("all_gather of text", to, from);
+    wait(share("all_gather of text", rooms));
     return texts;
 }
 // [all reduce]

@@ -53,8 +53,11 @@ public:
                                        std::span<const Room> from);
     /// Returns when all of a transfer's messages have come; of none, at once.
     void wait(const std::unique_ptr<Transfer>& transfer);
-    /// Starts an exchange, and waits.
-    void exchange_now(const char* what, std::span<const Message> to, std::span<const Room> from);
+    /// Starts to hand what stands in `rooms[rank()]` to all other ranks, and to receive theirs in
+    /// the other rooms.
+    std::unique_ptr<Transfer> share(const char* what, std::span<const Room> rooms);
+    /// Sends a message to rank `to`, receives one from rank `from`, and waits. Either may be empty.
+    void send_receive(const char* what, Index to, Message message, Index from, Room room);
     const Traffic& traffic() const { return traffic_; }
     /// Goes on over the engine that `make` makes of this one, on all ranks at once.
     template <class Make>
@@ -64,6 +67,8 @@ public:
 
 private:
     void meet(const char* what, const Shape& shape, Index root = -1);
+    template <class T>
+    void share_values(const char* what, std::vector<T>& values);
 
     std::unique_ptr<Engine> engine_;
     Traffic traffic_;
