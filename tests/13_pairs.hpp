@@ -1,10 +1,11 @@
 #pragma once
 
 // A small model, and pairs of ids for it, that the tests of training share.
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/practice/practice.hpp"
+#include "chapters/13_real_translation/practice/training_run.hpp"
 #include "tests/support.hpp"
 
 /// Twelve words in both vocabularies, at most 20 in a sentence.
@@ -42,6 +43,17 @@ inline std::vector<abh::IdPair> copied_pairs(std::int32_t n) {
         pairs.push_back({words, words});
     }
     return pairs;
+}
+
+/// Trains until the run is over. @return why it is
+inline std::string train(
+    abh::TrainingRun& run,
+    const std::function<abh::Validation(const abh::Transformer&)>& validation) {
+    while (!run.over()) {
+        while (!run.epoch_over()) run.step();
+        run.end_epoch(validation(run.model()));
+    }
+    return run.over()->why;
 }
 
 /// Ids as text, and the share of texts that are as they should be.

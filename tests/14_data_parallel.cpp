@@ -1,5 +1,5 @@
 // Per way: one training on any number of ranks.
-#include "chapters/13_real_translation/practice/practice.hpp"
+#include "chapters/13_real_translation/practice/training_run.hpp"
 #include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
 #include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "lib/device.hpp"
@@ -410,8 +410,7 @@ TEST_CASE("what the slices' optimizers remember is put together and taken apart"
                     std::vector<Tensor> tensors;
                     for (const NamedTensor& t : memory) tensors.push_back(t.tensor);
                     team.barrier();
-                    steps.remember(tensors);
-                    steps.optimizer().set_steps(static_cast<Index>(first));
+                    steps.remember(tensors, static_cast<Index>(first));
                     model.random().go_to({.step = first});
                 }
                 for (std::size_t i = first; i < end; ++i) {

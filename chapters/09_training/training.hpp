@@ -15,6 +15,7 @@
 namespace abh {
 struct TensorFile;
 // [options]
+/// The recipe of a training.
 struct TrainingOptions {
     Index epochs = 100;
     Index batch_size = 2;

@@ -5,7 +5,6 @@
 
 #include "chapters/13_real_translation/data/translation_data.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 
@@ -23,7 +22,7 @@ struct TrainOptions {
     bool shared = false;               ///< one vocabulary for both languages
     Index d_model = 256, d_ff = 512, n_heads = 4, n_layers = 3;
     Real dropout = Real(0.2);
-    PracticeOptions practice;
+    RunOptions run;
 };
 // [command]
 /// `./book run 13 train`, and `./book run 13`: trains a translator on real sentences.
@@ -44,11 +43,6 @@ public:
 
 private:
     void use_quick_defaults();
-    TransformerOptions model_options(Index src_words, Index tgt_words) const;
-    ParallelText read_text(Results& results) const;
-    std::string origin(const TransformerOptions& model, const ParallelText& text,
-                       const Team& team) const;
-    std::string course() const;
 
     Options& parent_;
     std::string name_;

@@ -90,7 +90,7 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
         model_ = default_run_folder(seed);
         require(std::filesystem::exists(model_),
                 "{} is not there; ./book run 13 --quick{} trains it, --model names another",
-                default_model_file(seed).string(),
+                (model_ / RunFolder::model_name).string(),
                 seed == 1 ? "" : fmt::format(" --seed {}", seed));
     }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly

@@ -1,4 +1,3 @@
-#include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/run.hpp"
 
@@ -17,13 +16,12 @@ bool same(const TensorFile& a, const TensorFile& b) {
 /// saved and read again.
 void go_on(fuzz::Run& run) {
     const bool going_on = fuzz::accepted([&] {
-        if (!run.practice.epoch_over()) run.practice.step();
-        if (run.practice.epoch_over())
-            run.practice.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
-        run.practice.over();
+        if (!run.run.epoch_over()) run.run.step();
+        if (run.run.epoch_over()) run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+        run.run.over();
     });
     fuzz::Run other;
-    if (going_on) go_on_from(run.state(), other.practice, fuzz::Run::origin);
+    if (going_on) go_on_from(run.state(), other.run, fuzz::Run::origin);
 }
 
 }  // namespace
@@ -35,10 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const RunFolder kept(folder.path());
     const auto file = folder.put("state-00000001.safetensors", fuzz::tensor_file(data, size));
     TensorFile state;
-    const auto read = [&] {
-        std::vector<std::string> damaged;
-        state = kept.newest_state(damaged);
-    };
+    const auto read = [&] { state = kept.newest_state(); };
     const auto mend_and_read = [&] {
         save_checked(file, load_safetensors(file));
         read();
@@ -47,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::accepted([&] { load_text_model(file); });
     fuzz::Run run;
     const TensorFile before = run.state();
-    if (fuzz::accepted([&] { go_on_from(state, run.practice, fuzz::Run::origin); }))
+    if (fuzz::accepted([&] { go_on_from(state, run.run, fuzz::Run::origin); }))
         go_on(run);
     else
         fuzz::expect(same(run.state(), before), "a state that is refused leaves its traces");

@@ -19,7 +19,8 @@ struct Run {
     std::vector<IdPair> pairs{{pieces().encode("I have"), pieces().encode("no friend")},
                               {pieces().encode("a good"), pieces().encode("friend .")}};
     Transformer model{options(), Random(1)};
-    Practice practice{model, pairs, {}, {.tokens = 40, .warmup = 5}};
+    TrainingRun run{
+        model, pairs, {}, {.training = {.optimizer = "adam", .warmup = 5}, .tokens = 40}};
 
     static TransformerOptions options() {
         TransformerOptions o = TransformerOptions::toy();
@@ -33,9 +34,7 @@ struct Run {
         return o;
     }
     /// The run as a file has it, with all that a translation needs.
-    TensorFile state() {
-        return state_of(practice, origin, model_notes(options(), pieces(), pieces()));
-    }
+    TensorFile state() { return state_of(run, origin, model_notes(options(), pieces(), pieces())); }
 };
 
 }  // namespace abh::fuzz

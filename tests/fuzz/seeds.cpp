@@ -6,7 +6,6 @@
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #ifdef ABH_HAS_TEXT
-#include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "tests/fuzz/run.hpp"
 #endif
 
@@ -80,9 +79,9 @@ void write_runs(const std::filesystem::path& folder) {
         const std::filesystem::path file = folder / "run_state" / name;
         save_checked(file, run.state());
         write_open(file);
-        if (run.practice.epoch_over())
-            run.practice.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
-        run.practice.step();
+        if (run.run.epoch_over())
+            run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+        run.run.step();
     }
 }
 

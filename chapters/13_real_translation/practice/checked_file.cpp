@@ -1,10 +1,10 @@
 #include "chapters/13_real_translation/practice/checked_file.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
-#include <array>
-#include <span>
-#include <type_traits>
+#include <charconv>
+#include <vector>
 
 namespace abh {
 // [checksum]
@@ -12,57 +12,44 @@ namespace {
 
 constexpr const char* own_numbers = sizeof(Real) == 4 ? "F32" : "F64";
 
-class Checksum {
-public:
-    void add(std::string_view bytes) {
-        const std::uint64_t length = bytes.size();  // "ab", "c" is not "a", "bc"
-        add(&length, sizeof length);
-        add(std::data(bytes), bytes.size());
-    }
-    /// The elements as the file has them.
-    template <class T>
-    void add_elements(std::span<const Real> values) {
-        std::array<T, 4096> part;
-        while (!values.empty()) {
-            const std::size_t n = std::min(part.size(), values.size());
-            for (std::size_t i = 0; i < n; ++i) part[i] = static_cast<T>(values[i]);
-            add(std::data(part), n * sizeof(T));
-            values = values.subspan(n);
-        }
-    }
-    std::string text() const { return fmt::format("{:08x}", value_); }
+template <class T>
+uLong add(uLong sum, std::span<const T> numbers) {
+    const std::span bytes = std::as_bytes(numbers);
+    return ::crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+}
 
-private:
-    void add(const void* data, std::size_t bytes) {
-        value_ = ::crc32_z(value_, static_cast<const Bytef*>(data), bytes);
-    }
-    uLong value_ = 0;
-};
+uLong add(uLong sum, std::string_view text) {
+    const std::uint64_t length = text.size();  // "ab", "c" is not "a", "bc"
+    return add(add(sum, std::span(&length, 1)), std::span<const char>(text));
+}
+
+/// Elements as the file has them, in whatever precision this program computes.
+template <class T>
+uLong add_as(uLong sum, std::span<const Real> elements) {
+    const std::vector<T> numbers(elements.begin(), elements.end());
+    return add(sum, std::span<const T>(numbers));
+}
+
+std::string digits(uLong sum) {
+    return fmt::format("{:08x}", sum);
+}
 
 std::string checksum_of(const TensorFile& content, std::string_view numbers) {
-    Checksum sum;
+    uLong sum = 0;
     for (const auto& [name, text] : content.metadata)
-        if (name != "checksum") {
-            sum.add(name);
-            sum.add(text);
-        }
+        if (name != "checksum") sum = add(add(sum, name), text);
     for (const auto& [name, tensor] : content.tensors) {
-        sum.add(name);
-        sum.add(to_string(tensor.shape()));
-        if (numbers == "F32")
-            sum.add_elements<float>(tensor.values());
-        else
-            sum.add_elements<double>(tensor.values());
+        sum = add(add(sum, name), to_string(tensor.shape()));
+        sum = numbers == "F32" ? add_as<float>(sum, tensor.values())
+                               : add_as<double>(sum, tensor.values());
     }
-    return sum.text();
+    return digits(sum);
 }
 
 }  // namespace
 
 std::string checksum(std::string_view bytes) {
-    Checksum sum;
-    sum.add(bytes);
-    return sum.text();
+    return digits(add(0, bytes));
 }
 // [checked file]
 void save_checked(const std::filesystem::path& path, TensorFile content) {
@@ -73,47 +60,37 @@ void save_checked(const std::filesystem::path& path, TensorFile content) {
 
 TensorFile load_checked(const std::filesystem::path& path) {
     TensorFile content = load_safetensors(path);
-    const auto note = [&](const char* name) {
-        const auto found = content.metadata.find(name);
-        if (found == content.metadata.end())
-            throw std::runtime_error(fmt::format("{}: no checkpoint of this chapter: it has no {}",
-                                                 path.string(), name));
-        return found->second;
+    const auto refuse_if = [&](bool wrong, const std::string& why) {
+        if (wrong) throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
     };
-    const std::string numbers = note("numbers"), expected = note("checksum");
-    if (numbers != "F32" && numbers != own_numbers)
-        throw std::runtime_error(fmt::format("{}: its numbers are not {}, as this program's are",
-                                             path.string(), own_numbers));
-    if (const std::string found = checksum_of(content, numbers); found != expected)
-        throw std::runtime_error(
-            fmt::format("{}: damaged: its checksum is not {}", path.string(), found));
+    const std::string numbers = content.metadata["numbers"], sum = content.metadata["checksum"];
+    refuse_if(sum.empty(), "no checkpoint of this chapter: it has no checksum");
+    refuse_if(numbers != "F32" && numbers != own_numbers,
+              fmt::format("its numbers are not {}, as this program's are", own_numbers));
+    const std::string found = checksum_of(content, numbers);
+    refuse_if(found != sum, fmt::format("damaged: its checksum is not {}", found));
     return content;
 }
-// [hexadecimal]
+// [notes]
+const std::string& note(const Notes& notes, const std::string& name) {
+    const auto found = notes.find(name);
+    require(found != notes.end(), "no {} in its notes", name);
+    return found->second;
+}
+
 std::string to_hex(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * bytes.size());
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += digits[byte / 16];
-        text += digits[byte % 16];
-    }
-    return text;
+    const std::vector<unsigned char> numbers(bytes.begin(), bytes.end());
+    return fmt::format("{:02x}", fmt::join(numbers, ""));
 }
 
 std::string from_hex(std::string_view digits) {
-    const auto value = [](char c) {
-        const bool decimal = c >= '0' && c <= '9', letter = c >= 'a' && c <= 'f';
-        require(decimal || letter, "hexadecimal digits: not one of 0 to 9 and a to f");
-        return decimal ? c - '0' : c - 'a' + 10;
-    };
-    require(digits.size() % 2 == 0, "hexadecimal digits: {} of them, expected an even number",
-            digits.size());
     std::string bytes;
-    bytes.reserve(digits.size() / 2);
-    for (std::size_t i = 0; i < digits.size(); i += 2)
-        bytes += static_cast<char>(16 * value(digits[i]) + value(digits[i + 1]));
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+        unsigned char byte = 0;
+        std::from_chars(&digits[i], &digits[i] + 2, byte, 16);
+        bytes += static_cast<char>(byte);
+    }
+    require(to_hex(bytes) == digits, "hexadecimal digits: not those that stand for bytes");
     return bytes;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -19,6 +19,11 @@ TensorFile load_checked(const std::filesystem::path& path);
 
 /// CRC-32, by zlib, in hexadecimal digits: detects damage, not tampering.
 std::string checksum(std::string_view bytes);
+// [notes]
+/// What a file says besides tensors, as text under names: what a translation needs, for one.
+using Notes = std::map<std::string, std::string>;
+/// @throws std::invalid_argument if there is no note of that name
+const std::string& note(const Notes& notes, const std::string& name);
 /// Bytes as hexadecimal digits, for notes, which are text.
 std::string to_hex(std::string_view bytes);
 /// @throws std::invalid_argument if `digits` are not what `to_hex` wrote

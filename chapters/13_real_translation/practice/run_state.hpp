@@ -1,23 +1,19 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/practice/practice.hpp"
-#include "lib/io/safetensors.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
+#include "chapters/13_real_translation/practice/training_run.hpp"
 
 namespace abh {
 // [state]
-/// What a state says besides tensors, as text under names: what a translation needs, for one.
-using Notes = std::map<std::string, std::string>;
-
 /// All that a run needs to go on: weights, what the optimizer remembers, how far it has come (with
 /// it the order of the batches and the random numbers), and `notes`.
 /// @param origin  JSON that says what the run was begun with: model, options, data
-TensorFile state_of(Practice& run, const std::string& origin, const Notes& notes);
+TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& notes);
 /// The step after which a state was written. @throws std::invalid_argument if it does not say
 Index step_of(const TensorFile& state);
 /// A line for the reader if a state was written with another number of threads, and products by
@@ -25,8 +21,8 @@ Index step_of(const TensorFile& state);
 std::string explain_threads(const TensorFile& state);
 /// Puts a run, just made, into this state.
 /// @throws std::invalid_argument naming the difference if it was begun with something else, or the
-///         tensor or note that is missing; the run is then as before
-void go_on_from(const TensorFile& state, Practice& run, const std::string& origin);
+///         tensor or note that is missing; weights and progress are then as before
+void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin);
 // [difference]
 /// Something that one run has otherwise than another.
 struct Difference {
@@ -55,38 +51,33 @@ public:
     RunFolder(const RunFolder&) = delete;
     RunFolder& operator=(const RunFolder&) = delete;
 
+    /// The files that hold the state after a step, the weights after an epoch, and the model.
+    std::filesystem::path state_file(Index step) const;
+    std::filesystem::path epoch_file(Index epoch) const;
+    std::filesystem::path model_file() const { return folder_ / model_name; }
+
     /// Moves what another run left into the folder `previous`, whose content goes. @return whether
     /// there was something
-    bool set_aside();
-    /// The newest state that is whole. Newer ones that are not get another name.
-    /// @param damaged  receives what was wrong with them, a line each
+    bool set_aside() const;
+    /// The newest state that is whole. Newer ones that are not get another name, and the error
+    /// stream a line.
     /// @throws std::runtime_error naming the folder if there is no state, or none that is whole
-    TensorFile newest_state(std::vector<std::string>& damaged) const;
+    TensorFile newest_state() const;
     /// The newest state in a folder, whole or not; none: no run has written one there.
     static std::optional<std::filesystem::path> newest_state_file(
         const std::filesystem::path& folder);
     /// Writes the run's state after a step; those before the last two go.
     /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
     void save_state(Index step, TensorFile state) const;
-    /// The file that holds the state after a step.
-    std::filesystem::path state_file(Index step) const;
-    /// Writes the weights after an epoch.
-    void save_epoch(Index epoch, Transformer& model, const Notes& notes) const;
-    /// Removes the weights of all epochs but these.
-    void keep_epochs(const std::vector<Index>& epochs) const;
-    /// The file that holds the weights after an epoch.
-    std::filesystem::path epoch_file(Index epoch) const;
-    /// Writes the model that was chosen at the end.
-    void save_model(Transformer& model, const Notes& notes) const;
-    /// The file for it.
-    std::filesystem::path model_file() const { return folder_ / model_name; }
+    /// Writes weights and what else a translation needs.
+    void save_weights(const std::filesystem::path& file, Transformer& model,
+                      const Notes& notes) const;
+    /// Removes the weights of all epochs but those in these files.
+    void keep_epochs(const std::vector<std::filesystem::path>& kept) const;
     /// Writes `test.NAME.txt`, a text a line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
 
 private:
-    void save_weights(const std::filesystem::path& path, Transformer& model,
-                      const Notes& notes) const;
-
     std::filesystem::path folder_;
     bool writes_;
     int lock_ = -1;
@@ -95,8 +86,6 @@ constexpr const char* default_run_name = "translation";
 /// Where a program keeps its run: `NAME-seedN` among the checkpoints.
 std::filesystem::path default_run_folder(std::uint64_t seed,
                                          const std::string& name = default_run_name);
-/// The model that this run leaves.
-std::filesystem::path default_model_file(std::uint64_t seed);
 // [average]
 /// Sets the weights to the mean of those in some files.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model

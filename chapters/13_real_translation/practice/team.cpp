@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "chapters/13_real_translation/practice/practice.hpp"
+#include "chapters/13_real_translation/practice/training_run.hpp"
 
 namespace abh {
 // [own steps]
 namespace {
 
 /// Steps that this process computes by itself.
-class OwnSteps : public PracticeSteps {
+class OwnTrainer : public TeamTrainer {
 public:
-    OwnSteps(Transformer& model, const TrainingOptions& options)
+    OwnTrainer(Transformer& model, const TrainingOptions& options)
         : parameters_(parameters_of(model)), trainer_(model, options) {}
 
     double forward_backward(std::span<const Batch> batches) override {
@@ -19,14 +19,12 @@ public:
     }
     double clip(Real largest) override { return clip_gradients(parameters_, largest); }
     void update(Real learning_rate) override { trainer_.update(learning_rate); }
-    void set_steps(Index steps) override { trainer_.optimizer().set_steps(steps); }
     std::vector<NamedTensor> memory() override { return trainer_.optimizer().memory(); }
-    void remember(std::span<const Tensor> memory) override {
-        auto from = memory.begin();
-        for (NamedTensor& t : this->memory()) {
-            std::copy(from->values().begin(), from->values().end(), t.tensor.values().begin());
-            ++from;
-        }
+    void remember(std::span<const Tensor> memory, Index steps) override {
+        std::vector<NamedTensor> own = this->memory();
+        for (std::size_t i = 0; i < own.size(); ++i)
+            std::ranges::copy(memory[i].values(), own[i].tensor.values().begin());
+        trainer_.optimizer().set_steps(steps);
     }
 
 private:
@@ -45,9 +43,9 @@ std::vector<std::string> Team::share_out(Index n,
 
 void Team::require_same(const std::string&) const {}
 
-std::unique_ptr<PracticeSteps> Team::steps(Transformer& model,
+std::unique_ptr<TeamTrainer> Team::trainer(Transformer& model,
                                            const TrainingOptions& options) const {
-    return std::make_unique<OwnSteps>(model, options);
+    return std::make_unique<OwnTrainer>(model, options);
 }
 
 const Team& alone() {

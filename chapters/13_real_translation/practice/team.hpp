@@ -11,20 +11,19 @@
 namespace abh {
 // [steps]
 /// What a step of training computes, in this process or together with others.
-class PracticeSteps {
+class TeamTrainer {
 public:
-    virtual ~PracticeSteps() = default;
+    virtual ~TeamTrainer() = default;
     /// Forward, loss, backward of a step's batches. @return the loss
     virtual double forward_backward(std::span<const Batch> batches) = 0;
     /// As `clip_gradients`, of all gradients.
     virtual double clip(Real largest) = 0;
     /// Moves the weights.
     virtual void update(Real learning_rate) = 0;
-    virtual void set_steps(Index steps) = 0;
     /// What the optimizer remembers of all parameters, in the order of `memory` of an `Optimizer`.
     virtual std::vector<NamedTensor> memory() = 0;
-    /// Makes the optimizer remember this: tensors as those of `memory`.
-    virtual void remember(std::span<const Tensor> memory) = 0;
+    /// Makes the optimizer remember this: tensors as those of `memory`, after so many steps.
+    virtual void remember(std::span<const Tensor> memory, Index steps) = 0;
 };
 // [team]
 /// The processes that train together. This one is alone; chapter 14 has others.
@@ -45,7 +44,7 @@ public:
     /// @throws std::runtime_error naming the first difference if the processes do not have the same
     /// @param values  a JSON object
     virtual void require_same(const std::string& values) const;
-    virtual std::unique_ptr<PracticeSteps> steps(Transformer& model,
+    virtual std::unique_ptr<TeamTrainer> trainer(Transformer& model,
                                                  const TrainingOptions& options) const;
 };
 /// One process.

@@ -9,19 +9,17 @@
 
 namespace abh {
 // [progress]
-TrainingProgress::TrainingProgress(const Practice& run, double every)
+TrainingProgress::TrainingProgress(const TrainingRun& run)
     : run_(run),
-      bar_("training", run.options().epochs * run.batches()),
-      terminal_(::isatty(STDERR_FILENO) == 1),
-      every_(every) {}
+      bar_("training", run.options().training.epochs * run.batches()),
+      terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-void TrainingProgress::step(const PracticeStep& step) {
+void TrainingProgress::step(const StepResult& step) {
     const RunProgress& p = run_.progress();
     if (terminal_)
         return bar_.show((p.epoch - 1) * run_.batches() + p.batch, progress_text(run_, step));
-    const auto now = std::chrono::steady_clock::now();
-    if (std::chrono::duration<double>(now - last_).count() < every_) return;
-    last_ = now;
+    if (steady_ms() - last_ms_ < 30'000) return;
+    last_ms_ = steady_ms();
     fmt::print(stderr, "{}\n", progress_text(run_, step));  // stderr keeps nothing back
 }
 
@@ -32,23 +30,17 @@ std::string clock_text(double seconds) {
                      : fmt::format("{}:{:02}", minutes, all % 60);
 }
 
-double seconds_left(const Practice& run) {
+std::string progress_text(const TrainingRun& run, const StepResult& step) {
     const RunProgress& p = run.progress();
     const double done = static_cast<double>(p.epoch - 1) +
                         static_cast<double>(p.batch) / static_cast<double>(run.batches());
-    const double all = static_cast<double>(run.options().epochs);
-    const double by_epochs = done > 0 ? p.seconds * (all - done) / done : 0;
-    const double by_clock = 60 * run.options().minutes - p.seconds;
-    return run.options().minutes > 0 ? std::min(by_epochs, by_clock) : by_epochs;
-}
-
-std::string progress_text(const Practice& run, const PracticeStep& step) {
-    const RunProgress& p = run.progress();
+    const double all = static_cast<double>(run.options().training.epochs);
+    double left = p.seconds * (all - done) / done;  // not before the first step
+    if (run.options().minutes > 0) left = std::min(left, 60 * run.options().minutes - p.seconds);
     const double speed = p.epoch_seconds > 0 ? static_cast<double>(p.tokens) / p.epoch_seconds : 0;
     return fmt::format(
         "epoch {}, batch {} of {}  loss {:.3f}  learning rate {:.1e}  {:.0f} words/s  {} left",
-        p.epoch, p.batch, run.batches(), step.loss, step.learning_rate, speed,
-        clock_text(seconds_left(run)));
+        p.epoch, p.batch, run.batches(), step.loss, step.learning_rate, speed, clock_text(left));
 }
 // [epochs]
 void print_epoch(const EpochReport& report, const Validation& validation,
@@ -67,8 +59,7 @@ void print_epoch(const EpochReport& report, const Validation& validation,
 void write_curves(std::span<const EpochReport> epochs, Results& results) {
     const auto curve = [&](const char* name, double EpochReport::*field) {
         Tensor values({static_cast<Index>(epochs.size())});
-        std::transform(epochs.begin(), epochs.end(), values.values().begin(),
-                       [&](const EpochReport& e) { return static_cast<Real>(e.*field); });
+        for (Index i = 0; const EpochReport& e : epochs) values(i++) = static_cast<Real>(e.*field);
         results.array(name, values);
     };
     curve("curve_loss", &EpochReport::loss);

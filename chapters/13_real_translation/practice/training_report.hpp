@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <span>
 #include <string>
 
-#include "chapters/13_real_translation/practice/practice.hpp"
+#include "chapters/13_real_translation/practice/training_run.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/output.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [progress]
@@ -14,26 +14,23 @@ namespace abh {
 /// pipe, a line now and then.
 class TrainingProgress {
 public:
-    /// @param every  seconds between two lines
-    explicit TrainingProgress(const Practice& run, double every = 30);
-    void step(const PracticeStep& step);
+    explicit TrainingProgress(const TrainingRun& run);
+    void step(const StepResult& step);
     /// Takes the bar away so that a line can be printed.
     void clear() { bar_.clear(); }
 
 private:
-    const Practice& run_;
+    const TrainingRun& run_;
     Progress bar_;
     bool terminal_;
-    double every_;
-    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    double last_ms_ = steady_ms();
 };
 
 /// "1:02:03", "2:03".
 std::string clock_text(double seconds);
-/// Seconds until the run is over if all epochs come, as far as one can tell.
-double seconds_left(const Practice& run);
-/// "epoch 2, batch 13 of 120  loss 3.214  learning rate 3.0e-04  21034 words/s  12:30 left"
-std::string progress_text(const Practice& run, const PracticeStep& step);
+/// "epoch 2, batch 13 of 120  loss 3.214  learning rate 3.0e-04  21034 words/s  12:30 left": the
+/// time until the run is over if all epochs come, as far as one can tell.
+std::string progress_text(const TrainingRun& run, const StepResult& step);
 // [epochs]
 /// A line for an epoch, and the translations of some sentences.
 void print_epoch(const EpochReport& report, const Validation& validation,

@@ -15,17 +15,14 @@ namespace {
 std::vector<std::vector<Index>> by_length(std::span<const IdPair> pairs, std::size_t at_once) {
     std::vector<Index> order(pairs.size());
     std::iota(order.begin(), order.end(), Index{0});
-    const auto lengths = [&](Index number) {
+    std::ranges::stable_sort(order, {}, [&](Index number) {
         const IdPair& pair = pairs[static_cast<std::size_t>(number)];
         return std::pair(pair.source.size(), pair.target.size());
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](Index a, Index b) { return lengths(a) < lengths(b); });
+    });
     std::vector<std::vector<Index>> parts;
-    for (std::size_t first = 0; first < order.size(); first += at_once) {
-        const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
-        parts.emplace_back(
-            begin, begin + static_cast<std::ptrdiff_t>(std::min(at_once, order.size() - first)));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i % at_once == 0) parts.emplace_back();
+        parts.back().push_back(order[i]);
     }
     return parts;
 }
@@ -38,9 +35,8 @@ double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const 
     const auto batches = by_length(pairs, 16);  // few: all logits stand there
     const auto sums = team.share_out(static_cast<Index>(batches.size()), [&](Index i) {
         const Batch batch = make_batch(pairs, batches[static_cast<std::size_t>(i)], symbols);
-        double counted = 0;
-        for (const std::int32_t target : batch.target_out.values())
-            counted += target != symbols.pad;
+        const auto counted = static_cast<double>(std::ranges::count_if(
+            batch.target_out.values(), [&](std::int32_t id) { return id != symbols.pad; }));
         const Tensor y = model.forward(batch.source, batch.target_in);
         const double mean = vocabulary_loss(y, model.output, batch.target_out, {symbols.pad});
         return to_bytes(std::vector{mean * counted, counted});

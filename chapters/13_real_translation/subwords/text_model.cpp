@@ -1,9 +1,6 @@
 #include "chapters/13_real_translation/subwords/text_model.hpp"
 
-#include <algorithm>
-
 #include "chapters/09_training/training.hpp"
-#include "chapters/13_real_translation/practice/checked_file.hpp"
 
 namespace abh {
 // [weights]
@@ -14,30 +11,17 @@ void put_weights(TensorFile& file, Transformer& model) {
 void take_weights(const TensorFile& file, Transformer& model) {
     const Parameters parameters = parameters_of(model);
     for (const NamedParameter& p : parameters) file.at(p.name, p.parameter->value.shape());
-    for (const NamedParameter& p : parameters) {
-        const Tensor& from = file.tensors.at(p.name);
-        std::copy(from.values().begin(), from.values().end(), p.parameter->value.values().begin());
-    }
+    for (const NamedParameter& p : parameters) p.parameter->assign(file.tensors.at(p.name));
 }
 // [notes]
-std::map<std::string, std::string> model_notes(const TransformerOptions& options,
-                                               const Subwords& source, const Subwords& target) {
+Notes model_notes(const TransformerOptions& options, const Subwords& source,
+                  const Subwords& target) {
     return {{"options", to_json(options)},
             {"source_subwords", to_hex(source.model())},
             {"target_subwords", to_hex(target.model())}};
 }
 
-namespace {
-
-const std::string& note(const std::map<std::string, std::string>& notes, const char* name) {
-    const auto found = notes.find(name);
-    require(found != notes.end(), "no {} in its notes", name);
-    return found->second;
-}
-
-}  // namespace
-
-std::pair<Subwords, Subwords> subwords_of(const std::map<std::string, std::string>& notes) {
+std::pair<Subwords, Subwords> subwords_of(const Notes& notes) {
     return {Subwords(from_hex(note(notes, "source_subwords"))),
             Subwords(from_hex(note(notes, "target_subwords")))};
 }

@@ -4,8 +4,8 @@
 
 #include "chapters/09_training/transformer.hpp"
 #include "chapters/13_real_translation/data/token_batches.hpp"
+#include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
-#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [text model]
@@ -19,11 +19,11 @@ struct TextModel {
 };
 
 /// What a file says of such a model besides its weights: options and both subword models.
-std::map<std::string, std::string> model_notes(const TransformerOptions& options,
-                                               const Subwords& source, const Subwords& target);
+Notes model_notes(const TransformerOptions& options, const Subwords& source,
+                  const Subwords& target);
 /// The subword models in a file's notes, source and target.
 /// @throws std::invalid_argument if there are none
-std::pair<Subwords, Subwords> subwords_of(const std::map<std::string, std::string>& notes);
+std::pair<Subwords, Subwords> subwords_of(const Notes& notes);
 
 /// Writes model, options and subwords to one safetensors file, whole or not at all.
 void save_text_model(const std::filesystem::path& path, TextModel& model);

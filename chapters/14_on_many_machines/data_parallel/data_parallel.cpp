@@ -232,7 +232,8 @@ std::vector<NamedTensor> DataParallel::memory() {
     return all;
 }
 
-void DataParallel::remember(std::span<const Tensor> memory) {
+void DataParallel::remember(std::span<const Tensor> memory, Index steps) {
+    optimizer().set_steps(steps);
     const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
     std::vector<NamedTensor> own = optimizer().memory();
     for (std::size_t i = 0; i < own.size(); ++i) {

@@ -27,7 +27,7 @@ struct DataParallelOptions {
 ///
 /// Each rank keeps what the optimizer remembers for its own slice of the parameters alone, updates
 /// it, and hands it to the others: ZeRO's first stage, Rajbhandari et al. 2020.
-class DataParallel : public PracticeSteps {
+class DataParallel : public TeamTrainer {
 public:
     /// @param model  is trained; begins with rank 0's weights on every rank; to stay where it is
     /// @throws std::invalid_argument if there are fewer shards than ranks, or an option is out of
@@ -50,12 +50,11 @@ public:
     /// The slices that this rank updates, and their gradients.
     const Parameters& slices();
     Optimizer& optimizer() { return trainer_.optimizer(); }
-    void set_steps(Index steps) override { optimizer().set_steps(steps); }
     /// What the optimizers of all ranks remember, put together: as one optimizer of all parameters
     /// has it.
     std::vector<NamedTensor> memory() override;
     /// Makes each optimizer remember its slice of this: tensors as those of `memory`.
-    void remember(std::span<const Tensor> memory) override;
+    void remember(std::span<const Tensor> memory, Index steps) override;
 
 private:
     std::vector<Batch> shard_of(std::span<const Batch> batches, Index shard) const;

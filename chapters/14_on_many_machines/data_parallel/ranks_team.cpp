@@ -11,7 +11,7 @@
 
 namespace abh {
 // [steps]
-std::unique_ptr<PracticeSteps> RanksTeam::steps(Transformer& model,
+std::unique_ptr<TeamTrainer> RanksTeam::trainer(Transformer& model,
                                                 const TrainingOptions& options) const {
     return std::make_unique<DataParallel>(
         model, options, ranks_, DataParallelOptions{.shards = shards_, .bfloat16 = bfloat16_});

@@ -21,7 +21,7 @@ public:
     std::vector<std::string> share_out(Index n,
                                        const std::function<std::string(Index)>& f) const override;
     void require_same(const std::string& values) const override;
-    std::unique_ptr<PracticeSteps> steps(Transformer& model,
+    std::unique_ptr<TeamTrainer> trainer(Transformer& model,
                                          const TrainingOptions& options) const override;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,20 +13,17 @@
 
 namespace abh {
 // [options]
-/// How a run of training goes on, and when it ends.
-struct PracticeOptions {
-    Index tokens = 2048;              ///< words of a batch, at most
-    Index accumulate = 1;             ///< batches of a step
-    Real learning_rate = Real(1e-3);  ///< at its peak
-    Index warmup = 400;               ///< steps of growing learning rate
-    Real beta2 = Real(0.98);          ///< of Adam
-    Real smoothing = Real(0.1);       ///< of the targets
-    Real clip = 1;                    ///< the largest norm of all gradients; 0: any
-    std::uint64_t seed = 1;           ///< of the batches' order
+/// What chapter 9 calls a training, for a translator: 28 epochs, Adam, warm-up, label smoothing.
+TrainingOptions translator_training();
 
-    Index epochs = 40;   ///< at most
-    double minutes = 0;  ///< no epoch begins that would not end in this time; 0: any
-    Index patience = 6;  ///< epochs in a row in which neither BLEU nor loss gets better; 0: any
+/// The same, and what a long run adds to it.
+struct RunOptions {
+    TrainingOptions training = translator_training();  ///< its epochs: at most
+    Index tokens = 2048;   ///< words of a batch, at most, in place of so many pairs
+    Index accumulate = 1;  ///< batches of a step
+    Real clip = 1;         ///< the largest norm of all gradients; 0: any
+    double minutes = 0;    ///< no epoch begins that would not end in this time; 0: any
+    Index patience = 6;    ///< epochs in a row in which neither BLEU nor loss gets better; 0: any
 };
 // [clip]
 /// Multiplies all gradients by one factor so that their norm, the root of the sum of all squares,
@@ -58,68 +55,69 @@ struct RunProgress {
     double seconds = 0;               ///< of the whole run
     std::vector<EpochReport> epochs;  ///< that are over
 
-    /// The epoch with the highest BLEU, of equal ones that with the smallest loss; none at first.
-    std::optional<EpochReport> best() const;
+    /// The epoch with the highest BLEU, of equal ones that with the smallest loss; one is over.
+    const EpochReport& best() const;
     /// The last epoch that had a higher BLEU, or a smaller loss, than all before it; 0: none.
     Index last_better() const;
-    /// Whether a mean of epochs' weights with this development loss is kept rather than `best()`.
-    bool keeps_mean(double dev_loss) const;
+    /// How long the last epoch took.
+    double last_seconds() const;
 };
-// [practice]
+// [run]
 /// What one step did.
-struct PracticeStep {
+struct StepResult {
     double loss, gradient_norm;  ///< before the update, per word; before clipping
     Real learning_rate;
     Index tokens;  ///< `count_words` of its pairs
 };
 
+struct RunEnd {
+    std::string why;
+    bool by_clock = false;  ///< another epoch would end too late
+};
+
 /// A run of training: model, optimizer, batches, and how far it has come.
-class Practice {
+class TrainingRun {
 public:
-    /// @param model  is trained; it, `train` and `team` outlive this
+    /// @param model  is trained, and its seed decides the order of batches; it, `train` and `team`
+    ///               outlive this
     /// @param team   the processes that compute the steps
     /// @throws std::invalid_argument if an option is out of its range, or a pair does not fit
-    Practice(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
-             const PracticeOptions& options, const Team& team = alone());
+    TrainingRun(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
+                const RunOptions& options, const Team& team = alone());
 
     /// Trains on the epoch's next batches, and updates the weights once.
     /// @throws std::runtime_error that says what to change if loss or gradients are not finite; the
     ///         weights are then those of before the step
-    PracticeStep step();
+    StepResult step();
     bool epoch_over() const { return progress_.batch == batches_.count(); }
     /// Closes an epoch. @return what is known of it
     EpochReport end_epoch(const Validation& validation);
-    /// Why the run ends here, between two epochs; empty: it goes on.
-    std::string over() const;
-    /// What it costs, and how to go on, if the clock alone ended the run; else empty.
-    std::string cut_short() const;
+    /// Why the run ends here, between two epochs; none: it goes on.
+    std::optional<RunEnd> over() const;
 
     Transformer& model() { return model_; }
-    PracticeSteps& steps() { return *steps_; }
-    const PracticeOptions& options() const { return options_; }
+    TeamTrainer& trainer() { return *trainer_; }
+    const RunOptions& options() const { return options_; }
     const RunProgress& progress() const { return progress_; }
     /// Batches of an epoch.
     Index batches() const { return batches_.count(); }
     /// Counts time that work took, by the clock of the team's first process.
     void took(double seconds, bool training);
     /// Goes on from here, in the order of batches that the epoch has.
+    /// @param memory  of the optimizer
     /// @throws std::invalid_argument if there is no such place in an epoch
-    void go_on(const RunProgress& progress);
+    void go_on(const RunProgress& progress, std::span<const Tensor> memory);
 
 private:
-    enum class End { none, epochs, patience, clock };
-    End end() const;
-    double next_epoch_seconds() const;
     void require_finite(double loss, double norm) const;
-    PracticeStep count(const PracticeStep& step, std::span<const Batch> batches);
 
     Transformer& model_;
     const Team& team_;
     std::span<const IdPair> train_;
     Symbols symbols_;
-    PracticeOptions options_;
+    RunOptions options_;
     TokenBatches batches_;
-    std::unique_ptr<PracticeSteps> steps_;
+    std::unique_ptr<TeamTrainer> trainer_;
     RunProgress progress_;
 };
 // [a bad run]
@@ -127,21 +125,9 @@ private:
 /// entropy of these frequencies, smoothed as targets are.
 double frequency_loss(std::span<const IdPair> pairs, Index n_words, const Symbols& symbols,
                       double smoothing);
-/// What is wrong with an epoch whose loss is not below `frequency_loss`, in one line; empty if
-/// nothing is, or while the learning rate was still growing when the epoch began.
-std::string explain_bad_epoch(const EpochReport& report, Index steps_before, double frequency_loss,
-                              const PracticeOptions& options);
-// [run]
-/// Who listens to a run.
-struct RunListeners {
-    std::function<void(const PracticeStep&)> step;
-    std::function<void(const EpochReport&, const Validation&)> epoch;
-    /// Between two steps, and after each epoch: a place to save.
-    std::function<void(bool epoch_over)> safe_place;
-};
-
-/// Trains until the run is over. @return why it is
-std::string practise(Practice& run, const std::function<Validation(const Transformer&)>& validate,
-                     const RunListeners& listeners);
+/// What is wrong with the last epoch if its loss is not below `frequency_loss`, in one line; empty
+/// if nothing is, or while the learning rate was still growing when it began.
+std::string explain_bad_epoch(std::span<const EpochReport> epochs, double frequency_loss,
+                              const TrainingOptions& options);
 
 }  // namespace abh

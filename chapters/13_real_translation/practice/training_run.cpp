@@ -1,0 +1,189 @@
+#include "chapters/13_real_translation/practice/training_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace abh {
+// [clip]
+double clip_gradients(const Parameters& parameters, Real largest) {
+    const double norm = grad_norm(parameters);
+    if (largest > 0 && norm > static_cast<double>(largest))
+        for (const NamedParameter& p : parameters)
+            p.parameter->grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
+    return norm;
+}
+// [construct]
+TrainingOptions translator_training() {
+    return {.epochs = 28,
+            .optimizer = "adam",
+            .learning_rate = Real(1e-3),
+            .warmup = 400,
+            .beta2 = Real(0.98),
+            .smoothing = Real(0.1)};
+}
+
+TrainingRun::TrainingRun(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
+                         const RunOptions& options, const Team& team)
+    : model_(model),
+      team_(team),
+      train_(train),
+      symbols_(symbols),
+      options_(options),
+      batches_(train, options.tokens, model.random().seed()),
+      trainer_(team.trainer(model, options.training)) {
+    const RunOptions& o = options_;
+    require(o.accumulate >= 1, "train: {} batches a step, expected at least 1", o.accumulate);
+    require(o.clip >= 0 && std::isfinite(o.clip), "train: clipping at {}, expected 0 or more",
+            o.clip);
+    require(o.minutes >= 0 && o.patience >= 0, "train: {} minutes, patience {}, expected 0 or more",
+            o.minutes, o.patience);
+    batches_.draw(progress_.epoch);
+}
+// [step]
+StepResult TrainingRun::step() {
+    RunProgress& p = progress_;
+    std::vector<Batch> batches;
+    Index tokens = 0, target_words = 0;
+    for (Index i = 0; i < options_.accumulate && !epoch_over(); ++i, ++p.batch) {
+        batches.push_back(make_batch(train_, batches_[p.batch], symbols_));
+        for (const Index number : batches_[p.batch]) {
+            const IdPair& pair = train_[static_cast<std::size_t>(number)];
+            tokens += count_words(pair);
+            target_words += static_cast<Index>(pair.target.size()) + 1;  // and the end
+        }
+    }
+
+    const double loss = trainer_->forward_backward(batches);  // zero, forward, loss, both backwards
+    const double norm = trainer_->clip(options_.clip);
+    require_finite(loss, norm);
+    const TrainingOptions& o = options_.training;
+    const Real rate = learning_rate(++p.step, o.learning_rate, o.warmup);
+    trainer_->update(rate);
+
+    p.random_step = model_.random().step();
+    p.loss_sum += loss * static_cast<double>(target_words);
+    p.norm_sum += norm;
+    p.target_words += target_words;
+    p.tokens += tokens;
+    ++p.epoch_steps;
+    return {loss, norm, rate, tokens};
+}
+// [step: finite]
+/// Before the update, so that the weights are still those of before.
+void TrainingRun::require_finite(double loss, double norm) const {
+    if (std::isfinite(loss) && std::isfinite(norm)) return;
+    const TrainingOptions& o = options_.training;
+    const Index step = progress_.step + 1;
+    throw std::runtime_error(fmt::format(
+        "step {}: the {} is {}. The learning rate was {:.2g}; a smaller one, a longer warm-up than "
+        "{} steps, or clipping{} may help. The weights are still those of step {}.",
+        step, std::isfinite(loss) ? "gradient's norm" : "loss", std::isfinite(loss) ? norm : loss,
+        learning_rate(step, o.learning_rate, o.warmup), o.warmup,
+        options_.clip > 0 ? fmt::format(" below {}", options_.clip) : "", progress_.step));
+}
+// [epoch]
+EpochReport TrainingRun::end_epoch(const Validation& validation) {
+    RunProgress& p = progress_;
+    require(epoch_over(), "epoch {}: {} of {} batches are done", p.epoch, p.batch, batches());
+    p.epochs.push_back({.epoch = p.epoch,
+                        .steps = p.step,
+                        .loss = p.loss_sum / static_cast<double>(p.target_words),
+                        .dev_loss = validation.loss,
+                        .bleu = validation.score,
+                        .gradient_norm = p.norm_sum / static_cast<double>(p.epoch_steps),
+                        .seconds = p.seconds,
+                        .tokens_per_second = p.epoch_seconds > 0
+                                                 ? static_cast<double>(p.tokens) / p.epoch_seconds
+                                                 : 0});
+    p.loss_sum = p.norm_sum = p.epoch_seconds = 0;
+    p.target_words = p.tokens = p.epoch_steps = p.batch = 0;
+    batches_.draw(++p.epoch);
+    return p.epochs.back();
+}
+
+void TrainingRun::took(double seconds, bool training) {
+    seconds = team_.agreed(seconds);
+    progress_.seconds += seconds;
+    if (training) progress_.epoch_seconds += seconds;
+}
+
+const EpochReport& RunProgress::best() const {
+    return *std::ranges::max_element(
+        epochs, {}, [](const EpochReport& e) { return std::tuple(e.bleu, -e.dev_loss); });
+}
+
+Index RunProgress::last_better() const {
+    double bleu = -1, loss = std::numeric_limits<double>::infinity();
+    Index last = 0;
+    for (const EpochReport& e : epochs) {
+        if (e.bleu > bleu || e.dev_loss < loss) last = e.epoch;
+        bleu = std::max(bleu, e.bleu);
+        loss = std::min(loss, e.dev_loss);
+    }
+    return last;
+}
+
+double RunProgress::last_seconds() const {
+    return epochs.back().seconds - (epochs.size() > 1 ? epochs[epochs.size() - 2].seconds : 0);
+}
+// [over]
+std::optional<RunEnd> TrainingRun::over() const {
+    const RunProgress& p = progress_;
+    if (p.epochs.empty() || p.batch > 0) return {};
+    const Index done = p.epochs.back().epoch, better = p.last_better();
+    if (done >= options_.training.epochs)
+        return RunEnd{fmt::format("epoch {} was the last one", done)};
+    if (options_.patience > 0 && done - better >= options_.patience)
+        return RunEnd{
+            fmt::format("neither BLEU nor the loss has got better since epoch {}", better)};
+    const double minutes = options_.minutes, next = p.last_seconds();
+    if (minutes == 0 || p.seconds + next <= 60 * minutes) return {};
+    return RunEnd{fmt::format("another epoch takes {:.0f} s and would end after more than {} min",
+                              next, minutes),
+                  true};
+}
+// [go on]
+void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> memory) {
+    batches_.draw(progress.epoch);
+    require(progress.batch <= batches() &&
+                (progress.batch == 0 || (progress.target_words > 0 && progress.epoch_steps > 0)),
+            "progress: batch {} of an epoch of {}, with {} words in {} steps", progress.batch,
+            batches(), progress.target_words, progress.epoch_steps);
+    progress_ = progress;
+    model_.random().go_to({.step = progress.random_step});
+    trainer_->remember(memory, progress.step);
+}
+// [a bad run]
+double frequency_loss(std::span<const IdPair> pairs, Index n_words, const Symbols& symbols,
+                      double smoothing) {
+    std::vector<double> frequency(static_cast<std::size_t>(n_words));
+    double words = 0;
+    for (const IdPair& pair : pairs) {
+        for (const std::int32_t word : pair.target) ++frequency.at(static_cast<std::size_t>(word));
+        ++frequency.at(static_cast<std::size_t>(symbols.end));
+        words += static_cast<double>(pair.target.size()) + 1;
+    }
+    double entropy = 0;
+    for (const double f : frequency) {
+        const double pi = (1 - smoothing) * f / words + smoothing / static_cast<double>(n_words);
+        if (pi > 0) entropy -= pi * std::log(pi);
+    }
+    return entropy;
+}
+
+std::string explain_bad_epoch(std::span<const EpochReport> epochs, double frequency_loss,
+                              const TrainingOptions& options) {
+    const EpochReport& last = epochs.back();
+    const Index steps_before = epochs.size() > 1 ? epochs[epochs.size() - 2].steps : 0;
+    if (steps_before < options.warmup || last.loss < frequency_loss) return "";
+    return fmt::format(
+        "epoch {}: the loss per word is {:.3f}; whoever knows the words' frequencies and nothing "
+        "else has {:.3f}. The model learns nothing from its input: try a smaller learning rate "
+        "than {:.2g} or a longer warm-up than {} steps, and look whether sources and targets are "
+        "translations of each other.",
+        last.epoch, last.loss, frequency_loss, options.learning_rate, options.warmup);
+}
+
+}  // namespace abh
