@@ -42,12 +42,6 @@ std::vector<Metric> ScoreCommand::metrics() const {
 // [files]
 namespace {
 
-std::vector<std::string> read_lines(const std::filesystem::path& file) {
-    std::vector<std::string> lines;
-    for_each_line(file, [&](std::string_view line, Index) { lines.emplace_back(line); });
-    return lines;
-}
-
 /// The translations in a file, as many as there are references.
 std::vector<std::string> read_translations(const std::filesystem::path& file,
                                            const std::filesystem::path& reference, std::size_t n) {

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/io/file_kind.hpp"
+
 namespace abh {
 // [atomic file]
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -72,6 +74,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most_bytes)
     if (error) fail(error);
     if (content.size() > most_bytes)
         refuse(fmt::format("more than {} bytes, the most that are read", most_bytes));
+    if (content.starts_with("version https://git-lfs.github.com/")) refuse(foreign_kind(content));
     return content;
 }
 

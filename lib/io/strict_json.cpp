@@ -7,16 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/utf8.hpp"
+
 namespace abh {
 // [watch]
 namespace {
 
 using nlohmann::json;
-
-/// In ASCII, whatever characters a name has.
-std::string in_ascii(const std::string& name) {
-    return json(name).dump(-1, ' ', true);
-}
 
 /// Looks through a text. `wrong` says what is wrong, if anything.
 class Watch : public nlohmann::json_sax<json> {
@@ -33,7 +30,8 @@ public:
         return close();
     }
     bool key(string_t& name) override {
-        if (!names_.back().insert(name).second) return stop(in_ascii(name) + " occurs twice");
+        if (!names_.back().insert(name).second)
+            return stop(fmt::format("\"{}\" occurs twice", printable(name)));
         return names_.back().size() <= limits_.names ||
                stop(fmt::format("more than {} names", limits_.names));
     }
