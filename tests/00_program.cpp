@@ -154,9 +154,9 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
         throw std::runtime_error("tensor a\x1b[2J\nb\x7f\u009b 我 is missing");
     });
     REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\xC2\\x9B 我 is missing\n");
-    const std::string hidden[] = {"\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029",
-                                  "\u202a", "\u202e", "\u2066", "\u2069", "\ufeff"};
-    for (const std::string& character : hidden) {  // what turns, hides or ends a line
+    const std::string hidden[] = {"\u061c", "\u200e", "\u200f", "\u2028", "\u2029",
+                                  "\u202a", "\u202e", "\u2066", "\u2069", "\u009f"};
+    for (const std::string& character : hidden) {  // what turns or ends a line, or commands
         std::string bytes;
         for (const char byte : character)
             bytes += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
@@ -167,7 +167,7 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
     REQUIRE(run({}, [&](Program&) { throw std::runtime_error(visible); }).err ==
             "demo: " + visible + "\n");
     REQUIRE(run({}, [](Program&) { throw std::runtime_error("cut \xE2\x80"); }).err ==
-            "demo: cut \xE2\x80\n");
+            "demo: cut \\xE2\\x80\n");
     const Outcome endless =
         run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
     REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");
@@ -175,9 +175,9 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
         return run({}, [&](Program&) { throw std::runtime_error(message); }).err;
     };
     CHECK(said(std::string(2000, 'x')) == "demo: " + std::string(2000, 'x') + "\n");
-    std::string chinese;  // a character has three bytes, and 2,000 are no multiple
-    for (int i = 0; i < 700; ++i) chinese += "我";
-    CHECK(said(chinese) == "demo: " + chinese.substr(0, 1998) + "...\n");
+    std::string chinese;
+    for (int i = 0; i < 2001; ++i) chinese += "我";
+    CHECK(said(chinese) == "demo: " + chinese.substr(0, 6000) + "...\n");
     const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
     REQUIRE(memory.status == 1);
     REQUIRE(memory.err == "demo: not enough memory\n");

@@ -34,7 +34,7 @@ Subwords library(const Count& count, Index n_merges) {
     std::vector<std::string> sentences;
     for (const auto& [word, n] : count)
         for (Index i = 0; i < n; ++i) sentences.push_back(word);
-    return Subwords::train(sentences, 4 + count_characters(count) + n_merges, 1, false);
+    return Subwords::train(sentences, 4 + count_characters(count) + n_merges, false);
 }
 
 /// What SentencePiece merges, in order: its pieces of more than one character.

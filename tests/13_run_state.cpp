@@ -258,7 +258,7 @@ TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no 
     const Folder folder;
     const fs::path file = folder / "model.safetensors";
     const std::vector<std::string> sentences{"I have a good friend .", "I have no friend ."};
-    const Subwords words = Subwords::train(sentences, 30, 1, false);
+    const Subwords words = Subwords::train(sentences, 30, false);
     TransformerOptions options = tiny_model(0);
     options.src_words = options.tgt_words = words.size();
     TextModel model{Transformer(options, Random(1)), words, words};

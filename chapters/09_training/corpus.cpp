@@ -1,11 +1,11 @@
 #include "chapters/09_training/corpus.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <sstream>
 
 #include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
+#include "lib/io/utf8.hpp"
 
 namespace abh {
 // [vocabulary]
@@ -82,30 +82,18 @@ Corpus notebook_corpus() {
 // [line]
 namespace {
 
-/// The beginning of a line for a message, not cut within a character, without control characters.
-std::string excerpt(const std::string& line) {
-    std::size_t end = std::min<std::size_t>(line.size(), 60);
-    while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80)
-        --end;
-    std::string text = line.substr(0, end) + (end < line.size() ? "..." : "");
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c != '\t' && std::iscntrl(c); },
-        '?');
-    return text;
-}
-
 /// @throws std::invalid_argument with the value that is wrong
 SentencePair parse_line(const std::string& line, Index max_words) {
     const std::size_t tab = line.find('\t');
-    require(tab != std::string::npos, "no tab between source and target: {}", excerpt(line));
+    require(tab != std::string::npos, "no tab between source and target: {}", printable(line, 60));
     SentencePair pair{split_words(line.substr(0, tab)),
                       split_words(line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1))};
-    require(!pair.source.empty(), "no source before the tab: {}", excerpt(line));
-    require(!pair.target.empty(), "no target after the tab: {}", excerpt(line));
+    require(!pair.source.empty(), "no source before the tab: {}", printable(line, 60));
+    require(!pair.target.empty(), "no target after the tab: {}", printable(line, 60));
     for (const auto* sentence : {&pair.source, &pair.target})
         require(static_cast<Index>(sentence->size()) <= max_words,
                 "a sentence of {} words, the model takes {}: {}", sentence->size(), max_words,
-                excerpt(line));
+                printable(line, 60));
     for (const std::string& word : pair.target)
         require(word != pad_word && word != start_word && word != end_word,
                 "the word {} is a symbol of its own and cannot stand in a target", word);

@@ -153,12 +153,6 @@ void show_scores(Results& results, std::uint64_t seed) {
     show_tokenizations(text, references, results, seed);
 }
 
-Lines read_lines(const std::filesystem::path& file) {
-    Lines lines;
-    for_each_line(file, [&](std::string_view line, Index) { lines.emplace_back(line); });
-    return lines;
-}
-
 }  // namespace
 // [run]
 void ScoreCommand::run(Results& results, std::uint64_t seed) {

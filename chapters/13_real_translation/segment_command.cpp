@@ -8,7 +8,6 @@
 #include "chapters/13_real_translation/data/tatoeba.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
-#include "chapters/13_real_translation/subwords/subword_model.hpp"
 #include "lib/io/files.hpp"
 
 namespace abh {
@@ -21,16 +20,6 @@ SegmentCommand::SegmentCommand(Options& parent)
     command_.add("--save", save_, "write the model into this file");
     command_.flag("--ids", ids_, "numbers in place of pieces");
     command_.flag("--join", join_, "the other way: pieces, or ids, to text");
-}
-// [model]
-Subwords SegmentCommand::find_model() const {
-    if (model_.empty()) return Subwords::train(both_sides(tatoeba().train), n_pieces_);
-    const std::string model = read_file(model_, max_model_bytes);
-    try {
-        return Subwords(model);
-    } catch (const std::runtime_error& error) {
-        throw std::runtime_error(fmt::format("{}: {}", printable(model_.string()), error.what()));
-    }
 }
 // [line]
 namespace {
@@ -56,7 +45,9 @@ std::string SegmentCommand::answer(const Subwords& subwords, const std::string& 
 }
 // [run]
 void SegmentCommand::run(Results& results) {
-    const Subwords subwords = find_model();
+    const Subwords subwords = model_.empty()
+                                  ? Subwords::train(both_sides(tatoeba().train), n_pieces_)
+                                  : load_subwords(model_);
     results.set("pieces", static_cast<double>(subwords.size()));
     if (!save_.empty()) {
         AtomicFile file(save_);
@@ -68,10 +59,11 @@ void SegmentCommand::run(Results& results) {
     for (std::string line; in.next(line);) {
         ++number;
         try {
+            require(line.size() <= in.longest(), "longer than {} bytes", in.longest());
             fmt::print("{}\n", answer(subwords, line));
         } catch (const std::invalid_argument& error) {
             fmt::print("\n");  // an output line for each input line
-            fmt::print(stderr, "line {}: {}\n", number, error.what());
+            fmt::print(stderr, "line {}: {}\n", number, printable(error.what()));
         }
     }
 }

@@ -18,7 +18,6 @@ public:
     void run(Results& results);
 
 private:
-    Subwords find_model() const;
     std::string answer(const Subwords& subwords, const std::string& line) const;
 
     Options command_;

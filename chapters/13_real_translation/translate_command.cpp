@@ -5,7 +5,6 @@
 #include <csignal>
 #include <memory>
 
-#include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
 
@@ -31,12 +30,12 @@ LineTranslator load_translator(const std::filesystem::path& path) {
     const fs::path kept = path / RunFolder::model_name;  // Marian's weights have this name, too
     if (fs::exists(kept) && !fs::exists(path / "vocab.json"))
         return translator_of(load_text_model(kept));
-    const std::string name = printable(path.string());
+    const std::string name = path.string();
     if (const auto state = RunFolder::newest_state_file(path))
         throw std::runtime_error(fmt::format(
             "{0}: its training is not over: go on with --resume --save {0}, or take the model as "
             "it is: --model {1}",
-            name, printable(state->string())));
+            name, state->string()));
     throw std::runtime_error(
         fmt::format("{}: no config.json, which a model of Marian has, and no {} that `train` wrote",
                     name, RunFolder::model_name));
@@ -48,13 +47,6 @@ const std::map<std::string, Stopping> stops{
     {"full", Stopping::full}, {"usual", Stopping::usual}, {"proven", Stopping::proven}};
 const std::map<std::string, Normalization> penalties{{"power", Normalization::power},
                                                      {"gnmt", Normalization::gnmt}};
-
-template <class T>
-std::vector<std::string> names_of(const std::map<std::string, T>& choices) {
-    std::vector<std::string> names;
-    for (const auto& [name, choice] : choices) names.push_back(name);
-    return names;
-}
 
 }  // namespace
 
@@ -73,9 +65,9 @@ TranslateCommand::TranslateCommand(Options& parent)
     command_.add("--length-penalty", options_.beam.length_penalty, "alpha; 0: sums are compared")
         .range(0.0, 100.0);
     command_.add("--penalty", penalty_, "divide sums by n^alpha: power; by ((5+n)/6)^alpha: gnmt")
-        .one_of(names_of(penalties));
+        .one_of({"gnmt", "power"});
     command_.add("--stop", stop_, "when hypotheses are enough: full, usual or proven")
-        .one_of(names_of(stops));
+        .one_of({"full", "proven", "usual"});
     command_.add("--max-words", options_.beam.max_words, "longest translation, in pieces")
         .range(1, 100000);
     command_.add("--max-more", options_.beam.max_more, "pieces more than the source has")

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/io/file_kind.hpp"
+
 namespace abh {
 // [atomic file]
 namespace {
@@ -74,6 +76,8 @@ std::string read_file(const std::filesystem::path& path, std::size_t most_bytes)
     if (error) fail("read", path, error);
     if (content.size() > most_bytes)
         fail("read", path, fmt::format("more than {} bytes, the most that are read", most_bytes));
+    if (content.starts_with("version https://git-lfs.github.com/"))
+        fail("read", path, foreign_kind(content));
     return content;
 }
 

@@ -11,6 +11,7 @@
 #include "lib/eigen.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/strict_json.hpp"
+#include "lib/io/utf8.hpp"
 
 namespace abh {
 // [format]
@@ -23,7 +24,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
-constexpr std::uint64_t max_header = 100'000'000;  // as the reference reader
 
 }  // namespace
 // [save]
@@ -91,11 +91,8 @@ struct Entry {
 template <class... Args>
 [[noreturn]] void reject(const std::filesystem::path& path, fmt::format_string<Args...> why,
                          Args&&... args) {
-    std::string reason;
-    for (const char c : fmt::format(why, std::forward<Args>(args)...))  // names come from the file
-        reason += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
-    throw std::runtime_error(
-        fmt::format("{}: not a usable safetensors file: {}", path.string(), reason));
+    throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
+                                         printable(fmt::format(why, std::forward<Args>(args)...))));
 }
 
 // [load: header]
@@ -103,7 +100,7 @@ json parse_header(const std::filesystem::path& path, std::string_view text) {
     if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
     if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
     try {
-        return strict_json(text, {.bytes = max_header, .depth = 3});
+        return strict_json(text, safetensors_header);
     } catch (const std::invalid_argument& error) {
         reject(path, "the header is unusable: {}", error.what());
     }
@@ -153,7 +150,7 @@ TensorFile load_safetensors(const std::filesystem::path& path) {
     std::uint64_t length = 0;
     if (file.size() < 8) reject(path, "it has {} bytes", file.size());
     std::memcpy(&length, file.data(), 8);
-    if (length > max_header || length > file.size() - 8)
+    if (length > safetensors_header.bytes || length > file.size() - 8)
         reject(path, "header length {} in a file of {} bytes", length, file.size());
 
     TensorFile content;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/io/utf8.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -28,7 +29,7 @@ public:
     }
     bool key(string_t& name) override {
         if (!names_.back().insert(name).second)
-            throw std::invalid_argument(json(name).dump(-1, ' ', true) + " occurs twice");  // ASCII
+            throw std::invalid_argument(fmt::format("\"{}\" occurs twice", printable(name)));
         require(names_.back().size() <= limits_.names, "more than {} names", limits_.names);
         return true;
     }

@@ -8,6 +8,7 @@
 
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
+#include "lib/io/utf8.hpp"
 #include "lib/program/profile.hpp"
 #include "lib/threads.hpp"
 #ifdef __SSE2__
@@ -41,45 +42,10 @@ void flush_denormals() {
 #endif
 }
 // [run]
-/// How many bytes at the beginning of a text are a character that a terminal obeys or hides instead
-/// of showing it; 0 if it is another one.
-std::size_t command_bytes(std::string_view text) {
-    using namespace std::literals;
-    constexpr std::pair<std::string_view, std::string_view> commands[] = {
-        {"\0"sv, "\x1F"},  // control characters
-        {"\x7F", "\x7F"},
-        {"\xC2\x80", "\xC2\x9F"},
-        {"\xE2\x80\x8B", "\xE2\x80\x8F"},  // without a width
-        {"\xEF\xBB\xBF", "\xEF\xBB\xBF"},
-        {"\xE2\x80\xA8", "\xE2\x80\xAE"},  // line separators, directions
-        {"\xD8\x9C", "\xD8\x9C"},
-        {"\xE2\x81\xA6", "\xE2\x81\xA9"}};
-    for (const auto& [first, last] : commands) {
-        const std::string_view bytes = text.substr(0, first.size());
-        if (first <= bytes && bytes <= last) return bytes.size();
-    }
-    return 0;
-}
-
-/// A message as a terminal may be shown it: characters that command it, which a file may have
-/// brought into the message, become \xNN, and what is longer than a page is cut.
-std::string shown(std::string_view message) {
-    constexpr std::size_t most = 2000;
-    std::string text;
-    while (!message.empty() && text.size() < most) {
-        const std::size_t bytes = command_bytes(message);
-        if (bytes == 0) text += message.front();
-        for (const char byte : message.substr(0, bytes))
-            text += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
-        message.remove_prefix(std::max<std::size_t>(bytes, 1));
-    }
-    if (message.empty()) return text;
-    const auto within = [](char byte) { return (byte & 0xC0) == 0x80; };  // a character of UTF-8
-    if (within(message.front())) {                                        // no half of one
-        while (!text.empty() && within(text.back())) text.pop_back();
-        if (!text.empty()) text.pop_back();
-    }
-    return text + "...";
+/// A message as a terminal may be shown it, a page long at most: a file may have brought anything
+/// into it.
+std::string shown(const std::exception& error) {
+    return printable(error.what(), 2000);
 }
 
 void flush_output() {
@@ -120,13 +86,13 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         if (!trace_.empty()) save_trace(trace_);
         return 0;
     } catch (const UsageError& error) {
-        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), shown(error.what()).c_str());
+        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), shown(error).c_str());
     } catch (const std::bad_alloc&) {
         std::fflush(stdout);
         std::fprintf(stderr, "%s: not enough memory\n", name.c_str());
     } catch (const std::exception& error) {
         std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), shown(error.what()).c_str());
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), shown(error).c_str());
     }
     return 1;
 }

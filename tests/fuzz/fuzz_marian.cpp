@@ -29,7 +29,7 @@ void use(const MarianWords& words, const MarianConfig& config) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFolder folder;
     static const std::vector<std::string> sentences{"I have a good friend ."};
-    static const std::string pieces = Subwords::train(sentences, 30, 1, false).model();
+    static const std::string pieces = Subwords::train(sentences, 30, false).model();
     std::string_view rest(reinterpret_cast<const char*>(data), size);
     for (const char* name : {"config.json", "generation_config.json", "vocab.json"}) {
         const std::size_t end = name[0] == 'v' ? rest.npos : rest.find('\n');

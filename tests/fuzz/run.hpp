@@ -9,7 +9,7 @@ namespace abh::fuzz {
 /// The pieces of both languages.
 inline const Subwords& pieces() {
     static const std::vector<std::string> sentences{"I have a good friend .", "I have no friend ."};
-    static const Subwords subwords = Subwords::train(sentences, 30, 1, false);
+    static const Subwords subwords = Subwords::train(sentences, 30, false);
     return subwords;
 }
 

@@ -68,7 +68,7 @@ void write_text(const std::filesystem::path& folder) {
     const std::vector<std::string> sentences{"I have a good friend .", "I have no friend .",
                                              "我有一个好朋友。"};
     write(folder / "subwords/bytes", Subwords::train(sentences, 300).model());
-    write(folder / "subwords/plain", Subwords::train(sentences, 40, 1, false).model());
+    write(folder / "subwords/plain", Subwords::train(sentences, 40, false).model());
 #endif
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -33,7 +32,7 @@ std::vector<std::string> targets(std::span<const TextPair> pairs) {
 
 std::vector<std::string> both_sides(std::span<const TextPair> pairs) {
     std::vector<std::string> sentences = sources(pairs);
-    for (const TextPair& pair : pairs) sentences.push_back(pair.target);
+    std::ranges::copy(targets(pairs), std::back_inserter(sentences));
     return sentences;
 }
 // [file]
@@ -41,87 +40,62 @@ namespace {
 
 using Path = std::filesystem::path;
 
-[[noreturn]] void fail(const Path& path, const std::string& reason) {
-    throw std::runtime_error(fmt::format("{}: {}", printable(path.string()), reason));
+template <class... Args>
+[[noreturn]] void fail(const Path& path, fmt::format_string<Args...> why, Args&&... args) {
+    throw std::runtime_error(
+        fmt::format("{}: {}", path.string(), fmt::format(why, std::forward<Args>(args)...)));
 }
 
-[[noreturn]] void fail(const Path& path, Index line, const std::string& reason) {
-    throw std::runtime_error(fmt::format("{}:{}: {}", printable(path.string()), line, reason));
+/// A line of a file, as messages name it.
+Path at_line(const Path& path, std::size_t number) {
+    return fmt::format("{}:{}", path.string(), number);
 }
 
-/// A file as a stream of bytes, unpacked if it is gzip.
-class Unpacked {
-public:
-    explicit Unpacked(const Path& path) : path_(path), file_(::gzopen(path.c_str(), "rb")) {
-        if (!file_) fail(path, std::generic_category().message(errno));
-        ::gzbuffer(file_, 1 << 16);
+/// The text in a file, unpacked if it is gzip.
+std::string unpacked(const Path& path, std::size_t most_bytes) {
+    constexpr unsigned block = 1 << 16;
+    const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(::gzopen(path.c_str(), "rb"),
+                                                          ::gzclose_r);
+    if (!file) fail(path, "{}", std::generic_category().message(errno));
+    std::string text;
+    for (int n = 1, error = Z_OK; n > 0;) {
+        const std::size_t before = text.size();
+        text.resize(before + block);
+        n = ::gzread(file.get(), &text[before], block);
+        ::gzerror(file.get(), &error);
+        if (error == Z_ERRNO) fail(path, "{}", std::generic_category().message(errno));
+        if (error == Z_BUF_ERROR) fail(path, "the gzip file ends before its end; fetch it again");
+        if (error != Z_OK) fail(path, "the gzip file is damaged; fetch it again");
+        text.resize(before + static_cast<std::size_t>(n));
+        if (before == 0)
+            if (const std::string kind = foreign_kind(text); !kind.empty()) fail(path, "{}", kind);
+        if (text.size() > most_bytes) fail(path, "holds more than {} bytes, unpacked", most_bytes);
     }
-    ~Unpacked() { ::gzclose_r(file_); }
-    Unpacked(const Unpacked&) = delete;
-    Unpacked& operator=(const Unpacked&) = delete;
-
-    /// The next bytes; none at the end.
-    std::string_view read() {
-        const int n = ::gzread(file_, buffer_.get(), size);
-        int error = Z_OK;
-        ::gzerror(file_, &error);
-        if (error == Z_ERRNO) fail(path_, std::generic_category().message(errno));
-        if (error == Z_BUF_ERROR) fail(path_, "the gzip file ends before its end; fetch it again");
-        if (n < 0 || error != Z_OK) fail(path_, "the gzip file is damaged; fetch it again");
-        return {buffer_.get(), static_cast<std::size_t>(n)};
-    }
-
-private:
-    static constexpr unsigned size = 1 << 16;
-    Path path_;
-    gzFile file_;
-    std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(size);
-};
-// [lines]
-/// Calls `use` for each line of a stream as it is, with its number.
-void split_lines(const Path& path, const TextLimits& limits,
-                 const std::function<void(std::string&, Index)>& use) {
-    Unpacked file(path);
-    std::string line;
-    std::size_t bytes = 0;
-    Index number = 0;
-    for (std::string_view block = file.read(); !block.empty(); block = file.read()) {
-        if (const std::string kind = bytes == 0 ? foreign_kind(block) : ""; !kind.empty())
-            fail(path, kind);
-        bytes += block.size();
-        if (bytes > limits.file_bytes)
-            fail(path, fmt::format("holds more than {} bytes, unpacked", limits.file_bytes));
-        while (!block.empty()) {
-            if (number == limits.lines)
-                fail(path, fmt::format("has more than {} lines", limits.lines));
-            const std::size_t end = block.find('\n');
-            line += block.substr(0, end);
-            if (line.size() > limits.line_bytes)
-                fail(path, number + 1, fmt::format("longer than {} bytes", limits.line_bytes));
-            if (end == std::string_view::npos) break;
-            use(line, ++number);
-            line.clear();
-            block.remove_prefix(end + 1);
-        }
-    }
-    if (!line.empty()) use(line, ++number);
+    return text;
 }
 
 }  // namespace
-
-void for_each_line(const Path& path, const std::function<void(std::string_view, Index)>& line,
-                   const TextLimits& limits) {
-    split_lines(path, limits, [&](std::string& text, Index number) {
-        std::string_view view = text;
-        if (number == 1 && view.starts_with("\xEF\xBB\xBF")) view.remove_prefix(3);
-        if (view.ends_with('\r')) view.remove_suffix(1);
-        if (const std::size_t bad = find_bad_utf8(view); bad != std::string_view::npos)
-            fail(path, number,
-                 fmt::format("byte {} is 0x{:02X}, which is not UTF-8; convert the file from the "
-                             "encoding that it has, for instance: iconv -f GB18030 -t UTF-8",
-                             bad + 1, static_cast<unsigned char>(view[bad])));
-        line(view, number);
-    });
+// [lines]
+std::vector<std::string> read_lines(const Path& path, const TextLimits& limits) {
+    const std::string text = unpacked(path, limits.file_bytes);
+    std::string_view rest = text;
+    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a byte order mark
+    std::vector<std::string> lines;
+    while (!rest.empty()) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (lines.size() == limits.lines) fail(path, "has more than {} lines", limits.lines);
+        if (line.size() > limits.line_bytes)
+            fail(at_line(path, lines.size() + 1), "longer than {} bytes", limits.line_bytes);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (const std::size_t bad = find_bad_utf8(line); bad != line.npos)
+            fail(at_line(path, lines.size() + 1),
+                 "byte {} is 0x{:02X}, which is not UTF-8; convert the file from the encoding that "
+                 "it has, for instance: iconv -f GB18030 -t UTF-8",
+                 bad + 1, static_cast<unsigned char>(line[bad]));
+        lines.emplace_back(line);
+    }
+    return lines;
 }
 // [cleaning]
 std::string CleanCounts::summary() const {
@@ -142,12 +116,6 @@ Index count_words(std::string_view sentence) {
     return sentence.empty() ? 0 : 1 + std::count(sentence.begin(), sentence.end(), ' ');
 }
 
-/// Is a line so long that it need not be looked at? A character has at most four bytes; twice as
-/// many leave room for spaces and spellings that tidying shortens.
-bool far_too_long(std::string_view line, const CleanOptions& options) {
-    return line.size() > 8 * static_cast<std::size_t>(options.max_characters);
-}
-
 bool too_long(const std::string& sentence, const CleanOptions& options) {
     return count_words(sentence) > options.max_words ||
            static_cast<Index>(code_points(sentence).size()) > options.max_characters;
@@ -158,16 +126,12 @@ bool of_unlike_length(const TextPair& pair, const CleanOptions& options) {
     return static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter);
 }
 
-/// Adds the pair to `pairs` if it is of use, and counts it.
-void add_pair(std::string_view source, std::string_view target, const CleanOptions& options,
-              std::vector<TextPair>& pairs, CleanCounts& counts) {
-    if (far_too_long(source, options) || far_too_long(target, options)) {
-        ++counts.too_long;
-        return;
-    }
+/// Adds a pair to those of use if it is one, and counts it.
+void add_pair(const TextPair& as_read, const CleanOptions& options, std::vector<TextPair>& pairs,
+              CleanCounts& counts) {
     TextPair pair;
     try {
-        pair = {tidy(source), tidy(target)};
+        pair = {tidy(as_read.source), tidy(as_read.target)};
     } catch (const std::invalid_argument&) {  // the lines are UTF-8, so it is the marks
         ++counts.too_many_marks;
         return;
@@ -184,50 +148,38 @@ void add_pair(std::string_view source, std::string_view target, const CleanOptio
     }
 }
 // [columns]
-/// Column `wanted`, from 1. @throws std::invalid_argument if the line has fewer
-std::string_view column(std::string_view line, Index wanted) {
-    for (Index i = 1; i < wanted; ++i) {
-        const std::size_t tab = line.find('\t');
-        require(tab != std::string_view::npos, "{} column{}, but column {} is wanted", i,
-                i == 1 ? "" : "s", wanted);
-        line.remove_prefix(tab + 1);
+/// Pairs as they stand in the columns of a file; an empty line is one of empty sentences.
+std::vector<TextPair> from_columns(const PairFiles& files, const TextLimits& limits) {
+    std::vector<TextPair> pairs;
+    const auto column = [&](std::string_view line, Index wanted) {
+        for (Index i = 1; i < wanted; ++i) {
+            const std::size_t tab = line.find('\t');
+            if (tab == line.npos)
+                fail(at_line(files.source, pairs.size()), "{} column{}, but column {} is wanted", i,
+                     i == 1 ? "" : "s", wanted);
+            line.remove_prefix(tab + 1);
+        }
+        return std::string(line.substr(0, line.find('\t')));
+    };
+    for (const std::string& line : read_lines(files.source, limits)) {
+        TextPair& pair = pairs.emplace_back();
+        if (!line.empty())
+            pair = {column(line, files.source_column), column(line, files.target_column)};
     }
-    return line.substr(0, line.find('\t'));
+    return pairs;
 }
 
-using UsePair = std::function<void(std::string_view, std::string_view)>;
-
-void for_each_row(const PairFiles& files, const TextLimits& limits, const UsePair& use) {
-    for_each_line(
-        files.source,
-        [&](std::string_view line, Index number) {
-            try {
-                if (line.empty()) return use("", "");
-                use(column(line, files.source_column), column(line, files.target_column));
-            } catch (const std::invalid_argument& error) {
-                fail(files.source, number, error.what());
-            }
-        },
-        limits);
-}
-
-void for_each_two_lines(const PairFiles& files, const TextLimits& limits, const UsePair& use) {
-    std::vector<std::string> sources;
-    for_each_line(
-        files.source, [&](std::string_view line, Index) { sources.emplace_back(line); }, limits);
-    Index targets = 0;
-    for_each_line(
-        files.target,
-        [&](std::string_view line, Index number) {
-            targets = number;
-            const auto i = static_cast<std::size_t>(number - 1);
-            if (i < sources.size()) use(sources[i], line);
-        },
-        limits);
-    if (targets != static_cast<Index>(sources.size()))
+/// Pairs as they stand in two files, line by line.
+std::vector<TextPair> from_two(const PairFiles& files, const TextLimits& limits) {
+    const std::vector<std::string> sources = read_lines(files.source, limits),
+                                   targets = read_lines(files.target, limits);
+    if (targets.size() != sources.size())
         fail(files.target,
-             fmt::format("{} lines, but {} has {}; each must translate the line of the same number",
-                         targets, printable(files.source.string()), sources.size()));
+             "{} lines, but {} has {}; each must translate the line of the same number",
+             targets.size(), files.source.string(), sources.size());
+    std::vector<TextPair> pairs;
+    for (std::size_t i = 0; i < sources.size(); ++i) pairs.push_back({sources[i], targets[i]});
+    return pairs;
 }
 
 }  // namespace
@@ -240,8 +192,7 @@ PairFiles PairFiles::parse(const std::string& text) {
         return {parts.str(1), "", std::stoi(parts.str(2)), std::stoi(parts.str(3))};
     if (std::regex_match(text, parts, two_files)) return {parts.str(1), parts.str(2)};
     require(!text.empty() && text.find(',') == text.npos,
-            "{}: expected FILE, FILE:SOURCE_COLUMN:TARGET_COLUMN or SOURCE,TARGET",
-            printable(text));
+            "{}: expected FILE, FILE:SOURCE_COLUMN:TARGET_COLUMN or SOURCE,TARGET", text);
     return {text};
 }
 
@@ -252,14 +203,10 @@ std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& opt
             files.target_column);
     std::vector<TextPair> pairs;
     CleanCounts found;
-    const auto use = [&](std::string_view source, std::string_view target) {
-        add_pair(source, target, options, pairs, found);
-    };
-    if (files.target.empty())
-        for_each_row(files, limits, use);
-    else
-        for_each_two_lines(files, limits, use);
-    if (pairs.empty()) fail(files.source, "no pair that can be used; " + found.summary());
+    for (const TextPair& pair :
+         files.target.empty() ? from_columns(files, limits) : from_two(files, limits))
+        add_pair(pair, options, pairs, found);
+    if (pairs.empty()) fail(files.source, "no pair that can be used; {}", found.summary());
     if (counts) {
         counts->kept += found.kept;
         counts->empty += found.empty;
@@ -315,24 +262,18 @@ std::uint64_t draw(const TextPair& pair, std::uint64_t seed) {
     return std::uint64_t{words[0]} << 32 | words[1];
 }
 
-struct Component {
-    std::uint64_t place = ~std::uint64_t{0};  ///< in the random order
-    std::vector<std::size_t> pairs;
-};
-
-/// The components in random order.
-std::vector<Component> draw_components(const std::vector<TextPair>& pairs, std::uint64_t seed) {
+/// The pairs of each component, in random order: by the least number that one of them draws.
+std::map<std::uint64_t, std::vector<std::size_t>> draw_components(
+    const std::vector<TextPair>& pairs, std::uint64_t seed) {
     Components connected = connect(pairs);
-    std::map<std::size_t, Component> by_root;
+    std::vector<std::uint64_t> least(pairs.size(), ~std::uint64_t{0});  // at the roots
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        Component& component = by_root[connected.root(i)];
-        component.place = std::min(component.place, draw(pairs[i], seed));
-        component.pairs.push_back(i);
+        std::uint64_t& place = least[connected.root(i)];
+        place = std::min(place, draw(pairs[i], seed));
     }
-    std::vector<Component> components;
-    for (auto& [root, component] : by_root) components.push_back(std::move(component));
-    std::sort(components.begin(), components.end(),
-              [](const Component& a, const Component& b) { return a.place < b.place; });
+    std::map<std::uint64_t, std::vector<std::size_t>> components;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        components[least[connected.root(i)]].push_back(i);
     return components;
 }
 
@@ -343,22 +284,17 @@ constexpr std::size_t largest_held_out = 10;
 
 ParallelText split_pairs(const std::vector<TextPair>& pairs, Index n_dev, Index n_test,
                          std::uint64_t seed) {
-    enum Part : char { train, dev, test };
-    std::vector<Part> part(pairs.size(), train);
-    Index in_dev = 0, in_test = 0;
-    for (const Component& component : draw_components(pairs, seed)) {
-        if (component.pairs.size() > largest_held_out) continue;
-        const Part to = in_test < n_test ? test : in_dev < n_dev ? dev : train;
-        if (to == train) break;
-        (to == test ? in_test : in_dev) += static_cast<Index>(component.pairs.size());
-        for (const std::size_t i : component.pairs) part[i] = to;
-    }
     ParallelText split;
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-        (part[i] == test  ? split.test
-         : part[i] == dev ? split.dev
-                          : split.train)
-            .push_back(pairs[i]);
+    std::vector<std::vector<TextPair>*> part(pairs.size(), &split.train);
+    Index in_dev = 0, in_test = 0;
+    for (const auto& [place, component] : draw_components(pairs, seed)) {
+        if (component.size() > largest_held_out) continue;
+        if (in_test >= n_test && in_dev >= n_dev) break;
+        const bool to_test = in_test < n_test;
+        (to_test ? in_test : in_dev) += static_cast<Index>(component.size());
+        for (const std::size_t i : component) part[i] = to_test ? &split.test : &split.dev;
+    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) part[i]->push_back(pairs[i]);
     require(in_dev >= n_dev && in_test >= n_test && !split.train.empty(),
             "split_pairs: {} pairs do not give {} for development and {} to test, and some to "
             "train on",

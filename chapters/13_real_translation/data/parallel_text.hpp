@@ -1,12 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "lib/io/limits.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -23,20 +22,12 @@ std::vector<std::string> targets(std::span<const TextPair> pairs);
 /// All sources, then all targets: what a vocabulary of both languages learns from.
 std::vector<std::string> both_sides(std::span<const TextPair> pairs);
 // [lines]
-/// What a file may hold at most, so that a small file cannot unpack to fill the memory.
-struct TextLimits {
-    std::size_t line_bytes = std::size_t{1} << 20, file_bytes = std::size_t{1} << 28;
-    Index lines = 4'000'000;
-};
-
-/// Calls `line(text, number)` for each line of a file, plain or gzip, numbers from 1. A byte order
-/// mark and carriage returns at a line's end are left out.
+/// The lines of a file, plain or gzip, without a byte order mark and without their ends.
 /// @throws std::runtime_error naming the file, and the line where there is one: if it cannot be
 ///         read, is an archive or in another encoding, a gzip stream is damaged or cut, a line is
 ///         not UTF-8, or a limit is exceeded
-void for_each_line(const std::filesystem::path& path,
-                   const std::function<void(std::string_view, Index)>& line,
-                   const TextLimits& limits = {});
+std::vector<std::string> read_lines(const std::filesystem::path& path,
+                                    const TextLimits& limits = {});
 // [cleaning]
 /// Which pairs are of no use for training.
 struct CleanOptions {
@@ -64,7 +55,7 @@ struct PairFiles {
 
 /// The pairs of a file, or of two, that are fit for training.
 /// @param counts  if given, what was kept and left out is added to it
-/// @throws std::runtime_error as `for_each_line` does; if a line has too few columns; if two files
+/// @throws std::runtime_error as `read_lines` does; if a line has too few columns; if two files
 ///         have different numbers of lines; if no pair is left
 std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& options = {},
                                  CleanCounts* counts = nullptr, const TextLimits& limits = {});

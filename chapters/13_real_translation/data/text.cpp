@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -9,44 +10,14 @@
 
 namespace abh {
 // [utf8]
-namespace {
-
-/// The character that begins at `at`, and its length; -1 where no character begins.
-struct Character {
-    char32_t code;
-    std::ptrdiff_t bytes;
-};
-
-Character character(std::string_view text, std::size_t at) {
-    utf8proc_int32_t code = -1;
-    const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(&text[at]),
-                                        static_cast<utf8proc_ssize_t>(text.size() - at), &code);
-    return {static_cast<char32_t>(code), bytes > 0 ? bytes : -1};
-}
-
-}  // namespace
-
-std::size_t find_bad_utf8(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const Character c = character(text, at);
-        if (c.bytes < 0) return at;
-        at += static_cast<std::size_t>(c.bytes);
-    }
-    return std::string_view::npos;
-}
-
-bool is_utf8(std::string_view text) {
-    return find_bad_utf8(text) == std::string_view::npos;
-}
-
 std::u32string code_points(std::string_view utf8) {
     std::u32string codes;
     for (std::size_t at = 0; at < utf8.size();) {
-        const Character c = character(utf8, at);
+        const Character c = first_character(utf8.substr(at));
         require(c.bytes > 0, "text: byte {} is 0x{:02X}, which is not UTF-8", at + 1,
                 static_cast<unsigned char>(utf8[at]));
         codes += c.code;
-        at += static_cast<std::size_t>(c.bytes);
+        at += c.bytes;
     }
     return codes;
 }
@@ -81,12 +52,6 @@ void require_few_marks(std::u32string_view codes) {
     }
 }
 
-bool is_ascii(std::string_view text) {
-    for (const char c : text)
-        if (static_cast<unsigned char>(c) >= 0x80) return false;
-    return true;
-}
-
 bool is_letter_or_digit(char32_t code) {
     const auto of_code = category(code);
     return of_code >= UTF8PROC_CATEGORY_LU && of_code <= UTF8PROC_CATEGORY_NO;  // marks, too
@@ -98,16 +63,10 @@ bool separates(char32_t code) {
     return of_code >= UTF8PROC_CATEGORY_ZS && of_code <= UTF8PROC_CATEGORY_CC;
 }
 
-/// The invisible marks that turn the direction of writing (UAX #9).
-bool turns_direction(char32_t code) {
-    return code == 0x061C || code == 0x200E || code == 0x200F ||
-           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-}
-
 }  // namespace
 
 std::string nfc(std::string_view text) {
-    if (is_ascii(text)) return std::string(text);
+    if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return std::string(text);
     require_few_marks(code_points(text));
     utf8proc_uint8_t* mapped = nullptr;
     const auto size =
@@ -145,37 +104,11 @@ std::string letters(std::string_view text) {
         if (is_letter_or_digit(code)) kept += code;
     return lower_case(utf8(kept));
 }
-// [printable]
-namespace {
 
-/// What a terminal obeys instead of showing it: control characters, line separators, and marks
-/// that turn the direction of writing.
-bool is_command(char32_t code) {
-    const auto of_code = category(code);
-    return of_code == UTF8PROC_CATEGORY_CC || of_code == UTF8PROC_CATEGORY_ZL ||
-           of_code == UTF8PROC_CATEGORY_ZP || turns_direction(code);
-}
-
-}  // namespace
-
-std::string printable(std::string_view text) {
-    return printable(text, text.size());
-}
-
-std::string printable(std::string_view text, std::size_t characters) {
-    std::string shown;
-    for (std::size_t at = 0; at < text.size(); --characters) {
-        if (characters == 0) return shown + "...";
-        const Character c = character(text, at);
-        const auto bytes = text.substr(at, c.bytes > 0 ? static_cast<std::size_t>(c.bytes) : 1);
-        if (c.bytes > 0 && !is_command(c.code))
-            shown += bytes;
-        else
-            for (const char byte : bytes)
-                shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
-        at += bytes.size();
-    }
-    return shown;
+std::string replaced(std::string text, std::string_view part, std::string_view other) {
+    for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += other.size())
+        text.replace(at, part.size(), other);
+    return text;
 }
 
 }  // namespace abh

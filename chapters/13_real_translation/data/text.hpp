@@ -3,12 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "lib/io/utf8.hpp"
+
 namespace abh {
 // [utf8]
-/// Where `text` stops being UTF-8: the position of the first byte that cannot stand there, or
-/// `npos`. Overlong forms, surrogates and numbers above U+10FFFF are no UTF-8 (RFC 3629).
-std::size_t find_bad_utf8(std::string_view text);
-bool is_utf8(std::string_view text);
 /// The characters (Unicode code points) of a text. @throws std::invalid_argument if it is not UTF-8
 std::u32string code_points(std::string_view utf8);
 /// @throws std::invalid_argument for a surrogate or a number above U+10FFFF
@@ -27,11 +25,6 @@ std::string tidy(std::string_view text);
 /// The letters and digits alone, in lower case: what two spellings of a sentence share.
 /// @throws std::invalid_argument if `text` is not UTF-8
 std::string letters(std::string_view text);
-// [printable]
-/// A text that is safe to show: control characters, what changes the direction of writing, and
-/// bytes that are not UTF-8 become `\xNN`, byte by byte.
-std::string printable(std::string_view text);
-/// Its beginning, at most `characters` long, with "..." if something is left out.
-std::string printable(std::string_view text, std::size_t characters);
-
+/// A text in which each `part` has become `other`.
+std::string replaced(std::string text, std::string_view part, std::string_view other);
 }  // namespace abh

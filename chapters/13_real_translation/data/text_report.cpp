@@ -4,18 +4,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "chapters/09_training/corpus.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/program/table.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
 // [units]
+namespace {
+
+using Units = std::vector<std::string>;
+
+/// Words and punctuation marks: spaces separate, and each mark stands alone.
 Units words_and_marks(const std::string& sentence) {
     Units units;
     bool within = false;
@@ -31,6 +38,7 @@ Units words_and_marks(const std::string& sentence) {
     return units;
 }
 
+/// The characters, spaces left out.
 Units single_characters(const std::string& sentence) {
     Units units;
     for (const char32_t code : code_points(sentence))
@@ -38,36 +46,31 @@ Units single_characters(const std::string& sentence) {
     return units;
 }
 // [count]
-namespace {
+using Cut = Units (*)(const std::string& sentence);
 
-std::map<std::string, Index> count_units(std::span<const std::string> sentences,
-                                         Units (*cut)(const std::string&)) {
+/// How often each unit occurs, the most frequent first. Of equally frequent ones the first in the
+/// order of bytes.
+std::vector<std::pair<std::string, Index>> count_units(std::span<const std::string> sentences,
+                                                       Cut cut) {
     std::map<std::string, Index> count;
     for (const std::string& sentence : sentences)
         for (const std::string& unit : cut(sentence)) ++count[unit];
-    return count;
-}
-
-/// The most frequent units. Of equally frequent ones the first in the order of bytes.
-std::set<std::string> most_frequent(const std::map<std::string, Index>& count,
-                                    std::size_t largest) {
-    std::vector<std::pair<Index, std::string>> order;
-    for (const auto& [unit, n] : count) order.emplace_back(-n, unit);
-    std::sort(order.begin(), order.end());
-    order.resize(std::min(order.size(), largest));
-    std::set<std::string> units;
-    for (const auto& [n, unit] : order) units.insert(unit);
+    std::vector<std::pair<std::string, Index>> units(count.begin(), count.end());
+    std::ranges::stable_sort(units, std::greater(), [](const auto& unit) { return unit.second; });
     return units;
 }
 
-}  // namespace
+/// What a vocabulary of units does not know of a text.
+struct Unknown {
+    Index units = 0;      ///< of the text
+    Index unknown = 0;    ///< those of them that the vocabulary lacks
+    Index sentences = 0;  ///< with an unknown unit
+};
 
-Unknown count_unknown(std::span<const std::string> train, std::span<const std::string> test,
-                      Units (*cut)(const std::string&), std::size_t largest) {
-    const std::map<std::string, Index> count = count_units(train, cut);
-    const std::set<std::string> known = most_frequent(count, largest);
-    Unknown found{.distinct = static_cast<Index>(count.size())};
-    found.once = std::ranges::count_if(count, [](const auto& unit) { return unit.second == 1; });
+/// @param known  the vocabulary
+Unknown count_unknown(const std::set<std::string>& known, std::span<const std::string> test,
+                      Cut cut) {
+    Unknown found;
     for (const std::string& sentence : test) {
         const Units units = cut(sentence);
         const Index unknown = std::ranges::count_if(
@@ -78,17 +81,11 @@ Unknown count_unknown(std::span<const std::string> train, std::span<const std::s
     }
     return found;
 }
-// [show data]
-namespace {
 
-/// The largest of what `measure` says of the sentences or pairs.
-template <class Things, class Measure>
-double largest(const Things& things, const Measure& measure) {
-    double most = 0;
-    for (const auto& thing : things) most = std::max(most, static_cast<double>(measure(thing)));
-    return most;
+double percent(Index part, Index whole) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
-
+// [show data]
 /// Test pairs that would share a sentence with the others if pairs were drawn one by one.
 Index leaks_of_a_random_split(const ParallelText& text) {
     std::vector<TextPair> pairs = text.train;
@@ -115,6 +112,14 @@ void show_data(const ParallelText& text, const CleanCounts& counts, Results& res
     const Index random_leaks = leaks_of_a_random_split(text);
     fmt::print("\ntest pairs with a sentence that stands in training, too: {}\n", leaks);
     fmt::print("if the test were drawn pair by pair: {}\n", random_leaks);
+    std::size_t most_words = 0;
+    double largest_ratio = 0;
+    for (const auto& [source, target] : text.train) {
+        const auto [shorter, longer] = std::minmax({source.size(), target.size()});
+        largest_ratio =
+            std::max(largest_ratio, static_cast<double>(longer) / static_cast<double>(shorter));
+        most_words = std::max(most_words, split_words(target).size());
+    }
     results.set("pairs", static_cast<double>(counts.kept));
     results.set("pairs_read", static_cast<double>(counts.read()));
     results.set("pairs_train", static_cast<double>(text.train.size()));
@@ -122,38 +127,10 @@ void show_data(const ParallelText& text, const CleanCounts& counts, Results& res
     results.set("pairs_test", static_cast<double>(text.test.size()));
     results.set("leaks", static_cast<double>(leaks));
     results.set("random_leaks", static_cast<double>(random_leaks));
-    results.set("most_words", largest(text.train, [](const TextPair& pair) {
-                    return split_words(pair.target).size();
-                }));
-    results.set(
-        "largest_ratio", largest(text.train, [](const TextPair& pair) {
-            const auto [shorter, longer] = std::minmax({pair.source.size(), pair.target.size()});
-            return static_cast<double>(longer) / static_cast<double>(shorter);
-        }));
+    results.set("most_words", static_cast<double>(most_words));
+    results.set("largest_ratio", largest_ratio);
 }
 // [show unknown]
-namespace {
-
-double percent(Index part, Index whole) {
-    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
-/// The share of unknown English words by the size of the vocabulary, for a figure.
-void record_unknown_by_size(const std::vector<std::string>& train,
-                            const std::vector<std::string>& test, Results& results) {
-    constexpr std::array<std::size_t, 6> sizes{500, 1000, 2000, 4000, 8000, 16000};
-    Tensor shares({static_cast<Index>(sizes.size()), 2});
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const Unknown unknown = count_unknown(train, test, words_and_marks, sizes[i]);
-        shares(static_cast<Index>(i), 0) = static_cast<Real>(sizes[i]);
-        shares(static_cast<Index>(i), 1) =
-            static_cast<Real>(percent(unknown.unknown, unknown.units));
-    }
-    results.array("unknown_by_size", shares);
-}
-
-}  // namespace
-
 void show_unknown(const ParallelText& text, Results& results) {
     Table table(results, {{"units", "<29"},
                           {"in training", "11", "{}_distinct"},
@@ -161,10 +138,14 @@ void show_unknown(const ParallelText& text, Results& results) {
                           {"in the test", "11", "{}_units"},
                           {"unknown %", "9.2f", "{}_unknown"},
                           {"sentences %", "11.1f", "{}_sentences"}});
-    const auto show = [&](const char* name, const char* key, auto side, auto cut) {
-        const Unknown found = count_unknown(side(text.train), side(text.test), cut);
-        table.row(key, name, found.distinct, found.once, found.units,
-                  percent(found.unknown, found.units),
+    const auto show = [&](const char* name, const char* key, auto side, Cut cut) {
+        const auto count = count_units(side(text.train), cut);
+        std::set<std::string> known;
+        for (const auto& [unit, n] : count) known.insert(unit);
+        const Unknown found = count_unknown(known, side(text.test), cut);
+        table.row(key, name, count.size(),
+                  std::ranges::count_if(count, [](const auto& unit) { return unit.second == 1; }),
+                  found.units, percent(found.unknown, found.units),
                   percent(found.sentences, static_cast<Index>(text.test.size())));
     };
     show("English, between spaces", "english_spaces", targets, split_words);
@@ -172,41 +153,39 @@ void show_unknown(const ParallelText& text, Results& results) {
     show("English characters", "english_characters", targets, single_characters);
     show("Chinese, between spaces", "chinese_spaces", sources, split_words);
     show("Chinese characters", "chinese_characters", sources, single_characters);
-    record_unknown_by_size(targets(text.train), targets(text.test), results);
+
+    // the share of unknown English words by the size of the vocabulary, for a figure
+    const auto count = count_units(targets(text.train), words_and_marks);
+    Tensor shares({6, 2});
+    std::set<std::string> known;
+    for (Index i = 0; const std::size_t size : {500, 1000, 2000, 4000, 8000, 16000}) {
+        while (known.size() < std::min(size, count.size())) known.insert(count[known.size()].first);
+        const Unknown found = count_unknown(known, targets(text.test), words_and_marks);
+        shares(i, 0) = static_cast<Real>(size);
+        shares(i++, 1) = static_cast<Real>(percent(found.unknown, found.units));
+    }
+    results.array("unknown_by_size", shares);
 }
 // [show merges]
-namespace {
-
-using CountedWords = std::vector<std::pair<Pieces, Index>>;
-
-Index occurrences(const Merge& merge, const CountedWords& words) {
-    Index found = 0;
-    for (const auto& [pieces, n] : words)
-        for (std::size_t i = 1; i < pieces.size(); ++i)
-            if (merge == Merge(pieces[i - 1], pieces[i])) found += n;
-    return found;
-}
-
-void show_words(const CountedWords& words) {
-    for (const auto& [pieces, n] : words) fmt::print("  {}", fmt::join(pieces, "·"));
-    fmt::print("\n");
-}
-
-}  // namespace
-
 void show_merges(Results& results) {
     const std::map<std::string, Index> count{
         {"walk", 3}, {"walks", 2}, {"walked", 2}, {"talk", 2}, {"talked", 1}};
-    CountedWords words;
+    std::vector<std::pair<Pieces, Index>> words;
     for (const auto& [word, n] : count) words.emplace_back(characters(word), n);
     for (const auto& [pieces, n] : words) fmt::print("{} times {}\n", n, fmt::join(pieces, " "));
     fmt::print("\n");
     const std::vector<Merge> merges = learn_merges(count, 7);
     for (std::size_t i = 0; i < merges.size(); ++i) {
-        fmt::print("{}  {:2} times {:<8}", i + 1, occurrences(merges[i], words),
-                   merges[i].first + " " + merges[i].second);
-        for (auto& [pieces, n] : words) pieces = join(merges[i], pieces);
-        show_words(words);
+        Index found = 0;
+        std::string merged;
+        for (auto& [pieces, n] : words) {
+            const std::size_t before = pieces.size();
+            pieces = join(merges[i], pieces);
+            found += n * static_cast<Index>(before - pieces.size());
+            merged += fmt::format("  {}", fmt::join(pieces, "·"));
+        }
+        fmt::print("{}  {:2} times {:<8}{}\n", i + 1, found,
+                   merges[i].first + " " + merges[i].second, merged);
     }
     for (const char* word : {"talks", "stalked"})
         fmt::print("\nnot in the text: {}   {}", word, fmt::join(cut(word, merges), " "));
@@ -230,6 +209,7 @@ void show_pieces(const ParallelText& text, Results& results) {
 // [show sizes]
 namespace {
 
+/// How long sentences are in pieces, and which pieces these are.
 struct InPieces {
     double length = 0;  ///< pieces of a sentence, in the mean
     double bytes = 0;   ///< per cent of the pieces that are single bytes
@@ -244,9 +224,9 @@ InPieces measure(const Subwords& subwords, std::span<const std::string> train,
             ++seen[static_cast<std::size_t>(id)];
     Index pieces = 0, bytes = 0;
     for (const std::string& sentence : test)
-        for (const std::int32_t id : subwords.encode(sentence)) {
+        for (const std::string& piece : subwords.pieces(sentence)) {
             ++pieces;
-            bytes += subwords.piece(id).starts_with("<0x");
+            bytes += piece.starts_with("<0x");
         }
     const Index rare = std::ranges::count_if(seen, [](Index n) { return n < 10; });
     return {static_cast<double>(pieces) / static_cast<double>(test.size()), percent(bytes, pieces),

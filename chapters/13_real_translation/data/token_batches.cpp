@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace abh {
@@ -69,9 +70,22 @@ void TokenBatches::cut(std::size_t first, std::size_t end) {
 // [a batch]
 namespace {
 
-Ids pads(std::size_t sentences, std::size_t length, std::int32_t pad) {
-    Ids ids({static_cast<Index>(sentences), static_cast<Index>(length)});
-    std::fill(ids.values().begin(), ids.values().end(), pad);
+/// Rows of words as long as the longest, with pads at their ends: before the words `first` if it is
+/// one, behind them `last`.
+Ids padded(std::span<const std::vector<std::int32_t>* const> rows,
+           std::optional<std::int32_t> first, std::optional<std::int32_t> last, std::int32_t pad) {
+    std::size_t longest = 0;
+    for (const auto* words : rows) longest = std::max(longest, words->size() + 1);
+    Ids ids({static_cast<Index>(rows.size()), static_cast<Index>(longest)});
+    std::ranges::fill(ids.values(), pad);
+    auto row = ids.values().begin();
+    for (const auto* words : rows) {
+        auto at = row;
+        if (first) *at++ = *first;
+        at = std::ranges::copy(*words, at).out;
+        if (last) *at = *last;
+        row += static_cast<std::ptrdiff_t>(longest);
+    }
     return ids;
 }
 
@@ -79,40 +93,21 @@ Ids pads(std::size_t sentences, std::size_t length, std::int32_t pad) {
 
 Ids source_batch(std::span<const std::vector<std::int32_t>* const> sentences,
                  const Symbols& symbols) {
-    std::size_t longest = 0;
-    for (const auto* sentence : sentences) longest = std::max(longest, sentence->size() + 1);
-    Ids ids = pads(sentences.size(), longest, symbols.pad);
-    auto row = ids.values().begin();
-    for (const auto* sentence : sentences) {
-        *std::copy(sentence->begin(), sentence->end(), row) = symbols.end;
-        row += static_cast<std::ptrdiff_t>(longest);
-    }
-    return ids;
+    return padded(sentences, {}, symbols.end, symbols.pad);
 }
 
 Batch make_batch(std::span<const IdPair> pairs, std::span<const Index> numbers,
                  const Symbols& symbols) {
-    std::vector<const std::vector<std::int32_t>*> sources;
-    std::size_t longest = 0;
+    std::vector<const std::vector<std::int32_t>*> sources, targets;
     for (const Index number : numbers) {
         require(number >= 0 && number < static_cast<Index>(pairs.size()), "batch: no pair {} of {}",
                 number, pairs.size());
         const IdPair& pair = pairs[static_cast<std::size_t>(number)];
         sources.push_back(&pair.source);
-        longest = std::max(longest, pair.target.size() + 1);
+        targets.push_back(&pair.target);
     }
-    Batch batch{source_batch(sources, symbols), pads(numbers.size(), longest, symbols.pad),
-                pads(numbers.size(), longest, symbols.pad)};
-    auto in = batch.target_in.ids.values().begin(), out = batch.target_out.values().begin();
-    for (const Index number : numbers) {
-        const auto& words = pairs[static_cast<std::size_t>(number)].target;
-        *in = symbols.start;
-        std::copy(words.begin(), words.end(), in + 1);
-        *std::copy(words.begin(), words.end(), out) = symbols.end;
-        in += static_cast<std::ptrdiff_t>(longest);
-        out += static_cast<std::ptrdiff_t>(longest);
-    }
-    return batch;
+    return {source_batch(sources, symbols), padded(targets, symbols.start, {}, symbols.pad),
+            padded(targets, {}, symbols.end, symbols.pad)};
 }
 
 }  // namespace abh

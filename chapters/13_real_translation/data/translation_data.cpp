@@ -6,40 +6,36 @@
 
 namespace abh {
 // [encode]
-namespace {
-
-/// All pairs, the long ones cut.
-HeldOut held_out(const std::vector<TextPair>& pairs, const Subwords& source, const Subwords& target,
-                 std::size_t longest, Index& cut) {
-    HeldOut result;
-    for (const TextPair& pair : pairs) {
-        IdPair ids{source.encode(pair.source), target.encode(pair.target)};
-        cut += std::max(ids.source.size(), ids.target.size()) > longest;
-        ids.source.resize(std::min(ids.source.size(), longest));
-        ids.target.resize(std::min(ids.target.size(), longest));
-        result.ids.push_back(std::move(ids));
-        result.sources.push_back(pair.source);
-        result.references.push_back(pair.target);
-    }
-    return result;
-}
-
-}  // namespace
-
 TranslationData encode_text(const ParallelText& text, const Subwords& source,
                             const Subwords& target, Index longest) {
     require(longest >= 2, "data: sentences of {} words, expected at least 2", longest);
     const std::size_t most = static_cast<std::size_t>(longest) - 1;  // and the end symbol
     TranslationData data;
+    const auto ids_of = [&](const TextPair& pair) {
+        return IdPair{source.encode(pair.source), target.encode(pair.target)};
+    };
+    const auto fits = [&](const IdPair& ids) {
+        return std::max(ids.source.size(), ids.target.size()) <= most;
+    };
     for (const TextPair& pair : text.train) {
-        IdPair ids{source.encode(pair.source), target.encode(pair.target)};
-        if (std::max(ids.source.size(), ids.target.size()) > most)
-            ++data.too_long;
-        else
+        IdPair ids = ids_of(pair);
+        if (fits(ids))
             data.train.push_back(std::move(ids));
+        else
+            ++data.too_long;
     }
-    data.dev = held_out(text.dev, source, target, most, data.cut);
-    data.test = held_out(text.test, source, target, most, data.cut);
+    const auto held_out = [&](const std::vector<TextPair>& pairs) {
+        HeldOut all{{}, sources(pairs), targets(pairs)};
+        for (const TextPair& pair : pairs) {
+            IdPair& ids = all.ids.emplace_back(ids_of(pair));
+            data.cut += !fits(ids);
+            ids.source.resize(std::min(ids.source.size(), most));
+            ids.target.resize(std::min(ids.target.size(), most));
+        }
+        return all;
+    };
+    data.dev = held_out(text.dev);
+    data.test = held_out(text.test);
     return data;
 }
 // [subwords]
@@ -49,12 +45,7 @@ std::pair<Subwords, Subwords> learn_subwords(const std::vector<TextPair>& train,
         const Subwords both = Subwords::train(both_sides(train), n_pieces);
         return {both, both};
     }
-    std::vector<std::string> sources, targets;
-    for (const TextPair& pair : train) {
-        sources.push_back(pair.source);
-        targets.push_back(pair.target);
-    }
-    return {Subwords::train(sources, n_pieces), Subwords::train(targets, n_pieces)};
+    return {Subwords::train(sources(train), n_pieces), Subwords::train(targets(train), n_pieces)};
 }
 // [fingerprint]
 std::string fingerprint(const std::vector<TextPair>& pairs) {

@@ -1,16 +1,13 @@
 #include "chapters/13_real_translation/marian/marian.hpp"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "chapters/09_training/training.hpp"
+#include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian_json.hpp"
-#include "chapters/13_real_translation/subwords/subword_model.hpp"
-#include "lib/io/file_kind.hpp"
-#include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 
 namespace abh {
@@ -19,69 +16,62 @@ namespace {
 
 /// The library's name of a parameter that is not one of the tables or the last bias.
 std::string marian_name(std::string name) {
-    const bool in_decoder = name.starts_with("decoder.");
-    const char* const norm2 = in_decoder ? ".encoder_attn_layer_norm." : ".final_layer_norm.";
-    using Pair = std::array<const char*, 2>;
-    for (const auto& [ours, theirs] :
-         {Pair{".w_q.", ".q_proj."}, Pair{".w_k.", ".k_proj."}, Pair{".w_v.", ".v_proj."},
-          Pair{".w_o.", ".out_proj."}, Pair{".multihead_attn.", ".encoder_attn."},
-          Pair{".linear1.", ".fc1."}, Pair{".linear2.", ".fc2."},
-          Pair{".norm1.", ".self_attn_layer_norm."}, Pair{".norm2.", norm2},
-          Pair{".norm3.", ".final_layer_norm."}}) {
-        const std::size_t at = name.find(ours);
-        if (at != name.npos) name.replace(at, std::string_view(ours).size(), theirs);
-    }
+    const char* const norm2 =
+        name.starts_with("decoder.") ? ".encoder_attn_layer_norm." : ".final_layer_norm.";
+    for (const auto& [ours, theirs] : {std::pair{".w_q.", ".q_proj."},
+                                       {".w_k.", ".k_proj."},
+                                       {".w_v.", ".v_proj."},
+                                       {".w_o.", ".out_proj."},
+                                       {".multihead_attn.", ".encoder_attn."},
+                                       {".linear1.", ".fc1."},
+                                       {".linear2.", ".fc2."},
+                                       {".norm1.", ".self_attn_layer_norm."},
+                                       {".norm2.", norm2},
+                                       {".norm3.", ".final_layer_norm."}})
+        name = replaced(std::move(name), ours, theirs);
     return "model." + name;
 }
 // [found]
-/// Where git-lfs has left a pointer to a file, that is said.
-void require_fetched(const std::filesystem::path& path) {
-    std::string beginning(200, '\0');
-    std::ifstream file(path, std::ios::binary);
-    file.read(&beginning[0], static_cast<std::streamsize>(beginning.size()));
-    beginning.resize(static_cast<std::size_t>(file.gcount()));
-    const std::string kind = foreign_kind(beginning);
-    if (kind.find("git-lfs") != kind.npos) refuse(path, "{}", kind);
-}
-
 /// The file of the weights; if it is not there, but others are that hold them, how to come by it.
 std::filesystem::path find_weights(const std::filesystem::path& folder) {
-    const std::filesystem::path file = folder / "model.safetensors";
     const auto is_there = [&](const char* name) { return std::filesystem::exists(folder / name); };
     if (is_there("adapter_config.json"))
         refuse(folder / "adapter_config.json",
                "an adapter, which changes the weights; merge it into the model, by peft's "
                "merge_and_unload");
-    if (!is_there("model.safetensors")) {
-        for (const char* name :
-             {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
-            if (is_there(name))
-                refuse(folder / name,
-                       "weights in a form that is not read; make model.safetensors of them: python "
-                       "chapters/13_real_translation/marian_files.py safetensors {}",
-                       folder.string());
-        for (const char* name : {"tf_model.h5", "flax_model.msgpack", "rust_model.ot"})
-            if (is_there(name))
-                refuse(folder / name,
-                       "weights for another library; fetch model.safetensors or pytorch_model.bin "
-                       "from the same place");
-    }
-    require_fetched(file);
-    return file;
+    if (is_there("model.safetensors")) return folder / "model.safetensors";
+    for (const char* name :
+         {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
+        if (is_there(name))
+            refuse(folder / name,
+                   "weights in a form that is not read; make model.safetensors of them: python "
+                   "chapters/13_real_translation/marian_files.py safetensors {}",
+                   folder.string());
+    return folder / "model.safetensors";
 }
 // [weights]
 /// A file's tensors, taken one by one.
 class Weights {
 public:
     explicit Weights(const std::filesystem::path& path)
-        : path_(path), tensors_(load_safetensors(path).tensors) {}
+        : path_(path), file_(load_safetensors(path)) {}
 
-    bool has(const std::string& name) const { return tensors_.contains(name); }
+    /// To be asked before room is made for a model: then a file cannot make us ask for more memory
+    /// than some times its own size.
+    void require_enough(const TransformerOptions& options) const {
+        try {
+            require_plausible(options, file_);
+        } catch (const std::invalid_argument& error) {
+            refuse(path_, "{}", error.what());
+        }
+    }
+
+    bool has(const std::string& name) const { return file_.tensors.contains(name); }
     /// The tensor under the first of these names that is there.
     const Tensor& take(std::initializer_list<std::string> names, const Shape& shape) {
         for (const std::string& name : names) {
             if (!has(name)) continue;
-            const Tensor& found = tensors_.at(name);
+            const Tensor& found = file_.tensors.at(name);
             if (found.shape() != shape)
                 refuse(path_, "tensor {} has shape {}, expected {}", name, found.shape(), shape);
             taken_.insert(name);
@@ -97,13 +87,13 @@ public:
     }
     void ignore(const std::string& name) { taken_.insert(name); }
     void expect_no_more() const {
-        for (const auto& [name, tensor] : tensors_)
+        for (const auto& [name, tensor] : file_.tensors)
             if (!taken_.contains(name)) refuse(path_, "tensor {} is none of such a model's", name);
     }
 
 private:
     std::filesystem::path path_;
-    std::map<std::string, Tensor> tensors_;
+    TensorFile file_;
     std::set<std::string> taken_;
 };
 // [tables]
@@ -147,28 +137,11 @@ void check_positions(const Transformer& model, Weights& weights) {
                         bound);
 }
 
-/// Are there as many layers as the options say, and as wide? To be asked before room is made for
-/// them: then a file cannot make us ask for more memory than some times its own size.
-void require_layers(const TransformerOptions& o, Weights& weights) {
-    const Index d_model = o.layer.attention.d_model;
-    const auto look = [&](const char* stack, Index n_layers) {
-        for (Index i = 0; i < n_layers; ++i) {
-            const std::string layer = fmt::format("model.{}.layers.{}.", stack, i);
-            weights.take({layer + "self_attn.q_proj.weight"}, {d_model, d_model});
-            weights.take({layer + "fc1.weight"}, {o.layer.d_ff, d_model});
-        }
-    };
-    look("encoder", o.n_encoder_layers);
-    look("decoder", o.n_decoder_layers);
-    weights.take({shared_table, source_table, target_table, output_table}, {o.src_words, d_model});
-    weights.take({shared_table, target_table, output_table, source_table}, {o.tgt_words, d_model});
-}
-
 }  // namespace
 // [model]
 Transformer load_marian_model(const std::filesystem::path& folder, const MarianConfig& config) {
     Weights weights(find_weights(folder));
-    require_layers(config.model, weights);
+    weights.require_enough(config.model);
     Transformer model(config.model, Random(0));
     load_tables(model, weights);
     check_positions(model, weights);
@@ -184,29 +157,19 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
 // [words]
 namespace {
 
-Subwords read_pieces(const std::filesystem::path& path) {
-    require_fetched(path);
-    const std::string model = read_file(path, max_model_bytes);
-    try {
-        return Subwords(model);
-    } catch (const std::runtime_error& error) {
-        refuse(path, "{}", error.what());
-    }
-}
-
 /// The ids of a vocabulary; all are below `n_words`, and none occurs twice.
 PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
     PieceIds ids;
     std::set<std::int32_t> seen;
-    const nlohmann::json vocabulary = read_object(path);
-    for (const auto& [piece, id] : vocabulary.items()) {
+    const Fields vocabulary(path);
+    for (const auto& [piece, id] : vocabulary.all().items()) {
         if (!is_below(id, n_words))
-            refuse(path, "{} has id {}, expected one below {}", piece, id.dump(), n_words);
+            vocabulary.fail("{} has id {}, expected one below {}", piece, id.dump(), n_words);
         if (!seen.insert(id.get<std::int32_t>()).second)
-            refuse(path, "{} has id {}, which another piece has", piece, id.dump());
+            vocabulary.fail("{} has id {}, which another piece has", piece, id.dump());
         ids[piece] = id.get<std::int32_t>();
     }
-    if (!ids.contains("<unk>")) refuse(path, "no piece <unk>");
+    if (!ids.contains("<unk>")) vocabulary.fail("no piece <unk>");
     return ids;
 }
 
@@ -227,8 +190,8 @@ std::vector<std::string> by_id(const PieceIds& ids, const std::vector<AddedToken
 }  // namespace
 
 MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig& config)
-    : source_(read_pieces(folder / "source.spm")),
-      target_(read_pieces(folder / "target.spm")),
+    : source_(load_subwords(folder / "source.spm")),
+      target_(load_subwords(folder / "target.spm")),
       ids_(read_ids(folder / "vocab.json", config.model.src_words)),
       tokens_(read_marian_tokens(folder, ids_, config.model.src_words, config.end)),
       unknown_(ids_.at("<unk>")),
@@ -265,10 +228,8 @@ std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
         const std::string& piece = pieces_[static_cast<std::size_t>(id)];
         if (!piece.empty()) pieces.push_back(piece);
     }
-    std::string text = target_.join(pieces);
-    const std::string_view mark = "▁";  // left in pieces that the target's model does not know
-    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at))
-        text.replace(at, mark.size(), 1, ' ');
+    // left in pieces that the target's model does not know
+    const std::string text = replaced(target_.join(pieces), "▁", " ");
     return tidy(tokens_.clean_up ? without_spaces_before_marks(text) : text);
 }
 // [translator]

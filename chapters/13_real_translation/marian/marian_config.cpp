@@ -14,14 +14,11 @@ using nlohmann::json;
 /// written by older versions of the library, or stand for what it computes now.
 void require_known(const Fields& f) {
     f.expect(f.value("model_type") == "marian", "model_type", "\"marian\"");
-    for (const char* name : {"is_encoder_decoder", "static_position_embeddings"})
-        f.expect(f.flag(name, true), name, "true");
-    for (const char* name :
-         {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
-          "add_bias_logits", "force_bos_token_to_be_generated", "tie_encoder_decoder"})
-        f.expect(!f.flag(name, false), name, "false");
-    for (const char* name : {"quantization_config", "pruned_heads", "auto_map"})
-        if (f.has(name)) f.expect(f.value(name).empty(), name, "none");
+    f.expect_usual(true, {"is_encoder_decoder", "static_position_embeddings"});
+    f.expect_usual(false,
+                   {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
+                    "add_bias_logits", "force_bos_token_to_be_generated", "tie_encoder_decoder"});
+    f.expect_usual("none", {"quantization_config", "pruned_heads", "auto_map"});
     for (const auto& [name, ours] : {std::pair{"num_hidden_layers", "encoder_layers"},
                                      {"num_attention_heads", "encoder_attention_heads"},
                                      {"hidden_size", "d_model"}})
@@ -31,21 +28,15 @@ void require_known(const Fields& f) {
 /// Options that change which words are said, by rules that this book's search does not have. They
 /// stand in either file.
 void require_known_search(const Fields& f) {
-    for (const char* name :
-         {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens", "begin_suppress_tokens",
-          "sequence_bias", "exponential_decay_length_penalty", "min_new_tokens", "force_words_ids",
-          "constraints", "stop_strings", "max_time", "penalty_alpha", "dola_layers",
-          "guidance_scale", "watermarking_config"})
-        if (f.has(name)) f.expect(false, name, "none");
-    for (const auto& [name, neutral] : {std::pair{"no_repeat_ngram_size", 0},
-                                        {"encoder_no_repeat_ngram_size", 0},
-                                        {"min_length", 0},
-                                        {"repetition_penalty", 1},
-                                        {"encoder_repetition_penalty", 1},
-                                        {"diversity_penalty", 0},
-                                        {"num_beam_groups", 1}})
-        if (f.has(name)) f.expect(f.value(name) == neutral, name, "{}", neutral);
-    f.expect(!f.flag("do_sample", false), "do_sample", "false");
+    f.expect_usual("none",
+                   {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens",
+                    "begin_suppress_tokens", "sequence_bias", "exponential_decay_length_penalty",
+                    "min_new_tokens", "force_words_ids", "constraints", "stop_strings", "max_time",
+                    "penalty_alpha", "dola_layers", "guidance_scale", "watermarking_config"});
+    f.expect_usual(0, {"no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length",
+                       "diversity_penalty"});
+    f.expect_usual(1, {"repetition_penalty", "encoder_repetition_penalty", "num_beam_groups"});
+    f.expect_usual(false, {"do_sample"});
 }
 
 Activation activation(const Fields& f) {
@@ -120,16 +111,13 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     config.end = symbol(f, "eos_token_id", both);
     config.never = {o.pad};
     read_search(f);
-    const std::filesystem::path generation = folder / "generation_config.json";
-    if (std::filesystem::exists(generation)) {
-        const Fields g(generation);
-        read_search(g);
-        for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
-                                       {"eos_token_id", config.end},
-                                       {"pad_token_id", o.pad}})
-            if (g.has(name))
-                g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as config.json has", id);
-    }
+    const Fields g = Fields::if_there(folder / "generation_config.json");
+    read_search(g);
+    for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
+                                   {"eos_token_id", config.end},
+                                   {"pad_token_id", o.pad}})
+        if (g.has(name))
+            g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as config.json has", id);
     std::ranges::sort(config.never);
     config.never.erase(std::unique(config.never.begin(), config.never.end()), config.never.end());
     return config;

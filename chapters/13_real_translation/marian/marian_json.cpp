@@ -5,15 +5,24 @@
 #include "lib/io/strict_json.hpp"
 
 namespace abh {
-// [object]
-nlohmann::json read_object(const std::filesystem::path& path) {
+// [fields]
+Fields::Fields(const std::filesystem::path& path) : path_(path) {
     const std::string text = read_file(path, JsonLimits().bytes);
-    if (const std::string kind = foreign_kind(text); !kind.empty()) refuse(path, "{}", kind);
+    if (const std::string kind = foreign_kind(text); !kind.empty()) fail("{}", kind);
     try {
-        return strict_json(text);
+        values_ = strict_json(text);
     } catch (const std::invalid_argument& error) {
-        refuse(path, "{}", error.what());
+        fail("{}", error.what());
     }
+}
+
+void Fields::expect_usual(const nlohmann::json& usual,
+                          std::initializer_list<const char*> names) const {
+    for (const char* name : names)
+        if (has(name) && usual == "none")
+            expect(value(name).empty(), name, "none");
+        else if (has(name))
+            expect(value(name) == usual, name, "{}", usual.dump());
 }
 
 }  // namespace abh

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "chapters/13_real_translation/data/text.hpp"
+#include "lib/io/utf8.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -19,43 +19,45 @@ template <class... Args>
         fmt::format("{}: not usable as a model of Marian: {}", path.string(),
                     printable(fmt::format(why, std::forward<Args>(args)...), 300)));
 }
-// [object]
+// [fields]
 /// Whether a value is a whole number from 0 to n - 1.
 inline bool is_below(const nlohmann::json& value, Index n) {
     return value.is_number_unsigned() && std::cmp_less(value.get<std::uint64_t>(), n);
 }
-/// The JSON object in a file.
-/// @throws std::runtime_error if it is none, is larger than 64 MiB, nested deeper than 8, or has a
-///         name twice
-nlohmann::json read_object(const std::filesystem::path& path);
-// [fields]
-/// A file of fields, which refuses what it does not know.
+
+/// The JSON object in a file, which refuses what is not as expected. A field that is null is none.
 class Fields {
 public:
-    explicit Fields(const std::filesystem::path& path) : Fields(path, read_object(path)) {}
-    Fields(std::filesystem::path path, nlohmann::json values)
-        : path_(std::move(path)), values_(std::move(values)) {}
+    /// @throws std::runtime_error if the file holds no object, or passes a limit of `JsonLimits`
+    explicit Fields(const std::filesystem::path& path);
+    /// The same, without a field where there is no such file.
+    static Fields if_there(const std::filesystem::path& path) {
+        return std::filesystem::exists(path) ? Fields(path)
+                                             : Fields(path, nlohmann::json::object());
+    }
 
     const nlohmann::json& all() const { return values_; }
-
     bool has(const std::string& name) const {
         return values_.contains(name) && !values_[name].is_null();
     }
     const nlohmann::json& value(const std::string& name) const {
-        if (!has(name)) refuse(path_, "no field {}", name);
+        if (!has(name)) fail("no field {}", name);
         return values_[name];
-    }
-    template <class... Args>
-    void expect(bool ok, const std::string& name, fmt::format_string<Args...> expected,
-                Args&&... args) const {
-        if (!ok)
-            refuse(path_, "{} is {}, expected {}", name, value(name).dump(),
-                   fmt::format(expected, std::forward<Args>(args)...));
     }
     template <class... Args>
     [[noreturn]] void fail(fmt::format_string<Args...> why, Args&&... args) const {
         refuse(path_, why, std::forward<Args>(args)...);
     }
+    template <class... Args>
+    void expect(bool ok, const std::string& name, fmt::format_string<Args...> expected,
+                Args&&... args) const {
+        if (!ok)
+            fail("{} is {}, expected {}", name, value(name).dump(),
+                 fmt::format(expected, std::forward<Args>(args)...));
+    }
+    /// Of these fields those that are there have this value; "none" is an empty list or object,
+    /// too.
+    void expect_usual(const nlohmann::json& usual, std::initializer_list<const char*> names) const;
     /// A whole number from `least` to `most`.
     Index number(const char* name, Index least, Index most) const {
         const nlohmann::json& found = value(name);
@@ -76,6 +78,9 @@ public:
     }
 
 private:
+    Fields(std::filesystem::path path, nlohmann::json values)
+        : path_(std::move(path)), values_(std::move(values)) {}
+
     std::filesystem::path path_;
     nlohmann::json values_;
 };

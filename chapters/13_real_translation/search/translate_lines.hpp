@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chapters/13_real_translation/search/beam_search.hpp"
+#include "lib/io/limits.hpp"
 
 namespace abh {
 // [translator]
@@ -43,28 +44,26 @@ std::vector<std::vector<Hypothesis>> translate_sentences(
 class LineReader {
 public:
     /// @param file     a file descriptor; it stays open
-    /// @param longest  bytes of a line; what goes beyond is read and left out
-    explicit LineReader(int file, std::size_t longest = std::size_t{1} << 20)
+    /// @param longest  bytes of a line; of a longer one no more than the first behind them is kept
+    explicit LineReader(int file, std::size_t longest = TextLimits().line_bytes)
         : file_(file), longest_(longest) {}
 
     /// Reads the next line, without its end; false if there is none.
     /// @throws std::runtime_error if the file cannot be read, or is no text in UTF-8 by its first
     ///         bytes
     bool next(std::string& line);
-    /// Whether the last line was longer than it may be.
-    bool cut() const { return cut_; }
     /// Whether `next` would return at once: a whole line is there, none that is too long, or the
     /// end. @throws std::runtime_error as `next` does
     bool ready();
+    std::size_t longest() const { return longest_; }
 
 private:
-    bool fill();
-    void look_at_beginning();
+    void fill();
 
     int file_;
     std::size_t longest_, position_ = 0;  ///< of the next byte in the buffer
     std::string buffer_;
-    bool cut_ = false, begun_ = false, ended_ = false;
+    bool begun_ = false, ended_ = false;
 };
 // [lines]
 struct LineOptions {
@@ -79,9 +78,9 @@ struct LineOptions {
 /// for each hypothesis. Lines that are there already are translated together; it does not wait for
 /// more.
 ///
-/// A line without words gives an empty one, and so does one that is not UTF-8 or has a letter with
-/// a thousand marks. One that is too long is translated in parts. For each of them `messages` gets
-/// a line with its number.
+/// A line without words gives an empty one, and so does one that is not UTF-8, has a letter with a
+/// thousand marks or more than a million bytes. A sentence that is too long is translated in parts.
+/// For each of them `messages` gets a line with its number.
 /// @return  how many lines there were
 /// @throws std::runtime_error if `out` cannot be written
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 namespace abh {
 // [subword model]
-constexpr std::size_t max_model_bytes = std::size_t{1} << 26;
-
 /// Looks at the bytes of a SentencePiece model before the library does, which trusts some of them:
 /// a table of characters that points outside of itself, for instance, makes it read foreign memory.
 /// @throws std::runtime_error saying what is wrong

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,12 +21,11 @@ public:
     /// Learns pieces by byte pair encoding. The same sentences give the same model.
     /// @param sentences  in UTF-8, of one language or of two that share a vocabulary
     /// @param n_pieces   at most, symbols and bytes included; short texts have fewer
-    /// @param seed       draws which sentences are taken where there are more than a million
     /// @param byte_fallback  a character without a piece becomes its bytes, so nothing is unknown
     /// @throws std::invalid_argument if `n_pieces` does not hold the characters of the text, there
     ///         is no text, or it is not UTF-8
     static Subwords train(std::span<const std::string> sentences, Index n_pieces,
-                          std::uint64_t seed = 1, bool byte_fallback = true);
+                          bool byte_fallback = true);
     /// @param model  the bytes of a .model file
     /// @throws std::runtime_error if they are not a model of SentencePiece
     explicit Subwords(std::string model);
@@ -37,7 +37,8 @@ public:
     /// @throws std::invalid_argument if `text` is not UTF-8
     std::vector<std::int32_t> encode(const std::string& text) const;
     /// The text of some pieces; start, end and pad are left out. What `encode` cut is put together
-    /// again exactly; bytes that are no UTF-8 become U+FFFD.
+    /// again exactly, but "▁" comes back as the space that it means in pieces; bytes that are no
+    /// UTF-8 become U+FFFD.
     /// @throws std::invalid_argument for an id that there is not
     std::string decode(std::span<const std::int32_t> ids) const;
     /// A text's pieces as SentencePiece shows them: "▁" stands for a space, <0x41> for a byte.
@@ -59,5 +60,8 @@ private:
     std::string model_;
     std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;  ///< never changes
 };
+
+/// The model in a file. @throws std::runtime_error naming the file and what is wrong with it
+Subwords load_subwords(const std::filesystem::path& path);
 
 }  // namespace abh
