@@ -377,7 +377,7 @@ TEST_CASE("keys hidden from a whole block of queries are left out, and change no
         const auto within =
             pads_where([n = lk](Index, Index j) { return j > n / 4 && j < 3 * n / 4; });
         // these leave hidden keys out, count a little, and count more than a visible key
-        for (const Real fill : {Real(-1e9), Real(-20), Real(-2), Real(3)}) {
+        for (const Real fill : {Real(-1e9), Real(-20), Real(3)}) {
             CAPTURE(lq, lk, fill);
             for (const AttentionMask& mask : {behind, before, within})
                 for (const AttentionMask& whole : {mask, mask | hide_future()})
@@ -562,22 +562,20 @@ TEST_CASE("the gradients of all heads match central differences across several b
 
 TEST_CASE("attention of all heads keeps the same bits for any number of threads, backward twice") {
     const Index lq = on_cuda() ? 34 : 130, lk = on_cuda() ? 35 : 230;
-    for (Index batch : {1, 3}) {
-        const Example e(batch, 4, lq, lk, 20);
-        for (const AttentionMask& mask :
-             {AttentionMask(drawn_mask({batch, 1, lq, lk}, 9)), AttentionMask(), hide_future()})
-            for (Real fill : {Real(-1e9), Real(-20)}) {
-                const All one = e.run(mask, {.fill = fill});
-                same_for_threads([&] { return e.run(mask, {.fill = fill}); });
-                AttendHeadsCache cache;
-                const Tensor y = attend_heads(e.q, e.k, e.v, 4, mask, {.fill = fill}, &cache);
-                REQUIRE(same_bits(y, e.forward(mask, {.fill = fill})));
-                for (int time = 0; time < 2; ++time) {
-                    const AttentionGradients d = attend_heads_backward(e.dy, cache);
-                    check_same_bits(one, {y, d.dq, d.dk, d.dv});
-                }
+    for (Index batch : {1, 3})
+        for (Real fill : {Real(-1e9), Real(-20)}) {
+            const Example e(batch, 4, lq, lk, 20);
+            const AttentionMask mask = hide_future() | drawn_mask({batch, 1, lq, lk}, 9);
+            const AttentionOptions o{.fill = fill};
+            same_for_threads([&] { return e.run(mask, o); });
+            AttendHeadsCache cache;
+            const Tensor y = attend_heads(e.q, e.k, e.v, 4, mask, o, &cache);
+            REQUIRE(same_bits(y, e.forward(mask, o)));
+            for (int time = 0; time < 2; ++time) {
+                const AttentionGradients d = attend_heads_backward(e.dy, cache);
+                check_same_bits(e.run(mask, o), {y, d.dq, d.dk, d.dv});
             }
-    }
+        }
 }
 
 TEST_CASE("backward follows the way of its cache, whatever way is set") {
