@@ -145,20 +145,14 @@ TEST_CASE("the backward pass of a linear map goes the way of its forward pass") 
     Draw draw;
     Linear map(300, 280, true, draw.random);
     const Tensor x = draw({3, 300}), dy = draw({3, 280});
-    const auto gradients = [&](Way forward, Way backward) {
+    check_follows([&] {
         zero_grad(parameters_of(map));
         Linear::Cache cache;
-        {
-            const ScopedWay there(forward);
-            map.forward(x, &cache);
-        }
-        CHECK(cache.way == forward);
-        const ScopedWay back(backward);
-        const Tensor dx = map.backward(dy, cache);
-        CHECK(way() == backward);
-        return with_gradients({dx}, map);
-    };
-    for (const Way forward : ways_here())
-        for (const Way backward : ways_here())
-            check_same_bits(gradients(forward, forward), gradients(forward, backward));
+        map.forward(x, &cache);
+        CHECK(cache.way == way());
+        return [&, cache] {
+            const Tensor dx = map.backward(dy, cache);
+            return with_gradients({dx}, map);
+        };
+    });
 }

@@ -53,18 +53,6 @@ TEST_CASE("the article's table of ten rows prints the article's vectors") {
           "0.9124 -2.3616 1.1151\n");
 }
 
-TEST_CASE("the article's padding demo prints zeros for the padding word") {
-    Random random(1);
-    Embedding embedding(10, 3, {.scale = false, .padding_id = 0}, random);
-    set_row(embedding, 2, {0.1535, -2.0309, 0.9315});
-    set_row(embedding, 5, {-0.1655, 0.9897, 0.0635});
-    CHECK(printed(embedding.forward(Ids({1, 4}, {0, 2, 0, 5}))) ==
-          "0.0000 0.0000 0.0000\n"
-          "0.1535 -2.0309 0.9315\n"
-          "0.0000 0.0000 0.0000\n"
-          "-0.1655 0.9897 0.0635\n");
-}
-
 TEST_CASE("the vectors are a copy of the table's rows") {
     Random random(2);
     const Embedding embedding(4, 3, {}, random);
@@ -198,15 +186,6 @@ TEST_CASE("no word is no error") {
     CHECK(embedding.forward(Ids(Shape{2, 0}), &cache).shape() == Shape{2, 0, 4});
     embedding.backward(Tensor(Shape{2, 0, 4}), cache);
     CHECK(same_bits(embedding.table.grad(), Tensor::zeros({11, 4})));
-}
-
-TEST_CASE("the table is an embedding's only parameter") {
-    Random random(1);
-    Embedding embedding(11, 4, {}, random);
-    const Parameters list = parameters_of(embedding, "src_embed");
-    REQUIRE(list.size() == 1);
-    CHECK(list[0].name == "src_embed.weight");
-    CHECK(count_elements(list) == 44);
 }
 
 // The ways ---------------------------------------------------------------------------------------

@@ -153,42 +153,11 @@ TEST_CASE("the score table gives robot 100 percent, then 42 to robot and 57 to m
     REQUIRE(std::floor(100 * w(0, 0, 1, 1)) == 57);
 }
 
-TEST_CASE("one row by hand is what attention computes") {
-    // scores 0 0 0 3 3 6 6 over sqrt(4), and a hidden one
-    const Tensor q({1, 1, 1, 4}, {0, 0, 0, 3});
-    const Tensor k({1, 1, 8, 4}, {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 1, 1,
-                                  0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 1, 1, 1, 1});
-    const Tensor v({1, 1, 8, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
-    Tensor w;
-    const Tensor y =
-        attention(q, k, v, Mask({1, 1, 1, 8}, {0, 0, 0, 0, 0, 0, 0, 1}), {}, nullptr, &w);
-    const double sum = 3 * std::exp(-3.0) + 2 * std::exp(-1.5) + 2;
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 0)) - std::exp(-3.0) / sum) < rounding);
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 4)) - std::exp(-1.5) / sum) < rounding);
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 6)) - 1 / sum) < rounding);
-    REQUIRE(w(0, 0, 0, 7) == 0);
-    const double place = (3 * std::exp(-3.0) + 7 * std::exp(-1.5) + 11) / sum;
-    REQUIRE(std::abs(static_cast<double>(y(0, 0, 0, 0)) - place) < 10 * rounding);
-}
-
 TEST_CASE("attention is what its definition says, with and without a mask") {
     const Example e;
     for (const Mask& mask : {Mask(), uneven_mask()})
         REQUIRE(max_difference(e.forward(mask), by_definition(e, mask, 1 / std::sqrt(3.0))) <
                 rounding);
-}
-
-TEST_CASE("a hidden key gets weight zero, whatever the length of the row") {
-    for (Index length : {2, 3, 8, 16, 17, 40, 65}) {
-        const Example e(4, 1, 1, 2, length);
-        Mask mask = Mask::zeros({1, 1, 1, length});
-        for (Index j = length / 2; j < length; ++j) mask(0, 0, 0, j) = 1;
-        for (Real fill : {Real(-1e9), -infinity}) {
-            const Tensor w = e.run(mask, {.fill = fill})[1];
-            for (Index i = 0; i < 2; ++i)
-                for (Index j = length / 2; j < length; ++j) REQUIRE(w(0, 0, i, j) == 0);
-        }
-    }
 }
 
 TEST_CASE("what a hidden key and its value hold changes no bit of the result") {

@@ -16,53 +16,6 @@ namespace {
 // Sums of at most a few hundred terms of order one: their order changes the last digits only.
 constexpr double round_off = in_double ? 1e-12 : 2e-5;
 
-/// x[b, l] W^T + b as plain loops; with `shared`, each slice of d_in columns on its own.
-Tensor by_loops(const Linear& map, const Tensor& x) {
-    const Index d_in = map.d_in(), d_out = map.d_out(), slices = x.dim(2) / d_in;
-    Tensor y({x.dim(0), x.dim(1), slices * d_out});
-    for (Index b = 0; b < x.dim(0); ++b)
-        for (Index l = 0; l < x.dim(1); ++l)
-            for (Index s = 0; s < slices; ++s)
-                for (Index o = 0; o < d_out; ++o) {
-                    Real sum = map.has_bias() ? map.bias.value(o) : 0;
-                    for (Index i = 0; i < d_in; ++i)
-                        sum += map.weight.value(o, i) * x(b, l, s * d_in + i);
-                    y(b, l, s * d_out + o) = sum;
-                }
-    return y;
-}
-
-/// Multi-head attention, one head after the other, one number after the other.
-/// @param mask  `[B, Lq, Lk]`, 1 = hide, or empty
-Tensor head_by_head(const MultiHeadAttention& layer, const Tensor& query, const Tensor& key,
-                    const Tensor& value, const Mask& mask) {
-    const Index n_heads = layer.options().n_heads, d_k = layer.options().d_model / n_heads;
-    const Tensor q = by_loops(layer.w_q, query), k = by_loops(layer.w_k, key),
-                 v = by_loops(layer.w_v, value);
-    const Real scale = layer.options().attention.scale != 0 ? layer.options().attention.scale
-                                                            : 1 / std::sqrt(static_cast<Real>(d_k));
-    Tensor context = Tensor::zeros(query.shape());
-    for (Index b = 0; b < query.dim(0); ++b)
-        for (Index h = 0; h < n_heads; ++h)
-            for (Index i = 0; i < query.dim(1); ++i) {
-                std::vector<Real> weight;
-                Real total = 0;
-                for (Index j = 0; j < key.dim(1); ++j) {
-                    Real score = 0;
-                    for (Index d = h * d_k; d < (h + 1) * d_k; ++d)
-                        score += q(b, i, d) * k(b, j, d);
-                    const bool hidden = !mask.empty() && mask(b, i, j);
-                    weight.push_back(hidden ? 0 : std::exp(score * scale));
-                    total += weight.back();
-                }
-                for (Index j = 0; j < key.dim(1); ++j)
-                    for (Index d = h * d_k; d < (h + 1) * d_k; ++d)
-                        context(b, i, d) +=
-                            weight[static_cast<std::size_t>(j)] / total * v(b, j, d);
-            }
-    return by_loops(layer.w_o, context);
-}
-
 /// A layer 6 wide with three heads.
 MultiHeadOptions small(bool shared, bool bias = true) {
     return {.d_model = 6,
@@ -124,38 +77,6 @@ TEST_CASE("joining keeps the positions apart") {
     for (Index b = 0; b < 2; ++b)
         for (Index l = 0; l < 5; ++l)
             for (Index c = 0; c < 6; ++c) REQUIRE(joined(b, l, c) == static_cast<Real>(10 * b + l));
-}
-
-TEST_CASE("two heads tell apart what one wide head cannot") {
-    const Real s = std::sqrt(Real(2)) * std::log(Real(3));
-    const Tensor query({1, 1, 4}, {s, 0, 0, s}), words({1, 2, 4}, {1, 0, 1, 0, 0, 1, 0, 1});
-    const auto result = [&](Index n_heads) {
-        const Tensor q = split_heads(query, n_heads), k = split_heads(words, n_heads);
-        return join_heads(attention(q, k, k, {}));
-    };
-    const Tensor one({1, 1, 4}, {Real(0.5), Real(0.5), Real(0.5), Real(0.5)});
-    const Tensor two({1, 1, 4}, {Real(0.75), Real(0.25), Real(0.25), Real(0.75)});
-    REQUIRE(max_difference(result(1), one) < 1e-6);
-    REQUIRE(max_difference(result(2), two) < 1e-6);
-}
-
-TEST_CASE("all heads at once give what the heads give one by one") {
-    for (bool bias_qkv : {false, true})
-        for (bool bias_out : {false, true})
-            for (bool shared : {false, true})
-                for (bool masked : {false, true}) {
-                    Random random(2);
-                    MultiHeadOptions options = small(shared, bias_qkv);
-                    options.bias_out = bias_out;
-                    if (shared) options.attention.scale = Real(0.4);
-                    const MultiHeadAttention layer(options, random);
-                    const auto [query, key, value, dy] = inputs(random);
-                    const Mask mask = masked ? hide_last(1, 3, 5) : Mask();
-                    const Tensor y = layer.forward(query, key, value, mask);
-                    REQUIRE(y.shape() == query.shape());
-                    REQUIRE(max_difference(y, head_by_head(layer, query, key, value, mask)) <
-                            round_off);
-                }
 }
 
 TEST_CASE("a block has as many parameters as its source counts") {

@@ -189,14 +189,6 @@ TEST_CASE("a batch's loss is that of its sentences, each word counting the same"
     CHECK(evaluate(model, corpus, pairs).exact == 2);  // pads are not asked for
 }
 
-TEST_CASE("a sentence longer than the model is an error") {
-    TransformerOptions o = toy_like();
-    o.positions.max_len = 4;
-    const Transformer model(o, Random(1));
-    CHECK_THROWS_WITH(model.encode(example_src()),
-                      Contains("positional encoding") && Contains("asked for"));
-}
-
 // Tied tables ---------------------------------------------------------------------------------
 
 namespace {

@@ -63,3 +63,26 @@ void check_backward_twice(Layer& layer, const F& backward) {
     check_same_bits(inputs, backward());
     check_same_bits(once, with_gradients({}, layer));
 }
+
+/// Requires that a backward pass runs under the way of its forward pass, whatever is set by then.
+/// @param forward  returns the backward pass, which returns all gradients
+template <class F>
+void check_follows(const F& forward) {
+    for (const abh::Way kept : ways_here()) {
+        const auto run = [&](abh::Way set) {
+            const auto backward = [&] {
+                const abh::ScopedWay scoped(kept);
+                return forward();
+            }();
+            const abh::ScopedWay scoped(set);
+            std::vector<abh::Tensor> found = backward();
+            CHECK(abh::way() == set);
+            return found;
+        };
+        const std::vector<abh::Tensor> expected = run(kept);
+        for (const abh::Way set : ways_here()) {
+            INFO("forward " << abh::to_string(kept) << ", then " << abh::to_string(set));
+            check_same_bits(expected, run(set));
+        }
+    }
+}
