@@ -3,10 +3,9 @@
 #include <cmath>
 
 #include "lib/fast/linear.hpp"
-#include "lib/gradcheck.hpp"
 #include "lib/linear.hpp"
+#include "tests/gradients.hpp"
 #include "tests/products.hpp"
-#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -53,25 +52,18 @@ TEST_CASE("a linear map names shapes that do not fit") {
 }
 
 TEST_CASE("the gradients of a linear map equal central differences") {
-    if constexpr (in_double) {
-        Draw draw;
-        for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 1, 5}, Shape{2, 3, 1, 5}})
-            for (bool bias : {true, false}) {
-                Linear map(5, 3, bias, draw.random);
-                const Tensor x = draw(shape), dy = draw(shape.with(-1, 3));
-                Linear::Cache cache;
-                map.forward(x, &cache);
-                const Tensor dx = map.backward(dy, cache);
-                const auto forward = [&] { return map.forward(x); };
-                CAPTURE(to_string(shape), bias);
-                REQUIRE(check_gradient(forward, x, dx, dy).relative < 1e-6);
-                REQUIRE(check_gradient(forward, map.weight.value, map.weight.grad(), dy).relative <
-                        1e-6);
-                if (bias)
-                    REQUIRE(check_gradient(forward, map.bias.value, map.bias.grad(), dy).relative <
-                            1e-6);
-            }
-    }
+    Draw draw;
+    for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 1, 5}, Shape{2, 3, 1, 5}})
+        for (bool bias : {true, false}) {
+            CAPTURE(to_string(shape), bias);
+            Linear map(5, 3, bias, draw.random);
+            const Tensor x = draw(shape), dy = draw(shape.with(-1, 3));
+            Linear::Cache cache;
+            map.forward(x, &cache);
+            const Tensor dx = map.backward(dy, cache);
+            check_gradients([&] { return map.forward(x); }, dy,
+                            with_parameters({{"x", x, dx}}, map));
+        }
 }
 
 TEST_CASE("backward twice gives the same dx, adds the gradients twice and leaves the cache alone") {
@@ -80,13 +72,8 @@ TEST_CASE("backward twice gives the same dx, adds the gradients twice and leaves
     const Tensor x = draw({7, 5}), dy = draw({7, 3}), x_before = x.clone(), dy_before = dy.clone();
     Linear::Cache cache;
     map.forward(x, &cache);
-    const Tensor first = map.backward(dy, cache);
-    Tensor dW = map.weight.grad().clone(), db = map.bias.grad().clone();
-    const Tensor second = map.backward(dy, cache);
-    REQUIRE(same_bits(first, second));
-    REQUIRE(first.data() != second.data());
-    REQUIRE(same_bits(map.weight.grad(), dW *= 2));
-    REQUIRE(max_difference(map.bias.grad(), db *= 2) <= 100 * eps);
+    check_backward_twice(map, [&] { return std::vector{map.backward(dy, cache)}; });
+    REQUIRE(map.backward(dy, cache).data() != map.backward(dy, cache).data());
     REQUIRE(same_bits(cache.x, x_before));
     REQUIRE(same_bits(dy, dy_before));
 }
@@ -149,9 +136,7 @@ TEST_CASE("every way maps and derives as plain does") {
                     all.push_back(map.forward(x, &cache));
                     all.push_back(map.backward(dy, cache));
                 }
-                all.push_back(map.weight.grad().clone());
-                if (bias) all.push_back(map.bias.grad().clone());
-                return all;
+                return with_gradients(all, map);
             });
         }
 }
@@ -160,24 +145,14 @@ TEST_CASE("the backward pass of a linear map goes the way of its forward pass") 
     Draw draw;
     Linear map(300, 280, true, draw.random);
     const Tensor x = draw({3, 300}), dy = draw({3, 280});
-    const auto gradients = [&](Way forward, Way backward) {
+    check_follows([&] {
         zero_grad(parameters_of(map));
         Linear::Cache cache;
-        {
-            const ScopedWay there(forward);
-            map.forward(x, &cache);
-        }
-        CHECK(cache.way == forward);
-        const ScopedWay back(backward);
-        const Tensor dx = map.backward(dy, cache);
-        CHECK(way() == backward);
-        return std::vector{dx, map.weight.grad().clone(), map.bias.grad().clone()};
-    };
-    for (const Way forward : ways_here()) {
-        const std::vector<Tensor> expected = gradients(forward, forward);
-        for (const Way backward : ways_here()) {
-            const std::vector<Tensor> found = gradients(forward, backward);
-            for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
-        }
-    }
+        map.forward(x, &cache);
+        CHECK(cache.way == way());
+        return [&, cache] {
+            const Tensor dx = map.backward(dy, cache);
+            return with_gradients({dx}, map);
+        };
+    });
 }

@@ -1,45 +1,8 @@
 // Per real: products whose operands are put in order first.
-#include <cmath>
-#include <vector>
-
 #include "lib/fast/packed_matmul.hpp"
-#include "tests/support.hpp"
+#include "tests/products.hpp"
 
 using namespace abh;
-
-namespace {
-
-/// A matrix of whole numbers from -4 to 4, of which sums of a few thousand products of two are
-/// exact in any order; its rows or its columns side by side, with a gap after each.
-struct Whole {
-    std::vector<Real> numbers;
-    Strided matrix;
-
-    Whole(Index rows, Index columns, bool by_columns, std::uint64_t seed) {
-        constexpr Index gap = 3;
-        const Index lines = by_columns ? columns : rows,
-                    length = (by_columns ? rows : columns) + gap;
-        Random random(seed);
-        const Ids ids = random_ids({lines, length}, -4, 5, random.stream());
-        numbers.assign(ids.values().begin(), ids.values().end());
-        matrix = Strided::of(numbers.data(), length, by_columns);
-    }
-};
-
-/// Three loops.
-Tensor product(Strided a, Strided b, const Tensor& before, Index m, Index n, Index k, Real scale,
-               bool add) {
-    Tensor c = before.clone();
-    for (Index i = 0; i < m; ++i)
-        for (Index j = 0; j < n; ++j) {
-            Real sum = 0;
-            for (Index p = 0; p < k; ++p) sum += *a.from(i, p).data * *b.from(p, j).data;
-            c(i, j) = scale * sum + (add ? before(i, j) : 0);
-        }
-    return c;
-}
-
-}  // namespace
 
 TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fast]") {
     const Index sizes[][3] = {{0, 3, 5},     {3, 0, 5},    {3, 5, 0},    {1, 1, 1},

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/fast/parallel.hpp"
-#include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
+#include "tests/printed.hpp"
 #include "tests/ways.hpp"
 
 using namespace abh;
@@ -29,29 +29,16 @@ private:
 };
 
 struct Outcome {
-    int status;
+    int status = 0;
     std::string out, err;
 };
 
 /// What `work` returns, and what it prints.
 Outcome captured(const std::function<int()>& work) {
-    const Folder folder;
-    const char* const names[] = {"out", "err"};
-    int kept[2];
-    for (int i : {0, 1}) {
-        std::fflush(i == 0 ? stdout : stderr);
-        kept[i] = ::dup(i + 1);
-        const int file = ::open((folder / names[i]).c_str(), O_WRONLY | O_CREAT, 0600);
-        ::dup2(file, i + 1);
-        ::close(file);
-    }
-    const int status = work();
-    for (int i : {0, 1}) {
-        std::fflush(i == 0 ? stdout : stderr);
-        ::dup2(kept[i], i + 1);
-        ::close(kept[i]);
-    }
-    return {status, read_file(folder / "out"), read_file(folder / "err")};
+    Outcome outcome;
+    outcome.err =
+        written_to(2, [&] { outcome.out = written_to(1, [&] { outcome.status = work(); }); });
+    return outcome;
 }
 
 /// Runs a program with one option of its own.
@@ -150,37 +137,32 @@ TEST_CASE("what a program's work throws is one line, and no results are written"
     REQUIRE(outcome.err == "demo: demo: x has shape [2], expected [3]\n");
     REQUIRE(read_file(folder / "results.json") == "before");
     REQUIRE(folder.count() == 1);
-    const Outcome hostile = run({}, [](Program&) {
-        throw std::runtime_error("tensor a\x1b[2J\nb\x7f\u009b 我 is missing");
-    });
-    REQUIRE(hostile.err == "demo: tensor a\\x1B[2J\\x0Ab\\x7F\\xC2\\x9B 我 is missing\n");
+    const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
+    REQUIRE(memory.status == 1);
+    REQUIRE(memory.err == "demo: not enough memory\n");
+
+    const auto said = [](const std::string& message) {
+        return run({}, [&](Program&) { throw std::runtime_error(message); }).err;
+    };
+    const auto line = [](const std::string& shown) { return "demo: " + shown + "\n"; };
+    CHECK(said("tensor a\x1b[2J\nb\x7f\u009b 我 is missing") ==
+          line("tensor a\\x1B[2J\\x0Ab\\x7F\\xC2\\x9B 我 is missing"));
     const std::string hidden[] = {"\u061c", "\u200e", "\u200f", "\u2028", "\u2029",
                                   "\u202a", "\u202e", "\u2066", "\u2069", "\u009f"};
     for (const std::string& character : hidden) {  // what turns or ends a line, or commands
         std::string bytes;
         for (const char byte : character)
             bytes += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
-        REQUIRE(run({}, [&](Program&) { throw std::runtime_error("a" + character + "b"); }).err ==
-                "demo: a" + bytes + "b\n");
+        CHECK(said("a" + character + "b") == line("a" + bytes + "b"));
     }
     const std::string visible = "\u061b\u061d\u200a\u2010\u2027\u202f\u2065\u206a\ufefe\u00a0";
-    REQUIRE(run({}, [&](Program&) { throw std::runtime_error(visible); }).err ==
-            "demo: " + visible + "\n");
-    REQUIRE(run({}, [](Program&) { throw std::runtime_error("cut \xE2\x80"); }).err ==
-            "demo: cut \\xE2\\x80\n");
-    const Outcome endless =
-        run({}, [](Program&) { throw std::runtime_error(std::string(9999, 'x')); });
-    REQUIRE(endless.err == "demo: " + std::string(2000, 'x') + "...\n");
-    const auto said = [](const std::string& message) {
-        return run({}, [&](Program&) { throw std::runtime_error(message); }).err;
-    };
-    CHECK(said(std::string(2000, 'x')) == "demo: " + std::string(2000, 'x') + "\n");
-    std::string chinese;
+    CHECK(said(visible) == line(visible));
+    CHECK(said("cut \xE2\x80") == line("cut \xE2\x80"));
+    CHECK(said(std::string(2000, 'x')) == line(std::string(2000, 'x')));
+    CHECK(said(std::string(9999, 'x')) == line(std::string(2000, 'x') + "..."));
+    std::string chinese;  // a character has three bytes
     for (int i = 0; i < 2001; ++i) chinese += "我";
-    CHECK(said(chinese) == "demo: " + chinese.substr(0, 6000) + "...\n");
-    const Outcome memory = run({}, [](Program&) { throw std::bad_alloc(); });
-    REQUIRE(memory.status == 1);
-    REQUIRE(memory.err == "demo: not enough memory\n");
+    CHECK(said(chinese) == line(chinese.substr(0, 6000) + "..."));
 }
 
 TEST_CASE("a program writes its results, and finds out before its work that it cannot") {

@@ -1,21 +1,8 @@
 // Per real: products in a core's cache.
-#include <vector>
-
 #include "lib/fast/small_matmul.hpp"
-#include "tests/support.hpp"
+#include "tests/products.hpp"
 
 using namespace abh;
-
-namespace {
-
-/// Whole numbers from -4 to 4: sums of a few hundred products of two are exact in any order.
-std::vector<Real> whole_numbers(Index n, std::uint64_t seed) {
-    Random random(seed);
-    const Ids ids = random_ids({n}, -4, 5, random.stream());
-    return {ids.values().begin(), ids.values().end()};
-}
-
-}  // namespace
 
 TEST_CASE("whole_lanes rounds up", "[fast]") {
     CHECK(whole_lanes(0) == 0);
@@ -31,27 +18,12 @@ TEST_CASE("a small product is three loops, and touches nothing beside it", "[fas
                 for (bool transposed : {false, true})
                     for (bool add : {false, true})
                         for (Index gap : {0, 5}) {  // between the rows of a, b and c
-                            const Index width_a = (transposed ? m : k) + gap, width = n + gap;
-                            const std::vector<Real> a = whole_numbers((m + k) * (m + k + gap), 1);
-                            const std::vector<Real> b = whole_numbers((k + 1) * width, 2);
-                            const std::vector<Real> before = whole_numbers((m + 1) * width, 3);
-                            std::vector<Real> c = before;
-                            const Strided from = Strided::of(a.data(), width_a, transposed);
-                            small_matmul({c.data(), width, from, Strided::of(b.data(), width), m, n,
-                                          k, 1, add});
-                            std::vector<Real> expected = before;
-                            for (Index i = 0; i < m; ++i)
-                                for (Index j = 0; j < n; ++j) {
-                                    Real sum = add ? before[static_cast<std::size_t>(i * width + j)]
-                                                   : Real(0);
-                                    for (Index p = 0; p < k; ++p)
-                                        sum +=
-                                            a[static_cast<std::size_t>(
-                                                transposed ? p * width_a + i : i * width_a + p)] *
-                                            b[static_cast<std::size_t>(p * width + j)];
-                                    expected[static_cast<std::size_t>(i * width + j)] = sum;
-                                }
+                            const Whole a(m, k, transposed, 1, gap), b(k, n, false, 2, gap);
+                            const Tensor before = Tensor::full({m + 1, n + gap}, 3);
+                            Tensor c = before.clone();
+                            small_matmul({c.data(), n + gap, a.matrix, b.matrix, m, n, k, 1, add});
                             CAPTURE(m, n, k, transposed, add, gap);
-                            REQUIRE(c == expected);
+                            REQUIRE(
+                                same_bits(c, product(a.matrix, b.matrix, before, m, n, k, 1, add)));
                         }
 }

@@ -1,12 +1,9 @@
 // Per real and way: looking up words, and adding their gradients back.
 #include <cmath>
-#include <cstring>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "lib/eigen.hpp"
-#include "lib/fast/parallel.hpp"
-#include "lib/gradcheck.hpp"
-#include "tests/ways.hpp"
+#include "tests/gradients.hpp"
 
 using namespace abh;
 
@@ -54,35 +51,6 @@ TEST_CASE("the article's table of ten rows prints the article's vectors") {
           "0.4362 -0.4004 0.9400\n"
           "-0.6431 0.0748 0.6969\n"
           "0.9124 -2.3616 1.1151\n");
-}
-
-TEST_CASE("the article's padding demo prints zeros for the padding word") {
-    Random random(1);
-    Embedding embedding(10, 3, {.scale = false, .padding_id = 0}, random);
-    set_row(embedding, 2, {0.1535, -2.0309, 0.9315});
-    set_row(embedding, 5, {-0.1655, 0.9897, 0.0635});
-    CHECK(printed(embedding.forward(Ids({1, 4}, {0, 2, 0, 5}))) ==
-          "0.0000 0.0000 0.0000\n"
-          "0.1535 -2.0309 0.9315\n"
-          "0.0000 0.0000 0.0000\n"
-          "-0.1655 0.9897 0.0635\n");
-}
-
-TEST_CASE("equal ids get equal rows, wherever they stand") {
-    Random random(2);
-    const Embedding embedding(10, 7, {.scale = true}, random);
-    const Tensor y = embedding.forward(Ids({2, 4}, {1, 2, 4, 5, 4, 3, 2, 9}));
-    CHECK(matrix(y).row(2) == matrix(y).row(4));  // id 4
-    CHECK(matrix(y).row(1) == matrix(y).row(6));  // id 2
-    CHECK(matrix(y).row(0) != matrix(y).row(1));
-}
-
-TEST_CASE("permuting the words permutes the vectors") {
-    Random random(2);
-    const Embedding embedding(11, 5, {}, random);
-    const Tensor y = embedding.forward(Ids({1, 4}, {3, 1, 4, 10}));
-    const Tensor z = embedding.forward(Ids({1, 4}, {10, 3, 1, 4}));
-    for (Index i = 0; i < 4; ++i) CHECK(matrix(z).row((i + 1) % 4) == matrix(y).row(i));
 }
 
 TEST_CASE("the vectors are a copy of the table's rows") {
@@ -152,22 +120,15 @@ TEST_CASE("the padding row gets no gradient, and the other rows get theirs") {
 }
 
 TEST_CASE("the gradient of the table equals central differences") {
-    if constexpr (in_double) {
-        for (bool scale : {false, true}) {
-            Random random(7);
-            Embedding embedding(7, 5, {.scale = scale}, random);
-            const Ids ids = ids_of({3, 5}, 7);
-            const Tensor dy = random_tensor({3, 5, 5});
-            Embedding::Cache cache;
-            embedding.forward(ids, &cache);
-            embedding.backward(dy, cache);
-            const GradientError error =
-                check_gradient([&] { return embedding.forward(ids); }, embedding.table.value,
-                               embedding.table.grad(), dy);
-            INFO(to_string(error));
-            CHECK(error.checked == 35);
-            CHECK(error.relative < 1e-6);
-        }
+    for (bool scale : {false, true}) {
+        Random random(7);
+        Embedding embedding(7, 5, {.scale = scale}, random);
+        const Ids ids = ids_of({3, 5}, 7);
+        const Tensor dy = random_tensor({3, 5, 5});
+        Embedding::Cache cache;
+        embedding.forward(ids, &cache);
+        embedding.backward(dy, cache);
+        check_gradients([&] { return embedding.forward(ids); }, dy, with_parameters({}, embedding));
     }
 }
 
@@ -177,40 +138,25 @@ TEST_CASE("backward called twice adds the gradient of the table twice") {
     const Tensor dy = random_tensor({3, 3, 5});
     Embedding::Cache cache;
     embedding.forward(ids_of({3, 3}, 7), &cache);
-    const std::vector<std::int32_t> ids(cache.ids.values().begin(), cache.ids.values().end());
-    const Tensor dy_before = dy.clone();
-    embedding.backward(dy, cache);
-    Tensor doubled = embedding.table.grad().clone();
-    doubled *= 2;
-    embedding.backward(dy, cache);
-    // sums of at most nine terms in another order: a few roundings
-    CHECK(max_difference(embedding.table.grad(), doubled) <
-          20 * std::numeric_limits<Real>::epsilon() * 9);
-    CHECK(std::equal(ids.begin(), ids.end(), cache.ids.values().begin(), cache.ids.values().end()));
-    CHECK(same_bits(dy, dy_before));
+    check_backward_twice(embedding, [&] {
+        embedding.backward(dy, cache);
+        return std::vector<Tensor>();
+    });
 }
 
 TEST_CASE("a look-up gives the same bits for the same seed and any number of threads") {
     const Ids ids = ids_of({16, 40}, 300);
     const Tensor dy = random_tensor({16, 40, 64});
-    Tensor y1, grad1;
-    for (int n : {1, 2, 3}) {
-        set_threads(n);
-        Random random(11);
+    const auto run = [&](std::uint64_t seed) {
+        Random random(seed);
         Embedding embedding(300, 64, {.scale = true}, random);
         Embedding::Cache cache;
         const Tensor y = embedding.forward(ids, &cache);
         embedding.backward(dy, cache);
-        if (n == 1) {
-            y1 = y;
-            grad1 = embedding.table.grad();
-        }
-        CHECK(same_bits(y, y1));
-        CHECK(same_bits(embedding.table.grad(), grad1));
-    }
-    set_threads(1);
-    Random other(12);
-    CHECK_FALSE(same_bits(Embedding(300, 64, {.scale = true}, other).forward(ids), y1));
+        return with_gradients({y}, embedding);
+    };
+    same_for_threads([&] { return run(11); });
+    CHECK_FALSE(same_bits(run(11)[0], run(12)[0]));
 }
 
 TEST_CASE("a look-up says what is wrong with its input") {
@@ -240,15 +186,6 @@ TEST_CASE("no word is no error") {
     CHECK(embedding.forward(Ids(Shape{2, 0}), &cache).shape() == Shape{2, 0, 4});
     embedding.backward(Tensor(Shape{2, 0, 4}), cache);
     CHECK(same_bits(embedding.table.grad(), Tensor::zeros({11, 4})));
-}
-
-TEST_CASE("the table is an embedding's only parameter") {
-    Random random(1);
-    Embedding embedding(11, 4, {}, random);
-    const Parameters list = parameters_of(embedding, "src_embed");
-    REQUIRE(list.size() == 1);
-    CHECK(list[0].name == "src_embed.weight");
-    CHECK(count_elements(list) == 44);
 }
 
 // The ways ---------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 // Per real and way: sinusoids, learned positions, dropout.
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
 
@@ -9,10 +8,8 @@
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/eigen.hpp"
-#include "lib/fast/parallel.hpp"
-#include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
-#include "tests/ways.hpp"
+#include "tests/gradients.hpp"
 
 using namespace abh;
 
@@ -54,34 +51,6 @@ TEST_CASE("the toy's heat map has the toy's numbers") {
         CHECK(std::abs(value_at(toy, 99, c) - row99[c]) < 1e-9 + rounding);
 }
 
-TEST_CASE("columns 1 to 3 of the toy's table begin as its line plot does") {
-    const Tensor toy = column_exponent_table(100, 16);
-    std::string text;
-    for (Index p = 1; p < 4; ++p)
-        text += fmt::format("{:#.6g} {:#.6g} {:#.6g} / ", toy(p, 1), toy(p, 2), toy(p, 3));
-    CHECK(
-        text ==
-        "0.950415 0.0998334 0.999500 / 0.806578 0.198669 0.998001 / 0.582754 0.295520 0.995503 / ");
-}
-
-TEST_CASE("position 0 has code 0 1 0 1, and no entry leaves -1 to 1") {
-    const Tensor code = sinusoid_table(300, 32);
-    for (Index c = 0; c < 32; ++c) CHECK(code(0, c) == Real(c % 2));
-    for (Real v : code.values()) CHECK((v >= -1 && v <= 1));
-}
-
-TEST_CASE("every position has a code of its own") {
-    const Tensor code = sinusoid_table(5000, 64);
-    double nearest = 1e9;  // over all pairs of every tenth position
-    for (Index p = 0; p < 5000; p += 10)
-        for (Index q = p + 10; q < 5000; q += 10)
-            nearest = std::min<double>(nearest,
-                                       (matrix(code).row(p) - matrix(code).row(q)).squaredNorm());
-    CHECK(nearest > 0.1);
-    for (Index p = 0; p + 1 < 5000; ++p)
-        CHECK((matrix(code).row(p) - matrix(code).row(p + 1)).squaredNorm() > Real(0.9));
-}
-
 TEST_CASE("sine and cosine of a pair share one frequency") {
     const Tensor code = sinusoid_table(200, 16);
     for (Index p = 0; p < 200; ++p)
@@ -92,22 +61,6 @@ TEST_CASE("sine and cosine of a pair share one frequency") {
     // the toy's formula fails: its columns 0 and 1 turn at different speeds
     const Tensor toy = column_exponent_table(200, 16);
     CHECK(std::abs(std::pow(value_at(toy, 1, 0), 2) + std::pow(value_at(toy, 1, 1), 2) - 1) > 0.5);
-}
-
-TEST_CASE("the dot product of two codes depends on their distance alone") {
-    for (Index d : {2, 20, 64}) {
-        const Tensor code = sinusoid_table(150, d);
-        const Tensor dots = matmul(code, code, {.transpose_b = true});  // [150, 150]
-        for (Index k = 0; k < 150; ++k) {
-            double sum = 0;
-            for (Index i = 0; i < d / 2; ++i)
-                sum += std::cos(static_cast<double>(k) * sinusoid_frequency(i, d));
-            // d products, each rounded and of entries rounded once
-            for (Index p = 0; p + k < 150; ++p)
-                CHECK(std::abs(value_at(dots, p, p + k) - sum) <
-                      4 * rounding * static_cast<double>(d));
-        }
-    }
 }
 
 TEST_CASE("a shift by k positions turns every pair by k times its frequency") {
@@ -166,18 +119,22 @@ TEST_CASE("halves hold the interleaved columns in another order") {
     for (Index c = 0; c < 7; ++c) CHECK(matrix(odd_halves).col(c) == matrix(odd).col(columns[c]));
 }
 
-TEST_CASE("the option chooses the table that is added") {
-    Random random(3);
+TEST_CASE("the option chooses the table that is added, the same to every sentence") {
     const Tensor x = random_tensor({2, 5, 6});
-    for (const auto& [kind, table] :
-         {std::pair{Positions::sinusoid, sinusoid_table(9, 6)},
-          std::pair{Positions::sines_then_cosines, sines_then_cosines(9, 6)}}) {
+    for (Positions kind :
+         {Positions::sinusoid, Positions::sines_then_cosines, Positions::learned}) {
+        Random random(3);
         PositionalEncoding positions(6, {.kind = kind, .max_len = 9}, random);
+        if (kind == Positions::sinusoid)
+            CHECK(same_bits(positions.table.value, sinusoid_table(9, 6)));
+        if (kind == Positions::sines_then_cosines)
+            CHECK(same_bits(positions.table.value, sines_then_cosines(9, 6)));
         const Tensor y = positions.forward(x);
         for (Index b = 0; b < 2; ++b)
             for (Index t = 0; t < 5; ++t)
-                for (Index c = 0; c < 6; ++c) CHECK(y(b, t, c) == x(b, t, c) + table(t, c));
-        CHECK(parameters_of(positions).empty());
+                for (Index c = 0; c < 6; ++c)
+                    CHECK(y(b, t, c) == x(b, t, c) + positions.table.value(t, c));
+        CHECK(parameters_of(positions).size() == (kind == Positions::learned ? 1u : 0u));
     }
 }
 
@@ -285,22 +242,16 @@ TEST_CASE("every training step and every layer drops other elements") {
 }
 
 TEST_CASE("the gradient of dropout equals central differences") {
-    if constexpr (in_double) {
-        Random random(3);
-        const Dropout dropout(Real(0.3), random);
-        const Tensor x = random_tensor({3, 5, 7}), dy = random_tensor({3, 5, 7}, 10);
-        Dropout::Cache cache;
-        dropout.forward(x, &cache);
-        const Mask kept = cache.kept.clone();
-        const Tensor dx = dropout.backward(dy, cache);
-        CHECK(same_bits(dropout.backward(dy, cache), dx));
-        CHECK(same_bits(kept, cache.kept));
-        Dropout::Cache other;
-        const GradientError error =
-            check_gradient([&] { return dropout.forward(x, &other); }, x, dx, dy);
-        INFO(to_string(error));
-        CHECK(error.relative < 1e-6);
-    }
+    Random random(3);
+    const Dropout dropout(Real(0.3), random);
+    const Tensor x = random_tensor({3, 5, 7}), dy = random_tensor({3, 5, 7}, 10);
+    Dropout::Cache cache, other;
+    dropout.forward(x, &cache);
+    const Mask kept = cache.kept.clone();
+    const Tensor dx = dropout.backward(dy, cache);
+    CHECK(same_bits(dropout.backward(dy, cache), dx));
+    CHECK(same_bits(kept, cache.kept));
+    check_gradients([&] { return dropout.forward(x, &other); }, dy, {{"x", x, dx}});
 }
 
 TEST_CASE("dropout refuses a p below 0, of 1 or above, and no number") {
@@ -316,19 +267,6 @@ TEST_CASE("dropout refuses a p below 0, of 1 or above, and no number") {
 }
 
 // The layer --------------------------------------------------------------------------------------
-
-TEST_CASE("every sentence gets the same codes added") {
-    for (Positions kind : {Positions::sinusoid, Positions::learned}) {
-        Random random(5);
-        const PositionalEncoding positions(6, {.kind = kind, .max_len = 9}, random);
-        const Tensor x = random_tensor({3, 4, 6});
-        const Tensor y = positions.forward(x);
-        for (Index b = 0; b < 3; ++b)
-            for (Index l = 0; l < 4; ++l)
-                for (Index c = 0; c < 6; ++c)
-                    CHECK(y(b, l, c) == x(b, l, c) + positions.table.value(l, c));
-    }
-}
 
 TEST_CASE("a word that comes alone gets the code of its position") {
     Random random(5);
@@ -361,23 +299,16 @@ TEST_CASE("the article's example is the embedding plus codes, a tenth of it zero
 }
 
 TEST_CASE("the gradient of a learned table equals central differences") {
-    if constexpr (in_double) {
-        for (Index first : {0, 2}) {
-            Random random(7);
-            PositionalEncoding positions(
-                5, {.kind = Positions::learned, .max_len = 7, .dropout = Real(0.2)}, random);
-            const Tensor x = random_tensor({3, 4, 5}), dy = random_tensor({3, 4, 5}, 10);
-            PositionalEncoding::Cache cache, other;
-            positions.forward(x, &cache, first);
-            const Tensor dx = positions.backward(dy, cache);
-            const auto forward = [&] { return positions.forward(x, &other, first); };
-            const GradientError of_x = check_gradient(forward, x, dx, dy);
-            const GradientError of_table =
-                check_gradient(forward, positions.table.value, positions.table.grad(), dy);
-            INFO(to_string(of_x) << "; " << to_string(of_table));
-            CHECK(of_x.relative < 1e-6);
-            CHECK(of_table.relative < 1e-6);
-        }
+    for (Index first : {0, 2}) {
+        Random random(7);
+        PositionalEncoding positions(
+            5, {.kind = Positions::learned, .max_len = 7, .dropout = Real(0.2)}, random);
+        const Tensor x = random_tensor({3, 4, 5}), dy = random_tensor({3, 4, 5}, 10);
+        PositionalEncoding::Cache cache, other;
+        positions.forward(x, &cache, first);
+        const Tensor dx = positions.backward(dy, cache);
+        check_gradients([&] { return positions.forward(x, &other, first); }, dy,
+                        with_parameters({{"x", x, dx}}, positions));
     }
 }
 
@@ -397,29 +328,17 @@ TEST_CASE("a second backward adds to a learned table again and returns the same 
     Random random(7);
     PositionalEncoding positions(
         5, {.kind = Positions::learned, .max_len = 7, .dropout = Real(0.2)}, random);
-    const Tensor x = random_tensor({1, 4, 5}), dy = random_tensor({1, 4, 5}, 10);
+    const Tensor dy = random_tensor({2, 4, 5}, 10);
     PositionalEncoding::Cache cache;
-    positions.forward(x, &cache);
-    const Mask kept = cache.dropout.kept.clone();
-    const Tensor dy_before = dy.clone();
-    const Tensor dx = positions.backward(dy, cache);
-    Tensor doubled = positions.table.grad().clone();
-    doubled *= 2;
-    CHECK(same_bits(positions.backward(dy, cache), dx));
-    CHECK(same_bits(positions.table.grad(), doubled));  // one sentence: g + g is 2 g exactly
-    CHECK(same_bits(cache.dropout.kept, kept));
-    CHECK(same_bits(dy, dy_before));
+    positions.forward(random_tensor({2, 4, 5}), &cache);
+    check_backward_twice(positions, [&] { return std::vector{positions.backward(dy, cache)}; });
 }
 
-TEST_CASE("a sinusoid has no parameters and a learned table has one") {
+TEST_CASE("a sinusoid is no parameter, and stays as it is; a learned table has 25,600 numbers") {
     Random random(1);
     PositionalEncoding fixed(6, {.max_len = 9}, random);
     PositionalEncoding learned(256, {.kind = Positions::learned, .max_len = 100}, random);
-    CHECK(parameters_of(fixed, "positions").empty());
-    const Parameters list = parameters_of(learned, "positions");
-    REQUIRE(list.size() == 1);
-    CHECK(list[0].name == "positions.weight");
-    CHECK(count_elements(list) == 25600);
+    CHECK(count_elements(parameters_of(learned)) == 25600);
     const Tensor before = fixed.table.value.clone();
     PositionalEncoding::Cache cache;
     const Tensor x = random_tensor({2, 3, 6});
@@ -430,25 +349,14 @@ TEST_CASE("a sinusoid has no parameters and a learned table has one") {
 
 TEST_CASE("positions give the same bits for the same seed and any number of threads") {
     const Tensor x = random_tensor({8, 50, 64}), dy = random_tensor({8, 50, 64}, 10);
-    Tensor y1, dx1, grad1;
-    for (int n : {1, 2, 3}) {
-        set_threads(n);
+    same_for_threads([&] {
         Random random(11);
         PositionalEncoding positions(
             64, {.kind = Positions::learned, .max_len = 60, .dropout = Real(0.1)}, random);
         PositionalEncoding::Cache cache;
         const Tensor y = positions.forward(x, &cache);
-        const Tensor dx = positions.backward(dy, cache);
-        if (n == 1) {
-            y1 = y;
-            dx1 = dx;
-            grad1 = positions.table.grad();
-        }
-        CHECK(same_bits(y, y1));
-        CHECK(same_bits(dx, dx1));
-        CHECK(same_bits(positions.table.grad(), grad1));
-    }
-    set_threads(1);
+        return with_gradients({y, positions.backward(dy, cache)}, positions);
+    });
 }
 
 TEST_CASE("positions say what is wrong with their input") {

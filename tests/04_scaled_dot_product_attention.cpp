@@ -7,13 +7,9 @@
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
-#include "lib/device.hpp"
-#include "lib/fast/parallel.hpp"
-#include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
 #include "lib/random.hpp"
-#include "tests/support.hpp"
-#include "tests/ways.hpp"
+#include "tests/gradients.hpp"
 
 using namespace abh;
 
@@ -34,6 +30,23 @@ struct Example {
         k = normal({batch, heads, n_k, d_k}, random.stream());
         v = normal({batch, heads, n_k, d_v}, random.stream());
         dy = normal({batch, heads, n_q, d_v}, random.stream());
+    }
+
+    Tensor forward(const Mask& mask, const AttentionOptions& options = {}) const {
+        return attention(q, k, v, mask, options);
+    }
+    /// The result, the weights and the three gradients.
+    std::vector<Tensor> run(const Mask& mask, const AttentionOptions& options = {}) const {
+        AttentionCache cache;
+        Tensor weights;
+        const Tensor y = attention(q, k, v, mask, options, &cache, &weights);
+        const AttentionGradients d = attention_backward(dy, cache);
+        return {y, weights, d.dq, d.dk, d.dv};
+    }
+    void differences(const Mask& mask, const AttentionOptions& options = {}) const {
+        const std::vector<Tensor> all = run(mask, options);
+        check_gradients([&] { return forward(mask, options); }, dy,
+                        {{"q", q, all[2]}, {"k", k, all[3]}, {"v", v, all[4]}});
     }
 };
 
@@ -97,45 +110,7 @@ Tensor by_definition(const Example& e, const Mask& hidden, double scale) {
     return y;
 }
 
-Tensor weights_of(const Example& e, const Mask& mask, const AttentionOptions& options = {}) {
-    Tensor weights;
-    attention(e.q, e.k, e.v, mask, options, nullptr, &weights);
-    return weights;
-}
-
-/// Checks the gradients of attention by differences; 1e-6 is what central differences with a step
-/// of 1e-5 can prove in double precision.
-void check_gradients(const Example& e, const Mask& mask, const AttentionOptions& options = {}) {
-    if constexpr (in_double) {
-        AttentionCache cache;
-        attention(e.q, e.k, e.v, mask, options, &cache);
-        const AttentionGradients d = attention_backward(e.dy, cache);
-        const auto forward = [&] { return attention(e.q, e.k, e.v, mask, options); };
-        const GradientError errors[] = {check_gradient(forward, e.q, d.dq, e.dy),
-                                        check_gradient(forward, e.k, d.dk, e.dy),
-                                        check_gradient(forward, e.v, d.dv, e.dy)};
-        for (const GradientError& error : errors) {
-            INFO(to_string(error));
-            CHECK(error.relative < 1e-6);
-        }
-    }
-}
-
 }  // namespace
-
-TEST_CASE("a row of softmax is positive and sums to one") {
-    Random random(1);
-    const Tensor y = softmax(normal({5, 3, 17}, random.stream()));
-    for (Index i = 0; i < 5; ++i)
-        for (Index j = 0; j < 3; ++j) {
-            double sum = 0;
-            for (Index k = 0; k < 17; ++k) {
-                REQUIRE(y(i, j, k) > 0);
-                sum += static_cast<double>(y(i, j, k));
-            }
-            REQUIRE(std::abs(sum - 1) < rounding);
-        }
-}
 
 TEST_CASE("softmax of scores of ten thousand is that of the same scores near zero") {
     for (Real offset : {Real(1e4), Real(-1e4)}) {
@@ -152,15 +127,8 @@ TEST_CASE("softmax of one score is one, and of no score is an error") {
 }
 
 TEST_CASE("the gradient of softmax agrees with differences") {
-    if constexpr (in_double) {
-        Random random(2);
-        const Tensor x = normal({3, 2, 7}, random.stream()),
-                     dy = normal({3, 2, 7}, random.stream());
-        const Tensor dx = softmax_backward(dy, softmax(x));
-        const GradientError error = check_gradient([&] { return softmax(x); }, x, dx, dy);
-        INFO(to_string(error));
-        REQUIRE(error.relative < 1e-6);
-    }
+    const Tensor x = random_tensor({3, 2, 7}, 1), dy = random_tensor({3, 2, 7}, 2);
+    check_gradients([&] { return softmax(x); }, dy, {{"x", x, softmax_backward(dy, softmax(x))}});
 }
 
 TEST_CASE("the gradient of a softmax row sums to zero, as a constant added to it changes nothing") {
@@ -185,44 +153,11 @@ TEST_CASE("the score table gives robot 100 percent, then 42 to robot and 57 to m
     REQUIRE(std::floor(100 * w(0, 0, 1, 1)) == 57);
 }
 
-TEST_CASE("one row by hand is what attention computes") {
-    // scores 0 0 0 3 3 6 6 over sqrt(4), and a hidden one
-    const Tensor q({1, 1, 1, 4}, {0, 0, 0, 3});
-    const Tensor k({1, 1, 8, 4}, {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 1, 1,
-                                  0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 1, 1, 1, 1});
-    const Tensor v({1, 1, 8, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
-    Tensor w;
-    const Tensor y =
-        attention(q, k, v, Mask({1, 1, 1, 8}, {0, 0, 0, 0, 0, 0, 0, 1}), {}, nullptr, &w);
-    const double sum = 3 * std::exp(-3.0) + 2 * std::exp(-1.5) + 2;
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 0)) - std::exp(-3.0) / sum) < rounding);
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 4)) - std::exp(-1.5) / sum) < rounding);
-    REQUIRE(std::abs(static_cast<double>(w(0, 0, 0, 6)) - 1 / sum) < rounding);
-    REQUIRE(w(0, 0, 0, 7) == 0);
-    const double place = (3 * std::exp(-3.0) + 7 * std::exp(-1.5) + 11) / sum;
-    REQUIRE(std::abs(static_cast<double>(y(0, 0, 0, 0)) - place) < 10 * rounding);
-}
-
 TEST_CASE("attention is what its definition says, with and without a mask") {
     const Example e;
-    const double scale = 1 / std::sqrt(3.0);
-    REQUIRE(max_difference(attention(e.q, e.k, e.v, {}), by_definition(e, {}, scale)) < rounding);
-    const Mask mask = uneven_mask();
-    REQUIRE(max_difference(attention(e.q, e.k, e.v, mask), by_definition(e, mask, scale)) <
-            rounding);
-}
-
-TEST_CASE("a hidden key gets weight zero, whatever the length of the row") {
-    for (Index length : {2, 3, 8, 16, 17, 40, 65}) {
-        const Example e(4, 1, 1, 2, length);
-        Mask mask = Mask::zeros({1, 1, 1, length});
-        for (Index j = length / 2; j < length; ++j) mask(0, 0, 0, j) = 1;
-        for (Real fill : {Real(-1e9), -infinity}) {
-            const Tensor w = weights_of(e, mask, {.fill = fill});
-            for (Index i = 0; i < 2; ++i)
-                for (Index j = length / 2; j < length; ++j) REQUIRE(w(0, 0, i, j) == 0);
-        }
-    }
+    for (const Mask& mask : {Mask(), uneven_mask()})
+        REQUIRE(max_difference(e.forward(mask), by_definition(e, mask, 1 / std::sqrt(3.0))) <
+                rounding);
 }
 
 TEST_CASE("what a hidden key and its value hold changes no bit of the result") {
@@ -237,16 +172,6 @@ TEST_CASE("what a hidden key and its value hold changes no bit of the result") {
                 for (Index d = 0; d < 4; ++d) e.v(b, h, j, d) = Real(-1000);
             }
     REQUIRE(same_bits(attention(e.q, e.k, e.v, mask), before));
-}
-
-TEST_CASE("a fill far below every score hides alike before and after the scale") {
-    const Example e;
-    const Mask mask = uneven_mask();
-    const AttentionOptions after{.scale = Real(1) / 16, .fill = Real(-1e9)};
-    const AttentionOptions before{
-        .scale = Real(1) / 16, .fill = Real(-1e20), .fill_place = FillPlace::before_scale};
-    REQUIRE(
-        same_bits(attention(e.q, e.k, e.v, mask, after), attention(e.q, e.k, e.v, mask, before)));
 }
 
 TEST_CASE("a fill before the scale is scaled like a score") {
@@ -270,50 +195,36 @@ TEST_CASE("a mask that keeps, inverted, hides") {
     REQUIRE_FALSE(same_bits(attention(e.q, e.k, e.v, keep), attention(e.q, e.k, e.v, mask)));
 }
 
-TEST_CASE("a mask with an axis of size one serves for the whole axis") {
-    const Example e;
-    const Mask whole = uneven_mask();
-    for (const Shape& shape : {Shape{1, 1, 1, 7}, Shape{2, 1, 1, 7}, Shape{2, 1, 5, 7},
-                               Shape{1, 3, 5, 7}, Shape{1, 1, 5, 7}, Shape{2, 3, 1, 7}}) {
-        Mask small(shape), large({2, 3, 5, 7});
-        const auto pick = [&](int axis, Index i) { return shape[axis] == 1 ? 0 : i; };
-        for (Index b = 0; b < 2; ++b)
-            for (Index h = 0; h < 3; ++h)
-                for (Index i = 0; i < 5; ++i)
-                    for (Index j = 0; j < 7; ++j) {
-                        const std::uint8_t hide = whole(pick(0, b), pick(1, h), pick(2, i), j);
-                        small(pick(0, b), pick(1, h), pick(2, i), j) = hide;
-                        large(b, h, i, j) = hide;
-                    }
-        REQUIRE(same_bits(attention(e.q, e.k, e.v, small), attention(e.q, e.k, e.v, large)));
-    }
-}
-
-TEST_CASE("a mask without a head axis is refused, also where it would fit by chance") {
-    const Example e(5, 2, 2, 3, 3);  // as many sentences as heads: broadcasting would go wrong
-    REQUIRE_THROWS_WITH(
-        attention(e.q, e.k, e.v, Mask::zeros({2, 3, 3})),
-        "attention: mask has shape [2, 3, 3], scores [2, 2, 3, 3]: insert an axis for the heads");
-    REQUIRE_NOTHROW(attention(e.q, e.k, e.v, over_heads(Mask::zeros({2, 3, 3}))));
-}
-
 TEST_CASE("wrong shapes are refused, with the values in the message") {
-    const Example e;
-    const auto attend = [&](const Shape& q, const Shape& k, const Shape& v, const Mask& mask = {}) {
-        attention(Tensor::zeros(q), Tensor::zeros(k), Tensor::zeros(v), mask);
+    const Mask none, narrow = Mask::zeros({1, 1, 2, 4});
+    const Mask three = Mask::zeros({2, 3, 3});  // as many sentences as heads: it would fit
+    struct Case {
+        Shape q, k, v;
+        const Mask& mask;
+        const char* message;
     };
-    REQUIRE_THROWS_WITH(attend({1, 1, 2, 64}, {1, 1, 2, 32}, {1, 1, 2, 4}),
-                        "attention: key has d_k 32, query has 64");
-    REQUIRE_THROWS_WITH(attend({1, 1, 2, 4}, {1, 1, 5, 4}, {1, 1, 6, 4}),
-                        Contains("[1, 1, 5, 4]") && Contains("[1, 1, 6, 4]"));
-    REQUIRE_THROWS_WITH(attend({1, 8, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}), Contains("heads differ"));
-    REQUIRE_THROWS_WITH(attend({2, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}), Contains("batch"));
-    REQUIRE_THROWS_WITH(attend({2, 2, 4}, {2, 2, 4}, {2, 2, 4}), Contains("four axes"));
-    REQUIRE_THROWS_WITH(attend({1, 1, 2, 4}, {1, 1, 0, 4}, {1, 1, 0, 4}), Contains("[1, 1, 0, 4]"));
-    REQUIRE_THROWS_WITH(attend({1, 1, 2, 0}, {1, 1, 2, 0}, {1, 1, 2, 4}), Contains("[1, 1, 2, 0]"));
-    REQUIRE_THROWS_WITH(
-        attend({1, 1, 2, 4}, {1, 1, 5, 4}, {1, 1, 5, 4}, Mask::zeros({1, 1, 2, 4})),
-        "attention: mask of shape [1, 1, 2, 4] does not fit scores of shape [1, 1, 2, 5]");
+    for (const Case& c : std::vector<Case>{
+             {{1, 1, 2, 64}, {1, 1, 2, 32}, {1, 1, 2, 4}, none, "key has d_k 32, query has 64"},
+             {{1, 1, 2, 4}, {1, 1, 5, 4}, {1, 1, 6, 4}, none, "[1, 1, 5, 4], value [1, 1, 6, 4]"},
+             {{1, 8, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, none, "heads differ"},
+             {{2, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, none, "batch"},
+             {{2, 2, 4}, {2, 2, 4}, {2, 2, 4}, none, "four axes"},
+             {{1, 1, 2, 4}, {1, 1, 0, 4}, {1, 1, 0, 4}, none, "[1, 1, 0, 4]"},
+             {{1, 1, 2, 0}, {1, 1, 2, 0}, {1, 1, 2, 4}, none, "[1, 1, 2, 0]"},
+             {{1, 1, 2, 4},
+              {1, 1, 5, 4},
+              {1, 1, 5, 4},
+              narrow,
+              "mask of shape [1, 1, 2, 4] does not fit scores of shape [1, 1, 2, 5]"},
+             {{2, 2, 3, 3},
+              {2, 2, 3, 3},
+              {2, 2, 3, 3},
+              three,
+              "mask has shape [2, 3, 3], scores [2, 2, 3, 3]: insert an axis for the heads"}})
+        REQUIRE_THROWS_WITH(
+            attention(Tensor::zeros(c.q), Tensor::zeros(c.k), Tensor::zeros(c.v), c.mask),
+            Contains("attention: ") && Contains(c.message));
+    const Example e;
     AttentionCache cache;
     attention(e.q, e.k, e.v, {}, {}, &cache);
     REQUIRE_THROWS_WITH(attention_backward(e.q, cache),
@@ -345,13 +256,15 @@ TEST_CASE("a fill of minus infinity turns a row with every key hidden into NaN, 
 
 TEST_CASE("the gradients of attention agree with differences") {
     const Example e;
-    check_gradients(e, uneven_mask(), {.fill = Real(-1)});  // hidden weights that are not zero
-    check_gradients(Example(6, 1, 1, 1, 1), {});
-    if (on_cuda()) return;  // an emulator is slow, and its kernels are held against plain below
-    check_gradients(e, {});
-    check_gradients(e, uneven_mask());
-    check_gradients(e, invert(uneven_mask()));
-    check_gradients(e, uneven_mask(), {.scale = Real(0.3), .fill_place = FillPlace::before_scale});
+    Mask nothing = uneven_mask();  // to be seen by one query
+    for (Index j = 0; j < 7; ++j) nothing(1, 2, 3, j) = 1;
+    e.differences(nothing);
+    e.differences(uneven_mask(), {.fill = Real(-1)});  // hidden weights that are not zero
+    Example(6, 1, 1, 1, 1).differences({});
+    e.differences({});
+    e.differences(uneven_mask());
+    e.differences(invert(uneven_mask()));
+    e.differences(uneven_mask(), {.scale = Real(0.3), .fill_place = FillPlace::before_scale});
 }
 
 TEST_CASE("the worked gradient of attention is what backward computes") {
@@ -378,204 +291,49 @@ TEST_CASE("the worked gradient of attention is what backward computes") {
     is(d.dk, {3 * quarter, 0, 0, 0, -3 * quarter, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("the gradients agree with differences where a row has every key hidden") {
-    const Example e;
-    Mask mask = uneven_mask();
-    for (Index j = 0; j < 7; ++j) mask(1, 2, 3, j) = 1;
-    check_gradients(e, mask);
-}
-
-TEST_CASE("a row with every key hidden passes no gradient to its query and the keys") {
-    const Example e(8, 1, 1, 2, 5);
-    Mask mask = Mask::zeros({1, 1, 2, 5});
-    for (Index j = 0; j < 5; ++j) mask(0, 0, 1, j) = 1;
-    Tensor dy = e.dy.clone();
-    for (Index c = 0; c < 4; ++c) dy(0, 0, 0, c) = 0;  // all gradient comes from the hidden row
-    AttentionCache cache;
-    attention(e.q, e.k, e.v, mask, {}, &cache);
-    const AttentionGradients d = attention_backward(dy, cache);
-    REQUIRE(max_difference(d.dq, Tensor::zeros(d.dq.shape())) == 0);
-    REQUIRE(max_difference(d.dk, Tensor::zeros(d.dk.shape())) == 0);
-    for (Index j = 0; j < 5; ++j)  // but each value gets its fifth
-        for (Index c = 0; c < 4; ++c)
-            REQUIRE(std::abs(static_cast<double>(d.dv(0, 0, j, c) - dy(0, 0, 1, c) / 5)) <
-                    rounding);
-}
-
 TEST_CASE("a key that is hidden from every query gets no gradient, nor does its value") {
     const Example e;
     Mask mask = Mask::zeros({1, 1, 1, 7});
     mask(0, 0, 0, 4) = 1;
-    AttentionCache cache;
-    attention(e.q, e.k, e.v, mask, {}, &cache);
-    const AttentionGradients d = attention_backward(e.dy, cache);
+    const std::vector<Tensor> all = e.run(mask);
     for (Index b = 0; b < 2; ++b)
         for (Index h = 0; h < 3; ++h) {
-            for (Index c = 0; c < 3; ++c) REQUIRE(d.dk(b, h, 4, c) == 0);
-            for (Index c = 0; c < 4; ++c) REQUIRE(d.dv(b, h, 4, c) == 0);
-            REQUIRE(d.dv(b, h, 3, 0) != 0);
+            for (Index c = 0; c < 3; ++c) REQUIRE(all[3](b, h, 4, c) == 0);
+            for (Index c = 0; c < 4; ++c) REQUIRE(all[4](b, h, 4, c) == 0);
+            REQUIRE(all[4](b, h, 3, 0) != 0);
         }
 }
 
-TEST_CASE("backward gives the same bits again and leaves its cache and arguments alone") {
+TEST_CASE("backward gives the same bits again, and a cache does not change the result") {
     const Example e;
+    const Tensor dy = e.dy.clone();
     AttentionCache cache;
-    attention(e.q, e.k, e.v, uneven_mask(), {}, &cache);
-    const Tensor q = cache.q.clone(), k = cache.k.clone(), v = cache.v.clone(),
-                 w = cache.weights.clone(), dy = e.dy.clone();
+    REQUIRE(
+        same_bits(attention(e.q, e.k, e.v, uneven_mask(), {}, &cache), e.forward(uneven_mask())));
     const AttentionGradients first = attention_backward(e.dy, cache);
     const AttentionGradients second = attention_backward(e.dy, cache);
-    REQUIRE(same_bits(first.dq, second.dq));
-    REQUIRE(same_bits(first.dk, second.dk));
-    REQUIRE(same_bits(first.dv, second.dv));
-    REQUIRE(same_bits(cache.q, q));
-    REQUIRE(same_bits(cache.k, k));
-    REQUIRE(same_bits(cache.v, v));
-    REQUIRE(same_bits(cache.weights, w));
-    REQUIRE(same_bits(e.dy, dy));
-}
-
-TEST_CASE("a cache and weights asked for do not change the result") {
-    const Example e;
-    AttentionCache cache;
-    Tensor w;
-    const Tensor y = attention(e.q, e.k, e.v, uneven_mask(), {}, &cache, &w);
-    REQUIRE(same_bits(y, attention(e.q, e.k, e.v, uneven_mask())));
-    REQUIRE(w.shape() == Shape{2, 3, 5, 7});
-}
-
-TEST_CASE("under a look-ahead mask a later key and value change no bit of an earlier row") {
-    for (Index length : {7, 33}) {
-        Example e(9, 2, 3, length, length, 5, 6);
-        const Mask mask = over_heads(look_ahead_mask(Ids::zeros({2, length})));
-        const Tensor before = attention(e.q, e.k, e.v, mask);
-        const Index changed = length - 3;
-        for (Index b = 0; b < 2; ++b)
-            for (Index h = 0; h < 3; ++h) {
-                for (Index d = 0; d < 5; ++d) e.k(b, h, changed, d) += 1;
-                for (Index d = 0; d < 6; ++d) e.v(b, h, changed, d) -= 2;
-            }
-        const Tensor after = attention(e.q, e.k, e.v, mask);
-        for (Index b = 0; b < 2; ++b)
-            for (Index h = 0; h < 3; ++h)
-                for (Index i = 0; i < length; ++i) {
-                    const bool same =
-                        std::equal(&after(b, h, i, 0), &after(b, h, i, 0) + 6, &before(b, h, i, 0));
-                    REQUIRE(same == (i < changed));
-                }
-    }
-}
-
-TEST_CASE("the order of the keys does not matter if their values and masks go with them") {
-    const Example e;
-    const Mask mask = uneven_mask();
-    const std::vector<Index> order{3, 0, 6, 5, 1, 4, 2};
-    Example moved = e;
-    moved.k = Tensor(e.k.shape());
-    moved.v = Tensor(e.v.shape());
-    Mask moved_mask(mask.shape());
-    for (Index b = 0; b < 2; ++b)
-        for (Index h = 0; h < 3; ++h)
-            for (Index j = 0; j < 7; ++j) {
-                const Index from = order[static_cast<std::size_t>(j)];
-                std::copy_n(&e.k(b, h, from, 0), 3, &moved.k(b, h, j, 0));
-                std::copy_n(&e.v(b, h, from, 0), 4, &moved.v(b, h, j, 0));
-                for (Index i = 0; i < 5; ++i) moved_mask(b, h, i, j) = mask(b, h, i, from);
-            }
-    // other order of the sums, hence not the same bits
-    REQUIRE(max_difference(attention(moved.q, moved.k, moved.v, moved_mask),
-                           attention(e.q, e.k, e.v, mask)) < rounding);
-}
-
-TEST_CASE("each query is answered on its own: rows move with their queries") {
-    const Example e;
-    Tensor reversed(e.q.shape());
-    for (Index b = 0; b < 2; ++b)
-        for (Index h = 0; h < 3; ++h)
-            for (Index i = 0; i < 5; ++i)
-                std::copy_n(&e.q(b, h, 4 - i, 0), 3, &reversed(b, h, i, 0));
-    const Tensor y = attention(e.q, e.k, e.v, {}), z = attention(reversed, e.k, e.v, {});
-    for (Index i = 0; i < 5; ++i)
-        for (Index c = 0; c < 4; ++c)
-            REQUIRE(std::abs(static_cast<double>(y(1, 2, i, c) - z(1, 2, 4 - i, c))) < rounding);
-}
-
-TEST_CASE("more padding changes nothing for the words and their gradients") {
-    const Example e(10, 2, 3, 5, 7), longer(11, 2, 3, 5, 12);
-    for (Index b = 0; b < 2; ++b)
-        for (Index h = 0; h < 3; ++h) {  // the same first seven keys, then something else
-            Tensor k = longer.k, v = longer.v;
-            std::copy_n(&e.k(b, h, 0, 0), 7 * 3, &k(b, h, 0, 0));
-            std::copy_n(&e.v(b, h, 0, 0), 7 * 4, &v(b, h, 0, 0));
-        }
-    const Mask mask({1, 1, 1, 12}, {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1});
-    AttentionCache cache, longer_cache;
-    const Tensor y = attention(e.q, e.k, e.v, {}, {}, &cache);
-    const Tensor padded = attention(e.q, longer.k, longer.v, mask, {}, &longer_cache);
-    REQUIRE(max_difference(y, padded) < rounding);
-    const AttentionGradients d = attention_backward(e.dy, cache);
-    const AttentionGradients p = attention_backward(e.dy, longer_cache);
-    REQUIRE(max_difference(d.dq, p.dq) < 10 * rounding);
-    for (Index j = 0; j < 7; ++j)
-        for (Index c = 0; c < 3; ++c)
-            REQUIRE(std::abs(static_cast<double>(d.dk(1, 2, j, c) - p.dk(1, 2, j, c))) <
-                    10 * rounding);
-}
-
-TEST_CASE("scaling the query instead of the scores changes round-off only") {
-    const Example e;
-    Tensor q = e.q.clone();
-    q *= 1 / std::sqrt(Real(3));
-    REQUIRE(max_difference(attention(q, e.k, e.v, {}, {.scale = 1}), attention(e.q, e.k, e.v, {})) <
-            rounding);
-}
-
-TEST_CASE("the spread of random scores grows like the root of d_k, and the scale removes it") {
-    Random random(12);
-    for (Index d_k : {4, 64, 256}) {
-        const Tensor q = normal({1, 1, 128, d_k}, random.stream());
-        const Tensor k = normal({1, 1, 128, d_k}, random.stream());
-        const Real scale = 1 / std::sqrt(static_cast<Real>(d_k));
-        const Tensor s = matmul(q, k, {.transpose_b = true, .scale = scale});
-        // 128 x 128 scores of 128 independent vectors a side: about 5 % of sampling error at d_k 4
-        REQUIRE(std::abs(std::sqrt(dot(s, s) / (128 * 128)) - 1) < 0.12);
-    }
+    check_same_bits({first.dq, first.dk, first.dv, dy}, {second.dq, second.dk, second.dv, e.dy});
 }
 
 TEST_CASE("the number of threads does not change a bit") {
     const Example e(13, 3, 5, 37, 41, 17, 19);  // more than one block of softmax rows
-    const auto run = [&](int n) {
-        set_threads(n);
-        AttentionCache cache;
-        const Tensor y = attention(e.q, e.k, e.v, {}, {}, &cache);
-        const AttentionGradients d = attention_backward(e.dy, cache);
-        set_threads(1);
-        return std::vector<Tensor>{y, d.dq, d.dk, d.dv};
-    };
-    const auto one = run(1), two = run(2), again = run(1), five = run(5);
-    for (std::size_t i = 0; i < one.size(); ++i) {
-        REQUIRE(same_bits(one[i], again[i]));
-        REQUIRE(same_bits(one[i], two[i]));
-        REQUIRE(same_bits(one[i], five[i]));
-    }
+    same_for_threads([&] { return e.run({}); });
 }
 
 TEST_CASE("every way has plain's softmax and its gradient, for rows of all lengths") {
+    const auto compare = [](const Shape& shape) {
+        CAPTURE(to_string(shape));
+        const Tensor x = random_tensor(shape, 1), dy = random_tensor(shape, 2);
+        same_in_every_way([&] {
+            const Tensor y = softmax(x);
+            return std::vector<Tensor>{y, softmax_backward(dy, y)};
+        });
+    };
     // around whole vectors, and around the lengths at which a device takes another kernel
     for (Index n :
          {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129, 255, 257, 513, 1024, 1025, 2500})
-        for (Index n_rows : {1, 37}) {
-            CAPTURE(n, n_rows);
-            const Tensor x = random_tensor({n_rows, n}, 1), dy = random_tensor({n_rows, n}, 2);
-            same_in_every_way([&] {
-                const Tensor y = softmax(x);
-                return std::vector<Tensor>{y, softmax_backward(dy, y)};
-            });
-        }
-    same_in_every_way([] {  // no row
-        const Tensor y = softmax(Tensor({0, 7}));
-        return std::vector<Tensor>{y, softmax_backward(y, y)};
-    });
+        for (Index n_rows : {1, 37}) compare({n_rows, n});
+    compare({0, 7});
 }
 
 TEST_CASE("every way has plain's softmax of large, hidden and missing scores") {
@@ -604,15 +362,13 @@ TEST_CASE("every way has plain's softmax of large, hidden and missing scores") {
 TEST_CASE("every way fills the scores that a mask of any shape hides, and no other") {
     const Tensor scores = random_tensor({2, 3, 5, 37}, 4);
     for_masks(scores.shape(), [&](const Mask& mask) {
-        same_in_every_way(
-            [&] {
-                Tensor filled = scores.clone();
-                masked_fill(filled, mask, -7);
-                return std::vector<Tensor>{filled};
-            },
-            0);
-        Tensor filled = scores.clone();
-        masked_fill(filled, mask, -7);
+        const auto fill = [&] {
+            Tensor filled = scores.clone();
+            masked_fill(filled, mask, -7);
+            return std::vector<Tensor>{filled};
+        };
+        same_in_every_way(fill, 0);
+        const Tensor filled = fill()[0];
         const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };
         const Index b = 1, h = 2, i = 3;
         for (Index j = 0; j < 37; ++j)
@@ -623,13 +379,7 @@ TEST_CASE("every way fills the scores that a mask of any shape hides, and no oth
 
 TEST_CASE("every way has plain's attention, weights and gradients, for every mask and fill") {
     const auto compare = [](const Example& e, const Mask& mask, const AttentionOptions& o = {}) {
-        same_in_every_way([&] {
-            AttentionCache cache;
-            Tensor weights;
-            const Tensor y = attention(e.q, e.k, e.v, mask, o, &cache, &weights);
-            const AttentionGradients d = attention_backward(e.dy, cache);
-            return std::vector<Tensor>{y, weights, d.dq, d.dk, d.dv};
-        });
+        same_in_every_way([&] { return e.run(mask, o); });
     };
     const Example e(4, 2, 3, 5, 37, 9, 4);
     compare(e, {});

@@ -18,28 +18,20 @@ TEST_CASE("attention of all heads gives the same bits again on the device, in an
         const AttentionGradients d = attend_heads_backward(dy, cache);
         return std::vector<Tensor>{y, d.dq, d.dk, d.dv};
     };
-    const auto one = run(), other = run();
-    for (std::size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], other[i]));
+    check_same_bits(run(), run());
 }
 
 TEST_CASE("a warm step of multi-head attention on the device sends nothing", "[cuda]") {
-    const ScopedWay device(Way::cuda);
     Random random(6);
     MultiHeadAttention layer({.d_model = 12, .n_heads = 2}, random);
     const Tensor x = random_tensor({2, 5, 12});
     const Mask hidden = Mask::zeros({2, 5, 5});
-    for (bool with_weights : {false, true}) {
-        const auto step = [&] {
+    for (bool with_weights : {false, true})
+        require_stays([&] {
             MultiHeadAttention::Cache cache;
             Tensor weights;
             const Tensor y =
                 layer.forward(x, x, x, hidden, &cache, with_weights ? &weights : nullptr);
             layer.backward(y, cache);
-        };
-        step();
-        const Transfers before = transfers();
-        step();
-        CHECK(transfers().to_device == before.to_device);
-        CHECK(transfers().to_host == before.to_host);
-    }
+        });
 }

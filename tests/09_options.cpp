@@ -97,15 +97,7 @@ TEST_CASE("options survive the way to JSON and back") {
          {TransformerOptions::toy(), TransformerOptions::notebook(), TransformerOptions::article(),
           TransformerOptions::shared_heads(), paper_like(NormPlacement::pre), shared_head_like(),
           marian_like(Tied::all), marian_like(Tied::target)}) {
-        const TransformerOptions back = transformer_options(to_json(options));
-        CHECK(to_json(back) == to_json(options));
-        Transformer one(options, Random(1)), other(back, Random(1));
-        const Parameters a = parameters_of(one), b = parameters_of(other);
-        REQUIRE(a.size() == b.size());
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            CHECK(a[i].name == b[i].name);
-            CHECK(a[i].parameter->value.shape() == b[i].parameter->value.shape());
-        }
+        CHECK(to_json(transformer_options(to_json(options))) == to_json(options));
     }
 }
 

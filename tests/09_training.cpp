@@ -1,9 +1,7 @@
 // Per way: training: the loop, what it prints and what it saves.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <regex>
 #include <set>
@@ -12,8 +10,7 @@
 #include "chapters/09_training/train_with_output.hpp"
 #include "lib/device.hpp"
 #include "lib/fast/parallel.hpp"
-#include "lib/io/files.hpp"
-#include "tests/support.hpp"
+#include "tests/printed.hpp"
 #include "tests/transformers.hpp"
 
 using namespace abh;
@@ -29,23 +26,6 @@ std::vector<double> losses_of(const Task& task, std::uint64_t seed, int n_thread
           [&](const StepReport& r) { losses.push_back(r.loss); });
     set_threads(1);
     return losses;
-}
-
-/// What `f` prints to the standard output.
-template <class F>
-std::string printed(const F& f) {
-    const Folder folder;
-    const fs::path file = folder.path / "out.txt";
-    std::fflush(stdout);
-    const int terminal = ::dup(STDOUT_FILENO);
-    const int target = ::open(file.c_str(), O_WRONLY | O_CREAT, 0600);
-    ::dup2(target, STDOUT_FILENO);
-    f();
-    std::fflush(stdout);
-    ::dup2(terminal, STDOUT_FILENO);
-    ::close(target);
-    ::close(terminal);
-    return read_file(file);
 }
 
 }  // namespace
@@ -66,14 +46,6 @@ TEST_CASE("training makes the loss fall until the pairs come out exact") {
     const Evaluation e = evaluate(model, task.corpus, task.corpus.train);
     CHECK(e.exact == 3);
     CHECK(e.words == 21);
-}
-
-TEST_CASE("sgd with momentum makes the loss fall, too", "[fast]") {
-    Task task = small_task();
-    task.training =
-        TrainingOptions{.epochs = 60, .learning_rate = Real(0.02), .momentum = Real(0.9)};
-    const auto losses = losses_of(task, 1);
-    CHECK(losses.back() < losses.front() / 5);
 }
 
 TEST_CASE("adamw decays the weights, and adam does not") {
@@ -219,20 +191,6 @@ TEST_CASE("a step without its pads is the step with them") {
     }
 }
 
-TEST_CASE("plain's first ten losses are those of fast, to five digits", "[fast]") {
-    Task task = small_task();
-    task.model.positions.dropout = Real(0.1);  // the same elements are dropped
-    task.training.epochs = 5;
-    const std::vector<double> fast = losses_of(task, 1);
-    const ScopedWay scoped(Way::plain);
-    const std::vector<double> plain = losses_of(task, 1);
-    REQUIRE(plain.size() == 10);
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-        INFO("step " << i + 1);
-        CHECK(fast[i] == Approx(plain[i]).epsilon(1e-5));
-    }
-}
-
 TEST_CASE("the same seed gives the same losses, bit by bit, for any number of threads") {
     Task task = small_task();
     task.model = toy_like(64, 4, 128);  // large enough that threads share the work
@@ -272,25 +230,25 @@ TEST_CASE("what is exact is what greedy decoding finds") {
 }
 
 TEST_CASE("training refuses options out of range, and stops where the loss is not finite") {
-    const auto failing = [](auto change) {
+    using O = TrainingOptions;
+    const std::pair<std::function<void(O&)>, const char*> cases[] = {
+        {[](O& o) { o.epochs = 0; }, "0 epochs"},
+        {[](O& o) { o.epochs = Index{1} << 62; }, "1,000,000"},
+        {[](O& o) { o.batch_size = 0; }, "batches of 0"},
+        {[](O& o) { o.optimizer = "lion"; }, "unknown optimizer lion, expected sgd, adam or adamw"},
+        {[](O& o) { o.weight_decay = -1; }, "weight decay -1"},
+        {[](O& o) { o.learning_rate = -1; }, "learning rate -1"},
+        {[](O& o) { o.momentum = 1; }, "momentum 1"},
+        {[](O& o) { o.warmup = -2; }, "warm-up of -2"},
+        {[](O& o) { o.smoothing = 1; }, "smoothing 1"},
+        {[](O& o) { o.learning_rate = Real(in_double ? 1e300 : 1e30); }, "is not finite"}};
+    for (const auto& [change, message] : cases) {
         Task task = small_task();
         change(task.training);
         Transformer model(task.model, Random(1));
-        train(model, task.corpus, task.training, [](const StepReport&) {});
-    };
-    using O = TrainingOptions;
-    CHECK_THROWS_WITH(failing([](O& o) { o.epochs = 0; }), Contains("0 epochs"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.epochs = Index{1} << 62; }), Contains("1,000,000"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.batch_size = 0; }), Contains("batches of 0"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.optimizer = "lion"; }),
-                      Contains("unknown optimizer lion, expected sgd, adam or adamw"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.weight_decay = -1; }), Contains("weight decay -1"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.learning_rate = -1; }), Contains("learning rate -1"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.momentum = 1; }), Contains("momentum 1"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.warmup = -2; }), Contains("warm-up of -2"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.smoothing = 1; }), Contains("smoothing 1"));
-    CHECK_THROWS_WITH(failing([](O& o) { o.learning_rate = Real(in_double ? 1e300 : 1e30); }),
-                      Contains("the loss of step") && Contains("is not finite"));
+        CHECK_THROWS_WITH(train(model, task.corpus, task.training, [](const StepReport&) {}),
+                          Contains(message));
+    }
 }
 
 TEST_CASE("a batch larger than the corpus is the whole corpus") {
@@ -309,7 +267,7 @@ TEST_CASE("a step prints the source's line, and no progress bar goes into a file
     Task task = small_task();
     task.training.epochs = 3;
     Results results;
-    const std::string out = printed([&] { train_with_output(task, 1, "", results); });
+    const std::string out = written_to(1, [&] { train_with_output(task, 1, "", results); });
     const std::size_t from = out.find("== Training ==\n") + 15, to = out.find("\n== Time");
     const std::string lines = out.substr(from, to - from);
     CHECK(std::regex_match(lines, std::regex("(Epoch: 0001 loss = \\d\\.\\d{6}\n){2}"
@@ -318,7 +276,7 @@ TEST_CASE("a step prints the source's line, and no progress bar goes into a file
     CHECK(out.find('\r') == std::string::npos);
     CHECK(out.find("not saved") != std::string::npos);
     task.print_steps = false;  // then a line for each epoch
-    const std::string short_out = printed([&] { train_with_output(task, 1, "", results); });
+    const std::string short_out = written_to(1, [&] { train_with_output(task, 1, "", results); });
     CHECK(std::count(short_out.begin(), short_out.end(), 'E') == 3);
 }
 
@@ -328,7 +286,7 @@ TEST_CASE("training with output saves what it trained, and asks before it trains
     Task task = small_task();
     Results results(folder.path / "out");
     double unseen = 0;
-    printed([&] {
+    written_to(1, [&] {
         const Transformer model = train_with_output(task, 1, file, results);
         unseen = evaluate(model, task.corpus, task.corpus.held_out).loss;
     });
@@ -339,7 +297,7 @@ TEST_CASE("training with output saves what it trained, and asks before it trains
 
     std::ofstream(folder.path / "file") << "x";
     std::string message;
-    const std::string out = printed([&] {
+    const std::string out = written_to(1, [&] {
         try {
             train_with_output(task, 1, folder.path / "file" / "model.safetensors", results);
         } catch (const std::runtime_error& error) {

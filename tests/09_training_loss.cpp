@@ -8,10 +8,7 @@
 #include "chapters/09_training/optimizer.hpp"
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "lib/fast/gradient.hpp"
-#include "lib/fast/parallel.hpp"
-#include "lib/gradcheck.hpp"
-#include "tests/support.hpp"
-#include "tests/ways.hpp"
+#include "tests/gradients.hpp"
 
 using namespace abh;
 
@@ -24,26 +21,14 @@ Tensor example_logits() {
     return Tensor({2, 2, 4}, {Real(0.5), Real(-1.25), 2, Real(0.75), 3, 0, -2, 1,  //
                               0, 0, 0, 0, -1, 4, Real(2.5), 1});
 }
+Tensor one_number(double x) {
+    return Tensor({1}, {static_cast<Real>(x)});
+}
 Ids example_targets() {
     return Ids({2, 2}, {2, 3, 0, 1});
 }
 
-bool near(const Tensor& a, std::initializer_list<double> expected) {
-    return std::equal(
-        a.values().begin(), a.values().end(), expected.begin(), expected.end(),
-        [](Real x, double y) { return std::abs(static_cast<double>(x) - y) < 2 * round_off; });
-}
-
 }  // namespace
-
-TEST_CASE("cross entropy of equal logits is the logarithm of the number of words") {
-    for (const Index n : {1, 2, 12, 1000}) {
-        const Tensor logits = Tensor::full({1, 3, n}, Real(0.25));
-        const Ids targets = Ids::full({1, 3}, static_cast<std::int32_t>(n - 1));
-        CHECK(cross_entropy(logits, targets, {.ignore = -1}) ==
-              Approx(std::log(static_cast<double>(n))).margin(round_off));
-    }
-}
 
 TEST_CASE("cross entropy has the values of its definition, smoothed or not") {
     // computed from - sum_j pi_j log p_j with the decimal logits above
@@ -137,19 +122,23 @@ std::vector<Tensor> output_and_loss(const Tensor& x, Linear output, const Ids& t
     CrossEntropyCache loss_cache;
     const double loss = cross_entropy(output.forward(x, &cache), targets, options, &loss_cache);
     const Tensor dx = output.backward(cross_entropy_backward(loss_cache), cache);
-    return {Tensor({1}, {static_cast<Real>(loss)}), dx, output.weight.grad(),
-            output.has_bias() ? output.bias.grad() : Tensor()};
+    return with_gradients({one_number(loss), dx}, output);
 }
 
-/// The same by `vocabulary_loss`.
-std::vector<Tensor> by_vocabulary_loss(const Tensor& x, Linear output, const Ids& targets,
-                                       const CrossEntropyOptions& options) {
-    zero_grad(parameters_of(output));
-    VocabularyLossCache cache;
-    const double loss = vocabulary_loss(x, output, targets, options, &cache);
-    const Tensor dx = vocabulary_loss_backward(output, cache);
-    return {Tensor({1}, {static_cast<Real>(loss)}), dx, output.weight.grad().clone(),
-            output.has_bias() ? output.bias.grad().clone() : Tensor()};
+/// Requires that `vocabulary_loss` gives the same, under every way what plain gives.
+void compare(const Tensor& x, Linear output, const Ids& targets,
+             const CrossEntropyOptions& options) {
+    const std::vector<Tensor> expected = output_and_loss(x, output, targets, options);
+    same_in_every_way([&] {
+        zero_grad(parameters_of(output));
+        VocabularyLossCache cache;
+        const double loss = vocabulary_loss(x, output, targets, options, &cache);
+        CHECK(vocabulary_loss(x, output, targets, options) == Approx(loss).epsilon(round_off));
+        const Tensor dx = vocabulary_loss_backward(output, cache);
+        std::vector<Tensor> found = with_gradients({one_number(loss), dx}, output);
+        check_agree(expected, found);
+        return found;
+    });
 }
 
 /// Three sentences; of the second only three words count.
@@ -163,21 +152,13 @@ Ids sentences_of_seven(Index words) {
 }  // namespace
 
 TEST_CASE("vocabulary loss is the output map, then cross entropy") {
-    const Tensor x = random_tensor({3, 7, 20});
-    const Ids targets = sentences_of_seven(33);
     for (const bool bias : {false, true})
         for (const Real smoothing : {Real(0), Real(0.1)}) {
             CAPTURE(bias, smoothing);
             Random random(8);
             const Linear output(20, 33, bias, random);
-            const auto expected = output_and_loss(x, output, targets, {0, smoothing});
-            const auto found = by_vocabulary_loss(x, output, targets, {0, smoothing});
-            for (std::size_t i = 0; i < expected.size(); ++i) {
-                CAPTURE(i);
-                CHECK(agree(expected[i], found[i]));
-            }
-            const double without_cache = vocabulary_loss(x, output, targets, {0, smoothing});
-            CHECK(without_cache == Approx(static_cast<double>(found[0](0))).epsilon(round_off));
+            compare(random_tensor({3, 7, 20}), output, sentences_of_seven(33), {0, smoothing});
+            compare(random_tensor({1, 1, 20}), output, Ids({1, 1}, {4}), {0, smoothing});
         }
 }
 
@@ -197,12 +178,7 @@ TEST_CASE("vocabulary loss block by block is that of all rows at once", "[fast]"
             VocabularyLossCache cache;
             vocabulary_loss(x, output, targets, {0, Real(0.1)}, &cache);
             REQUIRE(std::holds_alternative<VocabularyLossCache::Blocks>(cache.kept));
-            const auto expected = output_and_loss(x, output, targets, {0, Real(0.1)});
-            const auto found = by_vocabulary_loss(x, output, targets, {0, Real(0.1)});
-            for (std::size_t i = 0; i < expected.size(); ++i) {
-                CAPTURE(i);
-                CHECK(agree(expected[i], found[i]));
-            }
+            compare(x, output, targets, {0, Real(0.1)});
         }
 }
 
@@ -214,17 +190,11 @@ TEST_CASE("backward of vocabulary loss twice adds its gradients twice") {
         const Ids targets =
             random_ids({1, rows}, 1, static_cast<std::int32_t>(words), random.stream());
         VocabularyLossCache cache;
-        vocabulary_loss(x, output, targets, {}, &cache);
-        const Tensor dx = vocabulary_loss_backward(output, cache).clone();
-        const Tensor dweight = output.weight.grad().clone(), dbias = output.bias.grad().clone();
-        CHECK(same_bits(vocabulary_loss_backward(output, cache), dx));
-        CHECK(agree(dweight + dweight, output.weight.grad()));
-        CHECK(agree(dbias + dbias, output.bias.grad()));
-        CHECK(max_difference(output.weight.grad(), dweight) > 0);
-        vocabulary_loss(x, output, targets, {}, &cache);  // a second pass, from the same cache
-        zero_grad(parameters_of(output));
-        vocabulary_loss_backward(output, cache);
-        CHECK(agree(dweight, output.weight.grad()));
+        for (int pass = 0; pass < 2; ++pass) {  // the second from the same cache
+            vocabulary_loss(x, output, targets, {}, &cache);
+            check_backward_twice(
+                output, [&] { return std::vector{vocabulary_loss_backward(output, cache)}; });
+        }
     };
     check(5, 12);
     if (way() == Way::fast) check(130, most_logits / 50);  // blocks
@@ -248,22 +218,16 @@ TEST_CASE("vocabulary loss names what does not fit") {
 }
 
 TEST_CASE("the gradients of vocabulary loss match central differences") {
-    if (!in_double) return;
     Random random(6);
     Linear output(5, 9, true, random);
     const Tensor x = random_tensor({2, 4, 5});
     const Ids targets({2, 4}, {1, 2, 3, 0, 5, 8, 0, 0});
     const CrossEntropyOptions options{0, Real(0.1)};
-    const auto forward = [&] {
-        return Tensor({1}, {static_cast<Real>(vocabulary_loss(x, output, targets, options))});
-    };
+    const auto forward = [&] { return one_number(vocabulary_loss(x, output, targets, options)); };
     VocabularyLossCache cache;
     vocabulary_loss(x, output, targets, options, &cache);
     const Tensor dx = vocabulary_loss_backward(output, cache);
-    const Tensor one({1}, {1});
-    CHECK(check_gradient(forward, x, dx, one).relative < 1e-6);
-    for (Parameter* p : {&output.weight, &output.bias})
-        CHECK(check_gradient(forward, p->value, p->grad(), one).relative < 1e-6);
+    check_gradients(forward, one_number(1), with_parameters({{"x", x, dx}}, output));
 }
 
 TEST_CASE("label smoothing leaves ignored targets out") {
@@ -278,67 +242,17 @@ TEST_CASE("label smoothing leaves ignored targets out") {
         for (Index w = 0; w < 3; ++w) CHECK(d(0, t, w) == 0);
 }
 
-TEST_CASE("a smoothed loss is never below the entropy of its targets") {
-    const double e = 0.1, n = 5;
-    const double at = 1 - e + e / n, off = e / n;
-    const double entropy = -at * std::log(at) - (n - 1) * off * std::log(off);
-    const CrossEntropyOptions options{.ignore = -1, .smoothing = Real(0.1)};
-    Tensor logits = Tensor::full({1, 1, 5}, static_cast<Real>(std::log(off)));
-    logits(0, 0, 2) = static_cast<Real>(std::log(at));
-    const Ids target({1, 1}, {2});
-    CrossEntropyCache cache;
-    CHECK(cross_entropy(logits, target, options, &cache) == Approx(entropy).margin(round_off));
-    const Tensor d = cross_entropy_backward(cache);
-    for (Real g : d.values()) CHECK(std::abs(static_cast<double>(g)) < round_off);
-    for (const Real more : {Real(-1), Real(1), Real(8)}) {  // surer or less sure: a larger loss
-        Tensor other = logits.clone();
-        other(0, 0, 2) += more;
-        CHECK(cross_entropy(other, target, options) > entropy + 1e-3);
-    }
-}
-
-TEST_CASE("the gradient of a row is p - pi over the number that counts, and sums to zero") {
-    for (const Real e : {Real(0), Real(0.2)}) {
-        CrossEntropyCache cache;
-        cross_entropy(example_logits(), example_targets(), {0, e}, &cache);
-        CHECK(cache.counted == 3);
-        const Tensor d = cross_entropy_backward(cache);
-        CHECK(d.shape() == Shape{2, 2, 4});
-        for (Index r = 0; r < 4; ++r) {
-            const std::int32_t target = example_targets().values()[static_cast<std::size_t>(r)];
-            double sum = 0;
-            for (Index w = 0; w < 4; ++w) {
-                const Real pi = (w == target ? 1 - e : Real(0)) + e / 4;
-                const Real expected = target == 0 ? 0 : (cache.probabilities(r, w) - pi) / 3;
-                const Real g = d.data()[r * 4 + w];
-                CHECK(std::abs(static_cast<double>(g - expected)) < round_off);
-                sum += static_cast<double>(g);
-            }
-            CHECK(std::abs(sum) < round_off);
-        }
-        CHECK(same_bits(cross_entropy_backward(cache), d));  // a second time, the same
-    }
-}
-
 TEST_CASE("the gradient of cross entropy agrees with central differences") {
-    if constexpr (in_double) {
-        Random random(7);
-        const Tensor logits = normal({1, 3, 35}, random.stream());
-        const Ids targets({1, 3}, {1, 0, 34});
-        const Tensor cotangent({1}, {Real(-1.7)});
-        for (const Real e : {Real(0), Real(0.1)}) {
-            CrossEntropyCache cache;
-            cross_entropy(logits, targets, {0, e}, &cache);
-            Tensor d = cross_entropy_backward(cache);
-            d *= cotangent(0);
-            const auto forward = [&] {
-                return Tensor({1}, {static_cast<Real>(cross_entropy(logits, targets, {0, e}))});
-            };
-            const GradientError error = check_gradient(forward, logits, d, cotangent);
-            INFO(to_string(error));
-            CHECK(error.relative < 1e-6);
-            CHECK(error.checked == 105);
-        }
+    const Tensor logits = random_tensor({1, 3, 35}), cotangent({1}, {Real(-1.7)});
+    const Ids targets({1, 3}, {1, 0, 34});
+    for (const Real e : {Real(0), Real(0.1)}) {
+        CrossEntropyCache cache;
+        cross_entropy(logits, targets, {0, e}, &cache);
+        Tensor d = cross_entropy_backward(cache);
+        CHECK(same_bits(cross_entropy_backward(cache), d));  // a second time, the same
+        d *= cotangent(0);
+        const auto forward = [&] { return one_number(cross_entropy(logits, targets, {0, e})); };
+        check_gradients(forward, cotangent, {{"logits", logits, d}});
     }
 }
 
@@ -378,52 +292,40 @@ TEST_CASE("cross entropy names what does not fit") {
                       Contains("smoothing 1, expected 0 <= smoothing < 1"));
 }
 
-TEST_CASE("sgd takes the steps that one computes by hand") {
+namespace {
+
+/// Three steps on two weights, each held against those computed by hand.
+template <class Make>
+void takes_steps(const Make& make, const double (&path)[3][2], double margin) {
     Parameter w(Tensor({2}, {1, -2}));
-    Sgd sgd({{"w", &w}}, Real(0.9));
-    const double path[3][2] = {{0.95, -1.7}, {0.88, -1.43}, {0.917, -1.387}};
+    auto optimizer = make(Parameters{{"w", &w}});
     const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
     for (Index t = 0; t < 3; ++t) {
         std::copy_n(&gradients(t, 0), 2, w.grad().data());
-        sgd.step(Real(0.1));
-        CHECK(near(w.value, {path[t][0], path[t][1]}));
+        optimizer.step(Real(0.1));
+        for (Index i = 0; i < 2; ++i)
+            CHECK(static_cast<double>(w.value(i)) == Approx(path[t][i]).margin(margin));
         CHECK(w.grad()(0) == gradients(t, 0));  // the optimizer leaves the gradient as it is
     }
 }
 
-TEST_CASE("adam takes the steps that one computes by hand") {
-    Parameter w(Tensor({2}, {1, -2}));
-    Adam adam({{"w", &w}});
-    const double path[3][2] = {{0.900000002, -1.900000000333},
-                               {0.806782040477, -1.832994175236},
-                               {0.827417742885, -1.825370372445}};
-    const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
-    for (Index t = 0; t < 3; ++t) {
-        std::copy_n(&gradients(t, 0), 2, w.grad().data());
-        adam.step(Real(0.1));
-        INFO(w.value(0) << " " << w.value(1));
-        for (Index i = 0; i < 2; ++i)  // 1 - 0.999 loses three digits
-            CHECK(static_cast<double>(w.value(i)) ==
-                  Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
-    }
-}
+}  // namespace
 
-TEST_CASE("adamw takes the steps that one computes by hand") {
-    Parameter w(Tensor({2}, {1, -2}));
-    Adam adamw({{"w", &w}}, {.weight_decay = Real(0.5)});
+TEST_CASE("each optimizer takes the steps that one computes by hand") {
+    takes_steps([](const Parameters& p) { return Sgd(p, Real(0.9)); },
+                {{0.95, -1.7}, {0.88, -1.43}, {0.917, -1.387}}, 2 * round_off);
+    const double close = in_double ? 1e-11 : 1e-5;  // 1 - 0.999 loses three digits
+    takes_steps([](const Parameters& p) { return Adam(p); },
+                {{0.900000002, -1.900000000333},
+                 {0.806782040477, -1.832994175236},
+                 {0.827417742885, -1.825370372445}},
+                close);
     // the first: 1 (1 - 0.1 * 0.5) - 0.1 = 0.85
-    const double path[3][2] = {{0.850000002, -1.800000000333},
-                               {0.714282040377, -1.642994175219},
-                               {0.699203640767, -1.553220663668}};
-    const Tensor gradients({3, 2}, {Real(0.5), -3, Real(0.25), 0, -1, 2});
-    for (Index t = 0; t < 3; ++t) {
-        std::copy_n(&gradients(t, 0), 2, w.grad().data());
-        adamw.step(Real(0.1));
-        INFO(w.value(0) << " " << w.value(1));
-        for (Index i = 0; i < 2; ++i)  // 1 - 0.999 loses three digits
-            CHECK(static_cast<double>(w.value(i)) ==
-                  Approx(path[t][i]).margin(in_double ? 1e-11 : 1e-5));
-    }
+    takes_steps([](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.5)}); },
+                {{0.850000002, -1.800000000333},
+                 {0.714282040377, -1.642994175219},
+                 {0.699203640767, -1.553220663668}},
+                close);
 }
 
 TEST_CASE("down a parabola the optimizers take the steps of the table") {
@@ -468,80 +370,25 @@ TEST_CASE("adam's first step is the learning rate, whatever the size of the grad
     }
 }
 
-TEST_CASE("momentum adds up a steady gradient to a speed of g / (1 - momentum)") {
-    Parameter w(Tensor({1}, {0}));
-    Sgd sgd({{"w", &w}}, Real(0.9));
-    w.grad()(0) = 1;
-    Real before = 0;
-    for (int step = 0; step < 300; ++step) {
-        before = w.value(0);
-        sgd.step(Real(0.01));
-    }
-    CHECK(before - w.value(0) == Approx(0.1).epsilon(1e-4));
-}
-
 TEST_CASE("optimizers move every parameter, the same bits for any number of threads", "[fast]") {
-    const auto trained = [](int n, bool adam) {
-        set_threads(n);
-        Random random(3);
-        Parameter a(normal({300, 257}, random.stream())), b(normal({5}, random.stream()));
-        const Parameters list{{"a", &a}, {"b", &b}};
-        Sgd sgd(list, Real(0.99));
-        Adam other(list);
-        for (int step = 0; step < 3; ++step) {
-            a.grad() += normal(a.value.shape(), random.stream());
-            b.grad() += normal(b.value.shape(), random.stream());
-            adam ? other.step(Real(0.01)) : sgd.step(Real(0.01));
-        }
-        set_threads(1);
-        return std::pair(a.value, b.value);
-    };
-    for (const bool adam : {false, true}) {
-        const auto [a1, b1] = trained(1, adam);
-        const auto [a3, b3] = trained(3, adam);
-        CHECK(same_bits(a1, a3));
-        CHECK(same_bits(b1, b3));
-        Random random(3);
-        const Tensor start = normal({300, 257}, random.stream());
-        Index moved = 0;
-        for (Index i = 0; i < start.size(); ++i) moved += a1.data()[i] != start.data()[i];
-        CHECK(moved > start.size() * 99 / 100);
-    }
-}
-
-TEST_CASE("adam moves every element of a large parameter by the formula") {
-    const Shape shape{140, 257};  // more than a part, in blocks that do not divide it
-    for (const Real weight_decay : {Real(0), Real(0.1)}) {
-        Random random(4);
-        Parameter p(normal(shape, random.stream()));
-        const Index n = p.value.size();
-        std::vector<double> w(p.value.values().begin(), p.value.values().end());
-        std::vector<double> m(w.size()), v(w.size());
-        Adam adam({{"p", &p}}, {.weight_decay = weight_decay});
-        const double b1 = 0.9, b2 = 0.999, eps = 1e-8, rate = 0.01;
-        for (int step = 1; step <= 3; ++step) {
-            const Tensor dw = normal(shape, random.stream());
-            p.zero_grad();
-            p.grad() += dw;
-            adam.step(static_cast<Real>(rate));
-            for (std::size_t i = 0; i < w.size(); ++i) {
-                const double g = static_cast<double>(dw.data()[i]);
-                m[i] = b1 * m[i] + (1 - b1) * g;
-                v[i] = b2 * v[i] + (1 - b2) * g * g;
-                const double mean = m[i] / (1 - std::pow(b1, step));
-                const double square = v[i] / (1 - std::pow(b2, step));
-                w[i] = (1 - rate * static_cast<double>(weight_decay)) * w[i] -
-                       rate * mean / (std::sqrt(square) + eps);
+    for (const bool is_adam : {false, true})
+        same_for_threads([&] {
+            Random random(3);
+            Parameter a(normal({300, 257}, random.stream())), b(normal({5}, random.stream()));
+            const Tensor start = a.value.clone();
+            const Parameters list{{"a", &a}, {"b", &b}};
+            Sgd sgd(list, Real(0.99));
+            Adam adam(list);
+            for (int step = 0; step < 3; ++step) {
+                a.grad() += normal(a.value.shape(), random.stream());
+                b.grad() += normal(b.value.shape(), random.stream());
+                is_adam ? adam.step(Real(0.01)) : sgd.step(Real(0.01));
             }
-        }
-        // in float, 1 - 0.999 is off by 3e-5 of itself, and a step by at most that much of about
-        // the rate, 0.01; a weight below 5 is rounded by 3e-7 in each of three steps
-        double worst = 0;
-        for (Index i = 0; i < n; ++i)
-            worst = std::max(worst, std::abs(static_cast<double>(p.value.data()[i]) -
-                                             w[static_cast<std::size_t>(i)]));
-        CHECK(worst < (in_double ? 1e-13 : 1e-5));
-    }
+            Index moved = 0;
+            for (Index i = 0; i < start.size(); ++i) moved += a.value.data()[i] != start.data()[i];
+            CHECK(moved > start.size() * 99 / 100);
+            return std::vector{a.value, b.value};
+        });
 }
 
 TEST_CASE("sgd refuses a momentum outside 0 to 1") {
@@ -582,10 +429,6 @@ Ids targets_for(Index rows, Index n_words) {
     return ids;
 }
 
-Tensor one_number(double x) {
-    return Tensor({1}, {static_cast<Real>(x)});
-}
-
 }  // namespace
 
 TEST_CASE("every way has plain's cross entropy and its gradient") {
@@ -606,24 +449,6 @@ TEST_CASE("every way has plain's cross entropy and its gradient") {
                                        cross_entropy_backward(cache)};
                 });
             }
-}
-
-TEST_CASE("every way has plain's vocabulary loss and its gradients") {
-    for (const bool bias : {false, true})
-        for (const Real smoothing : {Real(0), Real(0.1)}) {
-            CAPTURE(bias, smoothing);
-            Random random(8);
-            const Linear output(20, 33, bias, random);
-            const Tensor x = random_tensor({3, 7, 20});
-            const Ids targets = sentences_of_seven(33);
-            same_in_every_way([&] {
-                return by_vocabulary_loss(x, output, targets, {0, smoothing});
-            });
-            const Tensor first = random_tensor({1, 1, 20});
-            same_in_every_way([&] {
-                return by_vocabulary_loss(first, output, Ids({1, 1}, {4}), {0, smoothing});
-            });
-        }
 }
 
 TEST_CASE("every way chooses plain's words, of equal ones the first") {
@@ -655,7 +480,7 @@ TEST_CASE("every way chooses plain's words, of equal ones the first") {
 
 TEST_CASE("every way takes plain's steps of each optimizer") {
     for (const std::string method : {"sgd", "adam", "adamw"})
-        for (const Index n : {0, 1, 31, 33, 257, 5000}) {
+        for (const Index n : {0, 1, 31, 33, 257, 35'980}) {
             CAPTURE(method, n);
             same_in_every_way([&] {
                 Random random(static_cast<std::uint64_t>(n) + 3);

@@ -7,10 +7,8 @@
 #include "chapters/09_training/optimizer.hpp"
 #include "lib/eigen.hpp"
 #include "lib/fast/gradient.hpp"
-#include "lib/gradcheck.hpp"
-#include "tests/support.hpp"
+#include "tests/gradients.hpp"
 #include "tests/transformers.hpp"
-#include "tests/ways.hpp"
 
 using namespace abh;
 
@@ -27,54 +25,29 @@ Tensor backward(Transformer& model, const Sentences& src, const Sentences& tgt,
     return logits;
 }
 
-void check_all_gradients(const TransformerOptions& options) {
-    if (!in_double) return;
-    Transformer model(options, Random(5));
-    shake(model, model.random());
-    Tensor dlogits = normal({2, 4, options.tgt_words}, model.random().stream());
-    matrix(dlogits).bottomRows(2).setZero();  // pads, whose rows the loss leaves out
-    const auto forward = [&] {
-        Transformer::Cache unused;  // with a cache dropout acts, on the same elements each time
-        return model.output.forward(model.forward(example_src(), example_tgt(), &unused));
-    };
-    backward(model, example_src(), example_tgt(), [&](const Tensor&) { return dlogits; });
-    const ScopedWay fast(Way::fast);  // thousands of forward passes; the gradients are the device's
-    Index checked = 0;
-    for (const NamedParameter& p : parameters_of(model)) {
-        const GradientError e =
-            check_gradient(forward, p.parameter->value, p.parameter->grad(), dlogits);
-        INFO(p.name << ": " << to_string(e));
-        CHECK(e.relative < 1e-6);
-        checked += e.checked;
-    }
-    CHECK(checked > 500);
-}
-
 }  // namespace
 
-TEST_CASE("every parameter's gradient agrees with differences, as in the toy") {
-    check_all_gradients(toy_like());
-}
-
-TEST_CASE("every parameter's gradient agrees with differences, with biases and affine norm") {
-    check_all_gradients(paper_like(NormPlacement::post));
-}
-
-TEST_CASE("every parameter's gradient agrees with differences, with the norm before") {
-    check_all_gradients(paper_like(NormPlacement::pre));
-}
-
-TEST_CASE("every parameter's gradient agrees with differences, with shared heads") {
-    check_all_gradients(shared_head_like());
-}
-
-TEST_CASE("every parameter's gradient agrees with differences, with tables that are tied") {
-    check_all_gradients(marian_like(Tied::all));
-    check_all_gradients(marian_like(Tied::target));
-    TransformerOptions padded = marian_like(Tied::all);
-    padded.layer.add_norm.placement = NormPlacement::pre;
-    padded.output_bias = false;
-    check_all_gradients(padded);
+TEST_CASE("every parameter's gradient agrees with differences") {
+    if (!in_double) return;
+    TransformerOptions bare = marian_like(Tied::all);
+    bare.layer.add_norm.placement = NormPlacement::pre;
+    bare.output_bias = false;
+    for (const TransformerOptions& options :
+         {toy_like(), paper_like(NormPlacement::post), paper_like(NormPlacement::pre),
+          shared_head_like(), marian_like(Tied::all), marian_like(Tied::target), bare}) {
+        CAPTURE(to_json(options));
+        Transformer model(options, Random(5));
+        shake(model, model.random());
+        Tensor dlogits = normal({2, 4, options.tgt_words}, model.random().stream());
+        matrix(dlogits).bottomRows(2).setZero();  // pads, whose rows the loss leaves out
+        const auto forward = [&] {
+            Transformer::Cache unused;  // with a cache dropout acts, on the same elements each time
+            return model.output.forward(model.forward(example_src(), example_tgt(), &unused));
+        };
+        backward(model, example_src(), example_tgt(), [&](const Tensor&) { return dlogits; });
+        check_gradients(forward, dlogits, with_parameters({}, model));
+        CHECK(count_elements(parameters_of(model)) > 500);
+    }
 }
 
 TEST_CASE("pads that are left out change neither the rows of words nor any gradient") {
@@ -111,25 +84,13 @@ TEST_CASE("pads that are left out change neither the rows of words nor any gradi
 
 TEST_CASE("backward twice adds every gradient twice and leaves the cache alone") {
     Transformer model(paper_like(NormPlacement::post), Random(2));
-    const Parameters parameters = parameters_of(model);
     Transformer::Cache cache;
     model.forward(example_src(), example_tgt(), &cache);
-    const Tensor dy =
-        normal({2, 4, model.options().layer.attention.d_model}, model.random().stream());
-    model.backward(dy, cache);
-    std::vector<Tensor> once;
-    for (const NamedParameter& p : parameters) once.push_back(p.parameter->grad().clone());
-    zero_grad(parameters);
-    model.backward(dy, cache);  // from the same cache, the same bits
-    for (std::size_t i = 0; i < once.size(); ++i)
-        CHECK(same_bits(parameters[i].parameter->grad(), once[i]));
-    model.backward(dy, cache);
-    for (std::size_t i = 0; i < once.size(); ++i) {
-        INFO(parameters[i].name);
-        const double size = std::sqrt(dot(once[i], once[i]));
-        CHECK(max_difference(parameters[i].parameter->grad(), once[i] + once[i]) <=
-              round_off * (1 + size));
-    }
+    const Tensor dy = random_tensor({2, 4, model.options().layer.attention.d_model});
+    check_backward_twice(model, [&] {
+        model.backward(dy, cache);
+        return std::vector<Tensor>();
+    });
 }
 
 TEST_CASE("a logit does not depend on later target words") {
@@ -196,10 +157,7 @@ TEST_CASE("pads in the target change neither the loss nor its gradient") {
                     loss = cross_entropy(logits, tgt_out, {0, smoothing}, &cache);
                     return cross_entropy_backward(cache);
                 });
-                std::vector<Tensor> gradients;
-                for (const NamedParameter& p : parameters)
-                    gradients.push_back(p.parameter->grad().clone());
-                return std::pair(loss, gradients);
+                return std::pair(loss, with_gradients({}, model));
             };
             const auto [loss, gradients] = run(Ids({1, 3}, {9, 1, 2}), Ids({1, 3}, {1, 2, 10}));
             const auto [padded_loss, padded_gradients] =
@@ -229,14 +187,6 @@ TEST_CASE("a batch's loss is that of its sentences, each word counting the same"
     CHECK(both.loss == Approx((2 * one.loss + 4 * two.loss) / 6).margin(round_off));
     train(model, corpus, small_task().training, [](const StepReport&) {});
     CHECK(evaluate(model, corpus, pairs).exact == 2);  // pads are not asked for
-}
-
-TEST_CASE("a sentence longer than the model is an error") {
-    TransformerOptions o = toy_like();
-    o.positions.max_len = 4;
-    const Transformer model(o, Random(1));
-    CHECK_THROWS_WITH(model.encode(example_src()),
-                      Contains("positional encoding") && Contains("asked for"));
 }
 
 // Tied tables ---------------------------------------------------------------------------------
@@ -380,12 +330,10 @@ TEST_CASE("every way has plain's logits and gradients of a Transformer, padded a
                     Sentences src = example_src(), tgt = example_tgt();
                     if (packs) src.packing = leave_out_pads(src.ids);
                     if (packs) tgt.packing = leave_out_pads(tgt.ids);
-                    std::vector<Tensor> list{backward(model, src, tgt, [](const Tensor& logits) {
-                        return random_tensor(logits.shape());
-                    })};
-                    for (const NamedParameter& p : parameters_of(model))
-                        list.push_back(p.parameter->grad());
-                    return list;
+                    const Tensor logits = backward(model, src, tgt, [](const Tensor& found) {
+                        return random_tensor(found.shape());
+                    });
+                    return with_gradients({logits}, model);
                 },
                 bound);
         }

@@ -3,37 +3,14 @@
 
 #include "chapters/09_training/argmax.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "tests/decoding.hpp"
 #include "tests/devices.hpp"
-#include "tests/transformers.hpp"
 
 using namespace abh;
 
-namespace {
-
-constexpr std::int32_t start = 9, no_end = -1;
-
-/// Five sentences of 4, 6, 1, 5 and 2 words.
-Ids padded_batch() {
-    return Ids({5, 6}, {3, 1, 6, 2, 0, 0, 5, 5, 1, 2, 4, 3, 6, 0, 0,
-                        0, 0, 0, 1, 2, 3, 4, 5, 0, 2, 6, 0, 0, 0, 0});
-}
-
-/// A model with random weights, biases other than 0 among them.
-Transformer random_model(TransformerOptions options, std::uint64_t seed) {
-    options.src_words = 7;
-    options.tgt_words = 10;
-    Transformer model(options, Random(seed));
-    for (const NamedParameter& p : parameters_of(model))
-        p.parameter->value +=
-            uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), model.random().stream());
-    return model;
-}
-
-}  // namespace
-
 TEST_CASE("a word of decoding sends the words before it, and brings back choices", "[cuda]") {
     const ScopedWay device(Way::cuda);
-    TransformerOptions options = toy_like();
+    TransformerOptions options = small_toy();
     options.positions.max_len = 40;
     options.mask_target_pads = false;  // whatever is said, no pad is noted
     const Transformer model = random_model(options, 2);

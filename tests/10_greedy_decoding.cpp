@@ -6,7 +6,6 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/fast/parallel.hpp"
 #include "tests/decoding.hpp"
 #include "tests/ways.hpp"
 
@@ -41,26 +40,14 @@ TEST_CASE("every way finds plain's words, with the cache and without") {
     for (const auto& [name, options] : kinds) {
         INFO(name);
         const Transformer model = random_model(options, 2);
-        const auto of = [&](const std::vector<Translation>& translations) {
-            std::vector<Tensor> list;
-            for (const Translation& t : translations) {
-                Tensor words({static_cast<Index>(t.ids.size())});
-                std::copy(t.ids.begin(), t.ids.end(), words.data());
-                Tensor probabilities({static_cast<Index>(t.probabilities.size())});
-                std::copy(t.probabilities.begin(), t.probabilities.end(), probabilities.data());
-                list.insert(list.end(), {words, probabilities});
-                list.push_back(Tensor({1}, {Real(t.finished)}));
-            }
-            return list;
-        };
         const std::int32_t end =  // sentences end at different times
             greedy_decode(model, row_of(sentences[1]), {start, no_end, 5}).ids[3];
         for (const std::int32_t last : {end, no_end})
             same_in_every_way([&] {  // 18 words are more than the room that there is at first
-                return of(greedy_decode_cached(model, padded_batch(), {start, last, 18}));
+                return numbers_of(greedy_decode_cached(model, padded_batch(), {start, last, 18}));
             });
         same_in_every_way([&] {
-            return of({greedy_decode(model, row_of(sentences[0]), {start, end, 6})});
+            return numbers_of(greedy_decode(model, row_of(sentences[0]), {start, end, 6}));
         });
     }
 }
@@ -144,38 +131,6 @@ TEST_CASE("a translation of one word is one word") {
         CHECK(plain.probabilities.size() == 2);
     }
     CHECK(found > 0);
-}
-
-TEST_CASE("padding behind the source changes nothing") {
-    for (const auto& [name, options] : kinds) {
-        const Transformer model = random_model(options, 2);
-        const DecodingOptions decoding{start, no_end, 8};
-        const Translation bare = greedy_decode(model, row_of({3, 1, 6, 2}), decoding);
-        const Translation padded = greedy_decode(model, row_of({3, 1, 6, 2, 0, 0, 0}), decoding);
-        const Translation other = greedy_decode(model, row_of({3, 1, 6, 5}), decoding);
-        INFO(name);
-        CHECK(bare.ids == padded.ids);
-        CHECK(difference(bare.probabilities, padded.probabilities) < round_off);
-        CHECK(difference(bare.probabilities, other.probabilities) > 1e-4);
-    }
-}
-
-TEST_CASE("the same sentence gives the same bits with any number of threads", "[fast]") {
-    TransformerOptions options = small_toy();
-    options.layer.attention.d_model = 96;  // large enough that products are shared among threads
-    options.layer.d_ff = 512;
-    const Transformer model = random_model(options, 1);
-    const DecodingOptions decoding{start, no_end, 8};
-    const Translation one = greedy_decode(model, source, decoding);
-    const Translation cached = cached_alone(model, source, decoding);
-    for (int n : {1, 2, 3}) {
-        set_threads(n);
-        const Translation again = greedy_decode(model, source, decoding);
-        CHECK(again.ids == one.ids);
-        CHECK(again.probabilities == one.probabilities);
-        CHECK(cached_alone(model, source, decoding).probabilities == cached.probabilities);
-    }
-    set_threads(1);
 }
 
 TEST_CASE("dropout left on makes decoding random, dropout off does not") {

@@ -19,7 +19,8 @@ Tensor decoded(const Transformer& model, const Ids& prefix, const Tensor& memory
 }  // namespace
 
 TEST_CASE("one row with cached keys equals the last row of the whole prefix, pads among it") {
-    const std::vector<std::int32_t> words{start, 3, 0, 5, 5, 0, 0, 2, start, 7};
+    std::vector<std::int32_t> words{start, 3, 0, 5, 5, 0, 0, 2, start, 7};
+    for (std::int32_t t = 10; t < 20; ++t) words.push_back(t % 3);  // the room grows after 16
     for (const auto& [name, options] : kinds) {
         const Transformer model = random_model(options, 7);
         const Tensor memory = model.encode(source);
@@ -179,25 +180,6 @@ TEST_CASE("keys and values find room however long a translation grows") {
     }
 }
 
-TEST_CASE("pads stay hidden when the room for keys grows") {
-    TransformerOptions options = small();
-    options.positions.max_len = 40;
-    const Transformer model = random_model(options, 2);
-    const Tensor memory = model.encode(source);
-    IncrementalDecoder decoder(model, source);
-    std::vector<std::int32_t> words{start};
-    for (std::int32_t t = 1; t < 40; ++t) words.push_back(t % 3);
-    for (std::size_t t = 0; t < words.size(); ++t) {
-        const Tensor row = decoder.next({words[t]});  // [1, 1, 9]
-        const Ids prefix = row_of({words.begin(), words.begin() + static_cast<long>(t) + 1});
-        const Tensor whole = decoded(model, prefix, memory);  // [1, t + 1, 9]
-        Tensor last({1, 1, 9});
-        std::copy_n(whole.data() + whole.size() - 9, 9, last.data());
-        INFO("word " << t);
-        CHECK(max_difference(row, last) < 10 * round_off);
-    }
-}
-
 TEST_CASE("in every way pads stay hidden when the room for keys grows") {
     for (const bool hide : {true, false}) {
         TransformerOptions options = small_toy();
@@ -220,21 +202,18 @@ TEST_CASE("in every way pads stay hidden when the room for keys grows") {
     }
 }
 
-TEST_CASE("a batch gives the same bits with any number of threads", "[fast]") {
+TEST_CASE("decoding gives the same bits with any number of threads, a batch and one alone",
+          "[fast]") {
     TransformerOptions options = small_toy();
     options.layer.attention.d_model = 96;
     options.layer.d_ff = 512;
     options.tgt_words = 3000;
     const Transformer model = random_model(options, 1);
     const DecodingOptions decoding{start, no_end, 8};
-    const std::vector<Translation> one = greedy_decode_cached(model, padded_batch(), decoding);
-    for_threads([&](int) {
-        const std::vector<Translation> again =
-            greedy_decode_cached(model, padded_batch(), decoding);
-        for (std::size_t b = 0; b < one.size(); ++b) {
-            CHECK(again[b].ids == one[b].ids);
-            CHECK(again[b].probabilities == one[b].probabilities);
-        }
+    same_for_threads([&] {
+        std::vector<Translation> all = greedy_decode_cached(model, padded_batch(), decoding);
+        all.push_back(greedy_decode(model, source, decoding));
+        return numbers_of(all);
     });
 }
 
@@ -243,8 +222,8 @@ TEST_CASE("attention of one query equals attention") {
     Random random(2);
     const KeyValues kv{normal({4, heads, room, d}, random.stream()),
                        normal({4, heads, room, d}, random.stream())};
-    const Ids chosen({3}, {0, 1, 3});
-    const Tensor q = normal({3, heads, 1, d}, random.stream());
+    const Ids chosen({4}, {0, 1, 3, 1});
+    const Tensor q = normal({4, heads, 1, d}, random.stream());
     Mask hidden = Mask::zeros({4, 1, room, 1});
     hidden(0, 0, 0, 0) = hidden(0, 0, 3, 0) = hidden(1, 0, 1, 0) = 1;
     for (Index j = 0; j < room; ++j) hidden(3, 0, j, 0) = 1;  // nothing to look at
@@ -254,9 +233,9 @@ TEST_CASE("attention of one query equals attention") {
         {.scale = Real(0.3), .fill = -2, .fill_place = FillPlace::before_scale}};
     for (const AttentionOptions& o : kinds_of_attention)
         for (Index length : {Index{1}, Index{5}, room}) {
-            Tensor k({3, heads, length, d}), v({3, heads, length, d});
-            Mask mask({3, 1, 1, length});
-            for (Index r = 0; r < 3; ++r) {
+            Tensor k({4, heads, length, d}), v({4, heads, length, d});
+            Mask mask({4, 1, 1, length});
+            for (Index r = 0; r < 4; ++r) {
                 const Index b = chosen(r);
                 for (Index h = 0; h < heads; ++h) {
                     std::copy_n(&kv.k(b, h, 0, 0), length * d, &k(r, h, 0, 0));

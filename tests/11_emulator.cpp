@@ -5,6 +5,7 @@
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/kernel.cuh"
 #include "tests/devices.hpp"
+#include "tests/gradients.hpp"
 #include "tests/transformers.hpp"
 
 using namespace abh;
@@ -306,10 +307,7 @@ TEST_CASE("the device gives the same bits at each run", "[cuda]") {
         Transformer::Cache cache;
         const Tensor y = model.forward(example_src(), example_tgt(), &cache);
         model.backward(random_tensor(y.shape()), cache);
-        std::vector<Tensor> all{y};
-        for (const NamedParameter& p : parameters_of(model)) all.push_back(p.parameter->grad());
-        return all;
+        return with_gradients({y}, model);
     };
-    const auto first = gradients(1), second = gradients(2);
-    for (std::size_t i = 0; i < first.size(); ++i) CHECK(same_bits(first[i], second[i]));
+    check_same_bits(gradients(1), gradients(2));
 }

@@ -1,13 +1,10 @@
 // Once: each mistake that the checking engine knows is planted, and named; a program without any
 // gets the same results as without the checks.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 
 #include "chapters/14_on_many_machines/ranks/checked.hpp"
-#include "lib/io/files.hpp"
 #include "tests/14_collectives.hpp"
+#include "tests/printed.hpp"
 
 using namespace abh;
 
@@ -23,12 +20,8 @@ struct Pair {
     bool first() const { return engine.rank() == 0; }
     std::unique_ptr<Transfer> start(const char* what = "numbers", std::size_t send = 4,
                                     std::size_t receive = 4) {
-        const auto other = static_cast<std::size_t>(1 - engine.rank());
-        std::vector<Message> to(2);
-        std::vector<Room> from(2);
-        to[other] = std::as_bytes(std::span(sent).first(send));
-        from[other] = std::as_writable_bytes(std::span(received).first(receive));
-        return engine.exchange(what, to, from);
+        return exchange(engine, what, std::as_bytes(std::span(sent).first(send)),
+                        std::as_writable_bytes(std::span(received).first(receive)));
     }
 };
 
@@ -42,19 +35,6 @@ void on_a_pair(const F& f, double seconds = 60) {
     });
 }
 
-/// What `f` prints to the standard error.
-template <class F>
-std::string complaints(const F& f) {
-    const Folder folder;
-    const int kept = ::dup(STDERR_FILENO);
-    const int file = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-    ::dup2(file, STDERR_FILENO);
-    f();
-    ::dup2(kept, STDERR_FILENO);
-    ::close(file);
-    ::close(kept);
-    return read_file(folder / "err");
-}
 
 }  // namespace
 
@@ -141,19 +121,13 @@ TEST_CASE("a room that is written to before its message has arrived is found") {
 }
 
 TEST_CASE("a message sent from the room that it is received in is found") {
-    CHECK_THROWS_WITH(run_local_engines(2,
-                                        [](std::unique_ptr<Engine> engine) {
-                                            const auto watched = checked(std::move(engine));
-                                            Tensor x = Tensor::zeros({3});
-                                            std::vector<Message> to(2);
-                                            std::vector<Room> from(2);
-                                            const auto other =
-                                                static_cast<std::size_t>(1 - watched->rank());
-                                            to[other] = std::as_bytes(x.values());
-                                            from[other] = std::as_writable_bytes(x.values());
-                                            watched->exchange("sum", to, from)->wait();
-                                        }),
-                      Contains("changed its message"));
+    const auto send = [](std::unique_ptr<Engine> engine) {
+        const auto watched = checked(std::move(engine));
+        Tensor x = Tensor::zeros({3});
+        exchange(*watched, "sum", std::as_bytes(x.values()), std::as_writable_bytes(x.values()))
+            ->wait();
+    };
+    CHECK_THROWS_WITH(run_local_engines(2, send), Contains("changed its message"));
 }
 
 TEST_CASE("numbers that are read before they have arrived are NaN") {
@@ -163,13 +137,9 @@ TEST_CASE("numbers that are read before they have arrived are NaN") {
         const auto me = static_cast<std::size_t>(watched->rank());
         const Tensor own = random_tensor({5});
         Tensor x = Tensor::zeros({5});
-        std::vector<Message> to(2);
-        std::vector<Room> from(2);
-        to[1 - me] = std::as_bytes(own.values());
-        from[1 - me] = std::as_writable_bytes(x.values());
-        const auto transfer = watched->exchange("numbers", to, from);
-        early[me] =
-            std::all_of(x.values().begin(), x.values().end(), [](Real v) { return std::isnan(v); });
+        const auto transfer = exchange(*watched, "numbers", std::as_bytes(own.values()),
+                                       std::as_writable_bytes(x.values()));
+        early[me] = std::ranges::all_of(x.values(), [](Real v) { return std::isnan(v); });
         transfer->wait();
         late[me] = same_bits(x, own);
     });
@@ -182,7 +152,7 @@ TEST_CASE("a transfer that nobody waits for is reported in one line") {
         const auto transfer = p.start("gradients");
         if (p.first()) transfer->wait();
     };
-    CHECK(complaints([&] { on_a_pair(forget); }) ==
+    CHECK(written_to(2, [&] { on_a_pair(forget); }) ==
           "ranks: exchange 1, gradients: rank 1 did not wait\n");
 }
 
@@ -192,5 +162,5 @@ TEST_CASE("what ends by an error says nothing more about its transfers") {
         if (p.first()) throw std::runtime_error("the disk is full");
         transfer->wait();
     };
-    CHECK(complaints([&] { CHECK_THROWS_WITH(on_a_pair(fail), "the disk is full"); }).empty());
+    CHECK(written_to(2, [&] { CHECK_THROWS_WITH(on_a_pair(fail), "the disk is full"); }).empty());
 }

@@ -9,6 +9,17 @@
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "tests/support.hpp"
 
+/// Starts to exchange these bytes with the other of two ranks.
+inline std::unique_ptr<abh::Transfer> exchange(abh::Engine& engine, const char* what,
+                                               abh::Message sent, abh::Room room) {
+    const auto other = static_cast<std::size_t>(1 - engine.rank());
+    std::vector<abh::Message> to(2);
+    std::vector<abh::Room> from(2);
+    to[other] = sent;
+    from[other] = room;
+    return engine.exchange(what, to, from);
+}
+
 /// What the collectives give on a rank, and what it has sent for them.
 struct Collectives {
     std::vector<abh::Tensor> tensors;
@@ -49,9 +60,7 @@ std::vector<Collectives> collectives_of(abh::Index n, const F& wrap) {
 inline void require_same(const std::vector<Collectives>& a, const std::vector<Collectives>& b) {
     REQUIRE(a.size() == b.size());
     for (std::size_t r = 0; r < a.size(); ++r) {
-        REQUIRE(a[r].tensors.size() == b[r].tensors.size());
-        for (std::size_t i = 0; i < a[r].tensors.size(); ++i)
-            CHECK(same_bits(a[r].tensors[i], b[r].tensors[i]));
+        check_same_bits(a[r].tensors, b[r].tensors);
         CHECK(a[r].texts == b[r].texts);
         CHECK(a[r].traffic.messages == b[r].traffic.messages);
         CHECK(a[r].traffic.bytes == b[r].traffic.bytes);

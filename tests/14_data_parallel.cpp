@@ -136,21 +136,6 @@ TEST_CASE("each shard drops elements of its own, the first one those of a batch 
     });
 }
 
-TEST_CASE("a step of SGD moves the weights alike, whatever the number of shards") {
-    const Batch batch = drawn_batches().front();
-    std::vector<Tensor> weights;
-    for (const Index shards : {1, 4, 5})
-        run_local_ranks(1, [&](Ranks& alone) {
-            Transformer model(small(0), Random(5));
-            DataParallel steps(model, {.momentum = 0}, alone, {.shards = shards, .bucket = 300});
-            steps.forward_backward(batch);
-            steps.update(1);
-            weights.push_back(row_of_weights(model));
-        });
-    for (const Tensor& w : weights)
-        CHECK(max_difference(w, weights.front()) < (in_double ? 1e-13 : 1e-6));
-}
-
 TEST_CASE("one rank and one shard train as the trainer of chapter 9 does") {
     const std::vector<Batch> batches = drawn_batches();
     Transformer model(small(), Random(5));

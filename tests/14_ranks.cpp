@@ -1,17 +1,14 @@
 // Per way: what ranks do together: sums, copies, and what is said when they do not do the same.
 #include <algorithm>
-#include <cmath>
-#include <mutex>
+#include <functional>
 #include <numeric>
 
 #include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ranks/slowed.hpp"
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
-#include "chapters/14_on_many_machines/ring.hpp"
-#include "lib/random.hpp"
+#include "tests/14_collectives.hpp"
 #include "tests/14_on_ranks.hpp"
-#include "tests/support.hpp"
 
 using namespace abh;
 
@@ -23,20 +20,17 @@ Tensor numbers_of(Index rank, const Shape& shape) {
     return normal(shape, random.stream());
 }
 
-double sum_at(Index ranks, const Shape& shape, Index i) {
-    double sum = 0;
-    for (Index r = 0; r < ranks; ++r)
-        sum += static_cast<double>(numbers_of(r, shape).values()[static_cast<std::size_t>(i)]);
-    return sum;
+/// Requires that `sum` is that of the numbers of all ranks.
+void check_sum(const Tensor& sum, Index ranks) {
+    for (std::size_t i = 0; i < sum.values().size(); ++i) {
+        double expected = 0;
+        for (Index r = 0; r < ranks; ++r)
+            expected += static_cast<double>(numbers_of(r, sum.shape()).values()[i]);
+        // a few roundings of numbers of order one
+        CHECK(static_cast<double>(sum.values()[i]) ==
+              Approx(expected).margin(in_double ? 4e-14 : 4e-6));
+    }
 }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::equal(a.values().begin(), a.values().end(), b.values().begin());
-}
-
-constexpr double round_off_of_sums =
-    in_double ? 1e-14 : 1e-6;  // a few roundings of numbers of order one
 
 }  // namespace
 
@@ -49,9 +43,7 @@ TEST_CASE("an all-reduce gives every rank the sum, the same bits on each") {
                 return x;
             });
             for (const Tensor& sum : sums) CHECK(same_bits(sum, sums.front()));
-            for (Index i = 0; i < shape.size(); ++i)
-                CHECK(static_cast<double>(sums.front().values()[static_cast<std::size_t>(i)]) ==
-                      Approx(sum_at(n, shape, i)).margin(round_off_of_sums));
+            check_sum(sums.front(), n);
         }
 }
 
@@ -68,9 +60,7 @@ TEST_CASE(
             CHECK(own.shape() == Shape{2, 3});
             CHECK(all.shape() == shape);
             CHECK(same_bits(own, all.rows(2 * r, 2 * r + 2)));
-            for (Index i = 0; i < shape.size(); ++i)
-                CHECK(static_cast<double>(all.values()[static_cast<std::size_t>(i)]) ==
-                      Approx(sum_at(n, shape, i)).margin(round_off_of_sums));
+            check_sum(all, n);
         }
     }
     run_local_ranks(1, [](Ranks& ranks) {
@@ -120,39 +110,36 @@ TEST_CASE("texts of any length come to all ranks in the order of ranks") {
 }
 
 TEST_CASE("ranks that come to different calls are told so, with both calls") {
-    const auto together = [](const auto& even, const auto& odd) {
-        run_local_ranks(2, [&](Ranks& ranks) { ranks.first() ? even(ranks) : odd(ranks); });
-    };
-    const auto reduce = [](Ranks& ranks) {
+    using Call = std::function<void(Ranks&)>;
+    const Call reduce = [](Ranks& ranks) {
         Tensor x = Tensor::zeros({3, 4});
         ranks.all_reduce(x);
     };
-    CHECK_THROWS_WITH(together(reduce,
-                               [](Ranks& ranks) {
-                                   Tensor x = Tensor::zeros({3, 5});
-                                   ranks.all_reduce(x);
-                               }),
-                      Contains("all_reduce of [3, 4]") && Contains("all_reduce of [3, 5]"));
-    CHECK_THROWS_WITH(together(reduce,
-                               [](Ranks& ranks) {
-                                   ranks.all_gather(Tensor::zeros({3, 4}));
-                               }),
-                      Contains("all_reduce of [3, 4]") && Contains("all_gather of [3, 4]"));
-    CHECK_THROWS_WITH(
-        together(
-            [](Ranks& ranks) {
-                Tensor x = Tensor::zeros({2});
-                ranks.broadcast(x, 0);
-            },
-            [](Ranks& ranks) {
-                Tensor x = Tensor::zeros({2});
-                ranks.broadcast(x, 1);
-            }),
-        Contains("broadcast of [2] from rank 0") && Contains("broadcast of [2] from rank 1"));
-    CHECK_THROWS_WITH(together(reduce, [](Ranks&) {}), Contains("rank 1 has ended"));
-    CHECK_THROWS_WITH(
-        together(reduce, [](Ranks&) -> void { throw std::runtime_error("the disk is full"); }),
-        Contains("the disk is full"));
+    const Call reduce_more = [](Ranks& ranks) {
+        Tensor x = Tensor::zeros({3, 5});
+        ranks.all_reduce(x);
+    };
+    const Call gather = [](Ranks& ranks) { ranks.all_gather(Tensor::zeros({3, 4})); };
+    const auto broadcast_from = [](Index root) {
+        return [=](Ranks& ranks) {
+            Tensor x = Tensor::zeros({2});
+            ranks.broadcast(x, root);
+        };
+    };
+    const Call fail = [](Ranks&) { throw std::runtime_error("the disk is full"); };
+    struct Case {
+        Call even, odd;
+        const char *said, *too;
+    };
+    for (const Case& c : {Case{reduce, reduce_more, "all_reduce of [3, 4]", "all_reduce of [3, 5]"},
+                          Case{reduce, gather, "all_reduce of [3, 4]", "all_gather of [3, 4]"},
+                          Case{broadcast_from(0), broadcast_from(1), "broadcast of [2] from rank 0",
+                               "broadcast of [2] from rank 1"},
+                          Case{reduce, [](Ranks&) {}, "rank 1 has ended", ""},
+                          Case{reduce, fail, "the disk is full", ""}})
+        CHECK_THROWS_WITH(
+            run_local_ranks(2, [&](Ranks& ranks) { ranks.first() ? c.even(ranks) : c.odd(ranks); }),
+            Contains(c.said) && Contains(c.too));
 }
 
 TEST_CASE("a tree sum has the same bits no matter which rank adds which parts") {
@@ -175,9 +162,7 @@ TEST_CASE("a tree sum has the same bits no matter which rank adds which parts") 
         };
         const Tensor alone = summed_by(1);
         for (Index ranks = 2; ranks <= n; ++ranks) CHECK(same_bits(summed_by(ranks), alone));
-        for (Index i = 0; i < 33; ++i)
-            CHECK(static_cast<double>(alone(i)) ==
-                  Approx(sum_at(n, {33}, i)).margin(4 * round_off_of_sums));
+        check_sum(alone, n);
     }
     TreeSum sum;
     CHECK_THROWS_AS(sum.total(), std::logic_error);
@@ -200,9 +185,7 @@ TEST_CASE("a ring all-reduce sums, sends to the next rank alone, and sends as li
                 bytes += traffic.bytes;
             }
             CHECK(bytes == 2 * (n - 1) * size * static_cast<Index>(sizeof(Real)));
-            for (Index i = 0; i < size; ++i)
-                CHECK(static_cast<double>(results.front().first(i)) ==
-                      Approx(sum_at(n, {size}, i)).margin(round_off_of_sums));
+            check_sum(results.front().first, n);
         }
 }
 
@@ -252,18 +235,11 @@ TEST_CASE("messages over a slowed link come one after the other, when they are d
                           [&now](double time) { now = std::max(now, time); }};
         const auto link = slowed(std::move(engine), {latency, beta}, timer);
         std::vector<std::byte> first(200'000), second(200'000);
-        const auto me = static_cast<std::size_t>(link->rank());
         const std::vector<std::byte> sent(first.size(), std::byte(1));
-        const auto exchange = [&](std::vector<std::byte>& room) {
-            std::vector<Message> to(2);
-            std::vector<Room> from(2);
-            to[1 - me] = sent;
-            from[1 - me] = room;
-            return link->exchange("test", to, from);
-        };
         const auto is = [&now](double time) { return std::abs(now - time) < 1e-9; };
-        const auto a = exchange(first), b = exchange(second);
-        require(a->missing() == std::vector{static_cast<Index>(1 - me)}, "there at once");
+        const auto a = exchange(*link, "test", sent, first),
+                   b = exchange(*link, "test", sent, second);
+        require(a->missing() == std::vector{1 - link->rank()}, "there at once");
         a->wait();
         require(is(0.025) && first == sent, "the first took {} s, expected 0.025", now);
         b->wait();

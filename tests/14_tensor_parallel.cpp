@@ -4,7 +4,7 @@
 #include "chapters/14_on_many_machines/tensor_parallel/tensor_parallel.hpp"
 #include "lib/eigen.hpp"
 #include "tests/14_on_ranks.hpp"
-#include "tests/ways.hpp"
+#include "tests/gradients.hpp"
 
 using namespace abh;
 
@@ -59,9 +59,17 @@ void add_inputs(std::vector<Tensor>& list, Linear& whole, Index rank, Index n) {
     if (whole.has_bias() && rank == 0) list.push_back(whole.bias.grad());
 }
 
-template <class Layer>
-void add_gradients(std::vector<Tensor>& list, Layer& layer) {
-    for (const NamedParameter& p : parameters_of(layer)) list.push_back(p.parameter->grad());
+/// Result, dx and all gradients of the shard that each rank makes of the layer that `make` returns.
+template <class Shard, class Make, class... Mask>
+std::vector<std::vector<Tensor>> on_shards(Index n, const Make& make, const Tensor& input,
+                                           const Tensor& gradient, const Mask&... mask) {
+    return on_ranks(n, [&](Ranks& ranks) {
+        Shard shard(make(), ranks);
+        typename Shard::Cache cache;
+        const Tensor y = shard.forward(input.clone(), mask..., &cache);
+        const Tensor dx = shard.backward(gradient.clone(), cache);
+        return with_gradients({y, dx}, shard);
+    });
 }
 
 /// Result, dx and all gradients: what each rank should find.
@@ -126,10 +134,8 @@ TEST_CASE("a row on two ranks by hand, forward and backward") {
         const Tensor summand = shard.part.forward(row, &cache);
         const Tensor dsummand = shard.part.backward(gradient, cache);
         zero_grad(parameters_of(shard));
-        std::vector<Tensor> all{summand, dsummand, shard.forward(row, &cache),
-                                shard.backward(gradient, cache)};
-        add_gradients(all, shard);
-        return all;
+        const Tensor y = shard.forward(row, &cache), dx = shard.backward(gradient, cache);
+        return with_gradients({summand, dsummand, y, dx}, shard);
     });
     const auto is = [](const Tensor& tensor, std::initializer_list<Real> numbers) {
         CHECK(same_bits(tensor + Tensor::zeros(tensor.shape()), Tensor(tensor.shape(), numbers)));
@@ -172,16 +178,8 @@ TEST_CASE("a feed-forward layer on several ranks is the whole layer, gradients i
     for (const Index n : {1, 2, 4})
         for (const bool bias : {false, true})
             for (const Activation activation : {Activation::relu, Activation::swish}) {
-                const FeedForward whole = feed_forward(bias, activation);
-                const auto found = on_ranks(n, [&](Ranks& ranks) {
-                    FeedForwardShard shard(feed_forward(bias, activation), ranks);
-                    FeedForward::Cache cache;
-                    const Tensor y = shard.forward(x(), &cache);
-                    std::vector<Tensor> all{y, shard.backward(dy(), cache)};
-                    add_gradients(all, shard);
-                    return all;
-                });
-                check_all(expected(whole, n), found);
+                const auto make = [&] { return feed_forward(bias, activation); };
+                check_all(expected(make(), n), on_shards<FeedForwardShard>(n, make, x(), dy()));
             }
 }
 
@@ -194,42 +192,14 @@ TEST_CASE("self-attention whose heads are on several ranks is the whole layer, m
     for (const AttentionMask& mask : {AttentionMask(), hide_future(),
                                       hide_pads(ids) | hide_future(), AttentionMask(any), packed})
         for (const bool bias_qkv : {false, true})
-            for (const bool bias_out : {false, true}) {
-                const Shape of = mask.packed() ? Shape{1, rows.rows(), d_model} : shape;
-                const Tensor input = random_tensor(of, 31), gradient = random_tensor(of, 32);
+            for (const bool bias_out : {false, true})
                 for (const Index n : {1, 2, 4}) {
-                    const auto found = on_ranks(n, [&](Ranks& ranks) {
-                        SelfAttentionShard shard(attention(bias_qkv, bias_out), ranks);
-                        SelfAttentionShard::Cache cache;
-                        const Tensor y = shard.forward(input.clone(), mask, &cache);
-                        std::vector<Tensor> all{y, shard.backward(gradient.clone(), cache)};
-                        add_gradients(all, shard);
-                        return all;
-                    });
-                    check_all(expected(attention(bias_qkv, bias_out), input, gradient, mask, n),
-                              found);
+                    const Shape of = mask.packed() ? Shape{1, rows.rows(), d_model} : shape;
+                    const Tensor input = random_tensor(of, 31), gradient = random_tensor(of, 32);
+                    const auto make = [&] { return attention(bias_qkv, bias_out); };
+                    check_all(expected(make(), input, gradient, mask, n),
+                              on_shards<SelfAttentionShard>(n, make, input, gradient, mask));
                 }
-            }
-}
-
-TEST_CASE("a sum over ranks that is left out shows in the result and in dx") {
-    for (const Index n : {1, 2, 4}) {
-        const auto of_feed_forward = on_ranks(n, [](Ranks& ranks) {
-            FeedForwardShard shard(feed_forward(true), ranks);
-            FeedForward::Cache cache;
-            const Tensor summand = shard.part.forward(x(), &cache);  // no all-reduce
-            return std::vector{summand, shard.part.backward(dy(), cache)};
-        });
-        const auto whole = expected(feed_forward(true), n);
-        for (std::size_t rank = 0; rank < of_feed_forward.size(); ++rank)
-            for (std::size_t i = 0; i < 2; ++i)
-                CHECK(agree(whole[rank][i], of_feed_forward[rank][i], 1e-2) == (n == 1));
-        for (std::size_t i = 0; i < 2; ++i) {  // it is only the sum that is missing
-            Tensor sum = Tensor::zeros(shape);
-            for (const auto& summands : of_feed_forward) sum += summands[i];
-            CHECK(agree(whole[0][i], sum));
-        }
-    }
 }
 
 TEST_CASE("without the sum of dx a layer's own gradients are right, those of the layer below not") {
@@ -268,9 +238,8 @@ TEST_CASE("summing dy over ranks as well multiplies every gradient by their numb
         const Tensor y = shard.forward(x(), &cache);
         Tensor sum = dy();
         ranks.all_reduce(sum);
-        std::vector<Tensor> all{y, shard.backward(sum, cache)};
-        add_gradients(all, shard);
-        return all;
+        const Tensor dx = shard.backward(sum, cache);
+        return with_gradients({y, dx}, shard);
     });
     for (std::size_t rank = 0; rank < 2; ++rank)
         for (std::size_t i = 1; i < found[rank].size(); ++i) {

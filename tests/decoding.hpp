@@ -6,17 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/device.hpp"
-#include "tests/support.hpp"
+#include "tests/transformers.hpp"
 
-/// Sums of some tens of numbers of order one, taken in another order.
-constexpr double round_off = in_double ? 1e-13 : 1e-5;
 constexpr std::int32_t start = 8, no_end = -1;
 
-/// Post-norm, of odd sizes: 7 source words, 9 target words, width 6, three heads.
-inline abh::TransformerOptions small() {
-    abh::TransformerOptions o;
+/// 7 source words, 9 target words, one layer that encodes, two that decode.
+inline abh::TransformerOptions sized(abh::TransformerOptions o) {
     o.src_words = 7;
     o.tgt_words = 9;
     o.n_encoder_layers = 1;
@@ -28,45 +25,25 @@ inline abh::TransformerOptions small() {
     return o;
 }
 
+inline abh::TransformerOptions small() {
+    return sized({});
+}
+
 inline abh::TransformerOptions small_toy() {
-    abh::TransformerOptions o = small();
-    o.layer.attention.bias_qkv = o.layer.attention.bias_out = o.layer.ff_bias = false;
-    o.layer.add_norm.norm.affine = false;
-    o.output_bias = false;
-    return o;
+    return sized(toy_like());
 }
 
-inline abh::TransformerOptions small_pre_norm() {
-    abh::TransformerOptions o = small();
-    o.layer.add_norm.placement = abh::NormPlacement::pre;
-    o.embedding = {.scale = true, .padding_id = 0};
-    return o;
+inline std::vector<std::pair<const char*, abh::TransformerOptions>> all_kinds() {
+    abh::TransformerOptions future_only = sized(shared_head_like()), shared = future_only;
+    shared.mask_target_pads = true;
+    return {{"post-norm with biases", small()},
+            {"the toy's", small_toy()},
+            {"pre-norm, scaled embedding", sized(paper_like(abh::NormPlacement::pre))},
+            {"shared heads, filled before scaling, learned positions", shared},
+            {"shared heads, target pads not hidden", future_only}};
 }
 
-/// Heads that share one projection, masks filled before scaling, learned positions.
-inline abh::TransformerOptions small_shared_heads() {
-    abh::TransformerOptions o = small();
-    o.layer.attention.shared_head_projections = true;
-    o.layer.attention.bias_qkv = false;
-    o.layer.attention.attention = {.scale = abh::Real(1 / std::sqrt(6.0)),
-                                   .fill = abh::Real(-1e20),
-                                   .fill_place = abh::FillPlace::before_scale};
-    o.positions.kind = abh::Positions::learned;
-    return o;
-}
-
-inline abh::TransformerOptions small_future_only() {
-    abh::TransformerOptions o = small_shared_heads();
-    o.mask_target_pads = false;
-    return o;
-}
-
-inline const std::vector<std::pair<const char*, abh::TransformerOptions>> kinds{
-    {"post-norm with biases", small()},
-    {"the toy's", small_toy()},
-    {"pre-norm, scaled embedding", small_pre_norm()},
-    {"shared heads, filled before scaling, learned positions", small_shared_heads()},
-    {"shared heads, target pads not hidden", small_future_only()}};
+inline const auto kinds = all_kinds();
 
 /// A model with random weights, gammas and betas other than 1 and 0 among them.
 inline abh::Transformer random_model(const abh::TransformerOptions& options, std::uint64_t seed) {
@@ -105,6 +82,22 @@ inline abh::Ids padded_batch() {
     for (std::size_t b = 0; b < sentences.size(); ++b)
         std::copy(sentences[b].begin(), sentences[b].end(), &ids(b, 0));
     return ids;
+}
+
+/// Its words, its probabilities, and whether it came to its end.
+inline std::vector<abh::Tensor> numbers_of(const abh::Translation& t) {
+    abh::Tensor words({static_cast<abh::Index>(t.ids.size())}),
+        probabilities({static_cast<abh::Index>(t.probabilities.size())});
+    std::copy(t.ids.begin(), t.ids.end(), words.data());
+    std::copy(t.probabilities.begin(), t.probabilities.end(), probabilities.data());
+    return {words, probabilities, abh::Tensor({1}, {abh::Real(t.finished)})};
+}
+
+inline std::vector<abh::Tensor> numbers_of(const std::vector<abh::Translation>& translations) {
+    std::vector<abh::Tensor> all;
+    for (const abh::Translation& t : translations)
+        for (const abh::Tensor& part : numbers_of(t)) all.push_back(part);
+    return all;
 }
 
 /// The largest difference of two lists of one length.

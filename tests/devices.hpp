@@ -21,6 +21,17 @@ auto on_both(const F& f) {
     return std::pair(expected, actual);
 }
 
+/// Requires that `step` moves nothing between the two memories once all is on the device.
+template <class F>
+void require_stays(const F& step) {
+    const abh::ScopedWay device(abh::Way::cuda);
+    step();
+    const abh::Transfers before = abh::transfers();
+    step();
+    REQUIRE(abh::transfers().to_host == before.to_host);
+    REQUIRE(abh::transfers().to_device == before.to_device);
+}
+
 /// Requires that a backward pass runs where its forward pass ran, whatever way is set by then: it
 /// moves nothing between the two memories, and leaves the way as it was.
 /// @param forward   returns a cache

@@ -1,11 +1,10 @@
 #pragma once
 
 // Layers that the tests of encoder and decoder share.
-#include <variant>
-#include <vector>
+#include <algorithm>
 
 #include "chapters/07_encoder/encoder.hpp"
-#include "tests/sublayers.hpp"
+#include "tests/gradients.hpp"
 
 /// A small layer of odd sizes: width 6, three heads of width 2, seven hidden units.
 inline abh::LayerOptions small_layer(bool bias = false, bool affine = false,
@@ -35,12 +34,4 @@ inline abh::Ids ids_of(const abh::Shape& shape, std::initializer_list<int> value
     abh::Ids ids(shape);
     std::copy(values.begin(), values.end(), ids.data());
     return ids;
-}
-
-/// What attention computed and kept for its backward pass: the weights under plain, else the sum of
-/// each row.
-inline abh::Tensor kept_by(const abh::MultiHeadAttention::Cache& cache) {
-    if (const auto* blockwise = std::get_if<abh::BlockwiseCache>(&cache.attention.kept))
-        return blockwise->row_sum;
-    return std::get<abh::AttentionCache>(cache.attention.kept).weights;
 }

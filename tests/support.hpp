@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
@@ -28,21 +29,14 @@ bool same_bits(const abh::BasicTensor<T>& a, const abh::BasicTensor<T>& b) {
             std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0);
 }
 
-/// Whether `b`, computed with another number of threads, is `a`: the same bits, except where oneDNN
-/// multiplies, whose sums may be taken in another order where a block ends.
-///
-/// Each addition of a sum is rounded by half an epsilon of what has been summed so far. Terms of
-/// both signs add up to nothing larger than the largest element of the whole result, up to
-/// a small factor that the layers between the products and this result bring in: so two orders of
-/// `additions` terms are less than that many epsilons of it apart.
-/// @param additions  how many an element has gone through, in all products on its way
-inline bool same_for_threads(const abh::Tensor& a, const abh::Tensor& b, abh::Index additions) {
-    if (!abh::products_by_library()) return same_bits(a, b);
-    double largest = 0;
-    for (abh::Real v : a.values()) largest = std::max(largest, std::abs(static_cast<double>(v)));
-    constexpr double epsilon = std::numeric_limits<abh::Real>::epsilon();
-    return a.shape() == b.shape() && std::isfinite(largest) &&
-           abh::max_difference(a, b) <= static_cast<double>(additions) * epsilon * largest;
+/// Requires the same bits of each tensor.
+inline void check_same_bits(const std::vector<abh::Tensor>& expected,
+                            const std::vector<abh::Tensor>& found) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        INFO("tensor " << i << " of shape " << abh::to_string(expected[i].shape()));
+        CHECK(same_bits(expected[i], found[i]));
+    }
 }
 
 /// Standard normal numbers.
@@ -68,6 +62,50 @@ void for_threads(const F& f) {
         f(n);
     }
     abh::set_threads(1);
+}
+
+/// Requires that `f`, which returns some tensors, gives the same bits again, with any number of
+/// threads.
+template <class F>
+void same_for_threads(const F& f) {
+    abh::set_threads(1);
+    const std::vector<abh::Tensor> one = f();
+    for_threads([&](int) { check_same_bits(one, f()); });
+}
+
+/// The same, but where oneDNN multiplies, whose sums may be taken in another order where a block
+/// ends, only for one number of threads; for another the numbers are near.
+///
+/// Each addition of a sum is rounded by half an epsilon of what has been summed so far. Terms of
+/// both signs add up to nothing larger than the largest element of the whole result, up to
+/// a small factor that the layers between the products and this result bring in: so two orders of
+/// `additions` terms are less than that many epsilons of it apart.
+/// @param additions  how many an element has gone through, in all products on its way
+template <class F>
+void same_for_threads(const F& f, abh::Index additions) {
+    if (!abh::products_by_library()) return same_for_threads(f);
+    abh::set_threads(1);
+    const std::vector<abh::Tensor> one = f();
+    for_threads([&](int) {
+        const std::vector<abh::Tensor> other = f();
+        check_same_bits(other, f());
+        for (std::size_t i = 0; i < one.size(); ++i) {
+            double largest = 0;
+            for (abh::Real v : one[i].values())
+                largest = std::max(largest, std::abs(static_cast<double>(v)));
+            constexpr double epsilon = std::numeric_limits<abh::Real>::epsilon();
+            REQUIRE(std::isfinite(largest));
+            CHECK(abh::max_difference(one[i], other[i]) <=
+                  static_cast<double>(additions) * epsilon * largest);
+        }
+    });
+}
+
+/// The same, by numbers of its own.
+template <class Layer>
+void shake(Layer& layer) {
+    abh::Random random(21);
+    shake(layer, random);
 }
 
 /// Writes a file anew.

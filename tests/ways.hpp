@@ -38,6 +38,17 @@ inline bool agree(const abh::Tensor& a, const abh::Tensor& b, double bound = way
     return true;
 }
 
+/// Requires that each tensor agrees.
+inline void check_agree(const std::vector<abh::Tensor>& expected,
+                        const std::vector<abh::Tensor>& found, double bound = way_bound) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        INFO("way " << abh::to_string(abh::way()) << ", tensor " << i << " of shape "
+                    << abh::to_string(expected[i].shape()));
+        CHECK(agree(expected[i], found[i], bound));
+    }
+}
+
 /// Requires that `f`, which returns some tensors (results and gradients), gives under the way that
 /// is tested what it gives under plain. Every test runs under every way.
 template <class F>
@@ -46,11 +57,5 @@ void same_in_every_way(const F& f, double bound = way_bound) {
         const abh::ScopedWay plain(abh::Way::plain);
         return f();
     }();
-    const std::vector<abh::Tensor> found = f();
-    REQUIRE(found.size() == expected.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        INFO("way " << abh::to_string(abh::way()) << ", tensor " << i << " of shape "
-                    << abh::to_string(expected[i].shape()));
-        CHECK(agree(expected[i], found[i], bound));
-    }
+    check_agree(expected, f(), bound);
 }

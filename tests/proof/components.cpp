@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <type_traits>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
@@ -85,44 +86,34 @@ bool says_keep(const LayerOptions& o) {
 /// A layer `y = forward(x)`.
 template <class Layer>
 Trial trial_of(std::shared_ptr<Layer> layer, const Tensor& x) {
-    return {.inputs = {{"x", x}},
-            .parameters = parameters_of(*layer),
-            .forward =
-                [=] {
-                    typename Layer::Cache cache;
-                    return layer->forward(x, &cache);
-                },
-            .backward =
-                [=](const Tensor& dy) {
-                    typename Layer::Cache cache;
-                    layer->forward(x, &cache);
-                    return std::map<std::string, Tensor>{{"x", layer->backward(dy, cache)}};
-                }};
+    const auto forward = [=] {
+        const auto cache = std::make_shared<typename Layer::Cache>();
+        return Pass{layer->forward(x, cache.get()), [=](const Tensor& dy) {
+                        return Gradients{{"x", layer->backward(dy, *cache)}};
+                    }};
+    };
+    return {.inputs = {{"x", x}}, .parameters = parameters_of(*layer), .forward = forward};
 }
 
 Tensor hidden_states(const Sizes& s, Random& source) {
     return random({s.batch, s.length, s.d_model}, source);
 }
 
-Trial matmul_trial(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
-    return {.inputs = {{"a", a}, {"b", b}},
-            .forward = [=] { return matmul(a, b, options); },
-            .backward =
-                [=](const Tensor& dy) {
-                    const MatmulGradients d = matmul_backward(dy, a, b, options);
-                    return std::map<std::string, Tensor>{{"a", d.da}, {"b", d.db}};
-                }};
-}
-
-Trial plain_matmul(const Sizes& s, Random& source) {
-    return matmul_trial(random({s.batch, s.length, s.keys}, source),
-                        random({s.batch, s.keys, s.d_ff}, source), {});
-}
-
-Trial transposed_matmul(const Sizes& s, Random& source) {
-    return matmul_trial(random({s.batch, s.keys, s.length}, source),
-                        random({s.batch, s.d_ff, s.keys}, source),
-                        {.transpose_a = true, .transpose_b = true, .scale = Real(0.25)});
+auto matmul_of(bool transposed) {
+    return [=](const Sizes& s, Random& source) {
+        const MatmulOptions o{transposed, transposed, transposed ? Real(0.25) : Real(1)};
+        const Index m = transposed ? s.keys : s.length, k = transposed ? s.length : s.keys;
+        const Tensor a = random({s.batch, m, k}, source);
+        const Tensor b = random(
+            transposed ? Shape{s.batch, s.d_ff, s.keys} : Shape{s.batch, s.keys, s.d_ff}, source);
+        const auto forward = [=] {
+            return Pass{matmul(a, b, o), [=](const Tensor& dy) {
+                            const MatmulGradients d = matmul_backward(dy, a, b, o);
+                            return Gradients{{"a", d.da}, {"b", d.db}};
+                        }};
+        };
+        return Trial{.inputs = {{"a", a}, {"b", b}}, .forward = forward};
+    };
 }
 
 auto linear(bool bias) {
@@ -136,17 +127,16 @@ auto embedding(EmbeddingOptions options) {
     return [=](const Sizes& s, Random& source) {
         const auto layer = std::make_shared<Embedding>(s.src_words, s.d_model, options, source);
         const Ids src = random_words(s.batch, s.keys, s.src_words, source);
-        return Trial{.ids = {{"src", src}},
-                     .parameters = parameters_of(*layer),
-                     .padded = options.padding_id == 0 ? std::vector{layer->table.value}
-                                                       : std::vector<Tensor>{},
-                     .forward = [=] { return layer->forward(src); },
-                     .backward = [=](const Tensor& dy) -> std::map<std::string, Tensor> {
-                         Embedding::Cache cache;
-                         layer->forward(src, &cache);
-                         layer->backward(dy, cache);
-                         return {};
-                     }};
+        const auto forward = [=] {
+            const auto cache = std::make_shared<Embedding::Cache>();
+            return Pass{layer->forward(src, cache.get()), [=](const Tensor& dy) {
+                            layer->backward(dy, *cache);
+                            return Gradients();
+                        }};
+        };
+        Trial trial{.ids = {{"src", src}}, .parameters = parameters_of(*layer), .forward = forward};
+        if (options.padding_id == 0) trial.padded = {layer->table.value};
+        return trial;
     };
 }
 
@@ -174,27 +164,28 @@ auto masks(const std::function<Mask(const Ids& src, const Ids& tgt)>& mask) {
     return [=](const Sizes& s, Random& source) {
         const Ids src = random_words(s.batch, s.keys, s.src_words, source);
         const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
-        return Trial{.ids = {{"src", src}, {"tgt", tgt}}, .forward = [=] {
-                         const Mask m = mask(src, tgt);
-                         Tensor y(m.shape());
-                         std::copy(m.values().begin(), m.values().end(), y.data());
-                         return y;
-                     }};
+        const auto forward = [=] {
+            const Mask m = mask(src, tgt);
+            Tensor y(m.shape());
+            std::copy(m.values().begin(), m.values().end(), y.data());
+            return Pass{y};
+        };
+        return Trial{.ids = {{"src", src}, {"tgt", tgt}}, .forward = forward};
     };
 }
 
 /// A function `y = forward(x)` whose backward needs dy and y, or x.
-auto of_result(Tensor (*forward)(const Tensor&), Tensor (*backward)(const Tensor&, const Tensor&),
+auto of_result(Tensor (*function)(const Tensor&), Tensor (*backward)(const Tensor&, const Tensor&),
                bool needs_x = false) {
     return [=](const Sizes& s, Random& source) {
         const Tensor x = hidden_states(s, source);
-        return Trial{.inputs = {{"x", x}},
-                     .forward = [=] { return forward(x); },
-                     .backward =
-                         [=](const Tensor& dy) {
-                             const Tensor kept = needs_x ? x : forward(x);
-                             return std::map<std::string, Tensor>{{"x", backward(dy, kept)}};
-                         }};
+        const auto forward = [=] {
+            const Tensor y = function(x);
+            return Pass{y, [=](const Tensor& dy) {
+                            return Gradients{{"x", backward(dy, needs_x ? x : y)}};
+                        }};
+        };
+        return Trial{.inputs = {{"x", x}}, .forward = forward};
     };
 }
 
@@ -215,13 +206,13 @@ auto attention_of(bool masked, bool shared_heads) {
             mask = random_mask({s.batch, 1, s.length, s.keys}, shared_heads, source);
             t.ids = {{"mask", mask}};
         }
-        const auto hidden = [=] { return masked ? as_mask(mask, shared_heads) : Mask(); };
-        t.forward = [=] { return attention(q, k, v, hidden(), options); };
-        t.backward = [=](const Tensor& dy) {
-            AttentionCache cache;
-            attention(q, k, v, hidden(), options, &cache);
-            const AttentionGradients d = attention_backward(dy, cache);
-            return std::map<std::string, Tensor>{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
+        t.forward = [=] {
+            const auto cache = std::make_shared<AttentionCache>();
+            const Mask hidden = masked ? as_mask(mask, shared_heads) : Mask();
+            return Pass{attention(q, k, v, hidden, options, cache.get()), [=](const Tensor& dy) {
+                            const AttentionGradients d = attention_backward(dy, *cache);
+                            return Gradients{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
+                        }};
         };
         return t;
     };
@@ -260,19 +251,19 @@ auto multi_head(const LayerOptions& layer_options) {
         const Tensor value = random({s.batch, s.keys, s.d_model}, source);
         const bool keep = o.shared_head_projections;
         const Ids mask = random_mask({s.batch, s.length, s.keys}, keep, source);
-        return Trial{
-            .inputs = {{"query", query}, {"key", key}, {"value", value}},
-            .ids = {{"mask", mask}},
-            .parameters = parameters_of(*layer),
-            .forward = [=] { return layer->forward(query, key, value, as_mask(mask, keep)); },
-            .backward =
-                [=](const Tensor& dy) {
-                    MultiHeadAttention::Cache cache;
-                    layer->forward(query, key, value, as_mask(mask, keep), &cache);
-                    const auto d = layer->backward(dy, cache);
-                    return std::map<std::string, Tensor>{
-                        {"query", d.dquery}, {"key", d.dkey}, {"value", d.dvalue}};
+        const auto forward = [=] {
+            const auto cache = std::make_shared<MultiHeadAttention::Cache>();
+            const Tensor y = layer->forward(query, key, value, as_mask(mask, keep), cache.get());
+            return Pass{
+                y, [=](const Tensor& dy) {
+                    const auto d = layer->backward(dy, *cache);
+                    return Gradients{{"query", d.dquery}, {"key", d.dkey}, {"value", d.dvalue}};
                 }};
+        };
+        return Trial{.inputs = {{"query", query}, {"key", key}, {"value", value}},
+                     .ids = {{"mask", mask}},
+                     .parameters = parameters_of(*layer),
+                     .forward = forward};
     };
 }
 
@@ -297,20 +288,17 @@ auto add_norm_post(Real dropout_p) {
         const AddNormOptions o = with({}, NormPlacement::post, dropout_p, dropout_p).add_norm;
         const auto layer = shaken(std::make_shared<AddNorm>(sizes.d_model, o, source), source);
         const Tensor x = hidden_states(sizes, source), s = hidden_states(sizes, source);
+        const auto forward = [=] {
+            const auto cache = std::make_shared<AddNorm::Cache>();
+            const Tensor y = layer->after(layer->before(x, cache.get()), s, cache.get());
+            return Pass{y, [=](const Tensor& dy) {
+                            const auto d = layer->after_backward(dy, *cache);
+                            return Gradients{{"x", d.dx}, {"s", d.dsublayer}};
+                        }};
+        };
         return Trial{.inputs = {{"x", x}, {"s", s}},
                      .parameters = parameters_of(*layer),
-                     .forward =
-                         [=] {
-                             AddNorm::Cache cache;
-                             return layer->after(layer->before(x, &cache), s, &cache);
-                         },
-                     .backward =
-                         [=](const Tensor& dy) {
-                             AddNorm::Cache cache;
-                             layer->after(layer->before(x, &cache), s, &cache);
-                             const auto d = layer->after_backward(dy, cache);
-                             return std::map<std::string, Tensor>{{"x", d.dx}, {"s", d.dsublayer}};
-                         }};
+                     .forward = forward};
     };
 }
 
@@ -324,102 +312,69 @@ Trial add_norm_pre(const Sizes& sizes, Random& source) {
         for (Index i = 0; i < y.size(); ++i) y.data()[i] = factor * a.data()[i] * b.data()[i];
         return y;
     };
-    return {.inputs = {{"x", x}},
-            .parameters = parameters_of(*layer),
-            .forward =
-                [=] {
-                    const Tensor h = layer->before(x);
-                    return layer->after(x, times(h, h, 1));
-                },
-            .backward =
-                [=](const Tensor& dy) {
-                    AddNorm::Cache cache;
-                    const Tensor h = layer->before(x, &cache);
-                    layer->after(x, times(h, h, 1), &cache);
-                    const auto d = layer->after_backward(dy, cache);
-                    const Tensor dh = times(d.dsublayer, h, 2);
-                    return std::map<std::string, Tensor>{
-                        {"x", d.dx + layer->before_backward(dh, cache)}};
-                }};
-}
-
-template <class Layer>
-Trial encoder_trial(std::shared_ptr<Layer> layer, const LayerOptions& o, const Sizes& s,
-                    Random& source) {
-    const Tensor x = random({s.batch, s.keys, s.d_model}, source);
-    const bool keep = says_keep(o);
-    const Ids mask = random_mask({s.batch, s.keys, s.keys}, keep, source);
-    return {.inputs = {{"x", x}},
-            .ids = {{"mask", mask}},
-            .parameters = parameters_of(*layer),
-            .forward =
-                [=] {
-                    typename Layer::Cache cache;
-                    return layer->forward(x, as_mask(mask, keep), &cache);
-                },
-            .backward =
-                [=](const Tensor& dy) {
-                    typename Layer::Cache cache;
-                    layer->forward(x, as_mask(mask, keep), &cache);
-                    return std::map<std::string, Tensor>{{"x", layer->backward(dy, cache)}};
-                }};
-}
-
-template <class Layer>
-Trial decoder_trial(std::shared_ptr<Layer> layer, const LayerOptions& o, const Sizes& s,
-                    Random& source) {
-    const bool keep = says_keep(o);
-    const Tensor x = hidden_states(s, source);
-    const Tensor memory = random({s.batch, s.keys, s.d_model}, source);
-    const Ids self = random_mask({s.batch, s.length, s.length}, keep, source);
-    const Ids cross = random_mask({s.batch, s.length, s.keys}, keep, source);
-    return {.inputs = {{"x", x}, {"memory", memory}},
-            .ids = {{"self_mask", self}, {"cross_mask", cross}},
-            .parameters = parameters_of(*layer),
-            .forward =
-                [=] {
-                    typename Layer::Cache cache;
-                    return layer->forward(x, memory, as_mask(self, keep), as_mask(cross, keep),
-                                          &cache);
-                },
-            .backward =
-                [=](const Tensor& dy) {
-                    typename Layer::Cache cache;
-                    layer->forward(x, memory, as_mask(self, keep), as_mask(cross, keep), &cache);
-                    const auto d = layer->backward(dy, cache);
-                    return std::map<std::string, Tensor>{{"x", d.dx}, {"memory", d.dmemory}};
-                }};
-}
-
-auto encoder_layer(const LayerOptions& options) {
-    return [=](const Sizes& s, Random& source) {
-        const LayerOptions o = sized(options, s);
-        return encoder_trial(shaken(std::make_shared<EncoderLayer>(o, source), source), o, s,
-                             source);
+    const auto forward = [=] {
+        const auto cache = std::make_shared<AddNorm::Cache>();
+        const Tensor h = layer->before(x, cache.get());
+        return Pass{layer->after(x, times(h, h, 1), cache.get()), [=](const Tensor& dy) {
+                        const auto d = layer->after_backward(dy, *cache);
+                        const Tensor dh = times(d.dsublayer, h, 2);
+                        return Gradients{{"x", d.dx + layer->before_backward(dh, *cache)}};
+                    }};
     };
+    return {.inputs = {{"x", x}}, .parameters = parameters_of(*layer), .forward = forward};
 }
 
+/// A layer, or a stack of such layers.
+template <class Layer>
+std::shared_ptr<Layer> made(const LayerOptions& o, const Sizes& s, Random& source) {
+    if constexpr (std::is_constructible_v<Layer, LayerOptions, Index, Random&>)
+        return shaken(std::make_shared<Layer>(o, s.n_layers, source), source);
+    else
+        return shaken(std::make_shared<Layer>(o, source), source);
+}
+
+template <class Layer>
 auto encoder(const LayerOptions& options) {
     return [=](const Sizes& s, Random& source) {
-        const LayerOptions o = sized(options, s);
-        const auto stack = std::make_shared<Encoder>(o, s.n_layers, source);
-        return encoder_trial(shaken(stack, source), o, s, source);
+        const auto layer = made<Layer>(sized(options, s), s, source);
+        const bool keep = says_keep(options);
+        const Tensor x = random({s.batch, s.keys, s.d_model}, source);
+        const Ids mask = random_mask({s.batch, s.keys, s.keys}, keep, source);
+        const auto forward = [=] {
+            const auto cache = std::make_shared<typename Layer::Cache>();
+            return Pass{layer->forward(x, as_mask(mask, keep), cache.get()), [=](const Tensor& dy) {
+                            return Gradients{{"x", layer->backward(dy, *cache)}};
+                        }};
+        };
+        return Trial{.inputs = {{"x", x}},
+                     .ids = {{"mask", mask}},
+                     .parameters = parameters_of(*layer),
+                     .forward = forward};
     };
 }
 
-auto decoder_layer(const LayerOptions& options) {
-    return [=](const Sizes& s, Random& source) {
-        const LayerOptions o = sized(options, s);
-        return decoder_trial(shaken(std::make_shared<DecoderLayer>(o, source), source), o, s,
-                             source);
-    };
-}
-
+template <class Layer>
 auto decoder(const LayerOptions& options) {
     return [=](const Sizes& s, Random& source) {
-        const LayerOptions o = sized(options, s);
-        const auto stack = std::make_shared<Decoder>(o, s.n_layers, source);
-        return decoder_trial(shaken(stack, source), o, s, source);
+        const auto layer = made<Layer>(sized(options, s), s, source);
+        const bool keep = says_keep(options);
+        const Tensor x = hidden_states(s, source);
+        const Tensor memory = random({s.batch, s.keys, s.d_model}, source);
+        const Ids self = random_mask({s.batch, s.length, s.length}, keep, source);
+        const Ids cross = random_mask({s.batch, s.length, s.keys}, keep, source);
+        const auto forward = [=] {
+            const auto cache = std::make_shared<typename Layer::Cache>();
+            const Tensor y =
+                layer->forward(x, memory, as_mask(self, keep), as_mask(cross, keep), cache.get());
+            return Pass{y, [=](const Tensor& dy) {
+                            const auto d = layer->backward(dy, *cache);
+                            return Gradients{{"x", d.dx}, {"memory", d.dmemory}};
+                        }};
+        };
+        return Trial{.inputs = {{"x", x}, {"memory", memory}},
+                     .ids = {{"self_mask", self}, {"cross_mask", cross}},
+                     .parameters = parameters_of(*layer),
+                     .forward = forward};
     };
 }
 
@@ -428,20 +383,16 @@ auto cross_entropy_of(Real smoothing) {
     return [=](const Sizes& s, Random& source) {
         const Tensor logits = random({s.batch, s.length, s.tgt_words}, source);
         const Ids target = random_words(s.batch, s.length, s.tgt_words, source);
-        return Trial{.inputs = {{"logits", logits}},
-                     .ids = {{"target", target}},
-                     .forward =
-                         [=] {
-                             const double loss = cross_entropy(logits, target, {0, smoothing});
-                             return Tensor::full({1}, static_cast<Real>(loss));
-                         },
-                     .backward =
-                         [=](const Tensor& dy) {
-                             CrossEntropyCache cache;
-                             cross_entropy(logits, target, {0, smoothing}, &cache);
-                             Tensor d = cross_entropy_backward(cache);
-                             return std::map<std::string, Tensor>{{"logits", d *= dy(0)}};
-                         }};
+        const auto forward = [=] {
+            const auto cache = std::make_shared<CrossEntropyCache>();
+            const double loss = cross_entropy(logits, target, {0, smoothing}, cache.get());
+            return Pass{Tensor::full({1}, static_cast<Real>(loss)), [=](const Tensor& dy) {
+                            Tensor d = cross_entropy_backward(*cache);
+                            return Gradients{{"logits", d *= dy(0)}};
+                        }};
+        };
+        return Trial{
+            .inputs = {{"logits", logits}}, .ids = {{"target", target}}, .forward = forward};
     };
 }
 
@@ -487,30 +438,8 @@ std::vector<Tensor> padded_tables(const Transformer& model) {
     return {model.src_embed.table.value, model.tgt_embed.table.value};
 }
 
-auto transformer(const TransformerOptions& options) {
-    return [=](const Sizes& s, Random& source) {
-        const auto model = shaken(std::make_shared<Transformer>(sized(options, s), source), source);
-        const Ids src = random_words(s.batch, s.keys, model->options().src_words, source);
-        const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
-        return Trial{.ids = {{"src", src}, {"tgt", tgt}},
-                     .parameters = parameters_of(*model),
-                     .padded = padded_tables(*model),
-                     .forward =
-                         [=] {
-                             Transformer::Cache cache;
-                             return model->output.forward(model->forward(src, tgt, &cache));
-                         },
-                     .backward = [=](const Tensor& dy) -> std::map<std::string, Tensor> {
-                         Transformer::Cache cache;
-                         Linear::Cache of_output;
-                         model->output.forward(model->forward(src, tgt, &cache), &of_output);
-                         model->backward(model->output.backward(dy, of_output), cache);
-                         return {};
-                     }};
-    };
-}
-
-auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
+/// The logits, or the loss of them.
+auto model_of(const TransformerOptions& options, bool with_loss, Real smoothing = 0) {
     return [=](const Sizes& s, Random& source) {
         const auto model = shaken(std::make_shared<Transformer>(sized(options, s), source), source);
         const Ids src = random_words(s.batch, s.keys, model->options().src_words, source);
@@ -521,28 +450,36 @@ auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
             Linear::Cache output;
             CrossEntropyCache loss;
         };
-        const auto loss = [=](Caches& caches) {
-            const Tensor y = model->forward(src, tgt, &caches.model);
-            const Tensor logits = model->output.forward(y, &caches.output);
-            return cross_entropy(logits, target, {0, smoothing}, &caches.loss);
+        const auto forward = [=] {
+            const auto caches = std::make_shared<Caches>();
+            const auto backward = [=](const Tensor& dlogits) {
+                model->backward(model->output.backward(dlogits, caches->output), caches->model);
+                return Gradients();
+            };
+            const Tensor logits =
+                model->output.forward(model->forward(src, tgt, &caches->model), &caches->output);
+            if (!with_loss) return Pass{logits, backward};
+            const double loss = cross_entropy(logits, target, {0, smoothing}, &caches->loss);
+            return Pass{Tensor::full({1}, static_cast<Real>(loss)), [=](const Tensor& dy) {
+                            Tensor d = cross_entropy_backward(caches->loss);
+                            return backward(d *= dy(0));
+                        }};
         };
-        return Trial{.ids = {{"src", src}, {"tgt", tgt}, {"target", target}},
-                     .parameters = parameters_of(*model),
-                     .padded = padded_tables(*model),
-                     .forward =
-                         [=] {
-                             Caches caches;
-                             return Tensor::full({1}, static_cast<Real>(loss(caches)));
-                         },
-                     .backward = [=](const Tensor& dy) -> std::map<std::string, Tensor> {
-                         Caches caches;
-                         loss(caches);
-                         Tensor d = cross_entropy_backward(caches.loss);
-                         model->backward(model->output.backward(d *= dy(0), caches.output),
-                                         caches.model);
-                         return {};
-                     }};
+        Trial trial{.ids = {{"src", src}, {"tgt", tgt}},
+                    .parameters = parameters_of(*model),
+                    .padded = padded_tables(*model),
+                    .forward = forward};
+        if (with_loss) trial.ids["target"] = target;
+        return trial;
     };
+}
+
+auto transformer(const TransformerOptions& options) {
+    return model_of(options, false);
+}
+
+auto loss_of(const TransformerOptions& options, Real smoothing = 0) {
+    return model_of(options, true, smoothing);
 }
 
 Mask target_mask(const Ids&, const Ids& tgt) {
@@ -558,8 +495,8 @@ const std::vector<Component>& components() {
     constexpr Real p = Real(0.3);
     const auto plain = [](const T& o) { return without_dropout(o); };
     static const std::vector<Component> list = {
-        {"matmul", 0, plain_matmul},
-        {"matmul_transposed", 0, transposed_matmul},
+        {"matmul", 0, matmul_of(false)},
+        {"matmul_transposed", 0, matmul_of(true)},
         {"linear", 0, linear(true)},
         {"linear_no_bias", 0, linear(false)},
         {"embedding", 1, embedding({})},
@@ -592,20 +529,20 @@ const std::vector<Component>& components() {
         {"add_norm_post", 6, add_norm_post(0)},
         {"add_norm_pre", 6, add_norm_pre},
         {"add_norm_dropout", 6, add_norm_post(p), false},
-        {"encoder_layer", 7, encoder_layer(full)},
-        {"encoder_layer_pre", 7, encoder_layer(with(full, pre))},
-        {"encoder_layer_toy", 7, encoder_layer(toy)},
-        {"encoder_layer_shared_heads", 7, encoder_layer(shared)},
-        {"encoder_layer_dropout", 7, encoder_layer(with(full, post, p, p)), false},
-        {"encoder", 7, encoder(full)},
-        {"encoder_pre", 7, encoder(with(full, pre))},
-        {"decoder_layer", 8, decoder_layer(full)},
-        {"decoder_layer_pre", 8, decoder_layer(with(full, pre))},
-        {"decoder_layer_toy", 8, decoder_layer(toy)},
-        {"decoder_layer_shared_heads", 8, decoder_layer(shared)},
-        {"decoder_layer_dropout", 8, decoder_layer(with(full, pre, p)), false},
-        {"decoder", 8, decoder(full)},
-        {"decoder_pre", 8, decoder(with(full, pre))},
+        {"encoder_layer", 7, encoder<EncoderLayer>(full)},
+        {"encoder_layer_pre", 7, encoder<EncoderLayer>(with(full, pre))},
+        {"encoder_layer_toy", 7, encoder<EncoderLayer>(toy)},
+        {"encoder_layer_shared_heads", 7, encoder<EncoderLayer>(shared)},
+        {"encoder_layer_dropout", 7, encoder<EncoderLayer>(with(full, post, p, p)), false},
+        {"encoder", 7, encoder<Encoder>(full)},
+        {"encoder_pre", 7, encoder<Encoder>(with(full, pre))},
+        {"decoder_layer", 8, decoder<DecoderLayer>(full)},
+        {"decoder_layer_pre", 8, decoder<DecoderLayer>(with(full, pre))},
+        {"decoder_layer_toy", 8, decoder<DecoderLayer>(toy)},
+        {"decoder_layer_shared_heads", 8, decoder<DecoderLayer>(shared)},
+        {"decoder_layer_dropout", 8, decoder<DecoderLayer>(with(full, pre, p)), false},
+        {"decoder", 8, decoder<Decoder>(full)},
+        {"decoder_pre", 8, decoder<Decoder>(with(full, pre))},
         {"cross_entropy", 9, cross_entropy_of(0)},
         {"cross_entropy_smoothed", 9, cross_entropy_of(Real(0.1))},
         {"transformer_toy", 9, transformer(plain(T::toy()))},

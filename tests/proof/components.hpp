@@ -22,16 +22,23 @@ struct Sizes {
 /// Sizes for a gradient check, small enough for differences of a whole Transformer.
 Sizes random_sizes(const Stream& stream);
 
-/// A component with its inputs. `forward` and `backward` read the tensors of `inputs`, `ids` and
-/// `parameters` anew at each call, so whoever writes into them changes the trial.
+using Gradients = std::map<std::string, Tensor>;
+
+/// A forward pass, as in training, and its backward pass.
+struct Pass {
+    Tensor y;
+    /// Adds to the parameters' gradients; returns those of the inputs, under their names.
+    std::function<Gradients(const Tensor& dy)> backward = {};
+};
+
+/// A component with its inputs. `forward` reads the tensors of `inputs`, `ids` and `parameters`
+/// anew at each call, so whoever writes into them changes the trial.
 struct Trial {
     std::map<std::string, Tensor> inputs = {};  ///< those that have a gradient
     std::map<std::string, Ids> ids = {};        ///< those that have none: ids, and masks of 0 and 1
     Parameters parameters = {};
     std::vector<Tensor> padded = {};  ///< tables among the parameters whose row 0 is a constant
-    std::function<Tensor()> forward = {};  ///< as in training
-    /// Adds to the parameters' gradients; returns those of the inputs, under their names.
-    std::function<std::map<std::string, Tensor>(const Tensor& dy)> backward = {};
+    std::function<Pass()> forward = {};
 };
 
 struct Component {

@@ -111,12 +111,12 @@ std::vector<Distance> compare(const Component& component, const std::filesystem:
             list.push_back(d);
             used += 2;
         };
-        const Tensor y = trial.forward();
+        const auto [y, backward] = trial.forward();
         add("output", "", y, 0);
         if (!component.has_gradient) continue;
 
         zero_grad(trial.parameters);
-        auto gradients = trial.backward(fixture.at(name + "/cotangent", y.shape()));
+        auto gradients = backward(fixture.at(name + "/cotangent", y.shape()));
         ++used;
         for (const NamedParameter& p : trial.parameters) gradients[p.name] = p.parameter->grad();
         double all = 0;
@@ -136,9 +136,10 @@ std::vector<Distance> compare(const Component& component, const std::filesystem:
 Differences check_differences(const Component& component, std::uint64_t seed) {
     Random random(seed);
     const Trial trial = component.make(random_sizes(random.stream()), random);
-    const Tensor cotangent = normal(trial.forward().shape(), random.stream());
+    const auto [y, backward] = trial.forward();
+    const Tensor cotangent = normal(y.shape(), random.stream());
     zero_grad(trial.parameters);
-    const std::map<std::string, Tensor> gradients = trial.backward(cotangent);
+    const Gradients gradients = backward(cotangent);
 
     const ScopedWay fast(
         Way::fast);  // thousands of small forward passes; the gradients are the way's
@@ -147,7 +148,7 @@ Differences check_differences(const Component& component, std::uint64_t seed) {
     const auto forward = [&] {
         for (std::size_t i = 0; i < constant.size(); ++i)  // a padding row is no variable
             std::copy_n(constant[i].data(), constant[i].dim(1), Tensor(trial.padded[i]).data());
-        return trial.forward();
+        return trial.forward().y;
     };
     Differences result;
     const auto check = [&](const std::string& name, const Tensor& x, const Tensor& dx) {

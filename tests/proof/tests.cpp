@@ -143,9 +143,10 @@ TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
                 for (Index n = 1; n <= 10; ++n) {
                     zero_grad(model.parameters);
                     CrossEntropyCache cache;
-                    losses(n - 1) = static_cast<Real>(cross_entropy(
-                        model.forward(), target, {0, Real(smoothed ? 0.1 : 0)}, &cache));
-                    model.backward(cross_entropy_backward(cache));
+                    const proof::Pass pass = model.forward();
+                    losses(n - 1) = static_cast<Real>(
+                        cross_entropy(pass.y, target, {0, Real(smoothed ? 0.1 : 0)}, &cache));
+                    pass.backward(cross_entropy_backward(cache));
                     const Real rate = learning_rate(n, Real(0.01), 4);
                     for (std::size_t i = 0; i < astray.size(); ++i)
                         astray[i].step(model.parameters[i].parameter->grad(), rate);
