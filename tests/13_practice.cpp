@@ -336,23 +336,6 @@ TEST_CASE(
     CHECK(explained(100, 2.6).empty());
 }
 
-TEST_CASE("a far too large learning rate is seen by the frequencies' loss", "[fast]") {
-    std::vector<IdPair> pairs = drawn_pairs(200, 15);
-    for (IdPair& pair : pairs) pair.target = pair.source;
-    const auto last_epoch = [&](Real rate) {
-        Transformer model(tiny_model(0), Random(1));
-        TrainingRun run(
-            model, pairs, {},
-            {.training = {.epochs = 4, .optimizer = "adam", .learning_rate = rate, .warmup = 20},
-             .tokens = 60});
-        train(run, scripted({{0, 1}, {0, 1}, {0, 1}, {0, 1}}));
-        return explain_bad_epoch(run.progress().epochs, frequency_loss(pairs, 12, {}, 0),
-                                 run.options().training);
-    };
-    CHECK(!last_epoch(Real(3)).empty());
-    CHECK(last_epoch(Real(1e-2)).empty());
-}
-
 TEST_CASE("a validation's loss is the mean over words, its translations come in the pairs' order",
           "[fast]") {
     std::vector<IdPair> pairs = drawn_pairs(70, 16);  // more than are translated at once

@@ -168,8 +168,9 @@ struct TranslatorInTraining {
     Symbols symbols{subwords.second.pad(), subwords.second.start(), subwords.second.end()};
     Notes notes = model_notes(model.options(), subwords.first, subwords.second);
     TrainingRun run{model, data.train, symbols, options.run, team};
-    double known = frequency_loss(data.train, model.options().tgt_words, symbols,
-                                  static_cast<double>(options.run.training.smoothing));
+    /// Of who knows the words' frequencies alone.
+    double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
+                                       static_cast<double>(options.run.training.smoothing));
     TextScoring scoring{
         [this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
         [this](std::span<const std::string> texts, std::span<const std::string> references) {
@@ -226,7 +227,7 @@ void TranslatorInTraining::describe() {
     }
     results.set("parameters", static_cast<double>(parameters));
     results.set("batches", static_cast<double>(run.batches()));
-    results.set_varying("frequency_loss", known);
+    results.set_varying("frequency_loss", known_loss);
     std::fflush(stdout);
 }
 // [go on]
@@ -264,7 +265,7 @@ void TranslatorInTraining::train() {
         run.end_epoch(validation);
         shown.clear();
         print_epoch(p.epochs.back(), validation, samples);
-        say(explain_bad_epoch(p.epochs, known, options.run.training));
+        say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
         folder.save_weights(folder.epoch_file(p.epochs.back().epoch), model, notes);
         save();
         auto kept = last_epochs();

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <charconv>
+#include <span>
 #include <vector>
 
 namespace abh {

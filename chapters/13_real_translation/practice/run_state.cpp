@@ -123,7 +123,7 @@ RunFolder::RunFolder(fs::path folder, bool writes) : folder_(std::move(folder)),
     std::error_code error;
     fs::create_directories(folder_, error);
     lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {  // gone with the process, however it ends
+    if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {  // gone when the process ends
         if (!error) error.assign(errno, std::generic_category());
         ::close(lock_);
         throw std::runtime_error(

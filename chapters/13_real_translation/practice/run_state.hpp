@@ -88,7 +88,8 @@ std::filesystem::path default_run_folder(std::uint64_t seed,
                                          const std::string& name = default_run_name);
 // [average]
 /// Sets the weights to the mean of those in some files.
-/// @throws std::runtime_error naming a file that cannot be read or holds another model
+/// @throws std::runtime_error naming a file that cannot be read or holds another model; the weights
+///         are then lost
 void average_weights(const std::vector<std::filesystem::path>& files, Transformer& model);
 
 }  // namespace abh
