@@ -1,7 +1,5 @@
 #include "chapters/13_real_translation/subwords/text_model.hpp"
 
-#include <algorithm>
-
 #include "chapters/09_training/training.hpp"
 #include "chapters/13_real_translation/practice/checked_file.hpp"
 
@@ -12,12 +10,8 @@ void put_weights(TensorFile& file, Transformer& model) {
 }
 
 void take_weights(const TensorFile& file, Transformer& model) {
-    const Parameters parameters = parameters_of(model);
-    for (const NamedParameter& p : parameters) file.at(p.name, p.parameter->value.shape());
-    for (const NamedParameter& p : parameters) {
-        const Tensor& from = file.tensors.at(p.name);
-        std::copy(from.values().begin(), from.values().end(), p.parameter->value.values().begin());
-    }
+    for (const NamedParameter& p : parameters_of(model))
+        p.parameter->assign(file.at(p.name, p.parameter->value.shape()));
 }
 // [notes]
 std::map<std::string, std::string> model_notes(const TransformerOptions& options,
