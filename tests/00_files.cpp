@@ -1,8 +1,12 @@
-// Once: files: written whole or not at all, read up to a limit.
+// Once: files: written whole or not at all, read up to a limit; and text of strangers.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "lib/io/files.hpp"
+#include "lib/io/utf8.hpp"
+#include "lib/random.hpp"
 #include "tests/ways.hpp"
 
 using namespace abh;
@@ -99,4 +103,34 @@ TEST_CASE("a full disk is reported, and the old file stays") {
         REQUIRE(read_file(path) == "before");
         REQUIRE(folder.count() == 1);
     }
+}
+
+TEST_CASE("a pointer of git-lfs is not taken for the file that it stands for") {
+    const Folder folder;
+    put(folder / "pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    REQUIRE_THROWS_WITH(read_file(folder / "pointer"), Contains("git lfs pull"));
+}
+
+TEST_CASE("what is printed commands no terminal") {
+    CHECK(printable("a\x1B[31m\n\x7F") == "a\\x1B[31m\\x0A\\x7F");
+    CHECK(printable("\xC2\x9B"
+                    "2J") == "\\xC2\\x9B2J");  // a control character of C1
+    CHECK(printable("我\xFF友\xE6") == "我\\xFF友\\xE6");
+    CHECK(printable("\u202Eabc") ==
+          "\\xE2\\x80\\xAE"
+          "abc");  // turns the direction
+    CHECK(printable(std::string_view("\0", 1)) == "\\x00");
+    CHECK(printable("我有一个", 2) == "我有...");
+    CHECK(printable("我有", 2) == "我有");
+    CHECK(printable("", 0) == "");
+}
+
+TEST_CASE("of any bytes at all, what is printed is UTF-8 without control characters") {
+    Random random(3);
+    const Ids bytes = random_ids({2000}, 0, 256, random.stream());
+    std::string text;
+    for (const std::int32_t byte : bytes.values()) text += static_cast<char>(byte);
+    const std::string shown = printable(text);
+    CHECK(is_utf8(shown));
+    CHECK(std::ranges::none_of(shown, [](unsigned char c) { return c < 0x20 || c == 0x7F; }));
 }

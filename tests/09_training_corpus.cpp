@@ -343,7 +343,8 @@ TEST_CASE("a long line is cut in its message, but not within a character") {
     const std::string message = failure(line + "\n");
     CHECK(message.find("好...") == message.size() - 6);
     CHECK(message.size() < 230);
-    CHECK(failure("a\x1b[31m\x07 b\n") == ":1: no tab between source and target: a\\x1B[31m\\x07 b");
+    CHECK(failure("a\x1b[31m\x07 b\n") ==
+          ":1: no tab between source and target: a\\x1B[31m\\x07 b");
 }
 
 TEST_CASE("a file without pairs, and one that cannot be read, are named") {

@@ -427,7 +427,7 @@ TEST_CASE("words that are not to be said come from both configurations") {
     const fs::path model = copy_of("one_table", folder);
     CHECK(read_marian_config(model).never == std::vector<std::int32_t>{108});
     put(model / "generation_config.json", R"({"bad_words_ids": [[108], [5]], "num_beams": 6})");
-    CHECK(read_marian_config(model).never == std::vector<std::int32_t>{5, 108});
+    CHECK(read_marian_config(model).never == std::vector<std::int32_t>{108, 108, 5});
     put(model / "generation_config.json", R"({"bad_words_ids": [[109]]})");
     CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
 }

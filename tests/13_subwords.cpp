@@ -67,8 +67,7 @@ TEST_CASE("pad, unknown, start and end are 0, 1, 2, 3, and no text becomes one o
 TEST_CASE("what is cut into pieces is put together again, whatever it is") {
     for (const std::string& sentence : sentences())
         if (subwords().decode(subwords().encode(sentence)) != sentence) FAIL(sentence);
-    for (const char* text :
-         {"", " ", "  two  spaces ", "😀 é Ж\n\ttab", "\u0301x"})
+    for (const char* text : {"", " ", "  two  spaces ", "😀 é Ж\n\ttab", "\u0301x"})
         CHECK(subwords().decode(subwords().encode(text)) == text);
     CHECK(subwords().decode(subwords().encode("我有▁一个")) == "我有 一个");  // the exception
     Random random(11);
@@ -83,8 +82,7 @@ TEST_CASE("what is cut into pieces is put together again, whatever it is") {
 TEST_CASE("an unknown character becomes its bytes, and without them it is unknown") {
     CHECK(subwords().pieces("😀") ==
           std::vector<std::string>{"▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"});
-    const Subwords without =
-        Subwords::train(std::vector<std::string>{"a b c", "b a"}, 20, false);
+    const Subwords without = Subwords::train(std::vector<std::string>{"a b c", "b a"}, 20, false);
     const auto ids = without.encode("a😀");
     CHECK(std::ranges::count(ids, without.unknown()) == 1);
     CHECK(without.pieces("a😀").back() == "😀");

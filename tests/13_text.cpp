@@ -2,7 +2,6 @@
 #include <stdexcept>
 
 #include "chapters/13_real_translation/data/text.hpp"
-#include "lib/random.hpp"
 #include "tests/catch.hpp"
 
 using namespace abh;
@@ -88,28 +87,4 @@ TEST_CASE("letters tells what spellings of a sentence share") {
     CHECK(letters("नमस्ते!") == "नमस्ते");  // with its vowel signs, which are marks
     CHECK(letters("?!") == "");
     CHECK(letters("7 × 8") == "78");
-}
-
-TEST_CASE("what is printed commands no terminal") {
-    CHECK(printable("a\x1B[31m\n\x7F") == "a\\x1B[31m\\x0A\\x7F");
-    CHECK(printable("\xC2\x9B"
-                    "2J") == "\\xC2\\x9B2J");  // a control character of C1
-    CHECK(printable("我\xFF友\xE6") == "我\\xFF友\\xE6");
-    CHECK(printable("\u202Eabc") ==
-          "\\xE2\\x80\\xAE"
-          "abc");  // turns the direction
-    CHECK(printable(std::string_view("\0", 1)) == "\\x00");
-    CHECK(printable("我有一个", 2) == "我有...");
-    CHECK(printable("我有", 2) == "我有");
-    CHECK(printable("", 0) == "");
-}
-
-TEST_CASE("of any bytes at all, what is printed is UTF-8 without control characters") {
-    Random random(3);
-    const Ids bytes = random_ids({2000}, 0, 256, random.stream());
-    std::string text;
-    for (const std::int32_t byte : bytes.values()) text += static_cast<char>(byte);
-    const std::string shown = printable(text);
-    CHECK(is_utf8(shown));
-    for (const char32_t code : code_points(shown)) CHECK((code >= 0x20 && code != 0x7F));
 }

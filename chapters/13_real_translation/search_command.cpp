@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "chapters/13_real_translation/search/beam_search.hpp"
 #include "chapters/13_real_translation/search/top_k.hpp"
@@ -19,7 +20,7 @@ namespace abh {
 namespace {
 
 /// A model of three words: the probabilities of a, b and the end E after some words.
-using SmallModel = std::function<std::array<double, 3>(const std::vector<std::int32_t>& words)>;
+using SmallModel = std::array<double, 3> (*)(const std::vector<std::int32_t>& words);
 constexpr std::int32_t a = 0, end = 2;
 
 /// Here the likeliest first word, a, leads to less likely sentences than b.
@@ -38,16 +39,14 @@ std::array<double, 3> patient(const std::vector<std::int32_t>& words) {
 }
 
 /// Of each prefix all words, the likeliest first.
-std::vector<Choice> choices(const SmallModel& model, const std::vector<Beam::Prefix>& prefixes) {
+std::vector<Choice> choices(SmallModel model, const std::vector<Beam::Prefix>& prefixes) {
     std::vector<Choice> all;
     for (const Beam::Prefix& prefix : prefixes) {
-        const std::array<double, 3> p = model(prefix.words);
-        std::array<std::int32_t, 3> words{0, 1, 2};
-        std::ranges::stable_sort(words, [&](std::int32_t v, std::int32_t w) {
-            return p[static_cast<std::size_t>(v)] > p[static_cast<std::size_t>(w)];
-        });
-        for (const std::int32_t w : words)
-            all.push_back({w, static_cast<Real>(std::log(p[static_cast<std::size_t>(w)]))});
+        const std::size_t first = all.size();
+        for (std::int32_t word = 0; const double p : model(prefix.words))
+            all.push_back({word++, static_cast<Real>(std::log(p))});
+        std::ranges::stable_sort(std::span(all).subspan(first), std::greater(),
+                                 &Choice::log_probability);
     }
     return all;
 }
@@ -65,13 +64,11 @@ void show_rounds(Index beam, const std::string& name, Results& results) {
     const BeamOptions options{.end = end, .beam = beam, .n_best = beam, .length_penalty = 0};
     Table table(results, {{"round", "5"}, {"goes on", "<22"}, {"is set aside", "<22"}});
     Beam search(options, 9);
-    std::string aside;
     for (Index round = 1; !search.prefixes().empty(); ++round) {
         search.extend(choices(deceptive, search.prefixes()));
-        std::string on;
+        std::string on, aside;
         for (const Beam::Prefix& p : search.prefixes())
             on += fmt::format("{} {:.2f}  ", said(p.words, false), std::exp(p.log_probability));
-        aside.clear();
         for (const Hypothesis& h : search.best())
             aside += fmt::format("{} {:.2f}  ", said(h.ids, true), std::exp(h.log_probability));
         table.row(round, round, on, aside);
@@ -83,21 +80,7 @@ void show_rounds(Index beam, const std::string& name, Results& results) {
     results.set(name + "_found", said(best.ids, best.finished));
 }
 // [lengths and rules]
-/// What a beam of one finds, and how many rounds it takes.
-struct SearchEnd {
-    Hypothesis best;
-    Index rounds;
-};
-
-SearchEnd search_patient(Real alpha, Stopping stopping) {
-    BeamOptions options{.end = end, .beam = 1, .length_penalty = alpha};
-    options.stopping = stopping;
-    Beam search(options, 20);
-    Index rounds = 0;
-    for (; !search.prefixes().empty(); ++rounds) search.extend(choices(patient, search.prefixes()));
-    return {search.best().front(), rounds};
-}
-
+/// What a beam of one finds by each rule, and how many rounds it takes.
 void show_rules(Results& results) {
     section("Where the search ends");
     Table table(results, {{"alpha", "5.1f"},
@@ -110,7 +93,11 @@ void show_rules(Results& results) {
         {{"full", Stopping::full}, {"usual", Stopping::usual}, {"proven", Stopping::proven}}};
     for (const Real alpha : {Real(0), Real(1)})
         for (const auto& [name, stopping] : rules) {
-            const auto [best, rounds] = search_patient(alpha, stopping);
+            Beam search({.end = end, .beam = 1, .length_penalty = alpha, .stopping = stopping}, 20);
+            Index rounds = 0;
+            for (; !search.prefixes().empty(); ++rounds)
+                search.extend(choices(patient, search.prefixes()));
+            const Hypothesis best = search.best().front();
             table.row(fmt::format("{}_{:.0f}", name, alpha), alpha, name, rounds,
                       said(best.ids, best.finished), best.log_probability, best.score);
         }

@@ -32,7 +32,7 @@ private:
     std::FILE* file_ = nullptr;
 };
 
-/// The whole content of a file, of at most so many bytes. A pointer of git-lfs in its place is none.
+/// The whole content of a file, of at most so many bytes, and no pointer of git-lfs in its place.
 /// @throws std::runtime_error naming path and reason
 std::string read_file(const std::filesystem::path& path,
                       std::size_t most_bytes = std::numeric_limits<std::size_t>::max());

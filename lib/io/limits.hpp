@@ -16,9 +16,10 @@ struct JsonLimits {
     int depth = 8;                ///< of objects and lists within each other
     std::size_t names = 100'000;  ///< of one object
     std::size_t values = 2'000'000;
+
+    /// Those of a safetensors file's header, which has as many bytes as the reference reader takes.
+    static constexpr JsonLimits of_header() { return {.bytes = 100'000'000, .depth = 3}; }
 };
-/// The header of a safetensors file may have as many bytes as for the reference reader.
-inline constexpr JsonLimits safetensors_header{.bytes = 100'000'000, .depth = 3};
 
 /// What a model of SentencePiece may hold.
 struct SubwordLimits {

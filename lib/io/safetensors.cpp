@@ -100,7 +100,7 @@ json parse_header(const std::filesystem::path& path, std::string_view text) {
     if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
     if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
     try {
-        return strict_json(text, safetensors_header);
+        return strict_json(text, JsonLimits::of_header());
     } catch (const std::invalid_argument& error) {
         reject(path, "the header is unusable: {}", error.what());
     }
@@ -150,7 +150,7 @@ TensorFile load_safetensors(const std::filesystem::path& path) {
     std::uint64_t length = 0;
     if (file.size() < 8) reject(path, "it has {} bytes", file.size());
     std::memcpy(&length, file.data(), 8);
-    if (length > safetensors_header.bytes || length > file.size() - 8)
+    if (length > JsonLimits::of_header().bytes || length > file.size() - 8)
         reject(path, "header length {} in a file of {} bytes", length, file.size());
 
     TensorFile content;

@@ -55,8 +55,7 @@ private:
 // [translator]
 /// All of it: a model that translates text.
 /// @param folder  config.json, model.safetensors, vocab.json, source.spm, target.spm, and files
-/// that
-///                need not be there
+///                that need not be there
 /// @throws std::runtime_error naming the file and what is wrong with it
 LineTranslator marian_translator(const std::filesystem::path& folder);
 

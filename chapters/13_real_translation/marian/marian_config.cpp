@@ -118,8 +118,6 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
                                    {"pad_token_id", o.pad}})
         if (g.has(name))
             g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as config.json has", id);
-    std::ranges::sort(config.never);
-    config.never.erase(std::unique(config.never.begin(), config.never.end()), config.never.end());
     return config;
 }
 

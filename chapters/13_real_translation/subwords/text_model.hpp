@@ -34,8 +34,7 @@ TextModel load_text_model(const std::filesystem::path& path);
 /// Adds the weights to a file, under their names.
 void put_weights(TensorFile& file, Transformer& model);
 /// Copies a file's weights into the model.
-/// @throws std::invalid_argument naming a tensor that is missing or has another shape; then the
-///         model is as before
+/// @throws std::invalid_argument naming a tensor that is missing or has another shape
 void take_weights(const TensorFile& file, Transformer& model);
 
 }  // namespace abh
