@@ -43,9 +43,7 @@ Parameters named_slices(const Parameters& parameters, std::span<const Piece> pie
                         std::vector<Parameter>& slices) {
     Parameters list;
     for (std::size_t i = 0; i < pieces.size(); ++i)
-        list.push_back({fmt::format("{}[{}:{}]", parameters[pieces[i].parameter].name,
-                                    pieces[i].begin, pieces[i].end),
-                        &slices[i]});
+        list.push_back({parameters[pieces[i].parameter].name, &slices[i]});
     return list;
 }
 
@@ -142,30 +140,22 @@ public:
     void begin(std::span<const Tensor> whole) {
         if (ranks_.size() == 1) return;
         const Bucket& bucket = partition_.buckets()[tensors_.size()];
-        tensors_.emplace_back();
-        for (const std::size_t p : bucket.parameters) tensors_.back().push_back(whole[p]);
-        rows_.push_back(row_of(bucket, tensors_.back()));
-        const auto slice = [&](Index r) {
-            return rows_.back().rows(bucket.start(r), bucket.start(r + 1));
-        };
-        const auto me = static_cast<std::size_t>(ranks_.rank());
-        std::vector<Message> to(static_cast<std::size_t>(ranks_.size()),
-                                ranks_.message_of(slice(ranks_.rank())));
-        std::vector<Room> from;
+        std::vector<Tensor>& tensors = tensors_.emplace_back();
+        for (const std::size_t p : bucket.parameters) tensors.push_back(whole[p]);
+        const Tensor& row = rows_.emplace_back(row_of(bucket, tensors));
+        std::vector<Room> slices;
         for (Index r = 0; r < ranks_.size(); ++r) {
-            Tensor theirs = slice(r);
-            from.push_back(ranks_.room_of(theirs));
+            Tensor slice = row.rows(bucket.start(r), bucket.start(r + 1));
+            slices.push_back(ranks_.room_of(slice));
         }
-        to[me] = {};
-        from[me] = {};
-        transfers_.push_back(ranks_.exchange("slices", to, from));
+        transfers_.push_back(ranks_.share("slices", slices));
         if (transfers_.back()) transfers_.back()->missing();  // moves all of them on
     }
     /// Waits for the others' slices.
     void finish() {
         for (std::size_t b = 0; b < rows_.size(); ++b) {
             ranks_.wait(transfers_[b]);
-            put_back(partition_.buckets()[b], rows_[b], tensors_[b]);
+            put_back(rows_[b], tensors_[b]);
         }
     }
 

@@ -12,17 +12,13 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
       partition_(partition),
       ranks_(ranks),
       slices_(slices),
-      shards_(shards),
       bfloat16_(bfloat16),
-      bucket_(parameters.size()) {
+      own_(parts_of(ranks.rank(), ranks.size(), shards)) {
     require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
             shards, ranks.size());
-    for (std::size_t b = 0; b < partition.buckets().size(); ++b) {
-        const Bucket& bucket = partition.buckets()[b];
-        for (const std::size_t p : bucket.parameters) bucket_[p] = b;
+    for (const Bucket& bucket : partition.buckets())
         first_slice_.push_back(first_slice_.back() +
                                bucket.slices[static_cast<std::size_t>(ranks.rank())].size());
-    }
     for (Index r = 0; r < ranks.size(); ++r) {
         const Parts parts = parts_of(r, ranks.size(), shards);
         nodes_.push_back(TreeSum::nodes_of(parts));
@@ -31,27 +27,29 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
 }
 
 GradientSum::~GradientSum() {
-    if (listening_) listen(false);  // a step was not brought to its end
+    listen(false);  // a step may not have been brought to its end
 }
 
 // [listen]
 /// Asks each gradient to tell when it is complete, or no longer.
 void GradientSum::listen(bool on) {
-    listening_ = on;
     for (std::size_t p = 0; p < parameters_.size(); ++p)
         parameters_[p].parameter->gradient.on_complete(on ? [this, p] { added(p); }
                                                           : std::function<void()>());
 }
 
-/// A backward has completed the gradient of a parameter.
+/// A backward has completed the gradient of a parameter. Buckets that are complete are added, in
+/// their order, which is the same on all ranks.
 void GradientSum::added(std::size_t parameter) {
     if (backwards_ == 0) return;
     if (++added_[parameter] > backwards_)
         throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
                                            parameters_[parameter].name));
     if (added_[parameter] < backwards_) return;
-    complete(parameter);
-    add_complete();
+    const auto complete = [&](std::size_t p) { return added_[p] == backwards_; };
+    const std::vector<Bucket>& buckets = partition_.buckets();
+    while (next_ < buckets.size() && std::ranges::all_of(buckets[next_].parameters, complete))
+        add(next_++);
     look();
 }
 // [one bucket]
@@ -61,7 +59,7 @@ void GradientSum::add(std::size_t bucket) {
     std::vector<Tensor> gradients;  // each shard's are tensors of their own
     for (const std::size_t p : of.parameters) gradients.push_back(parameters_[p].parameter->grad());
     sums_[bucket].own.add({shard_, shard_ + 1}, row_of(of, gradients));
-    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) send(bucket);
+    if (shard_ + 1 == own_.end) send(bucket);
 }
 
 /// Hands each rank its slice of the nodes that this one has, and makes room for its own.
@@ -105,12 +103,11 @@ Room GradientSum::coming(Sum& sum, Tensor& x) const {
 // [step]
 Parts GradientSum::begin() {
     start_ = std::chrono::steady_clock::now();
-    const Parts own = parts_of(ranks_.rank(), ranks_.size(), shards_);
     sums_.clear();
     sums_.resize(partition_.buckets().size());
     trips_.clear();
     listen(true);
-    return own;
+    return own_;
 }
 
 void GradientSum::begin_shard(Index shard, Index backwards) {
@@ -118,36 +115,20 @@ void GradientSum::begin_shard(Index shard, Index backwards) {
     next_ = 0;
     backwards_ = backwards;
     added_.assign(parameters_.size(), 0);
-    for (std::size_t b = 0; b < sums_.size(); ++b)
-        sums_[b].missing = partition_.buckets()[b].parameters.size();
-}
-
-void GradientSum::complete(std::size_t parameter) {
-    --sums_[bucket_[parameter]].missing;
-}
-
-/// Adds the buckets that are complete, in their order, which is the same on all ranks.
-void GradientSum::add_complete() {
-    for (; next_ < sums_.size() && sums_[next_].missing == 0; ++next_) add(next_);
 }
 
 void GradientSum::end_shard() {
-    for (std::size_t p = 0; p < parameters_.size(); ++p)
-        if (backwards_ == 0 || added_[p] < backwards_) complete(p);
     computed_ = now();
-    add_complete();
-    if (shard_ + 1 == parts_of(ranks_.rank(), ranks_.size(), shards_).end) listen(false);
+    while (next_ < sums_.size()) add(next_++);
+    if (shard_ + 1 == own_.end) listen(false);
 }
 // [look]
 /// Looks after the messages that are under way, which moves them on.
 void GradientSum::look() {
-    for (std::size_t b = 0; b < trips_.size(); ++b) {
-        if (sums_[b].arrived) continue;
-        sums_[b].arrived = true;
-        for (const auto& transfer : sums_[b].transfers)
-            if (transfer && !transfer->missing().empty()) sums_[b].arrived = false;
-        if (sums_[b].arrived) trips_[b].arrived = now();
-    }
+    const auto here = [](const auto& transfer) { return !transfer || transfer->missing().empty(); };
+    for (std::size_t b = 0; b < trips_.size(); ++b)
+        if (trips_[b].arrived == 0 && std::ranges::all_of(sums_[b].transfers, here))
+            trips_[b].arrived = now();
 }
 
 double GradientSum::now() const {
@@ -163,7 +144,7 @@ std::span<Parameter> GradientSum::finish(std::size_t bucket) {
     Sum& of = sums_[bucket];
     for (const auto& transfer : of.transfers) ranks_.wait(transfer);
     for (Arrival& arrival : of.arrivals) assign(arrival.to, arrival.numbers);
-    if (!of.arrived) trips_[bucket].arrived = now();
+    if (trips_[bucket].arrived == 0) trips_[bucket].arrived = now();
     TreeSum sum;
     for (std::size_t r = 0; r < nodes_.size(); ++r)
         for (std::size_t i = 0; i < nodes_[r].size(); ++i) sum.add(nodes_[r][i], of.received[r][i]);
@@ -175,7 +156,7 @@ std::span<Parameter> GradientSum::finish(std::size_t bucket) {
         at += count;
     }
     of = {};  // gives its memory back
-    of.arrived = of.finished = true;
+    of.finished = true;
     return slices;
 }
 

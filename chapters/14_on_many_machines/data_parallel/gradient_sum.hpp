@@ -60,19 +60,16 @@ private:
     };
     /// What one bucket's sum consists of.
     struct Sum {
-        std::size_t missing = 0;                    ///< parameters whose gradients are not complete
         TreeSum own;                                ///< over the shards of this rank: the whole row
         std::vector<std::vector<Tensor>> received;  ///< of each rank, its nodes: this rank's slice
         std::vector<std::vector<Bfloat16>> sent;    ///< with bfloat16, as is the next
         std::vector<Arrival> arrivals;
         std::vector<std::unique_ptr<Transfer>> transfers;
-        bool arrived = false, finished = false;
+        bool finished = false;
     };
 
     void listen(bool on);
     void added(std::size_t parameter);
-    void complete(std::size_t parameter);
-    void add_complete();
     void add(std::size_t bucket);
     void send(std::size_t bucket);
     Message leaving(Sum& sum, const Tensor& x) const;
@@ -84,9 +81,8 @@ private:
     const Partition& partition_;
     Ranks& ranks_;
     std::span<Parameter> slices_;
-    Index shards_;
     bool bfloat16_;
-    std::vector<std::size_t> bucket_;          ///< of each parameter
+    Parts own_;                                ///< this rank's shards
     std::vector<std::size_t> first_slice_{0};  ///< of each bucket; their number
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
@@ -94,7 +90,6 @@ private:
     Index shard_ = 0;           ///< that is computed
     Index backwards_ = 0;       ///< of the shard
     std::vector<Index> added_;  ///< how many of them have completed each gradient
-    bool listening_ = false;
     std::vector<Sum> sums_;
     std::size_t next_ = 0;  ///< the bucket whose gradients are added next
     std::chrono::steady_clock::time_point start_;

@@ -21,8 +21,7 @@ Partition::Partition(const Parameters& parameters, Index ranks, Index bucket)
             continue;
         }
         small.push_back(p);
-        collected += size;
-        if (collected < bucket) continue;
+        if ((collected += size) < bucket) continue;
         add_bucket(parameters, std::exchange(small, {}));
         collected = 0;
     }
@@ -57,12 +56,6 @@ void Partition::add_bucket(const Parameters& parameters, std::vector<std::size_t
     buckets_.push_back(std::move(made));
 }
 
-Index Partition::count(Index rank) const {
-    Index count = 0;
-    for (const Piece& piece : pieces(rank)) count += piece.count();
-    return count;
-}
-
 // [row]
 Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors) {
     if (tensors.size() == 1) return tensors.front().reshape({bucket.size()});
@@ -73,8 +66,7 @@ Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors) {
     return row;
 }
 
-void put_back(const Bucket& bucket, const Tensor& row, std::span<Tensor> tensors) {
-    require(row.size() == bucket.size(), "bucket: a row of {} for {}", row.size(), bucket.size());
+void put_back(const Tensor& row, std::span<Tensor> tensors) {
     if (tensors.size() == 1) return;
     auto from = row.values().begin();
     for (Tensor& tensor : tensors) {

@@ -48,8 +48,6 @@ public:
     const std::vector<Piece>& pieces(Index rank) const {
         return pieces_[static_cast<std::size_t>(rank)];
     }
-    /// Elements that a rank updates.
-    Index count(Index rank) const;
     /// The rank of each block, bucket by bucket.
     const std::vector<Index>& owners() const { return owners_; }
 
@@ -65,6 +63,6 @@ private:
 /// A bucket's tensors as one row, `[size]`: a copy, or the only one's own elements.
 Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors);
 /// Puts a row that `row_of` made, and that was changed, back into the tensors.
-void put_back(const Bucket& bucket, const Tensor& row, std::span<Tensor> tensors);
+void put_back(const Tensor& row, std::span<Tensor> tensors);
 
 }  // namespace abh

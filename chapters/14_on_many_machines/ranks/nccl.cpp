@@ -50,38 +50,15 @@ struct Line {
         if (stream) cudaStreamDestroy(stream);
     }
 };
-// [nccl staging]
-/// Device memory for messages that stand in the processor's. The default stream takes it, where
-/// copies and kernels are; the line's gives it back, after what it is used for: so nothing waits.
-class Staging {
-public:
-    explicit Staging(cudaStream_t line) : line_(line) {}
-    Staging(const Staging&) = delete;
-    ~Staging() {
-        for (void* block : blocks_) cudaFreeAsync(block, line_);
-    }
-    static bool needed_for(const void* memory) {
-        cudaPointerAttributes attributes;
-        check(cudaPointerGetAttributes(&attributes, memory), "kind of memory");
-        return attributes.type != cudaMemoryTypeDevice;
-    }
-    void* take(std::size_t bytes) {
-        void* block = nullptr;
-        check(cudaMallocAsync(&block, bytes, nullptr), "memory");
-        blocks_.push_back(block);
-        return block;
-    }
-
-private:
-    cudaStream_t line_;
-    std::vector<void*> blocks_;
-};
 // [nccl transfer]
+/// A message that stands in the processor's memory goes by way of a block of the device's. The
+/// default stream takes the block, where copies and kernels are; the line's gives it back, after
+/// what it is used for: so nothing waits.
 class NcclTransfer : public Transfer {
 public:
     NcclTransfer(Line& line, const char* what, std::span<const Message> to,
                  std::span<const Room> from)
-        : line_(line), what_(what), staging_(line.stream) {
+        : line_(line), what_(what) {
         ++line_.open;
         std::vector<const void*> sent(to.size());
         std::vector<void*> received(from.size());
@@ -97,6 +74,9 @@ public:
         start(sent, to, received, from);
         check(cudaEventRecord(event_.handle, line_.stream), what_);
     }
+    ~NcclTransfer() override {
+        for (void* block : blocks_) cudaFreeAsync(block, line_.stream);
+    }
 
     std::vector<Index> missing() override { return complete() ? std::vector<Index>() : others_; }
 
@@ -110,15 +90,23 @@ public:
 
 private:
     const void* staged(Message message) {
-        if (!Staging::needed_for(message.data())) return message.data();
-        void* const block = staging_.take(message.size());
+        if (on_device(message.data())) return message.data();
+        void* const block = take(message.size());
         check(cudaMemcpy(block, message.data(), message.size(), cudaMemcpyHostToDevice), what_);
         return block;
     }
     void* staged(Room room) {
-        if (!Staging::needed_for(room.data())) return room.data();
-        arrivals_.emplace_back(room, staging_.take(room.size()));
-        return arrivals_.back().second;
+        if (on_device(room.data())) return room.data();
+        return arrivals_.emplace_back(room, take(room.size())).second;
+    }
+    bool on_device(const void* memory) const {
+        cudaPointerAttributes attributes;
+        check(cudaPointerGetAttributes(&attributes, memory), what_);
+        return attributes.type == cudaMemoryTypeDevice;
+    }
+    void* take(std::size_t bytes) {
+        check(cudaMallocAsync(&blocks_.emplace_back(), bytes, nullptr), what_);
+        return blocks_.back();
     }
     // [nccl group]
     /// A group starts all together, whatever the order in which the other ranks take part.
@@ -144,19 +132,19 @@ private:
         check(ncclCommGetAsyncError(line_.ranks, &result), what_);
         check(result, what_);
         const cudaError_t status = cudaEventQuery(event_.handle);
-        if (status != cudaErrorNotReady) {
-            check(status, what_);
-            return true;
+        if (status == cudaErrorNotReady) {
+            static_cast<void>(cudaGetLastError());  // else a kernel would be blamed for it
+            return false;
         }
-        static_cast<void>(cudaGetLastError());  // else a kernel would be blamed for it
-        return false;
+        check(status, what_);
+        return true;
     }
 
     Line& line_;
     const char* what_;
-    Staging staging_;
     Event event_;  ///< of the default stream before this exchange, then its end
     std::vector<Index> others_;
+    std::vector<void*> blocks_;
     std::vector<std::pair<Room, void*>> arrivals_;  ///< to be copied from the device
     bool ended_ = false;
 };
@@ -186,51 +174,40 @@ private:
 struct Greeting {
     ncclUniqueId id{};  ///< rank 0's counts
     std::array<char, 64> machine{};
-    std::array<char, 16> gpu{};  ///< that the rank has taken
+    std::array<char, 16> gpu{};  ///< that the rank has taken, by the number that its maker gave it
     bool has_gpu = false;
 };
 
-std::vector<Greeting> greet(Engine& start, Greeting own) {
-    ::gethostname(own.machine.data(), own.machine.size() - 1);
-    const auto n = static_cast<std::size_t>(start.size()),
-               me = static_cast<std::size_t>(start.rank());
-    std::vector<Greeting> all(n, own);
-    std::vector<Message> to(n, std::as_bytes(std::span(&own, 1)));
+std::vector<Greeting> greet(Engine& start, const Greeting& own) {
+    std::vector<Greeting> all(static_cast<std::size_t>(start.size()), own);
+    std::vector<Message> to(all.size(), std::as_bytes(std::span(&own, 1)));
     std::vector<Room> from;
     for (Greeting& greeting : all) from.push_back(std::as_writable_bytes(std::span(&greeting, 1)));
+    const auto me = static_cast<std::size_t>(start.rank());
     to[me] = {};
     from[me] = {};
     start.exchange("greetings", to, from)->wait();
     return all;
 }
 
-/// How many ranks before this one are on its machine.
-int neighbours_before(Engine& start) {
-    const std::vector<Greeting> ranks = greet(start, {});
-    const auto own = ranks.begin() + start.rank();
-    return static_cast<int>(std::count_if(
-        ranks.begin(), own, [&](const auto& r) { return r.machine == own->machine; }));
-}
-
-/// The current device, by the number that its maker gave it: a rank may see a part of the devices.
-std::array<char, 16> gpu_taken(int device) {
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, device), "device properties");
-    return std::to_array(properties.uuid.bytes);
-}
-
 }  // namespace
 // [make nccl engine]
 bool each_takes_gpu(Engine& start) {
-    const int before = neighbours_before(start);
     Greeting own;
+    ::gethostname(own.machine.data(), own.machine.size() - 1);
+    std::vector<Greeting> ranks = greet(start, own);
+    const auto before = static_cast<int>(
+        std::ranges::count(ranks.begin(), ranks.begin() + start.rank(), own.machine,
+                           &Greeting::machine));  // ranks on this machine
     int devices = 0;
     own.has_gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
     if (own.has_gpu) {
+        cudaDeviceProp properties{};
         check(cudaSetDevice(before % devices), "device");
-        own.gpu = gpu_taken(before % devices);
+        check(cudaGetDeviceProperties(&properties, before % devices), "device properties");
+        own.gpu = std::to_array(properties.uuid.bytes);
     }
-    const std::vector<Greeting> ranks = greet(start, own);
+    ranks = greet(start, own);
     std::set<std::array<char, 16>> gpus;
     return std::ranges::all_of(
         ranks, [&](const Greeting& rank) { return rank.has_gpu && gpus.insert(rank.gpu).second; });
