@@ -63,26 +63,23 @@ __device__ inline Real warp_max(Real v) {
     return v;
 }
 // [reductions: block]
-/// The sum over all threads of a block of whole warps, the same in each.
-__device__ inline Real block_sum(Real v) {
+/// What `reduce`, which takes those of a warp together, makes of all threads of a block of whole
+/// warps, the same in each. @param nothing  changes no result
+template <Real (*reduce)(Real)>
+__device__ inline Real of_block(Real v, Real nothing) {
     __shared__ Shared<Real, warp> of_warp;
-    v = warp_sum(v);
+    v = reduce(v);
     const int w = static_cast<int>(threadIdx.x) / warp, warps = static_cast<int>(blockDim.x) / warp;
-    __syncthreads();  // the last sum may still be read
+    __syncthreads();  // the last result may still be read
     if (lane() == 0) of_warp[w] = v;
     __syncthreads();
-    return warp_sum(lane() < warps ? Real(of_warp[lane()]) : Real(0));
+    return reduce(lane() < warps ? Real(of_warp[lane()]) : nothing);
 }
-
-/// The largest number of all threads of a block of whole warps, the same in each.
+__device__ inline Real block_sum(Real v) {
+    return of_block<warp_sum<warp>>(v, 0);
+}
 __device__ inline Real block_max(Real v) {
-    __shared__ Shared<Real, warp> of_warp;
-    v = warp_max(v);
-    const int w = static_cast<int>(threadIdx.x) / warp, warps = static_cast<int>(blockDim.x) / warp;
-    __syncthreads();
-    if (lane() == 0) of_warp[w] = v;
-    __syncthreads();
-    return warp_max(lane() < warps ? Real(of_warp[lane()]) : -infinity<Real>());
+    return of_block<warp_max<warp>>(v, -infinity<Real>());
 }
 
 }  // namespace abh::cuda

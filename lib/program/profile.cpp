@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/device.hpp"
@@ -29,15 +31,10 @@ struct Block {
     double inner;  ///< microseconds in blocks inside this one
 };
 
-struct Sum {
-    long calls = 0;
-    double own = 0;  ///< microseconds
-};
-
 struct Profile {
     Clock::time_point start = Clock::now();
     std::vector<Block> open, closed;  // of those closed, the first ones: a trace need not be long
-    std::map<std::string_view, Sum> sums;
+    std::map<std::string_view, ProfileRow> sums;
 };
 
 constexpr std::size_t longest_trace = 1 << 18;
@@ -64,9 +61,9 @@ void end_block() {
     profile->open.pop_back();
     block.end = Clock::now();
     const double time = microseconds(block.end - block.begin);
-    Sum& sum = profile->sums[block.name];
+    ProfileRow& sum = profile->sums[block.name];
     ++sum.calls;
-    sum.own += time - block.inner;
+    sum.ms += (time - block.inner) / 1000;
     if (!profile->open.empty()) profile->open.back().inner += time;
     if (profile->closed.size() < longest_trace) profile->closed.push_back(block);
 }
@@ -85,14 +82,13 @@ void start_profile() {
 std::vector<ProfileRow> profile_rows() {
     std::vector<ProfileRow> rows;
     if (!profile) return rows;
-    double rest = microseconds(Clock::now() - profile->start);
+    double rest = microseconds(Clock::now() - profile->start) / 1000;
     for (const auto& [name, sum] : profile->sums) {
-        rows.push_back({std::string(name), sum.calls, sum.own / 1000});
-        rest -= sum.own;
+        rows.push_back({std::string(name), sum.calls, sum.ms});
+        rest -= sum.ms;
     }
-    rows.push_back({"(anything else)", 0, rest / 1000});
-    std::sort(rows.begin(), rows.end(),
-              [](const ProfileRow& a, const ProfileRow& b) { return a.ms > b.ms; });
+    rows.push_back({"(anything else)", 0, rest});
+    std::ranges::sort(rows, std::greater(), &ProfileRow::ms);
     return rows;
 }
 // [table]
@@ -110,18 +106,16 @@ std::string profile_table() {
 // [trace]
 void save_trace(const std::filesystem::path& path) {
     AtomicFile file(path);
-    file.write(std::string("{\"traceEvents\":["));
-    const char* separator = "";
+    file.write("{\"traceEvents\":[");
+    const char* separator = "\n";
     if (profile)
-        for (const Block& block : profile->closed) {
-            file.write(
-                fmt::format("{}\n{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"{}\",\"ts\":{:.3f},"
-                            "\"dur\":{:.3f}}}",
-                            separator, block.name, microseconds(block.begin - profile->start),
-                            microseconds(block.end - block.begin)));
-            separator = ",";
-        }
-    file.write(std::string("\n]}\n"));
+        for (const Block& block : profile->closed)
+            file.write(fmt::format(
+                "{}{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"{}\","
+                "\"ts\":{:.3f},\"dur\":{:.3f}}}",
+                std::exchange(separator, ",\n"), block.name,
+                microseconds(block.begin - profile->start), microseconds(block.end - block.begin)));
+    file.write("\n]}\n");
     file.commit();
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include "lib/threads.hpp"
 
@@ -95,11 +97,14 @@ Comparison compared(const std::vector<double>& plain_ms, const std::vector<doubl
             "take_turns: {} and {} rounds, expected the same number, at least 5", plain_ms.size(),
             fast_ms.size());
     std::vector<double> ratios;
-    for (std::size_t i = 0; i < plain_ms.size(); ++i) ratios.push_back(plain_ms[i] / fast_ms[i]);
-    const double ratio = quantile(ratios, 0.5);
-    const double low = quantile(ratios, 0.25), high = quantile(ratios, 0.75);
-    return {quantile(plain_ms, 0.5),       quantile(fast_ms, 0.5), ratio, low, high,
-            {others, (high - low) / ratio}};
+    std::ranges::transform(plain_ms, fast_ms, std::back_inserter(ratios), std::divides());
+    const Measured ratio = measured(ratios, others);
+    return {quantile(plain_ms, 0.5),
+            quantile(fast_ms, 0.5),
+            ratio.ms,
+            ratio.low,
+            ratio.high,
+            ratio.noise};
 }
 
 Comparison take_turns(const Side& plain, const Side& fast, int rounds, double round_ms,

@@ -21,8 +21,6 @@ namespace {
 
 namespace context = boost::context;
 
-enum class Waits { no, for_block, for_warp, for_exchange, done };
-
 /// A thread of the block that runs.
 struct Thread {
     dim3 index;
@@ -111,12 +109,6 @@ void go_on(int t) {
     resume(std::move(thread.fiber));
 }
 
-void wait(Waits what, const Place& place) {
-    Thread& thread = thread_of(kernel.thread);
-    thread.waits = what;
-    thread.place = place;
-    give_way();
-}
 // [counts]
 /// An access by one thread; those that agree in warp, place and visit are one request.
 struct Access {
@@ -243,7 +235,7 @@ std::vector<int> release() {
 void run_block() {
     for (Region* region : shared_regions) {
         std::ranges::fill(region->written, std::uint8_t{0});
-        std::ranges::fill(region->touches, Region::Touch{});
+        std::ranges::fill(region->touches, Region::Touches{});
     }
     for (Thread& thread : kernel.threads) thread.exchanges = 0;
     std::ranges::fill(kernel.warp_time, 1);
@@ -322,12 +314,11 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     }
 }
 // [waiting]
-void wait_for_block(const Place& place) {
-    wait(Waits::for_block, place);
-}
-
-void wait_for_warp(const Place& place) {
-    wait(Waits::for_warp, place);
+void wait(Waits what, const Place& place) {
+    Thread& thread = thread_of(kernel.thread);
+    thread.waits = what;
+    thread.place = place;
+    give_way();
 }
 
 int own_lane() {
@@ -364,12 +355,16 @@ void check_inside(const Region& region, std::int64_t at, std::size_t size, const
              place);
 }
 
-/// Whether thread `other`, or several, touched this at a time that no barrier parts from now.
-bool races(std::uint64_t time, std::uint64_t warp_time, int other, int other_warp) {
-    const int self = kernel.thread, own_warp = self / 32;
-    if (time != kernel.time || other == self || other == -1) return false;
-    return other_warp != own_warp ||
-           warp_time == kernel.warp_time[static_cast<std::size_t>(own_warp)];
+/// An access by the thread that runs.
+Region::Touch own_access() {
+    const int warp = kernel.thread / 32;
+    return {kernel.thread, warp, kernel.time, kernel.warp_time[static_cast<std::size_t>(warp)]};
+}
+
+/// Whether no barrier parts an access from one by this thread, and another thread made it.
+bool races(const Region::Touch& before, const Region::Touch& now) {
+    if (before.time != now.time || before.thread == now.thread) return false;
+    return before.warp != now.warp || before.warp_time == now.warp_time;
 }
 
 }  // namespace
@@ -377,31 +372,29 @@ bool races(std::uint64_t time, std::uint64_t warp_time, int other, int other_war
 namespace {
 
 /// Notes that this thread reads a word of shared memory, unless another one writes it.
-void read_word(Region::Touch& touch, const Place& place) {
-    if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
-        fail("reads what thread " + to_string(touch.writer) + " writes; no barrier stands between",
+void read_word(Region::Touches& touch, const Place& place) {
+    Region::Touch now = own_access();
+    if (races(touch.write, now))
+        fail("reads what thread " + to_string(touch.write.thread) +
+                 " writes; no barrier stands between",
              place);
-    const int self = kernel.thread, own_warp = self / 32;
-    const bool same_time = touch.read_time == kernel.time && touch.reader != -1;
-    touch.reader = !same_time || touch.reader == self ? self : -2;
-    touch.reader_warp = !same_time || touch.reader_warp == own_warp ? own_warp : -2;
-    touch.read_time = kernel.time;
-    touch.read_warp_time = kernel.warp_time[static_cast<std::size_t>(own_warp)];
+    if (touch.read.time == now.time) {
+        if (touch.read.thread != now.thread) now.thread = -2;
+        if (touch.read.warp != now.warp) now.warp = -2;
+    }
+    touch.read = now;
 }
 
-void write_word(Region::Touch& touch, const Place& place) {
-    if (races(touch.write_time, touch.write_warp_time, touch.writer, touch.writer / 32))
-        fail("writes what thread " + to_string(touch.writer) + " writes too", place);
-    if (races(touch.read_time, touch.read_warp_time, touch.reader, touch.reader_warp))
+void write_word(Region::Touches& touch, const Place& place) {
+    const Region::Touch now = own_access();
+    if (races(touch.write, now))
+        fail("writes what thread " + to_string(touch.write.thread) + " writes too", place);
+    if (races(touch.read, now))
         fail("writes what " +
-                 (touch.reader < 0 ? std::string("others") : "thread " + to_string(touch.reader)) +
+                 (touch.read.thread < 0 ? "others" : "thread " + to_string(touch.read.thread)) +
                  " may still read; no barrier stands between",
              place);
-    touch = {.write_time = kernel.time,
-             .read_time = 0,
-             .write_warp_time = kernel.warp_time[static_cast<std::size_t>(kernel.thread) / 32],
-             .read_warp_time = 0,
-             .writer = kernel.thread};
+    touch = {.write = now, .read = {}};
 }
 
 /// Whether `size` bytes of 1 stand there; mostly they are four or eight.
@@ -429,14 +422,14 @@ void reads(Region& region, std::int64_t at, std::size_t size, const Place& place
                          at / static_cast<std::int64_t>(size), region.kind),
              place);
     if (counting) note(region, at, size, place);
-    for_words(region, at, size, [&](Region::Touch& touch) { read_word(touch, place); });
+    for_words(region, at, size, [&](Region::Touches& touch) { read_word(touch, place); });
 }
 
 void writes(Region& region, std::int64_t at, std::size_t size, const Place& place) {
     check_inside(region, at, size, "writes", place);
     std::memset(region.written.data() + at, 1, size);
     if (counting) note(region, at, size, place);
-    for_words(region, at, size, [&](Region::Touch& touch) { write_word(touch, place); });
+    for_words(region, at, size, [&](Region::Touches& touch) { write_word(touch, place); });
 }
 
 void begin_shared(Region& region, std::size_t element) {

@@ -50,15 +50,18 @@ struct Region {
     std::vector<std::byte> bytes;
     std::vector<std::uint8_t> written;  ///< whether something wrote this byte
 
-    /// Who touched the elements of shared memory last: two threads that did so without a barrier
-    /// between them race. Empty for device memory.
+    /// Who touched an element of shared memory last, and when: how many barriers of the block, and
+    /// of the warp, came before. Several threads or warps are -2.
     struct Touch {
-        std::uint64_t write_time = 0, read_time = 0;  ///< number of barriers before; 0: not yet
-        std::uint64_t write_warp_time = 0, read_warp_time = 0;  ///< the same within the warp
-        int writer = -1, reader = -1;                           ///< threads; -2: several
-        int reader_warp = -1;                                   ///< -2: several
+        int thread = -1, warp = -1;
+        std::uint64_t time = 0, warp_time = 0;  ///< 0: there was none
     };
-    std::vector<Touch> touches;
+    /// Two threads that touch an element without a barrier between them race. Empty for device
+    /// memory.
+    struct Touches {
+        Touch write, read;
+    };
+    std::vector<Touches> touches;
     int element_bits = 0;  ///< an element of shared memory has 2^element_bits bytes
 
     Region(const char* kind_, std::size_t size) : kind(kind_), bytes(size), written(size, 0) {}
@@ -107,7 +110,7 @@ public:
     const Element& operator+=(T value) const { return *this = static_cast<T>(*this + value); }
     const Element& operator-=(T value) const { return *this = static_cast<T>(*this - value); }
     const Element& operator*=(T value) const { return *this = static_cast<T>(*this * value); }
-    Pointer<T> operator&() const { return {region_, at_, place_}; }
+    Pointer<T> operator&() const { return {region_, at_}; }
 
 private:
     Region* region_;
@@ -122,21 +125,17 @@ public:
     Pointer() = default;
     /// @param address  in the device's memory, or null
     Pointer(T* address) {
-        if (!address) return;
-        const auto [region, offset] = find(address);
-        region_ = region;
-        at_ = static_cast<std::int64_t>(offset);
+        if (address) std::tie(region_, at_) = find(address);
     }
-    Pointer(Region* region, std::int64_t at, const Place& place = Place::current())
-        : region_(region), at_(at), place_(place) {}
+    Pointer(Region* region, std::int64_t at) : region_(region), at_(at) {}
     Pointer(const Pointer<std::remove_const_t<T>>& other) requires std::is_const_v<T>
-        : region_(other.region_), at_(other.at_), place_(other.place_) {}
+        : region_(other.region_), at_(other.at_) {}
     Pointer(const Pointer&) = default;
     Pointer& operator=(const Pointer&) = default;
 
     explicit operator bool() const { return region_ != nullptr; }
     Pointer operator+(Index n) const {
-        return {region_, at_ + n * static_cast<std::int64_t>(sizeof(T)), place_};
+        return {region_, at_ + n * static_cast<std::int64_t>(sizeof(T))};
     }
     Pointer& operator+=(Index n) { return *this = *this + n; }
 
@@ -156,7 +155,6 @@ private:
 
     Region* region_ = nullptr;
     std::int64_t at_ = 0;
-    Place place_ = {};
 };
 // [shared memory]
 /// Makes `region` memory that the threads of a block share: empty again in each block.
@@ -196,9 +194,10 @@ private:
     Region region_;
 };
 // [threads]
+enum class Waits { no, for_block, for_warp, for_exchange, done };
+
 /// Waits for the threads of the block, or of the warp; `place` must be the same for all.
-void wait_for_block(const Place& place);
-void wait_for_warp(const Place& place);
+void wait(Waits what, const Place& place);
 /// Gives the others of the warp `value`, and takes that of `lane`. Orders no accesses to memory.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
 int own_lane();
@@ -223,11 +222,11 @@ T shuffle(T value, int lane, const Place& place) {
 }  // namespace abh::emulator
 // [cuda functions]
 inline void __syncthreads(abh::emulator::Place place = abh::emulator::Place::current()) {
-    abh::emulator::wait_for_block(place);
+    abh::emulator::wait(abh::emulator::Waits::for_block, place);
 }
 inline void __syncwarp(unsigned = 0xffffffffu,
                        abh::emulator::Place place = abh::emulator::Place::current()) {
-    abh::emulator::wait_for_warp(place);
+    abh::emulator::wait(abh::emulator::Waits::for_warp, place);
 }
 template <class T>
 T __shfl_sync(unsigned, T value, int lane,
