@@ -26,7 +26,7 @@ target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
   nlohmann_json::nlohmann_json Threads::Threads)
 if(ABH_DEVICE STREQUAL "runtime")
-  target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublas)
+  target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
   # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used
   target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
 elseif(ABH_DEVICE STREQUAL "emulator")

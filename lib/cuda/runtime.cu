@@ -1,6 +1,8 @@
-#include <cublas_v2.h>
+#include <cublasLt.h>
 
+#include <map>
 #include <mutex>
+#include <tuple>
 
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/device.cuh"
@@ -66,19 +68,86 @@ namespace {
 
 void check(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS)
-        throw std::runtime_error(fmt::format("cuda: product: {}", cublasGetStatusString(status)));
+        throw std::runtime_error(fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
 }
 
-cublasHandle_t create_handle() {
-    cublasHandle_t handle = nullptr;
-    check(cublasCreate(&handle));
-    return handle;
+constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
+
+/// How one product is asked for, made once and kept.
+struct Plan {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+    cublasLtMatmulAlgo_t algorithm;
+    std::size_t workspace = 0;
+};
+
+struct Handle {
+    static constexpr std::size_t workspace_bytes = 32 << 20;
+
+    cublasLtHandle_t handle = nullptr;
+    void* workspace = nullptr;
+    std::map<std::tuple<Index, Index, Index, Index, bool, bool, bool>, Plan> plans;
+
+    Handle() {
+        check(cublasLtCreate(&handle));
+        workspace = take(workspace_bytes);
+    }
+};
+
+Handle& handle() {
+    static Handle* const one = new Handle;  // lives as long as the driver
+    return *one;
+}
+// [device: product, plan]
+/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in
+/// which the same memory is read as b^T, a^T and c^T.
+cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
+    cublasLtMatrixLayout_t result = nullptr;
+    check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
+                                     static_cast<std::uint64_t>(rows), columns));
+    const auto count = static_cast<std::int32_t>(batch);
+    const std::int64_t stride = rows * columns;
+    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                           sizeof count));
+    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                           &stride, sizeof stride));
+    return result;
+}
+
+Plan make_plan(const Product& p, Index batch) {
+    Plan plan;
+    const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
+                                        : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                          : CUBLAS_COMPUTE_32F;
+    check(cublasLtMatmulDescCreate(&plan.operation, compute, real_type));
+    const cublasOperation_t op_a = p.a.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = p.b.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_b,
+                                         sizeof op_b));
+    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_a,
+                                         sizeof op_a));
+    plan.a = p.a.by_columns() ? layout(p.k, p.m, batch) : layout(p.m, p.k, batch);
+    plan.b = p.b.by_columns() ? layout(p.n, p.k, batch) : layout(p.k, p.n, batch);
+    plan.c = layout(p.m, p.n, batch);
+
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&preference));
+    const std::size_t most = Handle::workspace_bytes;
+    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &most, sizeof most));
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle().handle, plan.operation, plan.b, plan.a, plan.c,
+                                         plan.c, preference, 1, &found, &count));
+    check(cublasLtMatmulPreferenceDestroy(preference));
+    if (count == 0) check(CUBLAS_STATUS_NOT_SUPPORTED);
+    plan.algorithm = found.algo;
+    plan.workspace = found.workspaceSize;
+    return plan;
 }
 
 }  // namespace
-
-/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in
-/// which the same memory is read as b^T, a^T and c^T.
+// [device: product, run]
 void multiply(const Product& p, Index batch) {
     if (p.k == 0) {  // a sum of nothing
         const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
@@ -87,17 +156,16 @@ void multiply(const Product& p, Index batch) {
     }
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
-    static const cublasHandle_t handle = create_handle();  // lives as long as the driver
-    constexpr cudaDataType_t type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
-    const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
-                                        : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                          : CUBLAS_COMPUTE_32F;
-    const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    Handle& h = handle();
+    const auto key =
+        std::make_tuple(batch, p.m, p.n, p.k, p.a.by_columns(), p.b.by_columns(), tf32());
+    auto plan = h.plans.find(key);
+    if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p, batch)).first;
+    const Plan& how = plan->second;
     const Real before = p.add ? Real(1) : Real(0);
-    check(cublasGemmStridedBatchedEx_64(
-        handle, op(p.b.by_columns()), op(p.a.by_columns()), p.n, p.m, p.k, &p.scale, p.b.data, type,
-        p.b.by_columns() ? p.k : p.n, p.k * p.n, p.a.data, type, p.a.by_columns() ? p.m : p.k,
-        p.m * p.k, &before, p.c, type, p.n, p.m * p.n, batch, compute, CUBLAS_GEMM_DEFAULT));
+    check(cublasLtMatmul(h.handle, how.operation, &p.scale, p.b.data, how.b, p.a.data, how.a,
+                         &before, p.c, how.c, p.c, how.c, &how.algorithm, h.workspace,
+                         how.workspace, nullptr));
 }
 
 }  // namespace abh::cuda
