@@ -261,6 +261,7 @@ TEST_CASE("the gradients of attention agree with differences") {
     e.differences(nothing);
     e.differences(uneven_mask(), {.fill = Real(-1)});  // hidden weights that are not zero
     Example(6, 1, 1, 1, 1).differences({});
+    Example(7, 1, 2, 4, 4).differences({});  // as many queries as keys
     e.differences({});
     e.differences(uneven_mask());
     e.differences(invert(uneven_mask()));

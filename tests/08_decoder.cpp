@@ -127,6 +127,21 @@ TEST_CASE("a decoder layer is its equation") {
                          q + pre.ff.forward(pre.norm3.norm.forward(q))) < round_off);
 }
 
+TEST_CASE("a stack of decoder layers is its layers one after another") {
+    Random random(1);
+    const Batch b(6, random);
+    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
+        Decoder decoder(small_layer(true, true, placement), 2, random);
+        shake(decoder, random);
+        Tensor y = b.x;
+        for (const DecoderLayer& layer : decoder.layers)
+            y = layer.forward(y, b.memory, b.self_mask, b.cross_mask);
+        CHECK(decoder.norm.has_value() == (placement == NormPlacement::pre));
+        if (decoder.norm) y = decoder.norm->forward(y);
+        CHECK(same_bits(decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask), y));
+    }
+}
+
 TEST_CASE("a later word leaves the earlier rows bit-equal") {
     Random random(1);
     const Ids tgt = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
