@@ -12,11 +12,6 @@ using Lanes = Eigen::Array<Real, lanes, 1>;
 using LanesMap = Eigen::Map<Lanes>;
 using ConstLanesMap = Eigen::Map<const Lanes>;
 
-/// How many parts of this size cover `n`.
-constexpr Index ceil_div(Index n, Index size) {
-    return (n + size - 1) / size;
-}
-
 constexpr Index numbers_in_a_line = 64 / sizeof(Real);  ///< what memory sends at once
 
 /// Prefetches numbers that will be read soon: of many the first, the processor foresees the rest.

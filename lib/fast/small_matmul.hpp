@@ -6,7 +6,7 @@ namespace abh {
 // [small product]
 /// The first multiple of `lanes` that is not below `n`.
 constexpr Index whole_lanes(Index n) {
-    return (n + lanes - 1) / lanes * lanes;
+    return ceil_div(n, lanes) * lanes;
 }
 
 /// A matrix somewhere in memory: element (i, j) stands at `data[i * row + j * column]`.
