@@ -26,6 +26,11 @@ using Real = float;
 
 /// Sizes and positions: signed, 64 bits, so that differences are safe.
 using Index = std::int64_t;
+
+/// How many parts of this size cover `n`.
+constexpr Index ceil_div(Index n, Index size) {
+    return (n + size - 1) / size;
+}
 // [shape]
 /// The sizes of a tensor, outermost first: rank 0 to 4, every size >= 0.
 class Shape {

@@ -144,7 +144,8 @@ void error_against_step(std::uint64_t seed, Results& results) {
 }
 // [planted error]
 /// A right and a wrong gradient of the weight, each checked with two cotangents.
-void planted_error(std::uint64_t seed, double step, Results& results) {
+void planted_error(std::uint64_t seed, Results& results) {
+    constexpr double step = 0.0625;
     constexpr Index words = 7, d_in = 5, d_out = 3;
     Random random(seed);
     Linear map(d_in, d_out, true, random);
@@ -168,10 +169,8 @@ void planted_error(std::uint64_t seed, double step, Results& results) {
     };
     const auto [right_ones, right_drawn] = compare("dW = transpose(dy) x", right);
     const auto [wrong_ones, wrong_drawn] = compare("dW = reshape(dy) x", wrong);
-    results.set_varying("right_ones", right_ones.relative);
     results.set_varying("right_ones_gradient", std::abs(right_ones.analytic));
     results.set_varying("right_ones_off", std::abs(right_ones.analytic - right_ones.numeric));
-    results.set_varying("right_drawn", right_drawn.relative);
     results.set_varying("right_drawn_gradient", std::abs(right_drawn.analytic));
     results.set_varying("right_drawn_off", std::abs(right_drawn.analytic - right_drawn.numeric));
     results.set_varying("wrong_ones", wrong_ones.relative);
@@ -200,14 +199,11 @@ void random_numbers(std::uint64_t seed) {
 // [main]
 int main(int argc, char** argv) {
     Program program("The gradient of a linear map: by hand, by formula, and by differences.");
-    double step = 0.0625;
-    program.options().add("--step", step, "step of the planted error's checks");
     return program.run(argc, argv, [&] {
-        require(step > 0 && std::isfinite(step), "step: {} is not a positive number", step);
         three_ways(program.results());
         chords(program.results());
         error_against_step(program.seed(), program.results());
-        planted_error(program.seed(), step, program.results());
+        planted_error(program.seed(), program.results());
         random_numbers(program.seed());
     });
 }

@@ -84,9 +84,9 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
     Tensor& dtable = words.table.grad();
     const Index n = ids.size(), d_model = dtable.dim(1);
     const Index threads =
-        std::clamp<Index>((d_model + warp - 1) / warp * warp, block_size, widest_block);
+        std::clamp<Index>(ceil_div(d_model, warp) * warp, block_size, widest_block);
     Grid grid = blocks_of(n, static_cast<int>(threads));
-    grid.blocks.y = static_cast<unsigned>((d_model + threads - 1) / threads);
+    grid.blocks.y = static_cast<unsigned>(ceil_div(d_model, threads));
     launch("scatter rows", scatter_add_rows_kernel, grid, n, d_model, dtable.on_device(),
            dy.on_device(), ids.on_device(), words.factor(), words.options().padding_id);
 }

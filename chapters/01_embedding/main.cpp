@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "lib/eigen.hpp"
@@ -16,22 +15,7 @@ namespace {
 // [words]
 const std::vector<std::string> vocabulary = {"P",  "我", "有", "一", "个", "好",
                                              "朋", "友", "零", "女", "男"};
-
-/// The ids of a text whose words are divided by white space, `[1, L]`.
-Ids ids_of(const std::string& text) {
-    std::istringstream stream(text);
-    std::vector<std::int32_t> found;
-    for (std::string word; stream >> word;) {
-        const auto place = std::find(vocabulary.begin(), vocabulary.end(), word);
-        require(place != vocabulary.end(), "text: no word {} in the vocabulary {}", word,
-                fmt::join(vocabulary, " "));
-        found.push_back(static_cast<std::int32_t>(place - vocabulary.begin()));
-    }
-    require(!found.empty(), "text: there is no word in it");
-    Ids ids({1, static_cast<Index>(found.size())});
-    std::copy(found.begin(), found.end(), ids.data());
-    return ids;
-}
+constexpr Index d_model = 512;
 
 /// Prints each id beside its vector.
 void print_vectors(const Ids& ids, const Tensor& y) {
@@ -103,11 +87,11 @@ void show_padding(Random& random) {
     fmt::print("\n");
 }
 // [sentence]
-void show_sentence(const std::string& text, Random& random) {
+void show_sentence(Random& random) {
     section("A sentence becomes vectors");
-    const Ids ids = ids_of(text);  // [1, L]
+    const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
     const Embedding embedding(static_cast<Index>(vocabulary.size()), 8, {}, random);
-    const Tensor y = embedding.forward(ids);  // [1, L, 8]
+    const Tensor y = embedding.forward(ids);  // [1, 8, 8]
     for (Index i = 0; i < ids.size(); ++i)
         fmt::print("{:<3} {:2d}  {:6.2f}\n", vocabulary[static_cast<std::size_t>(ids.data()[i])],
                    ids.data()[i], fmt::join(matrix(y).row(i), " "));
@@ -131,7 +115,7 @@ Embedding started(Index n_words, Index d_model, double start, bool scale, Random
     return embedding;
 }
 // [scaled]
-void show_scaled(Index d_model, Random& random, Results& results) {
+void show_scaled(Random& random, Results& results) {
     section("Times sqrt(d_model)");
     const Embedding embedding(1000, d_model, {.scale = true}, random);
     const Tensor y = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
@@ -146,7 +130,7 @@ void show_scaled(Index d_model, Random& random, Results& results) {
     results.set("scaled_high", vectors.high);
 }
 // [output map]
-void show_output_map(Index d_model, Random& random, Results& results) {
+void show_output_map(Random& random, Results& results) {
     section("The same table as output map");
     const Tensor h = normal({200, d_model}, random.stream());  // rows as a layer norm leaves them
     fmt::print("stddev of entries  of logits  loss before training  ln 1000\n");
@@ -171,19 +155,13 @@ void show_output_map(Index d_model, Random& random, Results& results) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    std::string text = "我 有 一 个 好 朋 友 P";
-    Index d_model = 512;
     Program program("Look up a vector for each word, and send gradients back to the table.");
-    program.options().add("--text", text, "words of the toy's vocabulary, divided by spaces");
-    program.options()
-        .add("--d-model", d_model, "width of the vectors that are scaled")
-        .range(1, 8192);
     return program.run(argc, argv, [&] {
         Random random(program.seed());
         show_ten_rows(random, program.results());
         show_padding(random);
-        show_sentence(text, random);
-        show_scaled(d_model, random, program.results());
-        show_output_map(d_model, random, program.results());
+        show_sentence(random);
+        show_scaled(random, program.results());
+        show_output_map(random, program.results());
     });
 }

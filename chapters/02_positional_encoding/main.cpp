@@ -63,10 +63,9 @@ void show_wavelengths(Index d_model, Results& results) {
     const Index still = count_still(sinusoid_table(101, d_model));
     fmt::print("{} of {} columns move by less than 0.01 over 100 positions\n", still, d_model);
     results.set("still", static_cast<double>(still));
-    // How far the slowest sine rises at the last position, and how far its cosine falls.
+    // How far the slowest sine rises at the last position.
     const double farthest = 99 * sinusoid_frequency(d_model / 2 - 1, d_model);
     results.set("slowest_sine", std::sin(farthest));
-    results.set("slowest_cosine", 1 - std::cos(farthest));
 }
 // [dot products]
 constexpr Index distances[] = {0, 1, 2, 3, 5, 10, 20, 50, 99};
@@ -196,12 +195,9 @@ void show_speed(Results& results) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Index d_model = 512;
+    constexpr Index d_model = 512;
     Program program("Give each position a code, and look at what the code can say.");
-    program.options().add("--d-model", d_model, "width of the code, an even number");
     return program.run(argc, argv, [&] {
-        require(d_model >= 2 && d_model <= 8192 && d_model % 2 == 0,
-                "--d-model is {}, expected an even number from 2 to 8192", d_model);
         Results& results = program.results();
         Random random(program.seed());
         show_by_hand(results);

@@ -65,17 +65,17 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
     require(first >= 0 && first + length <= max_len(),
             "positional encoding: positions {} to {} asked for, the table has 0 to {}", first,
             first + length - 1, max_len() - 1);
-    if (cache) *cache = {way(), x.shape(), first, {}};
-    const Tensor y = add_positions(x, table.value, first);  // [B, L, d_model]
+    const Tensor y = add_positions(x, table.value, first, part(cache, &Cache::positions));
     return dropout_.forward(y, part(cache, &Cache::dropout));
 }
 // [operation]
-Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first, PositionsCache* cache) {
+    if (cache) *cache = {way(), x.shape(), first};
     return Ways{"positions", plain::add_positions, plain::add_positions, cuda::add_positions}(
-        x, table, first);
+        x, table, first, cache);
 }
 // [plain]
-Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
+Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first, PositionsCache*) {
     Tensor y(x.shape());
     for (Index b = 0; b < x.dim(0); ++b)  // the same rows for every sentence
         matrix(y, b) = matrix(x, b) + matrix(table).middleRows(first, x.dim(1));  // [L, d_model]
@@ -85,22 +85,22 @@ Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first) {
 // forward was:  y = dropout(x + table[first .. first + L - 1]), the same rows for every sentence
 // hence:        dx = dropout backward of dy,  dtable[first + t] = sum of dx[b, t] over sentences b
 Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
-    require_shape(dy.shape(), cache.shape, "positional encoding backward", "dy");
-    const ScopedWay scoped(cache.way);
+    require_shape(dy.shape(), cache.positions.shape, "positional encoding backward", "dy");
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
-    if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.first);
+    if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.positions);
     table.added();
     return dx;
 }
 // [operation: backward]
-void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache) {
+    const ScopedWay scoped(cache.way);
     Ways{"positions", plain::add_positions_backward, plain::add_positions_backward,
-         cuda::add_positions_backward}(dtable, dx, first);
+         cuda::add_positions_backward}(dtable, dx, cache);
 }
 // [plain: backward]
-void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache) {
     for (Index b = 0; b < dx.dim(0); ++b)
-        matrix(dtable).middleRows(first, dx.dim(1)) += matrix(dx, b);
+        matrix(dtable).middleRows(cache.first, dx.dim(1)) += matrix(dx, b);
 }
 
 }  // namespace abh

@@ -17,7 +17,7 @@ __global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Globa
 
 }  // namespace
 
-Tensor add_positions(const Tensor& x, const Tensor& table, Index first) {
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first, PositionsCache*) {
     Tensor y(x.shape());
     const Index batch = x.dim(0), d_model = x.dim(2), n = x.dim(1) * d_model;
     Grid grid = grid_for(n);
@@ -42,10 +42,10 @@ __global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real>
 
 }  // namespace
 
-void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first) {
+void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache) {
     const Index d_model = dx.dim(2), n = dx.dim(1) * d_model;
     launch("positions' table", add_positions_backward_kernel, grid_for(n), dx.dim(0), n,
-           dtable.on_device() + first * d_model, dx.on_device());
+           dtable.on_device() + cache.first * d_model, dx.on_device());
 }
 
 }  // namespace abh::cuda

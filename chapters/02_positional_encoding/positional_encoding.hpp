@@ -30,6 +30,18 @@ struct PositionalEncodingOptions {
     Index max_len = 5000;
     Real dropout = 0;
 };
+// [operation]
+/// What `add_positions_backward` needs.
+struct PositionsCache {
+    Way way = Way::fast;  ///< of the forward pass
+    Shape shape;          ///< of x, [B, L, d_model]
+    Index first = 0;      ///< position of the first vector
+};
+/// `y[b, t] = x[b, t] + table[first + t]`.
+Tensor add_positions(const Tensor& x, const Tensor& table, Index first,
+                     PositionsCache* cache = nullptr);
+/// `dtable[first + t] += sum of dx[b, t] over sentences b`.
+void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache);
 // [positional encoding]
 /// Adds to each vector a code of its position, then drops out: `y = dropout(x + table[position])`.
 ///
@@ -38,9 +50,7 @@ struct PositionalEncodingOptions {
 class PositionalEncoding {
 public:
     struct Cache {
-        Way way = Way::fast;  ///< of the forward pass
-        Shape shape;          ///< of x, [B, L, d_model]
-        Index first = 0;      ///< position of the first vector
+        PositionsCache positions;
         Dropout::Cache dropout;
     };
 
@@ -69,10 +79,5 @@ private:
     Positions kind_;
     Dropout dropout_;
 };
-// [operation]
-/// `y[b, t] = x[b, t] + table[first + t]`.
-Tensor add_positions(const Tensor& x, const Tensor& table, Index first);
-/// `dtable[first + t] += sum of dx[b, t] over sentences b`.
-void add_positions_backward(Tensor& dtable, const Tensor& dx, Index first);
 
 }  // namespace abh

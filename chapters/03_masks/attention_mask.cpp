@@ -40,13 +40,7 @@ AttentionMask operator|(const AttentionMask& a, const AttentionMask& b) {
 void AttentionMask::check(const Shape& scores) const {
     require(pads.empty() || pads.shape() == Shape{scores[0], scores[3]},
             "attention: pads of shape {} do not fit scores of shape {}", pads.shape(), scores);
-    require(extra.empty() || extra.rank() == 4,
-            "attention: mask has shape {}, scores {}: insert an axis for the heads", extra.shape(),
-            scores);
-    for (int axis = 0; axis < 4 && !extra.empty(); ++axis)
-        require(extra.dim(axis) == 1 || extra.dim(axis) == scores[axis],
-                "attention: mask of shape {} does not fit scores of shape {}", extra.shape(),
-                scores);
+    check_mask(extra, scores);
     require(queries.empty() == keys.empty(),
             "attention: either queries or keys are packed, expected both or none");
     if (!packed()) return;
@@ -56,9 +50,8 @@ void AttentionMask::check(const Shape& scores) const {
 }
 // [hides]
 bool AttentionMask::hides(Index b, Index h, Index i, Index j) const {
-    const auto at = [&](int axis, Index index) { return extra.dim(axis) == 1 ? 0 : index; };
     return (causal && j > i) || (!pads.empty() && pads(b, j) != 0) ||
-           (!extra.empty() && extra(at(0, b), at(1, h), at(2, i), at(3, j)) != 0);
+           (!extra.empty() && at_score(extra, b, h, i, j) != 0);
 }
 // [dense]
 Mask AttentionMask::dense(const Shape& scores) const {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,22 +14,10 @@ namespace {
 // [sentences]
 using Words = std::vector<std::vector<std::string>>;  // sentences of words
 
-/// Splits at white space. All sentences of a batch have the same number of words.
-Words split(const std::vector<std::string>& sentences) {
-    Words result;
-    for (const std::string& sentence : sentences) {
-        std::istringstream stream(sentence);
-        std::vector<std::string> words;
-        for (std::string word; stream >> word;) words.push_back(word);
-        require(!words.empty(), "sentence {} has no words", result.size() + 1);
-        const std::size_t first = result.empty() ? words.size() : result[0].size();
-        require(words.size() == first,
-                "sentence \"{}\" has {} words, the first has {}: fill it up with P", sentence,
-                words.size(), first);
-        result.push_back(std::move(words));
-    }
-    return result;
-}
+const Words source{{"我", "有", "一", "个", "好", "朋", "友", "P"},
+                   {"我", "有", "一", "个", "朋", "友", "P", "P"}};
+const Words target{{"S", "I", "have", "a", "good", "friend", "."},
+                   {"S", "I", "have", "a", "friend", ".", "P"}};
 
 /// Numbers the words 1, 2, ... as they come; P, the padding, is 0.
 Ids number(const Words& sentences) {
@@ -128,7 +115,7 @@ void print_mask(const char* title, const Mask& mask, const std::vector<std::stri
     }
 }
 
-void show_batch(const Words& source, const Words& target, Results& results) {
+void show_batch(Results& results) {
     section("The masks of a batch, its last sentence");
     const Ids src = number(source), tgt = number(target);  // [B, Ls], [B, Lt]
     const Mask encoder = padding_mask(src, src);           // [B, Ls, Ls]
@@ -170,7 +157,7 @@ void show_leaks(Results& results) {
 // [heads]
 /// What a mask `[B, Lq, Lk]` does to scores `[B, H, Lq, Lk]` if its missing axis is made up at the
 /// front, as broadcasting does: head h gets the mask of sentence h, for every sentence.
-void show_rank(const Words& source, Results& results) {
+void show_rank() {
     section("A mask without a head axis");
     const Ids src = number(source);
     const Index n = src.dim(0), length = src.dim(1);  // as many heads as sentences
@@ -186,31 +173,23 @@ void show_rank(const Words& source, Results& results) {
                 }
     fmt::print("{} sentences, {} heads: {} of {} scores wrong: {} pads seen, {} words hidden\n", n,
                n, leaked + lost, n * n * length * length, leaked, lost);
-    results.set("rank_scores", static_cast<double>(n * n * length * length));
-    results.set("rank_leaked", static_cast<double>(leaked));
-    results.set("rank_lost", static_cast<double>(lost));
 }
 
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
     Program program("Hide padding and the future.");
-    std::vector<std::string> source{"我 有 一 个 好 朋 友 P", "我 有 一 个 朋 友 P P"};
-    std::vector<std::string> target{"S I have a good friend .", "S I have a friend . P"};
-    program.options().add("--source", source, "source sentences, P is padding");
-    program.options().add("--target", target, "target sentences, as many");
     return program.run(argc, argv, [&] {
-        require(source.size() == target.size(), "{} source sentences, but {} target sentences",
-                source.size(), target.size());
-        const Words source_words = split(source), target_words = split(target);
         for (std::size_t b = 0; b < source.size(); ++b) {
-            program.results().set(fmt::format("source_{}", b), source[b]);
-            program.results().set(fmt::format("target_{}", b), target[b]);
+            program.results().set(fmt::format("source_{}", b),
+                                  fmt::format("{}", fmt::join(source[b], " ")));
+            program.results().set(fmt::format("target_{}", b),
+                                  fmt::format("{}", fmt::join(target[b], " ")));
         }
         show_softmax(program.results());
         show_demos();
-        show_batch(source_words, target_words, program.results());
+        show_batch(program.results());
         show_leaks(program.results());
-        show_rank(source_words, program.results());
+        show_rank();
     });
 }

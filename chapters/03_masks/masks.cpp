@@ -56,6 +56,26 @@ Mask over_heads(const Mask& mask) {
     require(mask.rank() == 3, "over_heads: mask has shape {}, expected [B, Lq, Lk]", mask.shape());
     return mask.reshape({mask.dim(0), 1, mask.dim(1), mask.dim(2)});  // shares memory
 }
+// [scores]
+void check_mask(const Mask& mask, const Shape& scores) {
+    if (mask.empty()) return;
+    require(mask.rank() == 4,
+            "attention: mask has shape {}, scores {}: insert an axis for the heads", mask.shape(),
+            scores);
+    for (int axis = 0; axis < 4; ++axis)
+        require(mask.dim(axis) == 1 || mask.dim(axis) == scores[axis],
+                "attention: mask of shape {} does not fit scores of shape {}", mask.shape(),
+                scores);
+}
+
+MaskSteps steps_of(const Mask& mask) {
+    const auto step = [&](int axis) {
+        Index size = mask.dim(axis) == 1 ? 0 : 1;
+        for (int inner = axis + 1; inner < 4; ++inner) size *= mask.dim(inner);
+        return size;
+    };
+    return {step(0), step(1), step(2), step(3)};
+}
 // [print]
 std::string to_string(const Mask& mask, MaskStyle style) {
     require(mask.rank() == 3, "to_string: mask has shape {}, expected [B, Lq, Lk]", mask.shape());

@@ -33,6 +33,21 @@ Mask mask_or(const Mask& a, const Mask& b);
 Mask invert(const Mask& mask);
 /// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence.
 Mask over_heads(const Mask& mask);
+// [scores]
+/// Throws std::invalid_argument unless the mask is empty, or has four axes, each of the size in
+/// `scores`, `[B, H, Lq, Lk]`, or 1.
+void check_mask(const Mask& mask, const Shape& scores);
+/// How far apart neighbours along each axis of a mask of scores are: 0 where one element holds for
+/// the whole axis.
+struct MaskSteps {
+    Index sentence, head, query, key;
+};
+MaskSteps steps_of(const Mask& mask);
+/// What a mask that is not empty says of one score.
+inline const std::uint8_t& at_score(const Mask& mask, Index b, Index h, Index i, Index j) {
+    const auto index = [&](int axis, Index of_score) { return mask.dim(axis) == 1 ? 0 : of_score; };
+    return mask(index(0, b), index(1, h), index(2, i), index(3, j));
+}
 // [print]
 /// The way in which a mask prints.
 enum class MaskStyle {

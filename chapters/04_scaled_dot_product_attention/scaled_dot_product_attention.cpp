@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "chapters/03_masks/masks.hpp"
 #include "lib/matmul.hpp"
-#include "lib/way.hpp"
 
 namespace abh {
 namespace plain {
@@ -22,15 +22,7 @@ void check_attention(const Shape& q, const Shape& k, const Shape& v, const Mask&
             "attention: query has shape {}, key {}: batch or heads differ", q, k);
     require(k[2] >= 1 && k[3] >= 1,
             "attention: k has shape {}, expected at least one key and one column", k);
-    if (mask.empty()) return;
-    const Shape scores = q.with(3, k[2]);
-    require(mask.rank() == 4,
-            "attention: mask has shape {}, scores {}: insert an axis for the heads", mask.shape(),
-            scores);
-    for (int axis = 0; axis < 4; ++axis)
-        require(mask.dim(axis) == 1 || mask.dim(axis) == scores[axis],
-                "attention: mask of shape {} does not fit scores of shape {}", mask.shape(),
-                scores);
+    check_mask(mask, q.with(3, k[2]));
 }
 
 Real scale_of(const AttentionOptions& options, Index d_k) {
@@ -48,13 +40,11 @@ void masked_fill(Tensor& scores, const Mask& mask, Real value) {
 }
 
 void plain::masked_fill(Tensor& scores, const Mask& mask, Real value) {
-    const auto at = [&](int axis, Index i) { return mask.dim(axis) == 1 ? 0 : i; };
     for (Index b = 0; b < scores.dim(0); ++b)
         for (Index h = 0; h < scores.dim(1); ++h)
             for (Index i = 0; i < scores.dim(2); ++i)
                 for (Index j = 0; j < scores.dim(3); ++j)
-                    if (mask(at(0, b), at(1, h), at(2, i), at(3, j)) != 0)
-                        scores(b, h, i, j) = value;
+                    if (at_score(mask, b, h, i, j) != 0) scores(b, h, i, j) = value;
 }
 // [attention]
 Tensor attention_weights(const Tensor& q, const Tensor& k, const Mask& mask,
@@ -71,7 +61,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
     check_attention(q.shape(), k.shape(), v.shape(), mask);
     const Tensor w = attention_weights(q, k, mask, options);  // [B, H, Lq, Lk]
     const Tensor y = matmul(w, v);                            // [B, H, Lq, d_v]
-    if (cache) *cache = {q, k, v, w, mask, options};
+    if (cache) *cache = {q, k, v, w, mask, options, way()};
     if (weights) *weights = w;
     return y;
 }
@@ -82,8 +72,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
 AttentionGradients attention_backward(const Tensor& dy, const AttentionCache& cache) {
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v, &w = cache.weights;
     require_shape(dy.shape(), q.shape().with(3, v.dim(3)), "attention backward", "dy");
+    const ScopedWay scoped(cache.way);
     const Real scale = scale_of(cache.options, q.dim(3));
-
     Tensor dv = matmul(w, dy, {.transpose_a = true});  // [B, H, Lk, d_v]
     Tensor dw = matmul(dy, v, {.transpose_b = true});  // [B, H, Lq, Lk]
     Tensor ds = softmax_backward(dw, w);               // [B, H, Lq, Lk]

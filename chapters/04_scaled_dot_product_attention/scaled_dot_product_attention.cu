@@ -1,15 +1,10 @@
+#include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "lib/cuda/kernel.cuh"
 
 namespace abh::cuda {
 // [mask]
 namespace {
-
-/// How far apart neighbours along each axis of the mask are: 0 where it has one element for the
-/// whole axis.
-struct MaskSteps {
-    Index sentence, head, query, key;
-};
 
 /// One warp per row of scores, so that the place in the mask is worked out once per row. Reads one
 /// byte per score, and writes the hidden scores only.
@@ -27,15 +22,10 @@ __global__ void masked_fill_kernel(Index n_rows, Index n_heads, Index n_queries,
 }  // namespace
 
 void masked_fill(Tensor& scores, const Mask& mask, Real value) {
-    const auto step = [&](int axis) {
-        Index size = mask.dim(axis) == 1 ? 0 : 1;
-        for (int inner = axis + 1; inner < 4; ++inner) size *= mask.dim(inner);
-        return size;
-    };
     const Index n_rows = scores.size() / scores.dim(3);
     launch("mask", masked_fill_kernel, grid_for(n_rows * warp), n_rows, scores.dim(1),
-           scores.dim(2), scores.dim(3), scores.on_device(), mask.on_device(),
-           MaskSteps{step(0), step(1), step(2), step(3)}, value);
+           scores.dim(2), scores.dim(3), scores.on_device(), mask.on_device(), steps_of(mask),
+           value);
 }
 
 }  // namespace abh::cuda

@@ -2,6 +2,7 @@
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [options]
@@ -33,6 +34,7 @@ struct AttentionCache {
     Tensor weights;  ///< [B, H, Lq, Lk]
     Mask mask;       ///< as given
     AttentionOptions options;
+    Way way = Way::fast;  ///< of the forward pass
 };
 
 /// Scaled dot-product attention, `softmax(scale * q k^T, hidden scores overwritten) v`.

@@ -81,8 +81,7 @@ void for_row_length(Index n, const F& f) {
 
 /// Blocks for `n_rows` rows, `some` per warp.
 Grid warps_for(Index n_rows, int some) {
-    const Index rows_of_block = block_size / warp * some;
-    return blocks_of((n_rows + rows_of_block - 1) / rows_of_block);
+    return blocks_of(ceil_div(n_rows, block_size / warp * some));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
 #include "lib/cuda/exp.cuh"
@@ -179,9 +180,9 @@ struct Problem {
     Real scale, fill;
     Global<const std::int32_t> query_offsets, key_offsets;  ///< null where nothing is packed
     bool causal;
-    Global<const std::uint8_t> pads;               ///< [B, Lk], or null
-    Global<const std::uint8_t> extra;              ///< any other mask, or null
-    Index of_sentence, of_head, of_query, of_key;  ///< steps in `extra`: 0 along an axis of size 1
+    Global<const std::uint8_t> pads;   ///< [B, Lk], or null
+    Global<const std::uint8_t> extra;  ///< any other mask, or null
+    MaskSteps step;                    ///< in `extra`
 
     /// Whether some of the keys up to the last one may be hidden from this query or a later one.
     __device__ bool may_hide(Index first_query, Index last_key) const {
@@ -217,7 +218,7 @@ struct Part {
         queries = from.begin * p.d_model + h * p.d_k;
         keys = to.begin * p.d_model + h * p.d_k;
         pads = b * p.n_keys;
-        extra = b * p.of_sentence + h * p.of_head;
+        extra = b * p.step.sentence + h * p.step.head;
     }
 };
 // [hidden]
@@ -234,7 +235,7 @@ struct Hidden {
             const bool pad = p.pads && p.pads[part.pads + own_k] != 0;
             for (int i = 0; i < R; ++i) {
                 const Index q = query + own_y() + i * down, own_q = q < last_q ? q : last_q;
-                const Index at = part.extra + own_q * p.of_query + own_k * p.of_key;
+                const Index at = part.extra + own_q * p.step.query + own_k * p.step.key;
                 const bool hidden = pad || (p.causal && k > q) || (p.extra && p.extra[at] != 0);
                 bits |= static_cast<unsigned>(hidden) << (i * C + j);
                 all = all && (hidden || q > last_q || k > last_k);
@@ -516,12 +517,7 @@ Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask
     if (!mask.pads.empty()) p.pads = mask.pads.on_device();
     if (mask.extra.empty()) return p;
     p.extra = mask.extra.on_device();
-    Index step = 1;
-    for (const auto& [axis, of] :
-         {std::pair{3, &p.of_key}, {2, &p.of_query}, {1, &p.of_head}, {0, &p.of_sentence}}) {
-        *of = mask.extra.dim(axis) == 1 ? 0 : step;
-        step *= mask.extra.dim(axis);
-    }
+    p.step = steps_of(mask.extra);
     return p;
 }
 
@@ -542,7 +538,7 @@ void for_sizes(const Problem& p, const F& f) {
 
 /// A block for each `rows` of `n_rows` queries or keys of each head.
 Grid grid_of(Index heads, Index n_rows, int rows, std::size_t shared_bytes) {
-    Grid grid = blocks_of(heads * ((n_rows + rows - 1) / rows), threads);
+    Grid grid = blocks_of(heads * ceil_div(n_rows, rows), threads);
     grid.shared_bytes = shared_bytes;
     return grid;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
 #include "lib/fast/exp.hpp"
 #include "lib/fast/lanes.hpp"
@@ -71,8 +72,7 @@ public:
                       value);
         if (pads_) overwrite(scores, pads_ + keys.begin, keys.count(), value);
         if (extra_.empty()) return;
-        const auto at = [&](int axis, Index index) { return extra_.dim(axis) == 1 ? 0 : index; };
-        const std::uint8_t* const row = &extra_(at(0, b_), at(1, h_), at(2, i), at(3, keys.begin));
+        const std::uint8_t* const row = &at_score(extra_, b_, h_, i, keys.begin);
         if (extra_.dim(3) > 1)
             overwrite(scores, row, keys.count(), value);
         else if (*row != 0)

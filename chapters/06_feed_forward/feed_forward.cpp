@@ -27,11 +27,10 @@ Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
 // forward was:  y = second(relu(first(x))), or with swish
 // hence:        the three backward passes from last to first
 Tensor FeedForward::backward(const Tensor& dy, const Cache& cache) {
-    const ScopedWay scoped(cache.first.way);
     const Tensor dhidden = second.backward(dy, cache.second);  // [B, L, d_ff]
-    const Tensor da = activation_ == Activation::relu ? relu_backward(dhidden, cache.hidden)
-                                                      : swish_backward(dhidden, cache.hidden);
-    return first.backward(da, cache.first);
+    const auto to_x =
+        activation_ == Activation::relu ? linear_relu_backward : linear_swish_backward;
+    return to_x(dhidden, cache.hidden, first, cache.first);
 }
 
 }  // namespace abh

@@ -25,7 +25,7 @@ Index places(Index n) {
 /// The threads for a row of `n` elements: as many warps as it takes, and rows to fill a block where
 /// one warp is enough. Threads of a row have the same threadIdx.y.
 dim3 threads_for(Index n) {
-    const Index warps = (places(n) + held * warp - 1) / (held * warp);
+    const Index warps = ceil_div(places(n), held * warp);
     return warps == 1 ? dim3(warp, rows_of_block) : dim3(static_cast<unsigned>(warps * warp));
 }
 
@@ -112,7 +112,7 @@ Tensor normalize(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache
     Tensor y(x.shape());
     if (cache) cache->normalized = Tensor(x.shape()), cache->inverse_stddev = Tensor({n_rows});
     const dim3 threads = threads_for(n);
-    const Grid grid{dim3(static_cast<unsigned>((n_rows + threads.y - 1) / threads.y)), threads};
+    const Grid grid{dim3(static_cast<unsigned>(ceil_div(n_rows, threads.y))), threads};
     launch("layer norm", layer_norm_kernel, grid, n_rows, static_cast<int>(n), y.on_device(),
            cache ? cache->normalized.on_device() : nullptr,
            cache ? cache->inverse_stddev.on_device() : nullptr, x.on_device(),
@@ -230,7 +230,7 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
     const Index n = dy.dim(-1), n_rows = dy.size() / n;
     const dim3 threads = threads_for(n);
     const Index most = most_warps * warp / (threads.x * threads.y);
-    const Index n_shares = std::min(most, (n_rows + rows_of_share - 1) / rows_of_share);
+    const Index n_shares = std::min(most, ceil_div(n_rows, rows_of_share));
     const bool affine = norm.options().affine;
     Tensor shares(affine ? Shape{n_shares, 2, n} : Shape{0});
     launch("layer norm backward", layer_norm_backward_kernel,
@@ -239,7 +239,7 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
            cache.normalized.on_device(), cache.inverse_stddev.on_device(),
            norm.gamma.value.on_device(), kept, factor);
     if (!affine) return;
-    const Grid grid{dim3(static_cast<unsigned>((n + warp - 1) / warp), 2), dim3(warp, warp)};
+    const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, warp)), 2), dim3(warp, warp)};
     launch("layer norm shares", add_shares_kernel, grid, n_shares, n, norm.gamma.grad().on_device(),
            norm.beta.grad().on_device(), shares.on_device());
 }

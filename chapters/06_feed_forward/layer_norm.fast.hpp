@@ -61,7 +61,7 @@ Tensor normalize_rows_backward(const Tensor& dy, LayerNorm& norm, const LayerNor
     const Tensor& x_hat = cache.normalized;
     const Index n = norm.d_model(), n_rows = rows(x_hat.shape());
     constexpr Index many = 4 * some;  // rows whose shares of dgamma and dbeta are added up at once
-    Tensor dx(x_hat.shape()), shares = Tensor::zeros({(n_rows + many - 1) / many, 2, n});
+    Tensor dx(x_hat.shape()), shares = Tensor::zeros({ceil_div(n_rows, many), 2, n});
     parallel_ranges(n_rows, many, [&](Index first, Index last) {
         Row dgamma(&shares(first / many, 0, 0), n), dbeta(&shares(first / many, 1, 0), n);
         for (Index begin = first; begin < last; begin += some) {

@@ -153,7 +153,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
     for (auto* of : {"size, post", "pre", "gradient, post", "pre", "residual path, post", "pre"})
         columns.push_back({of, "7.3f"});
     Table table(results, columns);
-    for (Index i = 0; i <= depth; i += std::max<Index>(depth / 6, 1))
+    for (Index i = 0; i <= depth; i += depth / 6)
         table.row(i, i, post(0, i), pre(0, i), post(1, i), pre(1, i), post(2, i), pre(2, i));
     results.array("stack_post", post);
     results.array("stack_pre", pre);
@@ -197,14 +197,8 @@ void speed(Results& results, Random random) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Index d_model = 512, d_ff = 2048, depth = 48;
+    constexpr Index d_model = 512, d_ff = 2048, depth = 48;
     Program program("Feed-forward, layer norm, and the residual connection around a sublayer.");
-    const auto option = [&](const char* name, Index& value, Index most, const char* what) {
-        program.options().add(name, value, what).range(Index(1), most);
-    };
-    option("--d-model", d_model, 4096, "width of a word's vector");
-    option("--d-ff", d_ff, 16384, "width of the hidden layer");
-    option("--depth", depth, 200, "layers of the deep stack");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         const Random random(program.seed());

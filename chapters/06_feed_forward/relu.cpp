@@ -48,6 +48,12 @@ Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache* cache) {
     return Ways{"linear", plain::linear_relu, fast::linear_relu, cuda::linear_relu}(x, map, cache);
 }
 
+Tensor linear_relu_backward(const Tensor& dy, const Tensor& y, Linear& map,
+                            const Linear::Cache& cache) {
+    const ScopedWay scoped(cache.way);
+    return map.backward(relu_backward(dy, y), cache);
+}
+
 Tensor plain::linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
     return abh::relu(map.forward(x));
 }

@@ -10,7 +10,10 @@ Tensor relu(const Tensor& x);
 /// @param y  what `relu` returned
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 // [linear and relu]
-/// `relu(map.forward(x, cache))`, whose backward is `map.backward(relu_backward(dy, y), cache)`.
+/// `relu(map.forward(x, cache))`.
 Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache* cache = nullptr);
+/// `map.backward(relu_backward(dy, y), cache)`. @param y  what `linear_relu` returned
+Tensor linear_relu_backward(const Tensor& dy, const Tensor& y, Linear& map,
+                            const Linear::Cache& cache);
 
 }  // namespace abh

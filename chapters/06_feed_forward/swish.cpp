@@ -1,7 +1,6 @@
 #include "chapters/06_feed_forward/swish.hpp"
 
 #include "lib/eigen.hpp"
-#include "lib/way.hpp"
 
 namespace abh {
 namespace plain {
@@ -31,6 +30,12 @@ Tensor plain::swish(const Tensor& x) {
 Tensor swish_backward(const Tensor& dy, const Tensor& x) {
     require_shape(dy.shape(), x.shape(), "swish backward", "dy");
     return Ways{"swish", plain::swish_backward, fast::swish_backward, cuda::swish_backward}(dy, x);
+}
+
+Tensor linear_swish_backward(const Tensor& dy, const Tensor& h, Linear& map,
+                             const Linear::Cache& cache) {
+    const ScopedWay scoped(cache.way);
+    return map.backward(swish_backward(dy, h), cache);
 }
 
 // forward was:  y = x s,  s = 1 / (1 + exp(-x))     so     ds/dx = s (1 - s)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/tensor.hpp"
+#include "lib/linear.hpp"
 
 namespace abh {
 // [swish]
@@ -11,5 +11,8 @@ Tensor swish(const Tensor& x);
 /// @param x  what `swish` was given
 /// @throws std::invalid_argument if the shapes differ
 Tensor swish_backward(const Tensor& dy, const Tensor& x);
+/// `map.backward(swish_backward(dy, h), cache)`. @param h  what `map.forward` returned
+Tensor linear_swish_backward(const Tensor& dy, const Tensor& h, Linear& map,
+                             const Linear::Cache& cache);
 
 }  // namespace abh

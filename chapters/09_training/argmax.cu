@@ -52,9 +52,7 @@ __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Rea
 BasicTensor<Prediction> argmax(const Tensor& logits) {
     const Index n = logits.dim(2);
     BasicTensor<Prediction> best({logits.dim(0), logits.dim(1)});
-    const int threads =
-        n < block_size ? static_cast<int>((n + warp - 1) / warp) * warp : block_size;
-    launch("argmax", argmax_kernel, blocks_of(best.size(), threads), n, best.on_device(),
+    launch("argmax", argmax_kernel, block_a_row(best.size(), n), n, best.on_device(),
            logits.on_device());
     return best;
 }

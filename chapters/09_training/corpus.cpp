@@ -1,6 +1,7 @@
 #include "chapters/09_training/corpus.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "lib/io/file_kind.hpp"
@@ -135,16 +136,22 @@ Batch leave_out_pads(const Batch& padded, std::int32_t pad) {
     return {{source, sources}, {target, targets}, pack(padded.target_out, targets)};
 }
 // [batch]
-namespace {
+Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
+    std::vector<Index> numbers(pairs.size());
+    std::iota(numbers.begin(), numbers.end(), Index{0});
+    return make_batch(corpus, pairs, numbers);
+}
 
-/// A batch of `n` pairs. @param pair_at  gives the one with number `b`
-template <class PairAt>
-Batch batch_of(const Corpus& corpus, Index n, const PairAt& pair_at) {
+Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
+                 std::span<const Index> numbers) {
+    const auto n = static_cast<Index>(numbers.size());
+    const auto pair_at = [&](Index b) -> const SentencePair& {
+        return pairs[static_cast<std::size_t>(numbers[static_cast<std::size_t>(b)])];
+    };
     Index source_length = 0, target_length = 0;
     for (Index b = 0; b < n; ++b) {
-        const SentencePair& pair = pair_at(static_cast<std::size_t>(b));
-        source_length = std::max(source_length, static_cast<Index>(pair.source.size()));
-        target_length = std::max(target_length, static_cast<Index>(pair.target.size()) + 1);
+        source_length = std::max(source_length, std::ssize(pair_at(b).source));
+        target_length = std::max(target_length, std::ssize(pair_at(b).target) + 1);
     }
     const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
     const auto pads = [&](Index length, std::int32_t id) {
@@ -155,7 +162,7 @@ Batch batch_of(const Corpus& corpus, Index n, const PairAt& pair_at) {
     Batch batch{pads(source_length, source_pad), pads(target_length, pad),
                 pads(target_length, pad)};
     for (Index b = 0; b < n; ++b) {
-        const SentencePair& pair = pair_at(static_cast<std::size_t>(b));
+        const SentencePair& pair = pair_at(b);
         Index i = 0;
         for (const std::string& word : pair.source)
             batch.source.ids(b, i++) = corpus.source.id(word);
@@ -168,21 +175,6 @@ Batch batch_of(const Corpus& corpus, Index n, const PairAt& pair_at) {
         batch.target_out(b, i) = corpus.target.id(end_word);
     }
     return batch;
-}
-
-}  // namespace
-
-Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {
-    return batch_of(corpus, static_cast<Index>(pairs.size()),
-                    [&](std::size_t b) -> const SentencePair& { return pairs[b]; });
-}
-
-Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
-                 std::span<const Index> numbers) {
-    return batch_of(corpus, static_cast<Index>(numbers.size()),
-                    [&](std::size_t b) -> const SentencePair& {
-                        return pairs[static_cast<std::size_t>(numbers[b])];
-                    });
 }
 
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {

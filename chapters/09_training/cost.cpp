@@ -13,19 +13,6 @@ namespace abh {
 // [adam]
 namespace {
 
-/// The largest difference of two weights after ten steps of Adam, plain and fast.
-double difference_of_ways(const Tensor& start, const Tensor& gradient) {
-    const auto weights = [&](Way way) {
-        const ScopedWay scoped(way);
-        Parameter w(start.clone());
-        Adam adam({{"w", &w}});
-        w.grad() += gradient;
-        for (int step = 0; step < 10; ++step) adam.step(Real(1e-4));
-        return w.value;
-    };
-    return max_difference(weights(Way::plain), weights(Way::fast));
-}
-
 /// Steps of Adam for a weight as large as a map of the feed-forward layer: the gradient given, and
 /// as the product of two factors with 30 rows.
 void show_adam(std::uint64_t seed, Results& results) {
@@ -33,7 +20,6 @@ void show_adam(std::uint64_t seed, Results& results) {
     Random random(seed);
     const Tensor dy = normal({30, 2048}, random.stream()), x = normal({30, 512}, random.stream());
     Parameter given(normal({2048, 512}, random.stream())), product(given.value.clone());
-    const double difference = difference_of_ways(given.value, normal({2048, 512}, random.stream()));
     Adam adam({{"given", &given}}), adam_product({{"product", &product}});
     fast::add_product(given.gradient, dy, x);
     given.grad();  // multiplied here
@@ -49,8 +35,6 @@ void show_adam(std::uint64_t seed, Results& results) {
             adam_product.step(rate);
         },
         41);
-    fmt::print("largest difference of the weights {:.1e}\n", difference);
-    results.set_varying("adam_difference", difference);
 }
 // [loss]
 /// The last map, the loss, and back, for 64 sentences of 24 words: all logits at once and by

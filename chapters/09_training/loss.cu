@@ -54,12 +54,6 @@ __global__ void add_losses_kernel(Index n_rows, Global<const double> losses, Glo
     if (threadIdx.x == 0) sum[0] = share[0];
 }
 
-/// Whole warps for a row of `n` words, not more than there is work for.
-Grid block_a_row(Index n_rows, Index n) {
-    return blocks_of(n_rows,
-                     n < block_size ? static_cast<int>((n + warp - 1) / warp) * warp : block_size);
-}
-
 }  // namespace
 
 double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,

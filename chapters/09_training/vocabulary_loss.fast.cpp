@@ -13,8 +13,7 @@ namespace {
 /// Rows at a time: all blocks but the last are of one size.
 Index rows_at_once(Index n_rows, Index n_words) {
     const Index most = std::max<Index>(64, most_logits / n_words);
-    const Index blocks = (n_rows + most - 1) / most;
-    return (n_rows + blocks - 1) / blocks;
+    return ceil_div(n_rows, ceil_div(n_rows, most));
 }
 
 /// The gradients of some rows: writes those of `x`, adds to those of the map.

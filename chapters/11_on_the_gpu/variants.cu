@@ -15,9 +15,9 @@ __global__ void copy_kernel(Index n, Global<Real> y, Global<const Real> x, int t
 Tensor copy(const Tensor& x, int together) {
     require(together >= 1, "copy: {} elements a thread, expected at least 1", together);
     Tensor y(x.shape());
-    const Index threads = (x.size() + together - 1) / together;
-    launch("copy", copy_kernel, blocks_of((threads + block_size - 1) / block_size), x.size(),
-           y.on_device(), x.on_device(), together);
+    const Index threads = ceil_div(x.size(), together);
+    launch("copy", copy_kernel, blocks_of(ceil_div(threads, block_size)), x.size(), y.on_device(),
+           x.on_device(), together);
     return y;
 }
 // [transpose]
@@ -50,8 +50,7 @@ Tensor transpose(const Tensor& x, Turn turn) {
     require(x.rank() == 2, "transpose: x has shape {}, expected [m, n]", x.shape());
     const Index m = x.dim(0), n = x.dim(1);
     Tensor y({n, m});
-    const auto tiles = [](Index size) { return static_cast<unsigned>((size + tile - 1) / tile); };
-    const Grid grid{dim3(tiles(n), tiles(m)), dim3(tile, tile)};
+    const Grid grid = tiles_of(m, n, tile);
     const auto kernel = turn == Turn::on_the_way ? transpose_kernel
                         : turn == Turn::tile     ? transpose_tile_kernel<tile>
                                                  : transpose_tile_kernel<tile + 1>;
@@ -133,8 +132,7 @@ Tensor product(const Tensor& a, const Tensor& b, Multiply way) {
             "product: {} times {}, expected [m, k] and [k, n]", a.shape(), b.shape());
     const Index m = a.dim(0), k = a.dim(1), n = b.dim(1);
     Tensor c({m, n});
-    const auto tiles = [](Index size) { return static_cast<unsigned>((size + side - 1) / side); };
-    const Grid grid{dim3(tiles(n), tiles(m)), dim3(side, side)};
+    const Grid grid = tiles_of(m, n, side);
     launch("product", way == Multiply::plain ? product_kernel : product_tiled_kernel, grid, m, n, k,
            c.on_device(), a.on_device(), b.on_device());
     return c;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lib/eigen.hpp"
-#include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/stopwatch.hpp"

@@ -24,13 +24,24 @@ constexpr Index max_blocks = 8192;  ///< enough for any device; then each thread
 
 /// Whole blocks of `block_size` threads for `n` elements, or fewer, each thread taking several.
 inline Grid grid_for(Index n) {
-    const Index blocks = (n + block_size - 1) / block_size;
+    const Index blocks = ceil_div(n, block_size);
     return {dim3(static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks)),
             dim3(block_size)};
 }
 /// A block of `threads` for each of `blocks` pieces of work.
 inline Grid blocks_of(Index blocks, int threads = block_size) {
     return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
+}
+/// A block for each of `n_rows` rows of `n` elements: whole warps, not more than there is work for.
+inline Grid block_a_row(Index n_rows, Index n) {
+    return blocks_of(n_rows,
+                     n < block_size ? static_cast<int>(ceil_div(n, warp)) * warp : block_size);
+}
+/// A square block of threads for each square tile of `[m, n]`.
+inline Grid tiles_of(Index m, Index n, int side) {
+    const auto tiles = [side](Index size) { return static_cast<unsigned>(ceil_div(size, side)); };
+    const auto threads = static_cast<unsigned>(side);
+    return {dim3(tiles(n), tiles(m)), dim3(threads, threads)};
 }
 // [positions]
 /// The first element of this thread, where neighbours take neighbours: then a warp reads one piece

@@ -12,11 +12,6 @@ using Lanes = Eigen::Array<Real, lanes, 1>;
 using LanesMap = Eigen::Map<Lanes>;
 using ConstLanesMap = Eigen::Map<const Lanes>;
 
-/// How many parts of this size cover `n`.
-constexpr Index ceil_div(Index n, Index size) {
-    return (n + size - 1) / size;
-}
-
 /// The first multiple of `lanes` that is not below `n`.
 constexpr Index whole_lanes(Index n) {
     return ceil_div(n, lanes) * lanes;

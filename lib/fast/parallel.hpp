@@ -28,8 +28,7 @@ void parallel_for(Index n, const F& f) {
 template <class F>
 void parallel_ranges(Index n, Index grain, const F& f) {
     require(grain >= 1, "parallel_ranges: grain {} is below 1", grain);
-    parallel_for((n + grain - 1) / grain,
-                 [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
+    parallel_for(ceil_div(n, grain), [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
 }
 
 }  // namespace abh
