@@ -5,7 +5,7 @@
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+#include "chapters/05_multi_head_attention/head_by_head.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/program/program.hpp"
@@ -60,30 +60,6 @@ void origin(const Results& results, Index length) {
         matrix(from).row(r).setConstant(static_cast<Real>(r % length));
     results.array("joined", join_heads(from.reshape({1, 4, length, 4})).reshape({length, 16}));
     results.array("reshaped", from.reshape({length, 16}));
-}
-// [head by head]
-/// One head's own projection: rows `h * d_k` to `(h + 1) * d_k - 1` of the large one.
-Tensor one_head(const Linear& projection, const Tensor& x, Index h, Index d_k) {
-    Tensor y({1, 1, x.dim(1), d_k});
-    matrix(y) = matrix(x) * matrix(projection.weight.value).middleRows(h * d_k, d_k).transpose();
-    if (projection.has_bias())
-        matrix(y).rowwise() += vector(projection.bias.value).segment(h * d_k, d_k).transpose();
-    return y;
-}
-
-/// Multi-head attention with nothing but chapter 4: y = b_O + sum over heads of context_h W_O,h.
-Tensor head_by_head(const MultiHeadAttention& layer, const Tensor& x, const Mask& mask) {
-    const Index n_heads = layer.options().n_heads, d_k = layer.options().d_model / n_heads;
-    Tensor y = Tensor::zeros(x.shape());  // [1, L, d_model]
-    for (Index h = 0; h < n_heads; ++h) {
-        const Tensor q = one_head(layer.w_q, x, h, d_k), k = one_head(layer.w_k, x, h, d_k),
-                     v = one_head(layer.w_v, x, h, d_k);  // [1, 1, L, d_k]
-        const Tensor context = attention(q, k, v, over_heads(mask));
-        matrix(y) +=
-            matrix(context) * matrix(layer.w_o.weight.value).middleCols(h * d_k, d_k).transpose();
-    }
-    if (layer.w_o.has_bias()) matrix(y).rowwise() += vector(layer.w_o.bias.value).transpose();
-    return y;
 }
 // [comparison]
 void compare(Program& program, const Tensor& x, const Mask& mask, MultiHeadOptions options) {
@@ -215,8 +191,10 @@ void speed(Program& program) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    const MultiHeadOptions options{.bias_qkv = false, .bias_out = false};
+    MultiHeadOptions options{.bias_qkv = false, .bias_out = false};
     Program program("Multi-head attention: several attentions side by side.");
+    program.options().add("--d-model", options.d_model, "width of a word's vector");
+    program.options().add("--heads", options.n_heads, "number of heads; divides the width");
     return program.run(argc, argv, [&] {
         const std::string sentence = "我 有 一 个 好 朋 友 P";
         const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});

@@ -1,11 +1,10 @@
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
-#include "chapters/06_feed_forward/add_norm.hpp"
+#include "chapters/06_feed_forward/experiments.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
@@ -65,33 +64,6 @@ void backward_by_hand() {
         print("dy", dy.values());
         print("dx", norm.backward(dy, cache).values());
     }
-}
-// [error of paths]
-/// How far the gradient of a norm without gamma and beta is from central differences, in double
-/// precision, if only some of its three terms are there: directly, through the mean, through the
-/// variance.
-/// @param terms  1 to 3
-/// @param x      one row, `[n]`
-/// @return       the largest error of an element of `dx`
-double error_of_paths(int terms, const Tensor& x_row, const Tensor& dy_row) {
-    using Row = Eigen::ArrayXd;
-    const Row x = vector(x_row).cast<double>(), dy = vector(dy_row).cast<double>();
-    const auto stddev = [](const Row& at) {
-        return std::sqrt((at - at.mean()).square().mean() + 1e-5);
-    };
-    const Row x_hat = (x - x.mean()) / stddev(x);
-    Row dx = dy;
-    if (terms >= 2) dx -= dy.mean();
-    if (terms >= 3) dx -= x_hat * (dy * x_hat).mean();
-
-    const auto f = [&](const Row& at) { return ((at - at.mean()) * dy).sum() / stddev(at); };
-    double worst = 0;
-    for (Index i = 0; i < x.size(); ++i) {
-        const Row step = 1e-5 * Eigen::VectorXd::Unit(x.size(), i).array();
-        const double slope = (f(x + step) - f(x - step)) / 2e-5;
-        worst = std::max(worst, std::abs(dx(i) / stddev(x) - slope));
-    }
-    return worst;
 }
 // [paths]
 void paths(Results& results, Random random) {
@@ -171,54 +143,6 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     fmt::print("\n");
     results.array("relu_before", ff.first.forward(x).reshape({8, d_ff}));
     results.array("relu_after", cache.hidden.reshape({8, d_ff}));
-}
-// [deep stack]
-/// Root of the mean of squares.
-double size(const Tensor& t) {
-    return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
-}
-
-struct Sublayer {
-    AddNorm add_norm;
-    FeedForward ff;
-    AddNorm::Cache cache = {};
-    FeedForward::Cache ff_cache = {};
-};
-
-/// A stack of feed-forward sublayers, each in its residual connection: the size (root of the mean
-/// square) of the rows, and of the gradient with respect to them, after 0, 1, ..., depth sublayers;
-/// the gradient once in full, once along the residual connections alone.
-/// @return  `[3, depth + 1]`
-Tensor by_depth(Index depth, NormPlacement placement, std::uint64_t seed) {
-    constexpr Index d_model = 256;
-    Random random(seed);
-    std::vector<Sublayer> stack;
-    for (Index i = 0; i < depth; ++i)
-        stack.push_back({AddNorm(d_model, {.placement = placement}, random),
-                         FeedForward(d_model, 4 * d_model, false, random)});
-    LayerNorm last(d_model);  // with the norm before the sublayers, one more stands at the end
-    Tensor x = normal({64, d_model}, random.stream()), sizes({3, depth + 1});
-    Tensor full = normal(x.shape(), random.stream());
-    sizes(0, 0) = static_cast<Real>(size(x));
-    for (Index i = 0; i < depth; ++i) {
-        auto& [add_norm, ff, cache, ff_cache] = stack[static_cast<std::size_t>(i)];
-        const Tensor h = add_norm.before(x, &cache);
-        x = add_norm.after(x, ff.forward(h, &ff_cache), &cache);
-        sizes(0, i + 1) = static_cast<Real>(size(x));
-    }
-    LayerNorm::Cache last_cache;
-    last.forward(x, &last_cache);
-    if (placement == NormPlacement::pre) full = last.backward(full, last_cache);
-    Tensor residual = full;
-    for (Index i = depth;; --i) {
-        sizes(1, i) = static_cast<Real>(size(full));
-        sizes(2, i) = static_cast<Real>(size(residual));
-        if (i == 0) return sizes;
-        auto& [add_norm, ff, cache, ff_cache] = stack[static_cast<std::size_t>(i - 1)];
-        residual = add_norm.after_backward(residual, cache).dx;
-        const auto [dx, df] = add_norm.after_backward(full, cache);
-        full = dx + add_norm.before_backward(ff.backward(df, ff_cache), cache);
-    }
 }
 // [stack]
 void stacks(Results& results, std::uint64_t seed, Index depth) {

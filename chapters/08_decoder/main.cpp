@@ -1,8 +1,6 @@
 #include <fmt/ranges.h>
 
-#include "chapters/01_embedding/embedding.hpp"
-#include "chapters/02_positional_encoding/positional_encoding.hpp"
-#include "chapters/08_decoder/decoder.hpp"
+#include "chapters/08_decoder/translator.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/table.hpp"
@@ -72,30 +70,6 @@ void show_parameters(Results& results) {
     row("German-English notebook", "notebook", notebook_layer());
     row("shared-head block", "block", shared_head_layer());
 }
-// [translator]
-/// All that stands between the ids of the toy and the decoder's output, with random weights.
-struct Translator {
-    Embedding source_words, target_words;
-    PositionalEncoding source_positions, target_positions;
-    Encoder encoder;
-    Decoder decoder;
-
-    explicit Translator(Random& random)
-        : source_words(11, 512, {}, random),
-          target_words(12, 512, {}, random),
-          source_positions(512, {.max_len = 100}, random),
-          target_positions(512, {.max_len = 100}, random),
-          encoder(toy_layer(), 6, random),
-          decoder(toy_layer(), 6, random) {}
-
-    /// The encoder's output.
-    Tensor memory(const Ids& ids, const AttentionMask& mask) const {
-        return encoder.forward(source_positions.forward(source_words.forward(ids)), mask);
-    }
-    Tensor vectors(const Ids& ids) const {
-        return target_positions.forward(target_words.forward(ids));
-    }
-};
 // [masks and changes]
 Ids with_word(const Ids& ids, Index position, std::int32_t id) {
     Ids changed = ids.clone();
@@ -224,11 +198,13 @@ void show_backward(Translator& model, const Tensor& memory, Random& random, Resu
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
+    Index n_layers = 6;
     Program program("Let a decoder with random weights read the start of a translation.");
+    program.options().add("--layers", n_layers, "number of layers of encoder and decoder");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Random random(program.seed());
-        Translator model(random);
+        Translator model(n_layers, random);
         const Tensor memory = model.memory(source_ids, hide_pads(source_ids));  // [1, 8, 512]
         show_shift(results);
         show_parameters(results);

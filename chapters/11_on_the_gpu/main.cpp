@@ -1,88 +1,19 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "chapters/09_training/training.hpp"
+#include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
-// [measure]
+// [variants]
 namespace {
 
-/// What the kernels of one call ask for, on the emulator; how long it takes, on a real device.
-struct Cost {
-    cuda::KernelCount count;
-    double microseconds = 0;  ///< median of calls that are waited for
-};
-
-/// @param f  makes tensors on the device and launches one kind of kernel
-Cost cost_of(const std::function<void()>& f) {
-    f();  // sends over what the device has not seen
-    Cost cost;
-    if (cuda::count_kernels(true)) {
-        f();
-        cost.count = cuda::kernel_counts().front();
-        cuda::count_kernels(false);
-        return cost;
-    }
-    std::vector<double> times;
-    for (int i = 0; i < 21; ++i) {
-        synchronize();
-        times.push_back(1e3 * milliseconds([&] { f(), synchronize(); }));
-    }
-    cost.microseconds = quantile(times, 0.5);
-    return cost;
-}
-
-/// `a / b`, and 0 where there is nothing to divide by.
-double ratio(Index a, Index b) {
-    return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
-}
-// [table of variants]
-/// One of several ways to do some work on the device.
-struct Variant {
-    std::string key, name;
-    std::function<Tensor()> run;
-};
-
-/// A line for each variant: counts on the emulator, times on a device.
-/// @throws std::runtime_error if results differ
-void show_variants(const std::string& title, const std::vector<Variant>& variants,
-                   Results& results) {
-    section(title);
-    if (cuda::emulated)
-        fmt::print("{:28}{:>10}{:>10}{:>13}{:>11}{:>11}{:>10}\n", "", "bytes", "requests",
-                   "sectors/req", "shared", "turns/req", "barriers");
-    const Tensor expected = variants.front().run();
-    for (const Variant& way : variants) {
-        const double far = max_difference(way.run(), expected);
-        if (!(far <= 1e-3))
-            throw std::runtime_error(fmt::format("{} differs by {}", way.name, far));
-        const Cost cost = cost_of([&] { way.run(); });
-        const cuda::KernelCount& c = cost.count;
-        if (!cuda::emulated) {
-            fmt::print("{:28}{:>10.1f} us\n", way.name, cost.microseconds);
-            results.set_varying(way.key + "_us", cost.microseconds, "us");
-            continue;
-        }
-        const double sectors = ratio(c.sectors, c.requests),
-                     turns = ratio(c.shared_turns, c.shared_requests);
-        fmt::print("{:28}{:>10}{:>10}{:>13.2f}{:>11}{:>11.2f}{:>10}\n", way.name, c.bytes,
-                   c.requests, sectors, c.shared_requests, turns, c.barriers);
-        results.set(way.key + "_bytes", static_cast<double>(c.bytes));
-        results.set(way.key + "_traffic", 32 * static_cast<double>(c.sectors));
-        results.set(way.key + "_sectors", sectors);
-        results.set(way.key + "_turns", turns);
-        results.set(way.key + "_barriers", static_cast<double>(c.barriers));
-    }
-}
-// [variants]
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
     Random random(seed);
     return normal(shape, random.stream());
