@@ -15,8 +15,7 @@ using namespace abh;
 namespace {
 
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
-    Random random(seed);
-    return normal(shape, random.stream());
+    return normal(shape, Random(seed).stream());
 }
 
 void show_all_variants(std::uint64_t seed, Results& results) {
@@ -139,7 +138,6 @@ Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool 
     TrainingOptions training = task.training;
     training.epochs = steps;  // of one batch each
     training.batch_size = static_cast<Index>(task.corpus.train.size());
-    training.learning_rate = Real(1e-3);
     Transformer model(task.model, Random(seed));
     Losses result;
     Transfers before;
