@@ -66,27 +66,15 @@ def gains(data: Data, fig: Figure) -> None:
 def steps(data: Data, fig: Figure) -> None:
     both = panels(fig, 2)
     for axes, key in zip(both, ("toy", "small"), strict=True):
-        bars = data.array(f"{key}_bars")
         names = data.value(f"{key}_names").split("|")
-        shown = [i for i, name in enumerate(names) if bars[i, 0] >= 0.004 * bars[:, 0].sum()]
-        rows = np.arange(len(shown))
-        axes.barh(rows - 0.2, bars[shown, 0], 0.38, color="C0", label="measured")
-        products, memory = bars[shown, 1], bars[shown, 2]
-        for bound, least, colour, hatch in (
-            ("products", np.where(products >= memory, products, 0), "C1", None),
-            ("memory", np.where(products >= memory, 0, memory), "C5", "///"),
-        ):
-            axes.barh(
-                rows + 0.2, least, 0.38, color=colour, hatch=hatch, label=f"least: {bound}",
-            )
-        axes.set_yticks(rows, [names[i] for i in shown])
+        bars = data.array(f"{key}_bars").reshape(len(names), -1)[:, 0]
+        shown = [i for i, name in enumerate(names) if bars[i] >= 0.004 * bars.sum()]
+        axes.barh(range(len(shown)), bars[shown], 0.6, color="C0")
+        axes.set_yticks(range(len(shown)), [names[i] for i in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_xlabel(f"{key}: ms of a step")
-    fig.legend(
-        *both[0].get_legend_handles_labels(), loc="outside lower center", ncols=1 if narrow() else 3
-    )
 
 
 @figure("timeline", width=7.4, height=3.2, narrow=(3.7, 3.6))

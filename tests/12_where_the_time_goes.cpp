@@ -143,25 +143,6 @@ TEST_CASE("a floor of nothing is refused") {
     REQUIRE_THROWS_WITH(training_floor(tiny(), 0, 3, 2, OptimizerKind::adam),
                         "floor: 0 sentences of 3 and 2 words, expected at least 1 of each");
     REQUIRE_THROWS_AS(decoding_floor(tiny(), 1, 0, 2), std::invalid_argument);
-    REQUIRE_THROWS_AS(training_operations(tiny(), 1, 3, -1, OptimizerKind::adam),
-                      std::invalid_argument);
-}
-
-TEST_CASE("the operations of a step do the products of its floor, and move more bytes") {
-    for (const Index sentences : {1, 2, 16}) {  // one: all gradients wait; sixteen: few
-        const TransformerOptions o = TransformerOptions::toy();
-        const Floor floor = training_floor(o, sentences, 8, 7, OptimizerKind::momentum);
-        double products = 0, read = 0, updated = 0;
-        for (const Operation& operation :
-             training_operations(o, sentences, 8, 7, OptimizerKind::momentum)) {
-            products += operation.floor.multiply_adds;
-            read += operation.floor.bytes_read;
-            updated += operation.floor.bytes_updated;
-        }
-        CHECK(products == floor.multiply_adds);
-        CHECK(read >= 2 * floor.bytes_read);
-        CHECK(updated == floor.bytes_updated);
-    }
 }
 
 TEST_CASE("a floor is the longer of products and memory, where no cache holds the bytes") {
@@ -189,7 +170,7 @@ TEST_CASE("limits are rates that a machine can have") {
 
 TEST_CASE("what is compared gives the same result") {
     const std::vector<Trap> list = traps();
-    CHECK(list.size() == 6);
+    CHECK(list.size() == 4);
     for (const Trap& trap : list) {
         INFO(trap.name);
         const auto [plain, other] = trap.make();

@@ -67,9 +67,6 @@ void chords(Results& results) {
     const double x = 0.5, delta = 1.5, slope = std::exp(x) / (std::exp(x) + 1);
     const double one_sided = (f(x + delta) - f(x)) / delta;
     const double central = (f(x + delta) - f(x - delta)) / (2 * delta);
-    section("Chords");
-    fmt::print("slope {:.4f}, one-sided chord {:.4f}, central chord {:.4f}\n", slope, one_sided,
-               central);
     results.set("slope", slope);
     results.set("one_sided", one_sided);
     results.set("central", central);

@@ -8,7 +8,6 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/03_masks/attention_mask.hpp"
 #include "chapters/07_encoder/encoder.hpp"
-#include "chapters/07_encoder/statistics.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/table.hpp"
@@ -27,18 +26,10 @@ Ids sentence(Index more_pads = 0) {
     return ids;
 }
 // [sizes]
-struct Sizes {
-    Index n_layers = 6, d_model = 512, n_heads = 8, d_ff = 2048;
-    std::string norm = "post";
-};
-
-/// The toy's layer, in other sizes if so wished.
-LayerOptions layer_of(const Sizes& sizes) {
+/// The toy's layer, with the norm after its sublayers or before them.
+LayerOptions layer_of(const std::string& norm) {
     LayerOptions o = toy_layer();
-    o.attention.d_model = sizes.d_model;
-    o.attention.n_heads = sizes.n_heads;
-    o.d_ff = sizes.d_ff;
-    o.add_norm.placement = sizes.norm == "pre" ? NormPlacement::pre : NormPlacement::post;
+    o.add_norm.placement = norm == "pre" ? NormPlacement::pre : NormPlacement::post;
     return o;
 }
 // [parameters]
@@ -47,7 +38,7 @@ Index count(Part& part) {
     return count_elements(parameters_of(part));
 }
 
-void show_parameters(const Sizes& sizes, Results& results) {
+void show_parameters(Results& results) {
     section("Parameters of one layer");
     Table table(results, {{"", "<26"},
                           {"attention", "9", "{}_attention"},
@@ -60,10 +51,23 @@ void show_parameters(const Sizes& sizes, Results& results) {
         table.row(key, name, count(layer.self_attn), count(layer.ff),
                   count(layer.norm1.norm) + count(layer.norm2.norm), count(layer));
     };
-    row("this program", "own", layer_of(sizes));
     row("Chinese-English toy", "toy", toy_layer());
     row("German-English notebook", "notebook", notebook_layer());
     row("shared-head block", "block", shared_head_layer());
+}
+// [statistics]
+/// Of the words' rows: mean, standard deviation, mean norm of a row, mean
+/// cosine to the input, mean cosine between two words.
+Eigen::Array<double, 1, 5> statistics(const Tensor& y, const Tensor& input) {
+    const double n = static_cast<double>(n_words);
+    const auto words_of = [&](const Tensor& t) { return matrix(t).topRows(n_words).eval(); };
+    const auto rows = words_of(y);
+    const auto unit = rows.rowwise().normalized().eval();
+    const auto unit_input = words_of(input).rowwise().normalized().eval();
+    const auto cosines = (unit * unit.transpose()).eval();  // [words, words], 1 on the diagonal
+    return {rows.mean(), std::sqrt((rows.array() - rows.mean()).square().mean()),
+            rows.rowwise().norm().mean(), unit.cwiseProduct(unit_input).sum() / n,
+            (cosines.sum() - cosines.trace()) / (n * (n - 1))};
 }
 // [layer by layer]
 /// Prints what each layer makes of the words, and returns its attention weights, `[1, H, L, L]`.
@@ -79,7 +83,7 @@ std::vector<Tensor> show_layers(const Encoder& encoder, const Tensor& x, const A
                           {"cos to input", "12.4f", "cos_input_{}"},
                           {"cos between words", "17.4f", "cos_words_{}"}});
     const auto row = [&](Index layer, const Tensor& y) {
-        const auto s = statistics(y, x, n_words);
+        const auto s = statistics(y, x);
         const double mean = std::abs(s(0)) < 5e-5 ? 0 : s(0);  // no "-0.0000"
         table.row(layer, layer == 0 ? "input" : fmt::format("layer {}", layer), mean, s(1), s(2),
                   s(3), s(4));
@@ -144,10 +148,10 @@ Index count_stored(std::vector<EncoderLayer>& layers) {
     return sum;
 }
 
-void show_copies(Encoder& encoder, const Sizes& sizes, Results& results) {
+void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
     section("Six layers, or one layer six times");
     Random random(1);
-    std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(layer_of(sizes), random));
+    std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(layer_of(norm), random));
     Table table(results, {{"", "<30"}, {"counted", "12"}, {"stored", "12"}});
     table.row(0, "each layer constructed", count(encoder), count_stored(encoder.layers));
     table.row(1, "one layer copied", std::ssize(encoder.layers) * count(copies[0]),
@@ -188,30 +192,26 @@ void show_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask,
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Sizes sizes;
+    std::string norm = "post";
     Program program("Send a Chinese sentence through an encoder with random weights.");
-    program.options().add("--layers", sizes.n_layers, "number of layers");
-    program.options().add("--d-model", sizes.d_model, "width of a vector");
-    program.options().add("--heads", sizes.n_heads, "number of heads");
-    program.options().add("--d-ff", sizes.d_ff, "width inside the feed-forward network");
     program.options()
-        .add("--norm", sizes.norm, "layer norm after (post) or before (pre) sublayers")
+        .add("--norm", norm, "layer norm after (post) or before (pre) sublayers")
         .one_of({"post", "pre"});
     return program.run(argc, argv, [&] {
         Random random(program.seed());
-        Embedding embedding(11, sizes.d_model, {}, random);
-        PositionalEncoding positions(sizes.d_model, {.max_len = 100}, random);
-        Encoder encoder(layer_of(sizes), sizes.n_layers, random);
+        Embedding embedding(11, 512, {}, random);
+        PositionalEncoding positions(512, {.max_len = 100}, random);
+        Encoder encoder(layer_of(norm), 6, random);
 
         const auto vectors = [&](const Ids& ids) {
             return positions.forward(embedding.forward(ids));
         };
         const Tensor x = vectors(sentence());  // [1, 8, d_model]
         const AttentionMask mask = hide_pads(sentence());
-        show_parameters(sizes, program.results());
+        show_parameters(program.results());
         show_weights(show_layers(encoder, x, mask, program.results()), program.results());
         show_padding(encoder, vectors, program.results());
-        show_copies(encoder, sizes, program.results());
+        show_copies(encoder, norm, program.results());
         show_backward(encoder, x, mask, random, program.results());
     });
 }

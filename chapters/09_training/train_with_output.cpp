@@ -1,5 +1,6 @@
 #include "chapters/09_training/train_with_output.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 
@@ -25,19 +26,14 @@ struct NormTable {
     void add_row(Index epoch, Transformer& model) {
         layers.clear();
         epochs.push_back(static_cast<Real>(epoch));
-        Parameters layer;  // parameters of one layer follow one another
-        const auto close = [&] {
-            if (layer.empty()) return;
-            if (!layers.empty()) layers += ' ';
-            layers += layer_of(layer.front().name);
-            norms.push_back(static_cast<Real>(grad_norm(layer)));
-            layer.clear();
-        };
-        for (const NamedParameter& p : parameters_of(model)) {
-            if (!layer.empty() && layer_of(layer.front().name) != layer_of(p.name)) close();
-            layer.push_back(p);
+        const Parameters all = parameters_of(model);  // those of one layer follow one another
+        for (auto first = all.begin(), end = first; first != all.end(); first = end) {
+            const std::string layer = layer_of(first->name);
+            end = std::find_if(first, all.end(),
+                               [&](const auto& p) { return layer_of(p.name) != layer; });
+            layers += (layers.empty() ? "" : " ") + layer;
+            norms.push_back(static_cast<Real>(grad_norm({first, end})));
         }
-        close();
     }
 };
 

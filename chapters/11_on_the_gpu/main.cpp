@@ -5,6 +5,7 @@
 #include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
+#include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
 #include "lib/program/program.hpp"
@@ -14,8 +15,7 @@ using namespace abh;
 namespace {
 
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
-    Random random(seed);
-    return normal(shape, random.stream());
+    return normal(shape, Random(seed).stream());
 }
 
 void show_all_variants(std::uint64_t seed, Results& results) {
@@ -54,24 +54,6 @@ void show_all_variants(std::uint64_t seed, Results& results) {
                    {"softmax_two", "largest and sum, weights",
                     [&] { return cuda::softmax(rows, Passes::two); }}},
                   results);
-}
-// [online]
-/// The largest number and the sum of a softmax, number by number.
-void show_online() {
-    section("A softmax that reads once");
-    const std::vector<double> scores = {1, 3, 2, 5};
-    double largest = -INFINITY, sum = 0;
-    fmt::print("{:>7}{:>9}{:>16}{:>10}\n", "score", "largest", "sum shrinks by", "sum");
-    for (const double score : scores) {
-        const double before = largest;
-        largest = std::max(largest, score);
-        const double shrinks = std::exp(before - largest);
-        sum = sum * shrinks + std::exp(score - largest);
-        fmt::print("{:7.0f}{:9.0f}{:16.4f}{:10.4f}\n", score, largest, shrinks, sum);
-    }
-    double at_once = 0;
-    for (const double score : scores) at_once += std::exp(score - 5);
-    fmt::print("with the largest known from the start: {:.4f}\n", at_once);
 }
 // [parts]
 /// Operations and bytes of one part of a training step, forward, each tensor read or written once.
@@ -156,7 +138,6 @@ Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool 
     TrainingOptions training = task.training;
     training.epochs = steps;  // of one batch each
     training.batch_size = static_cast<Index>(task.corpus.train.size());
-    training.learning_rate = Real(1e-3);
     Transformer model(task.model, Random(seed));
     Losses result;
     Transfers before;
@@ -232,7 +213,6 @@ int main(int argc, char** argv) {
         fmt::print("{}\n", device_name());
         results.set("device", device_name());
         show_all_variants(program.seed(), results);
-        show_online();
         show_roofline(results);
         show_training(program.seed(), results);
         show_faults();

@@ -1,7 +1,5 @@
 #include "chapters/12_where_the_time_goes/floor.hpp"
 
-#include "lib/fast/gradient.hpp"
-
 namespace abh {
 // [linear maps]
 std::vector<LinearMaps> linear_maps(const TransformerOptions& o, Index src_rows, Index tgt_rows) {
@@ -105,27 +103,6 @@ Floor decoding_floor(const TransformerOptions& o, Index sentences, Index src_wor
         products +=
             static_cast<double>(sentences * o.n_decoder_layers) * attention(o, 1, t + src_words);
     return {products, real * (matrices(once) + n * matrices(each)), 0};
-}
-// [operations]
-std::vector<Operation> training_operations(const TransformerOptions& o, Index sentences, Index src,
-                                           Index tgt, OptimizerKind kind) {
-    check(sentences, src, tgt);
-    const double d = static_cast<double>(o.layer.attention.d_model);
-    Operation product{"matmul", {}},
-        optimizer{kind == OptimizerKind::adam ? "adam" : "sgd", {0, 0, update(o, kind)}};
-    for (const LinearMaps& m : linear_maps(o, sentences * src, sentences * tgt)) {
-        const double work = static_cast<double>(m.multiply_adds());
-        const double weights = static_cast<double>(m.weights());
-        product.floor.multiply_adds += 2 * work;  // y and dx
-        product.floor.bytes_read += 2 * real * weights;
-        const bool waits = fast::worth_keeping(m.n_rows, m.d_out, m.d_in);  // dW, for the optimizer
-        (waits ? optimizer : product).floor.multiply_adds += work;
-        if (!waits) optimizer.floor.bytes_read += real * weights;
-    }
-    // the gradient of a table of words: zeros, then some rows; then read
-    const double tables = real * d * static_cast<double>(o.src_words + o.tgt_words);
-    optimizer.floor.bytes_read += tables;
-    return {product, optimizer, {"attention", {3 * attention_forward(o, sentences, src, tgt)}}};
 }
 
 }  // namespace abh

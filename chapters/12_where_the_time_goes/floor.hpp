@@ -47,18 +47,5 @@ Floor training_floor(const TransformerOptions& options, Index sentences, Index s
 /// its result once; all other weights once a word, for all sentences.
 Floor decoding_floor(const TransformerOptions& options, Index sentences, Index src_words,
                      Index words);
-// [operations]
-/// The share of one operation, under the name that it has in a profile.
-struct Operation {
-    std::string name;
-    Floor floor;
-};
-
-/// A step of a post-norm model as this book's code does it, operation by operation: its products,
-/// and the weights that it moves. Matrices are read a second time to be updated, and gradients that
-/// do not wait as factors stand in memory. Activations do not count: a cache may hold them. What
-/// has neither products nor weights is left out.
-std::vector<Operation> training_operations(const TransformerOptions& options, Index sentences,
-                                           Index src_words, Index tgt_words, OptimizerKind kind);
 
 }  // namespace abh

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "chapters/09_training/training.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
@@ -130,7 +129,7 @@ void show_traps(Results& results) {
     results.set("traps", keys);
 }
 // [steps]
-/// The own times of a warm step, mean of some, beside the least that each operation can take.
+/// The own times of a warm step, mean of some.
 void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Results& results) {
     section("A step: " + work.name);
     Transformer model(work.options, Random(seed));
@@ -147,26 +146,15 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
     const std::vector<ProfileRow> rows = profile_rows();
     start_profile();  // what `--profile` saves is this last step
     step();
-    std::map<std::string, LeastTime> least;
-    for (const Operation& o : training_operations(work.options, work.sentences, work.src_words,
-                                                  work.tgt_words, work.optimizer))
-        least[o.name] = least_time(o.floor, limits);
     double all = 0;
     for (const ProfileRow& row : rows) all += row.ms;
-    Table table(results, {{"own time of", "<24"},
-                          varying("ms", "10.3f"),
-                          varying("%", "8.1f"),
-                          varying("products", "11.3f"),
-                          varying("weights", "10.3f")});
-    Tensor bars({static_cast<Index>(rows.size()), 3});
+    Table table(results, {{"own time of", "<24"}, varying("ms", "10.3f"), varying("%", "8.1f")});
+    Tensor bars({std::ssize(rows)});
     std::string names;
     for (Index i = 0; const auto& [name, calls, total] : rows) {
         const double share = total / all, ms = share * time.ms;
-        const LeastTime bound = least.count(name) ? least[name] : LeastTime{0, 0};
-        table.row(name, name, ms, 100 * share, bound.products_ms, bound.memory_ms);
-        bars(i, 0) = static_cast<Real>(ms);
-        bars(i, 1) = static_cast<Real>(bound.products_ms);
-        bars(i++, 2) = static_cast<Real>(bound.memory_ms);
+        table.row(name, name, ms, 100 * share);
+        bars(i++) = static_cast<Real>(ms);
         names += (names.empty() ? "" : "|") + name;
     }
     const double least_ms = floor_ms(work.floor(), limits);

@@ -6,7 +6,6 @@
 
 #include "lib/eigen.hpp"
 #include "lib/fast/exp.hpp"
-#include "lib/fast/matmul.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
@@ -86,46 +85,6 @@ Sides exp_ways() {
     };
     return {one_by_one, many};
 }
-// [columns]
-/// Sums of columns, four at a time: where a row is 8,192 bytes long, or 64 more.
-Sides column_ways() {
-    constexpr Index n_rows = 768, n = 2048, more = 16;
-    const Tensor x = numbers({n_rows, n});
-    Tensor padded({n_rows, n + more});
-    matrix(padded).leftCols(n) = matrix(x);
-    const auto sums = [](const Tensor& rows) {
-        return [rows] {
-            Tensor total({n});
-            for (Index j = 0; j < n; j += 4) {
-                Eigen::Array<Real, 4, 1> sum = Eigen::Array<Real, 4, 1>::Zero();
-                for (Index i = 0; i < n_rows; ++i)
-                    sum += Eigen::Map<const Eigen::Array<Real, 4, 1>>(&rows(i, j));
-                Eigen::Map<Eigen::Array<Real, 4, 1>>(&total(j)) = sum;
-            }
-            return total;
-        };
-    };
-    return {sums(x), sums(padded)};
-}
-// [blocks]
-/// `a b^T` on the calling thread.
-Tensor on_one_thread(const Tensor& a, const Tensor& b) {
-    Tensor c({a.dim(0), b.dim(0)});
-    matmul_rows(c.data(), 0, a.dim(0), a, b, {.transpose_b = true}, false);
-    return c;
-}
-
-/// A product in 48 blocks of 8 rows: each of them arranges the right factor anew.
-Sides block_ways() {
-    const Tensor a = numbers({384, 512}, 1), b = numbers({512, 512}, 2);
-    const auto in_blocks = [=] {
-        Tensor c({384, 512});
-        for (Index row = 0; row < 384; row += 8)
-            matmul_rows(&c(row, 0), row, 8, a, b, {.transpose_b = true}, false);
-        return c;
-    };
-    return {in_blocks, [=] { return on_one_thread(a, b); }};
-}
 
 }  // namespace
 // [list]
@@ -135,8 +94,6 @@ std::vector<Trap> traps() {
         {"mask", "bytes written through an object", mask_ways},
         {"sum", "a sum in order", sum_ways},
         {"exp", "exponentials one by one", exp_ways},
-        {"columns", "columns of rows of 8192 bytes", column_ways},
-        {"blocks", "a product in 48 blocks", block_ways},
     };
 }
 

@@ -2,23 +2,14 @@
 
 namespace abh {
 // [steps]
-namespace {
-
-TransformerOptions paper(Index words) {
-    TransformerOptions o = TransformerOptions::article();
-    o.src_words = o.tgt_words = words;
-    return o;
-}
-
-}  // namespace
-
 Step toy_step() {
     return {"toy", "toy, 2 x 8 and 7 words", TransformerOptions::toy(), 2, 8,
             7,     OptimizerKind::momentum};
 }
 
 Step small_step() {
-    TransformerOptions o = paper(2000);
+    TransformerOptions o = TransformerOptions::article();
+    o.src_words = o.tgt_words = 2000;
     o.layer.attention.d_model = 256;
     o.layer.attention.n_heads = 4;
     o.layer.d_ff = 1024;
@@ -27,7 +18,9 @@ Step small_step() {
 }
 
 Step base_step() {
-    return {"base", "base, 32 x 24 words", paper(8000), 32, 24, 24};
+    TransformerOptions o = TransformerOptions::article();
+    o.src_words = o.tgt_words = 8000;
+    return {"base", "base, 32 x 24 words", o, 32, 24, 24};
 }
 
 Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
