@@ -100,20 +100,6 @@ TEST_CASE("a transposed factor with long rows is multiplied whole", "[fast]") {
     }
 }
 
-TEST_CASE("rows of a product are those of the whole", "[fast]") {
-    Draw draw;
-    const Tensor a = draw({9, 21}), b = draw({9, 50});
-    const MatmulOptions o{.transpose_a = true, .scale = 2};
-    const Tensor whole = matmul(a, b, o);  // [21, 50]
-    for (const bool add : {false, true}) {
-        Tensor rows = Tensor::full({4, 50}, 1);
-        matmul_rows(rows.data(), 7, 4, a, b, o, add);
-        for (Index r = 0; r < 4; ++r)
-            for (Index j = 0; j < 50; ++j)
-                REQUIRE(std::abs(rows(r, j) - whole(7 + r, j) - (add ? 1 : 0)) <= 100 * eps);
-    }
-}
-
 TEST_CASE("a small product has the same bits for any number of threads", "[fast]") {
     Draw draw;
     for (const MatmulOptions& o : all_forms) {

@@ -152,12 +152,4 @@ bool products_by_library() {
     return fast::with_library;
 }
 
-void matmul_rows(Real* rows, Index first, Index count, const Tensor& a, const Tensor& b,
-                 MatmulOptions options, bool add) {
-    const Product p = product_of(a, b, options, add).at(rows, a.data(), b.data());
-    Product some = p.block(first, 0, count, p.n);
-    some.c = rows;
-    fast::compute(some, fast::is_large(p));
-}
-
 }  // namespace abh
