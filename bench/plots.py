@@ -127,13 +127,12 @@ def floors(results: dict) -> tuple[float, Callable] | None:
         axes = fig.subplots()
         axes.axvline(1, color=style.ink(), linewidth=0.8)
         for y, entry in enumerate(entries):
-            least = entry["floor"]["summed_ms"]
-            axes.plot([entry["floor"]["overlapped_ms"] / least, 1], [y, y], color=style.muted())
+            least = entry["floor"]["floor_ms"]
             for name, system in entry["systems"].items():
                 over = {key: value / least for key, value in system["ms"].items()}
                 spread(axes, y, over, name, LABELS[name])
         doubling(axes)
-        axes.set_xlabel("time / floor (memory traffic and products one after the other)")
+        axes.set_xlabel("time / floor (memory traffic or products, whichever is longer)")
         line_up(axes, [title(e) for e in entries])
         legend(fig, axes)
 

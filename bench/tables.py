@@ -41,8 +41,8 @@ def works_table(entries: list[dict]) -> str:
         row += [f"{ours['peak_kb'] / 1024:.0f}"] if ours else ["-"]
         row += [number(ratios[p]["memory"]) if p in ratios else "-" for p in peers]
         least = e.get("floor")
-        row += [number(least["summed_ms"])] if least else ["-"]
-        row += [number(ours["ms"]["median"] / least["summed_ms"])] if least and ours else ["-"]
+        row += [number(least["floor_ms"])] if least else ["-"]
+        row += [number(ours["ms"]["median"] / least["floor_ms"])] if least and ours else ["-"]
         rows.append([*row, mark(e)])
     return table(rows)
 
@@ -77,7 +77,7 @@ def report(results: dict, with_operations: bool) -> str:
         lines += [
             "",
             f"Medians of {results['rounds']} rounds. Under a peer's name: its time divided by",
-            "ours; under mem: its peak memory so divided. Floor: memory traffic plus products.",
+            "ours; under mem: its peak memory so divided. Floor: memory traffic or products, whichever is longer.",
             "",
             works_table(works),
         ]

@@ -235,15 +235,13 @@ def find_limits(operations: list[dict], products: dict[int, float]) -> dict[int,
 
 
 def floor(need: Need, limits: Limits) -> dict[str, float]:
-    """The least milliseconds: memory's and the products' at once (overlapped), or one after the
-    other (summed)."""
+    """The least milliseconds of memory and of products, which can go on at once."""
     memory = 1e3 * (need.read / limits.read + need.updated / limits.update)
     products = 1e3 * need.flops / limits.product
     return {
         "memory_ms": memory,
         "products_ms": products,
-        "overlapped_ms": max(memory, products),
-        "summed_ms": memory + products,
+        "floor_ms": max(memory, products),
     }
 
 

@@ -232,7 +232,7 @@ private:
 using Tensor = BasicTensor<Real>;
 /// Token ids.
 using Ids = BasicTensor<std::int32_t>;
-/// A bit for each element. A mask of attention is 1 where attention must not look.
+/// 0 or 1 for each element. A mask of attention is 1 where attention must not look.
 using Mask = BasicTensor<std::uint8_t>;
 // [arithmetic]
 /// `sum = a + b`, element by element; `sum` may be one of them.

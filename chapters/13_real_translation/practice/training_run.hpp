@@ -28,7 +28,7 @@ struct RunOptions {
 // [clip]
 /// Multiplies all gradients by one factor so that their norm, the root of the sum of all squares,
 /// is at most `largest`; smaller ones stay as they are.
-/// @param largest  more than 0; 0: nothing is changed
+/// @param largest  0: nothing is changed
 /// @return         the norm before
 double clip_gradients(const Parameters& parameters, Real largest);
 // [progress]
