@@ -41,7 +41,7 @@ public:
     void assign(Tensor numbers);
     // [gradient: complete]
     /// One more layer adds to this gradient.
-    void share() { ++state_->layers; }
+    void add_layer() { ++state_->layers; }
     /// A layer has added its share. When all have, in one backward, the gradient is complete.
     void added();
     /// Is called from here on whenever backward has completed the gradient; empty: nothing is.

@@ -11,7 +11,7 @@ void Parameter::assign(const Tensor& numbers) {
 }
 
 Parameter Parameter::shared() {
-    gradient.share();
+    gradient.add_layer();
     return *this;
 }
 // [list]

@@ -1,6 +1,7 @@
 // Once: checkpoints: written, read back, refused.
 #include <cstdlib>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "tests/support.hpp"

@@ -1,5 +1,6 @@
 // Per way: training on the device: the processor's losses, and what moves between the memories.
 #include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/checkpoint.hpp"
 #include "tests/devices.hpp"
 #include "tests/transformers.hpp"
 

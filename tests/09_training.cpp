@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "chapters/09_training/loss.hpp"
 #include "chapters/09_training/train_with_output.hpp"
 #include "lib/device.hpp"

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/device.hpp"
 #include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"

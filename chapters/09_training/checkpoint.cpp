@@ -1,9 +1,8 @@
+#include "chapters/09_training/checkpoint.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-
-#include "chapters/09_training/training.hpp"
-#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [save]

@@ -2,6 +2,7 @@
 #include <functional>
 #include <vector>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "chapters/09_training/cost.hpp"
 #include "chapters/09_training/systems.hpp"
 #include "chapters/09_training/train_with_output.hpp"

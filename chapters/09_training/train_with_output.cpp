@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/output.hpp"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "chapters/09_training/train_with_output.hpp"
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"

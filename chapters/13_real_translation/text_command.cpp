@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "chapters/13_real_translation/data/tatoeba.hpp"
-#include "chapters/13_real_translation/data/text_report.hpp"
+#include "chapters/13_real_translation/text_report.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
 

@@ -9,10 +9,10 @@
 
 #include "chapters/13_real_translation/data/tatoeba.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/practice/training_report.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
 #include "chapters/13_real_translation/scores/error_report.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
 #include "lib/program/program.hpp"
 #include "lib/way.hpp"
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "chapters/13_real_translation/data/translation_data.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
+#include "chapters/13_real_translation/practice/translation_data.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

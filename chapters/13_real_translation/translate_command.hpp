@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

@@ -83,6 +83,20 @@ def circles(files: dict[str, str]) -> list[str]:
     return found
 
 
+def folders(files: dict[str, str]) -> dict[str, str]:
+    """Each folder as one file, which includes the other folders that its files include."""
+    found: dict[str, str] = {}
+    for name, text in files.items():
+        own, others = folder(name), {folder(other) for other in INCLUDE.findall(text)}
+        found[own] = found.get(own, "") + "".join(f'#include "{other}"\n' for other in sorted(others - {own}))
+    return found
+
+
+def folder(name: str) -> str:
+    """The emulator, which stands in for the toolkit, is one with the kernels' helpers that it runs."""
+    return name.rpartition("/")[0].removesuffix("/emulated") + "/*"
+
+
 def stem(name: str) -> str:
     return name.rpartition("/")[2].split(".")[0]
 
@@ -112,6 +126,9 @@ class House(unittest.TestCase):
 
     def test_no_files_include_each_other_in_a_circle(self) -> None:
         self.assertEqual(circles(book()), [])
+
+    def test_no_folders_do_so_either(self) -> None:
+        self.assertEqual(circles(folders(book())), [])
 
     def test_nothing_of_a_later_chapter_is_declared_in_an_earlier_one(self) -> None:
         found = {place.rpartition(" ")[2]: place for place in of_later_chapters(book())}
@@ -165,6 +182,15 @@ class Machinery(unittest.TestCase):
     def test_a_circle_is_found(self) -> None:
         files = {"lib/a.hpp": '#include "lib/b.hpp"\n', "lib/b.hpp": '#include "lib/a.hpp"\n'}
         self.assertEqual(circles(files), ["lib/a.hpp -> lib/b.hpp -> lib/a.hpp"])
+
+    def test_a_circle_of_folders_is_found(self) -> None:
+        files = {
+            "lib/a/x.hpp": '#include "lib/b/y.hpp"\n',
+            "lib/b/y.hpp": '#include "lib/b/z.hpp"\n',
+            "lib/b/w.cpp": '#include "lib/a/v.hpp"\n',
+        }
+        self.assertEqual(circles(files), [])
+        self.assertEqual(circles(folders(files)), ["lib/a/* -> lib/b/* -> lib/a/*"])
 
     def test_a_name_for_a_later_chapter_is_found(self) -> None:
         files = {

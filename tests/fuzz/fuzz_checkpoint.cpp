@@ -1,4 +1,4 @@
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/checkpoint.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

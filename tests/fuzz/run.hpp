@@ -2,7 +2,7 @@
 
 // A run of training so small that its states are short.
 #include "chapters/13_real_translation/practice/run_state.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 
 namespace abh::fuzz {
 

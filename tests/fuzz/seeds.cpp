@@ -2,7 +2,7 @@
 // by the code of today, so that they stay valid; what fuzzing found stands in tests/fuzz/seeds.
 #include <cstring>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #ifdef ABH_HAS_TEXT
@@ -79,8 +79,7 @@ void write_runs(const std::filesystem::path& folder) {
         const std::filesystem::path file = folder / "run_state" / name;
         save_checked(file, run.state());
         write_open(file);
-        if (run.run.epoch_over())
-            run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+        if (run.run.epoch_over()) run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
         run.run.step();
     }
 }

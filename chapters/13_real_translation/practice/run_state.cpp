@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "chapters/09_training/checkpoint.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/subwords/text_model.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"

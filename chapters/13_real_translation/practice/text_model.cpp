@@ -1,6 +1,6 @@
-#include "chapters/13_real_translation/subwords/text_model.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/checkpoint.hpp"
 
 namespace abh {
 // [weights]

@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/data/translation_data.hpp"
+#include "chapters/13_real_translation/practice/translation_data.hpp"
 
 #include <algorithm>
 

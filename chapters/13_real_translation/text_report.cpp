@@ -1,4 +1,4 @@
-#include "chapters/13_real_translation/data/text_report.hpp"
+#include "chapters/13_real_translation/text_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
