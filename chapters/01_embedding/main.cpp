@@ -109,7 +109,7 @@ Spread spread(const Tensor& x) {
 }
 
 /// An embedding whose entries start normal with deviation `start`.
-Embedding started(Index n_words, Index d_model, double start, bool scale, Random& random) {
+Embedding started(Index n_words, double start, bool scale, Random& random) {
     Embedding embedding(n_words, d_model, {.scale = scale}, random);
     embedding.table.value *= static_cast<Real>(start);
     return embedding;
@@ -137,7 +137,7 @@ void show_output_map(Random& random, Results& results) {
     for (const auto& [name, start] :
          {std::pair{"narrow", 1 / std::sqrt(static_cast<double>(d_model))},
           std::pair{"wide", 1.0}}) {
-        const Embedding embedding = started(1000, d_model, start, false, random);
+        const Embedding embedding = started(1000, start, false, random);
         const Tensor logits =
             matmul(h, embedding.table.value, {.transpose_b = true});  // [200, 1000]
         double loss = 0;  // mean of -log softmax(logits)[target], target of row r: word r
