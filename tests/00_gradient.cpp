@@ -111,7 +111,7 @@ TEST_CASE("a product kept for later is the gradient that is asked for", "[fast]"
         REQUIRE(max_difference(parts(p), twice) <= 20 * eps);  // asking changes nothing
         REQUIRE(max_difference(p.grad(), twice) <= 20 * eps);  // multiplied out
         REQUIRE(max_difference(parts(p), twice) <= 20 * eps);
-        fast::add_product(p.gradient, dy, x);  // on top of what stands there
+        fast::add_product(p.gradient, dy, x);  // added to what is there already
         REQUIRE(max_difference(parts(p), twice + once) <= 20 * eps);
         fast::add_product(p.gradient, dy, x);
         p.zero_grad();  // what was pending is forgotten

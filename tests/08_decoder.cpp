@@ -99,7 +99,7 @@ TEST_CASE("cross-attention gives the pads of the source no weight") {
                 CHECK(of_layer.cross(1, h, i, 3) == 0);
                 CHECK(of_layer.cross(0, h, i, 3) > 0);
             }
-    // And nothing of what stands there arrives.
+    // And whatever the hidden rows hold, the result stays the same.
     const Tensor other = with_row(with_row(b.memory, 1, 2, 100), 1, 3, -50);
     CHECK(same_bits(decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask),
                     decoder.forward(b.x, other, b.self_mask, b.cross_mask)));

@@ -6,7 +6,7 @@ namespace abh::cuda {
 namespace {
 
 /// A block a row, its threads side by side along the words. One look at the row finds its largest
-/// logit and the sum of the exponentials: whoever meets a larger logit rescales what it has summed.
+/// logit and the sum of the exponentials: a thread that meets a larger logit rescales its sum.
 /// Probabilities take a second look, which the cache mostly serves. Bytes are the limit: a row is
 /// read once or twice and written once, for some ten operations a word.
 __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,

@@ -194,7 +194,7 @@ struct TranslatorInTraining {
         std::fflush(stdout);
         fmt::print(stderr, "{}\n", line);
     }
-    /// Files of the last epochs' weights, of which the mean is taken.
+    /// Files of the last epochs' weights, which are averaged.
     std::vector<std::filesystem::path> last_epochs() const {
         const Index last = run.progress().epochs.back().epoch;
         std::vector<std::filesystem::path> files;
