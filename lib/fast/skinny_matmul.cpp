@@ -11,8 +11,8 @@ namespace {
 // [skinny]
 constexpr int height = 8;  // rows of `b` at once
 
-/// Gives each thread columns that lie side by side, so that it uses itself what it prefetches at the
-/// end of a row.
+/// Gives each thread columns that lie side by side, so that it uses itself what it prefetches at
+/// the end of a row.
 template <class F>
 void share_columns(Index n, const F& f) {
     const Index share = ceil_div(n, threads());
