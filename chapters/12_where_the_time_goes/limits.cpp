@@ -96,7 +96,7 @@ LeastTime least_time(const Floor& floor, const Limits& limits) {
 
 double floor_ms(const Floor& floor, const Limits& limits) {
     const auto [products_ms, memory_ms] = least_time(floor, limits);
-    return floor.bytes() > 2 * limits.cache ? std::max(products_ms, memory_ms) : products_ms;
+    return floor.bytes() > std::max(64e6, 2 * limits.cache) ? std::max(products_ms, memory_ms) : products_ms;
 }
 
 }  // namespace abh

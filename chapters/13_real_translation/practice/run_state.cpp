@@ -113,7 +113,10 @@ std::vector<fs::path> numbered(const fs::path& folder, const std::string& kind) 
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder))
         if (std::regex_match(entry.path().filename().string(), name)) files.push_back(entry.path());
-    std::ranges::sort(files, std::greater());
+    std::ranges::sort(files, std::greater(), [](const fs::path& file) {
+        const std::string text = file.filename().string();
+        return std::pair(text.size(), text);  // more digits, larger number
+    });
     return files;
 }
 

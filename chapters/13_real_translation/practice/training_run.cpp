@@ -146,10 +146,13 @@ std::optional<RunEnd> TrainingRun::over() const {
 }
 // [go on]
 void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> memory) {
+    require(progress.epoch >= 1, "progress: epoch {}, expected 1 or more", progress.epoch);
     batches_.draw(progress.epoch);
-    require(progress.batch <= batches() &&
-                (progress.batch == 0 || (progress.target_words > 0 && progress.epoch_steps > 0)),
-            "progress: batch {} of an epoch of {}, with {} words in {} steps", progress.batch,
+    const bool fits =
+        progress.batch <= batches() &&
+        (progress.batch == 0 || (progress.target_words > 0 && progress.epoch_steps > 0));
+    if (!fits) batches_.draw(progress_.epoch);
+    require(fits, "progress: batch {} of an epoch of {}, with {} words in {} steps", progress.batch,
             batches(), progress.target_words, progress.epoch_steps);
     progress_ = progress;
     model_.random().go_to({.step = progress.random_step});

@@ -47,28 +47,43 @@ const std::string& at(const Words& words, Index i) {
 }
 
 /// Row i, column j: the fewest edits, without shifts, that make the first j words of the reference
-/// of the first i of the hypothesis. Only 25 places to both sides of the diagonal are looked at,
-/// more where rows would not overlap; the others are as good as infinite.
-Eigen::ArrayXXi edit_table(const Words& said, const Words& wanted) {
-    const Index rows = std::ssize(said), columns = std::ssize(wanted);
-    const double slope =
-        static_cast<double>(columns) / static_cast<double>(std::max<Index>(rows, 1));
-    const auto half = static_cast<Index>(slope > 50 ? std::ceil(slope / 2 + 25) : 25);
-    Eigen::ArrayXXi edits = Eigen::ArrayXXi::Constant(rows + 1, columns + 1, 1 << 30);
-    edits.row(0).setLinSpaced(0, static_cast<int>(columns));
-    for (Index i = 1; i <= rows; ++i) {
-        const auto diagonal = static_cast<Index>(static_cast<double>(i) * slope);
-        const Index end = i == rows ? columns + 1 : std::min(columns + 1, diagonal + half);
-        for (Index j = std::max<Index>(0, diagonal - half); j < end; ++j) {
-            edits(i, j) = edits(i - 1, j) + 1;
-            if (j == 0) continue;
-            const bool differ = at(said, i - 1) != at(wanted, j - 1);
-            edits(i, j) =
-                std::min({edits(i, j), edits(i, j - 1) + 1, edits(i - 1, j - 1) + differ});
+/// of the first i of the hypothesis. Only 25 places to both sides of the diagonal are kept, more
+/// where rows would not overlap; the others are as good as infinite.
+class EditTable {
+public:
+    EditTable(const Words& said, const Words& wanted)
+        : slope_(static_cast<double>(wanted.size()) /
+                 static_cast<double>(std::max<std::size_t>(said.size(), 1))),
+          half_(static_cast<Index>(slope_ > 50 ? std::ceil(slope_ / 2 + 25) : 25)) {
+        const Index rows = std::ssize(said), columns = std::ssize(wanted);
+        edits_.setConstant(2 * half_ + 1, rows + 1, 1 << 30);
+        for (Index i = 1; i <= rows; ++i) {
+            const Index first = first_of(i),
+                        end = i == rows ? columns + 1 : std::min(columns + 1, diagonal(i) + half_);
+            for (Index j = first; j < end; ++j) {
+                int& edits = edits_(j - first, i);
+                edits = (*this)(i - 1, j) + 1;
+                if (j == 0) continue;
+                const bool differ = at(said, i - 1) != at(wanted, j - 1);
+                edits = std::min({edits, (*this)(i, j - 1) + 1, (*this)(i - 1, j - 1) + differ});
+            }
         }
     }
-    return edits;
-}
+
+    int operator()(Index i, Index j) const {
+        if (i == 0) return static_cast<int>(j);
+        const Index place = j - first_of(i);
+        return place >= 0 && place < edits_.rows() ? edits_(place, i) : 1 << 30;
+    }
+
+private:
+    Index diagonal(Index i) const { return static_cast<Index>(static_cast<double>(i) * slope_); }
+    Index first_of(Index i) const { return std::max<Index>(0, diagonal(i) - half_); }
+
+    double slope_;
+    Index half_;
+    Eigen::ArrayXXi edits_;  ///< from the first kept column of each row on, a row in a column
+};
 
 /// How a hypothesis becomes the reference without shifts.
 struct Alignment {
@@ -80,7 +95,7 @@ struct Alignment {
 
 /// The way through the table, from its end to its beginning.
 Alignment align(const Words& said, const Words& wanted) {
-    const Eigen::ArrayXXi edits = edit_table(said, wanted);
+    const EditTable edits(said, wanted);
     Index i = std::ssize(said), j = std::ssize(wanted);
     Alignment a{edits(i, j), Eigen::ArrayX<Index>(j), Eigen::ArrayX<bool>::Constant(i, true),
                 Eigen::ArrayX<bool>::Constant(j, true)};
@@ -146,7 +161,7 @@ Index count_edits(Words said, const Words& wanted) {
                 if (target == std::exchange(last, target)) continue;
                 const Words words = shifted(said, run, target);
                 const Index edits =
-                    edit_table(words, wanted)(std::ssize(words), std::ssize(wanted));
+                    EditTable(words, wanted)(std::ssize(words), std::ssize(wanted));
                 best = std::max(best, {a.edits - edits, run.n, -run.start, -target, words});
                 ++tried;
             }

@@ -50,9 +50,7 @@ BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     require(n_words <= Index{1} << 24, "top_k: {} words are too many for the device", n_words);
     const BasicTensor<Prediction> predictions = argmax(logits);
     BasicTensor<Choice> choices({logits.dim(0), n});
-    const int threads =
-        n_words < block_size ? static_cast<int>((n_words + warp - 1) / warp) * warp : block_size;
-    launch("top k", top_k_kernel, blocks_of(logits.dim(0), threads), n_words, n, never.size(),
+    launch("top k", top_k_kernel, block_a_row(logits.dim(0), n_words), n_words, n, never.size(),
            choices.on_device(), logits.on_device(), predictions.on_device(), never.on_device());
     return choices;
 }
