@@ -67,7 +67,7 @@ def steps(data: Data, fig: Figure) -> None:
     both = panels(fig, 2)
     for axes, key in zip(both, ("toy", "small"), strict=True):
         names = data.value(f"{key}_names").split("|")
-        bars = data.array(f"{key}_bars").reshape(len(names), -1)[:, 0]
+        bars = data.array(f"{key}_bars")
         shown = [i for i, name in enumerate(names) if bars[i] >= 0.004 * bars.sum()]
         axes.barh(range(len(shown)), bars[shown], 0.6, color="C0")
         axes.set_yticks(range(len(shown)), [names[i] for i in shown])

@@ -147,16 +147,19 @@ TEST_CASE("a floor of nothing is refused") {
 
 TEST_CASE("a floor is the longer of products and memory, where no cache holds the bytes") {
     Limits limits{.product_flops = 2e9, .read = 1e9, .copy = 4e9, .update = 2e9};
-    const Floor floor{3e6, 1e6, 4e6, 2e6};
+    const Floor floor{3e9, 1e9, 4e9, 2e9};
     const LeastTime time = least_time(floor, limits);
-    CHECK(time.products_ms == Approx(3));  // two operations a multiply-add
-    CHECK(time.memory_ms == Approx(1 + 2 + 0.5));
-    CHECK(floor_ms(floor, limits) == Approx(3.5));
-    CHECK(floor_ms({4e6, 1e6, 4e6, 2e6}, limits) == Approx(4));
-    limits.cache = 3e6;
-    CHECK(floor_ms(floor, limits) == Approx(3.5));
-    limits.cache = 4e6;
-    CHECK(floor_ms(floor, limits) == Approx(3));
+    CHECK(time.products_ms == Approx(3000));  // two operations a multiply-add
+    CHECK(time.memory_ms == Approx(1000 + 2000 + 500));
+    CHECK(floor_ms(floor, limits) == Approx(3500));
+    CHECK(floor_ms({4e9, 1e9, 4e9, 2e9}, limits) == Approx(4000));
+    limits.cache = 3e9;
+    CHECK(floor_ms(floor, limits) == Approx(3500));
+    limits.cache = 4e9;
+    CHECK(floor_ms(floor, limits) == Approx(3000));
+    limits.cache = 0;  // unknown: some megabytes may still be in one
+    CHECK(floor_ms({3e6, 1e6, 4e6, 2e6}, limits) == Approx(3));
+    CHECK(floor_ms({3e7, 1e7, 4e7, 2e7}, limits) == Approx(35));
 }
 
 TEST_CASE("limits are rates that a machine can have") {

@@ -71,7 +71,8 @@ Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
     if (length_ == room) gather(prefixes_, std::max<Index>(16, 2 * room));
     if (model_.options().mask_target_pads)
         for (Index i = 0; i < n; ++i)
-            if (ids(i, 0) == model_.options().pad) self_hidden_(i, 0, length_, 0) = 1;
+            if (words[static_cast<std::size_t>(i)] == model_.options().pad)
+                self_hidden_(i, 0, length_, 0) = 1;
     for (std::size_t i = 0; i < states_.size(); ++i) {
         const DecoderLayer& layer = model_.decoder.layers[i];
         LayerState& state = states_[i];

@@ -35,8 +35,8 @@ struct LeastTime {
 
 LeastTime least_time(const Floor& floor, const Limits& limits);
 /// The floor in milliseconds: the longer of the two, since products and memory traffic may go on at
-/// once. Bytes count only where they are more than twice those of the largest cache, which might
-/// hold them otherwise.
+/// once. Bytes count only where they are more than 64 MB and twice those of the largest cache, which
+/// might hold them otherwise.
 double floor_ms(const Floor& floor, const Limits& limits);
 
 }  // namespace abh

@@ -27,12 +27,13 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
 }
 
 GradientSum::~GradientSum() {
-    listen(false);  // a step may not have been brought to its end
+    if (listening_) listen(false);  // a step may not have been brought to its end
 }
 
 // [listen]
 /// Asks each gradient to tell when it is complete, or no longer.
 void GradientSum::listen(bool on) {
+    listening_ = on;
     for (std::size_t p = 0; p < parameters_.size(); ++p)
         parameters_[p].parameter->gradient.on_complete(on ? [this, p] { added(p); }
                                                           : std::function<void()>());

@@ -87,6 +87,7 @@ private:
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
 
+    bool listening_ = false;    ///< to the gradients
     Index shard_ = 0;           ///< that is computed
     Index backwards_ = 0;       ///< of the shard
     std::vector<Index> added_;  ///< how many of them have completed each gradient
