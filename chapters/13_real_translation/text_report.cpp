@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -158,7 +159,8 @@ void show_unknown(const ParallelText& text, Results& results) {
     const auto count = count_units(targets(text.train), words_and_marks);
     Tensor shares({6, 2});
     std::set<std::string> known;
-    for (Index i = 0; const std::size_t size : {500, 1000, 2000, 4000, 8000, 16000}) {
+    for (Index i = 0;
+         const auto size : std::array<std::size_t, 6>{500, 1000, 2000, 4000, 8000, 16000}) {
         while (known.size() < std::min(size, count.size())) known.insert(count[known.size()].first);
         const Unknown found = count_unknown(known, targets(text.test), words_and_marks);
         shares(i, 0) = static_cast<Real>(size);
