@@ -1,9 +1,10 @@
 """Check that a page of the book is one sitting: what it shows, without unfolding, is not too long.
 
     python docs/length.py build/book/html             check every page of the chapters
-    python docs/length.py build/book/html --list      and print the number of words of each
+    python docs/length.py build/book/html --list      and print for each its words, and what they are
 
-A word is what stands between blanks and holds a letter or a digit; code, tables and console output
+Listings are code of the book; checks are what programs print, common mistakes, tests, sections that compare
+with differences or with PyTorch; all the rest is the idea. A word is what stands between blanks and holds a letter or a digit; code, tables and console output
 count, a formula counts as its symbols; where the numbers come from does not count. Exit status 1 names each page that is too long.
 """
 
@@ -20,6 +21,9 @@ VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
 WORD = re.compile(r"\w")
+LISTING = frozenset({"listing"})
+CHECKS = frozenset({"console", "mistake", "checked", "left-out"})
+CHECK_SECTION = re.compile(r"check(?!point)|differences|how-we-know|mistakes")
 UNSEEN = frozenset(["script", "style", "annotation", "svg"])
 
 
@@ -28,7 +32,7 @@ class Words(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.shown = self.folded = 0
+        self.words = dict.fromkeys(("idea", "listing", "checks", "folded"), 0)
         self._open: list[tuple[str, str]] = []  # tag, what it makes of its text
         self.feed(page)
         self.close()
@@ -38,12 +42,17 @@ class Words(HTMLParser):
             return
         found = {name: value or "" for name, value in attrs}
         kind = self._open[-1][1] if self._open else "outside"
+        classes = set(found.get("class", "").split())
         if tag == "article":
-            kind = "shown"
-        elif tag in UNSEEN or {"katex-mathml", "headerlink", "origin"} & set(found.get("class", "").split()):
+            kind = "idea"
+        elif tag in UNSEEN or {"katex-mathml", "headerlink", "origin"} & classes:
             kind = "outside"
-        elif tag == "details" and "open" not in found and kind == "shown":
+        elif tag == "details" and "open" not in found and kind in {"idea", "listing", "checks"}:
             kind = "folded"
+        elif kind == "idea" and classes & LISTING:
+            kind = "listing"
+        elif kind == "idea" and (classes & CHECKS or (tag == "section" and CHECK_SECTION.search(found.get("id", "")))):
+            kind = "checks"
         self._open.append((tag, kind))
 
     def handle_endtag(self, tag: str) -> None:
@@ -54,11 +63,12 @@ class Words(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         kind = self._open[-1][1] if self._open else "outside"
-        count = sum(1 for word in data.split() if WORD.search(word))
-        if kind == "shown":
-            self.shown += count
-        elif kind == "folded":
-            self.folded += count
+        if kind in self.words:
+            self.words[kind] += sum(1 for word in data.split() if WORD.search(word))
+
+    @property
+    def shown(self) -> int:
+        return sum(self.words.values()) - self.words["folded"]
 
 
 def main() -> int:
@@ -71,7 +81,8 @@ def main() -> int:
         words = Words(path.read_text(encoding="utf-8"))
         name = path.relative_to(options.html).as_posix()
         if options.list:
-            print(f"{words.shown:6} shown {words.folded:6} folded  {name}")
+            shares = "  ".join(f"{words.words[kind] * 100 // max(words.shown, 1):2} % {kind}" for kind in ("idea", "listing", "checks"))
+            print(f"{words.shown:6} shown ({shares}) {words.words['folded']:6} folded  {name}")
         if words.shown > LIMIT:
             too_long += 1
             print(f"length: {name} shows {words.shown} words, at most {LIMIT} are one sitting", file=sys.stderr)

@@ -1,13 +1,13 @@
-"""Put the source files together again from the rendered pages alone.
+"""Read the sources out of the rendered pages alone, and check that the book shows what it owes.
 
-    python docs/tangle.py build/book/html                   check that every listing fits
+    python docs/tangle.py build/book/html                   check the pages against each other
     python docs/tangle.py build/book/html --out DIR         and write the files
-    python docs/tangle.py build/book/html --sources .       and compare them with the repository
+    python docs/tangle.py build/book/html --sources .       and compare them with the repository, byte for byte
 
-The pages are read as a browser reads them: the text of each element that has `data-file` and
-`data-lines`. Each line must stand in the book exactly once; between two parts stands one line, the
-marker, which the book does not show and whose name the listing carries. The comparison is byte for
-byte but for these marker lines. Exit status 1 names the first difference.
+The pages are read as a browser reads them. Each source file stands on a page of its own, as the text of an
+element that has `data-source`. Each listing, an element with `data-file` and `data-lines`, has exactly these
+lines of its file; no line is shown by two listings; and every part that teaches (see `weave`) is shown, or
+a page says that it leaves it to the source. Exit status 1 names the first difference.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "extensions"))
@@ -33,23 +34,22 @@ class TangleError(Exception):
 
 @dataclass(frozen=True)
 class Piece:
-    """The text of one listing."""
+    """The text of one listing, or of a whole file: then `lines` is empty."""
 
     file: str
-    first: int
-    last: int
-    part: str
+    lines: str
     text: str
     page: str
 
 
-class Listings(HTMLParser):
-    """Collects the pieces of one page."""
+class Page(HTMLParser):
+    """Collects the pieces of one page, and the parts that it leaves to the source."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
         self.page = page
         self.pieces: list[Piece] = []
+        self.left: set[tuple[str, str]] = set()
         self._open: dict[str, str] = {}
         self._depth = 0
         self._text: list[str] = []
@@ -57,12 +57,14 @@ class Listings(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
-        listing = "data-file" in found and "data-lines" in found
+        code = "data-source" in found or ("data-file" in found and "data-lines" in found)
+        if "data-left" in found:
+            self.left.add((found["data-left"], found["data-part"]))
         if self._depth:
-            if listing:
-                raise TangleError(f"{self.page}: a listing of {found['data-file']} inside another")
+            if code:
+                raise TangleError(f"{self.page}: a listing inside another")
             self._depth += tag not in VOID
-        elif listing:
+        elif code:
             self._open, self._depth, self._text = found, 1, []
         self._after_pre = tag == "pre"
 
@@ -72,16 +74,9 @@ class Listings(HTMLParser):
             return
         self._depth -= 1
         if self._depth == 0:
-            lines = self._open["data-lines"]
-            first, _, last = lines.partition("-")
-            if not (first.isdigit() and last.isdigit()):
-                raise TangleError(f"{self.page}: {self._open['data-file']}: data-lines={lines!r}")
-            self.pieces.append(
-                Piece(
-                    self._open["data-file"], int(first), int(last),
-                    self._open.get("data-part", ""), "".join(self._text), self.page,
-                )
-            )
+            file = self._open.get("data-source") or self._open["data-file"]
+            lines = "" if "data-source" in self._open else self._open["data-lines"]
+            self.pieces.append(Piece(file, lines, "".join(self._text), self.page))
 
     def handle_data(self, data: str) -> None:
         if self._after_pre and data.startswith("\n"):
@@ -91,102 +86,100 @@ class Listings(HTMLParser):
             self._text.append(data)
 
 
-def read_pages(folder: Path) -> list[Piece]:
+def read_pages(folder: Path) -> tuple[dict[str, weave.Source], list[Piece], set[tuple[str, str]]]:
+    """The files that have a page, the listings, and what is left to the source."""
     pages = sorted(folder.rglob("*.html"))
     if not pages:
         raise TangleError(f"no pages under {folder}")
-    pieces: list[Piece] = []
+    files: dict[str, weave.Source] = {}
+    listings: list[Piece] = []
+    left: set[tuple[str, str]] = set()
     for path in pages:
-        page = path.relative_to(folder).as_posix()
         text = path.read_text(encoding="utf-8")
-        if "data-lines" not in text:
+        if not any(name in text for name in ("data-lines", "data-source", "data-left")):
             continue
-        parser = Listings(page)
-        parser.feed(text)
-        parser.close()
-        pieces += parser.pieces
-    return pieces
+        page = Page(path.relative_to(folder).as_posix())
+        page.feed(text)
+        page.close()
+        left |= page.left
+        for piece in page.pieces:
+            if piece.lines:
+                listings.append(piece)
+            elif piece.file.startswith("/") or ".." in piece.file.split("/"):
+                raise TangleError(f"{piece.page}: {piece.file} is no path inside the repository")
+            elif piece.file in files:
+                raise TangleError(f"{piece.page}: {piece.file} has two pages")
+            else:
+                files[piece.file] = weave.cut(piece.file, piece.text)
+    return files, listings, left
 
 
-def put_together(pieces: list[Piece]) -> dict[str, list[str]]:
-    """Lines of every file, in order; markers are made again from the parts' names."""
-    files: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        files.setdefault(piece.file, []).append(piece)
-    out: dict[str, list[str]] = {}
-    for name, parts in sorted(files.items()):
-        if name.startswith("/") or ".." in name.split("/"):
-            raise TangleError(f"{parts[0].page}: {name} is no path inside the repository")
-        lines: list[str] = []
-        parts.sort(key=lambda p: (p.first, p.last))
-        for number, piece in enumerate(parts):
-            place = f"{name}:{piece.first}-{piece.last} ({piece.page})"
-            text = piece.text.split("\n")
-            text = [line + "\n" for line in text[:-1]] + ([text[-1]] if text[-1] else [])
-            if len(text) != piece.last - piece.first + 1:
-                raise TangleError(f"{place}: the listing has {len(text)} lines")
-            if piece.first <= len(lines):
-                raise TangleError(f"{place}: line {piece.first} is shown twice")
-            if piece.first == len(lines) + 2:
-                lines.append(f"// [{piece.part}]\n")
-            elif piece.first == len(lines) + 1 and number > 0:
-                raise TangleError(f"{place}: no marker line before this part")
-            elif piece.first > len(lines) + 2:
-                raise TangleError(f"{place}: lines {len(lines) + 1}-{piece.first - 1} are not shown")
-            if lines and not lines[-1].endswith("\n"):
-                raise TangleError(f"{place}: the part before does not end its last line")
-            lines += text
-        out[name] = lines
-    return out
+def check(files: dict[str, weave.Source], listings: list[Piece], left: set[tuple[str, str]]) -> None:
+    """Each listing has its file's lines, and the parts that teach are shown once."""
+    shown: dict[tuple[str, int], str] = {}
+    for piece in listings:
+        place = f"{piece.file}:{piece.lines} ({piece.page})"
+        first, _, last = piece.lines.partition("-")
+        if not (first.isdigit() and last.isdigit()):
+            raise TangleError(f"{place}: data-lines are no two numbers")
+        if piece.file not in files:
+            raise TangleError(f"{place}: the file has no page")
+        file = files[piece.file]
+        begin, end = int(first), int(last)
+        if not 1 <= begin <= end <= len(file.lines):
+            raise TangleError(f"{place}: the file has {len(file.lines)} lines")
+        book = piece.text.split("\n")
+        if len(book) - (book[-1] == "") != end - begin + 1:
+            raise TangleError(f"{place}: the listing has {len(book) - (book[-1] == '')} lines")
+        for number, (here, there) in enumerate(zip(book, file.lines[begin - 1 : end], strict=False), begin):
+            if here != there.rstrip("\n"):
+                raise TangleError(f"{piece.file}:{number} ({piece.page}): the listing has {here!r}, the file {there!r}")
+            if (piece.file, number) in shown:
+                raise TangleError(f"{place}: line {number} is shown twice, also on {shown[piece.file, number]}")
+            shown[piece.file, number] = piece.page
+    for name, file in sorted(files.items()):
+        for part in file.teaches:
+            if (name, part.first) not in shown and (name, part.name) not in left:
+                raise TangleError(f"{name}:{part.first}: no page shows part [{part.name}] or leaves it to the source")
 
 
-def compare(files: dict[str, list[str]], root: Path) -> int:
-    """Compare with the repository; the number of marker lines left out."""
+def compare(files: dict[str, weave.Source], root: Path) -> None:
+    """Compare with the repository."""
     names = weave.source_names(root)
-    for name in names:
-        if name not in files:
-            raise TangleError(f"{name}: no page shows this file")
-    markers = 0
-    for name, lines in files.items():
+    if missing := sorted(set(names) - set(files)):
+        raise TangleError(f"{missing[0]}: this file has no page")
+    for name, file in files.items():
         if name not in names:
-            raise TangleError(f"{name}: shown, but not one of the sources under {root}")
-        source = (root / name).read_bytes().split(b"\n")
-        source = [line + b"\n" for line in source[:-1]] + ([source[-1]] if source[-1] else [])
-        for number, (book, file) in enumerate(zip(lines, source, strict=False), 1):
-            if weave.marker(file.decode("utf-8")) is not None:
-                markers += 1
-                if weave.marker(book) is None:
-                    raise TangleError(f"{name}:{number}: the book shows a marker line")
-            elif book.encode() != file:
-                raise TangleError(f"{name}:{number}: the book has {book!r}, the file {file!r}")
-        if len(lines) != len(source):
-            raise TangleError(f"{name}: {len(lines)} lines in the book, {len(source)} in the file")
-    return markers
+            raise TangleError(f"{name}: has a page, but is not one of the sources under {root}")
+        book, there = "".join(file.lines).encode(), (root / name).read_bytes()
+        if book != there:
+            lines = enumerate(zip_longest(book.split(b"\n"), there.split(b"\n")), 1)
+            number, (a, b) = next(line for line in lines if line[1][0] != line[1][1])
+            raise TangleError(f"{name}:{number}: the book has {a!r}, the file {b!r}")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="put the sources together from the pages")
+    parser = argparse.ArgumentParser(description="read the sources out of the pages")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
     parser.add_argument("--sources", type=Path, metavar="ROOT", help="repository to compare with")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write the files to")
     options = parser.parse_args()
     try:
-        pieces = read_pages(options.html)
-        files = put_together(pieces)
+        files, listings, left = read_pages(options.html)
+        check(files, listings, left)
         if options.out:
-            for name, lines in files.items():
+            for name, file in files.items():
                 path = options.out / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes("".join(lines).encode())
-        ending = ""
+                path.write_bytes("".join(file.lines).encode())
         if options.sources:
-            markers = compare(files, options.sources)
-            ending = f"; equal to the sources but for {markers} marker lines"
-    except (TangleError, OSError) as error:
+            compare(files, options.sources)
+    except (TangleError, weave.WeaveError, OSError) as error:
         print(f"tangle: {error}", file=sys.stderr)
         return 1
-    count = sum(p.last - p.first + 1 for p in pieces)
-    print(f"tangle: {count} lines of {len(files)} files in {len(pieces)} listings{ending}")
+    whole = sum(len(file.lines) for file in files.values())
+    count = sum(piece.text.count("\n") for piece in listings)
+    print(f"tangle: {count} of {whole} lines of {len(files)} files in {len(listings)} listings")
     return 0
 
 

@@ -2,7 +2,8 @@
 
 Both are made from BUILD/html, so they show what the pages show. They leave out the API reference,
 the index and the copies of the source files; links to these lose their address and keep their text.
-Of each figure the light variant stays. Folded boxes and tabs stand open.
+Of each figure the light variant stays. Folded boxes and tabs stand open; what is said to the answers of a
+question stands at the end of the page.
 """
 
 from __future__ import annotations
@@ -139,6 +140,31 @@ def contents(index: ET.Element) -> Iterator[tuple[str, int, str]]:
             yield from entries(child, 0)
 
 
+def replies_last(body: ET.Element) -> None:
+    """A question keeps its answers, as a list with letters; the replies go into a section at the end."""
+    section = ET.Element("section", {"id": "answers", "class": "answers"})
+    ET.SubElement(section, "h2").text = "Answers"
+    for number, question in enumerate((e for e in body.iter("div") if has(e, "question")), 1):
+        answers = [child for child in question if child.tag == "details" and has(child, "answer")]
+        choices = ET.Element("ol", {"type": "a"})
+        replies = ET.Element("ol", {"type": "a"})
+        for answer in answers:
+            said, reply = answer
+            choices.append(said)
+            said.tag, said.tail = "li", None
+            replies.append(reply)
+            reply.tag, reply.tail = "li", None
+            question.remove(answer)
+        question.append(choices)
+        kind = first_class(question, "box-kind")
+        if kind is not None:
+            kind.text = f"Question {number}"
+        ET.SubElement(ET.SubElement(section, "p"), "strong").text = f"Question {number}"
+        section.append(replies)
+    if len(section) > 1:
+        body.append(section)
+
+
 def cleaned(element: ET.Element) -> list[ET.Element] | None:
     """What belongs to a screen alone goes; what is folded opens."""
     tag = element.tag
@@ -178,6 +204,7 @@ def read_page(html: Path, name: str, depth: int, group: str) -> Page:
         for element in math.iter():  # inside an operator a parser of HTML sees HTML
             if not str(element.tag).startswith("{"):
                 element.tag = f"{{{MATHML}}}{element.tag}"
+    replies_last(body)
     rebuild(body, cleaned)
     body.tail = None
     return Page(name, depth, group, body)

@@ -131,11 +131,7 @@ class Rendered(Case):
             names = weave.source_names(self.good.root)
             self.assertEqual(len(names), 5)
             for name in names:
-                book = (Path(folder) / name).read_bytes().split(b"\n")
-                file = (self.good.root / name).read_bytes().split(b"\n")
-                book = [line for line in book if weave.marker(line.decode()) is None]
-                file = [line for line in file if weave.marker(line.decode()) is None]
-                self.assertEqual(book, file, name)
+                self.assertEqual((Path(folder) / name).read_bytes(), (self.good.root / name).read_bytes(), name)
 
     def test_listing_names_file_and_lines_and_links_to_the_source(self) -> None:
         self.assertIn('data-file="chapters/04_small_attention/attention.cu" data-lines="2-5"', self.page)
@@ -143,6 +139,22 @@ class Rendered(Case):
         self.assertIn(f'href="{link}"', self.page)
         target = (self.good.html / "chapters/04_small_attention" / link.split("#")[0]).resolve()
         self.assertIn('id="L2"', target.read_text(encoding="utf-8"))
+
+    def test_what_a_page_leaves_to_the_source_is_one_line_of_links(self) -> None:
+        page = (self.good.html / WORKBENCH).with_suffix(".html").read_text(encoding="utf-8")
+        found = re.search(r'<p class="left-out">(.*?)</p>', page)
+        assert found is not None
+        self.assertEqual(re.sub(r"<[^>]+>", "", found.group(1)), "In the source: tensor.hpp; shape text in tensor.cpp")
+        self.assertIn('href="../../source/lib/tensor.cpp.html#L3"', found.group(1))
+
+    def test_a_question_opens_without_a_script(self) -> None:
+        found = re.search(r'<div class="box question[^>]*>.*?</div>\s*</div>', self.page, re.DOTALL)
+        assert found is not None
+        answers = re.findall(r'<details class="answer (\w+)" name="([^"]+)"><summary>(.*?)</summary>', found.group())
+        self.assertEqual([(kind, re.sub(r"<[^>]+>", "", said)) for kind, _, said in answers],
+                         [("wrong", "They grow as well."), ("right", "Nothing.")])
+        self.assertEqual(len({group for _, group, _ in answers}), 1)
+        self.assertIn("They still sum to 1.", found.group())
 
     def test_values_are_formatted_and_measured_ones_are_marked(self) -> None:
         self.assertRegex(self.page, r'<span class="value" title="[^"]*score_std[^"]*">1\.003</span>')
@@ -306,7 +318,7 @@ class Refused(Case):
         self.assert_refused(project.render(), *words)
 
     def test_unknown_part(self) -> None:
-        self.refuse(CHAPTER, ":part: kernel", ":part: kernle", f"{CHAPTER}:32", "attention.cu", "[kernle]")
+        self.refuse(CHAPTER, ":part: kernel", ":part: kernle", f"{CHAPTER}:27", "attention.cu", "[kernle]")
 
     def test_a_flaw_is_not_forgotten(self) -> None:
         """A page that has been read before does not complain again by itself."""
@@ -319,8 +331,8 @@ class Refused(Case):
         self.assert_succeeds(project.render())
 
     def test_part_that_no_page_shows(self) -> None:
-        flaw = "```{listing} attention.cu\n:part: kernel\n```\n"
-        self.refuse(CHAPTER, flaw, "", "chapters/04_small_attention/attention.cu:2-5", "[kernel]")
+        flaw = "```{listing} attention.hpp\n:part: weights\n```\n"
+        self.refuse(CHAPTER, flaw, "", "chapters/04_small_attention/attention.hpp:6-15", "[weights]")
 
     def test_many_flaws_are_named_at_once(self) -> None:
         """Cheaper than a build for each."""
@@ -336,6 +348,8 @@ class Refused(Case):
         project.edit(CHAPTER, "`a hidden key gets", "`a hidden key has")
         project.edit(CHAPTER, r"\operatorname{softmax}", r"\nosuchcommand")
         project.edit(CHAPTER, "{eq}`weights`", "{eq}`wieghts`")
+        project.edit(CHAPTER, "{checked}\na hidden", "{checked}\nno hidden")
+        project.edit(CHAPTER, "- [x] Nothing", "- [ ] Nothing")
         project.edit(WORKBENCH, "On to", "```{listing} /lib/tensor.cpp\n:part: at\n```\n\nOn to")
         project.edit(WORKBENCH, "(../04_small_attention/index.md)", "(../05_attention/index.md)")
         (project.root / "lib" / "extra.cpp").write_text("int extra = 0;\n// [more]\nint more = 0;\n")
@@ -343,7 +357,8 @@ class Refused(Case):
         done = project.render()
         for words in (
             (CHAPTER, "no file chapters/04_small_attention/mian.cpp"),
-            ("main.cpp:1-3", "no page shows part [head]"),
+            ("no test of tests/*.cpp is named 'no hidden key gets weight zero, whatever its score'",),
+            ("question: 2 answers, 0 of them right",),
             (CHAPTER, "04/main/score_sdt", "no value score_sdt"),
             (CHAPTER, "05/main/raw_std", "no results of chapter 05"),
             (CHAPTER, "04/main/seconds:.2x"),
@@ -357,8 +372,7 @@ class Refused(Case):
             (CHAPTER, "wieghts", "equation"),
             ("lib/tensor.cpp:9-14", "[at]", "shown 2 times", WORKBENCH),
             (WORKBENCH, "../05_attention/index.md"),
-            ("lib/extra.cpp:1: no page shows part [head]",),
-            ("lib/extra.cpp:3: no page shows part [more]",),
+            ("lib/extra.cpp:3: no page shows part [more] or leaves it to the source",),
             ("lib/empty.cpp:2: part [none] is empty",),
         ):
             self.assert_refused(done, *words)
@@ -519,29 +533,33 @@ class Tangle(Case):
         self.assert_succeeds(project.render())
         page = (project.html / CHAPTER).with_suffix(".html")
         good = page.read_text(encoding="utf-8")
-
-        page.write_text(good.replace("blockDim", "blockdim", 1), encoding="utf-8")
         name = "chapters/04_small_attention/attention.cu"
-        self.assert_refused(project.tangle("--sources", project.root), f"{name}:3")
-
-        page.write_text(good.replace('data-lines="2-5"', 'data-lines="2-6"', 1), encoding="utf-8")
-        self.assert_refused(project.tangle(), f"{name}:2-6", "4 lines")
-
-        page.write_text(good.replace('data-lines="2-5"', 'data-lines="4-7"', 1), encoding="utf-8")
-        self.assert_refused(project.tangle(), name, "1-3", "not shown")
-
         listing = re.search(r'<figure class="listing" id="attention-cu-kernel">.*?</figure>', good, re.DOTALL)
         assert listing is not None
-        page.write_text(good.replace(listing.group(), ""), encoding="utf-8")
-        self.assert_refused(project.tangle("--sources", project.root), name, "no page shows")
-        page.write_text(good.replace(listing.group(), listing.group() * 2), encoding="utf-8")
-        self.assert_refused(project.tangle(), name, "shown twice")
-
+        owed = re.search(r'<figure class="listing" id="attention-hpp-weights">.*?</figure>', good, re.DOTALL)
+        assert owed is not None
+        for old, new, words in (
+            ("blockDim", "blockdim", (f"{name}:3", "blockdim", "blockDim")),
+            ('data-lines="2-5"', 'data-lines="2-4"', (f"{name}:2-4", "4 lines")),
+            ('data-lines="2-5"', 'data-lines="1-4"', (f"{name}:1", "the listing has")),
+            ('data-lines="2-5"', 'data-lines="2-99"', (f"{name}:2-99", "the file has")),
+            (listing.group(), listing.group() * 2, (name, "shown twice")),
+            (owed.group(), "", ("attention.hpp:6: no page shows part [weights] or leaves it to the source",)),
+        ):
+            with self.subTest(new=new[:20]):
+                self.assertIn(old, good)
+                page.write_text(good.replace(old, new, 1), encoding="utf-8")
+                self.assert_refused(project.tangle(), *words)
         page.write_text(good, encoding="utf-8")
         self.assert_succeeds(project.tangle("--sources", project.root))
+        whole = project.html / f"source/{name}.html"
+        text = whole.read_text(encoding="utf-8")
+        whole.unlink()
+        self.assert_refused(project.tangle(), name, "the file has no page")
+        whole.write_text(text, encoding="utf-8")
         path = project.root / "lib/tensor.cpp"
         path.write_bytes(path.read_bytes() + b"\n")
-        self.assert_refused(project.tangle("--sources", project.root), "lib/tensor.cpp:14")
+        self.assert_refused(project.tangle("--sources", project.root), "lib/tensor.cpp:1")
 
 
 class Weave(unittest.TestCase):

@@ -43,12 +43,13 @@ def make(project: Project, *kinds: str) -> subprocess.CompletedProcess[str]:
 
 
 def listed(root: Path) -> list[str]:
-    """All lines of code that the book must show, without space at their ends."""
+    """All lines of code that teach, without space at their ends."""
     return [
         line.strip()
-        for name in weave.source_names(root)
-        for line in weave.read_source(root, name).lines
-        if line.strip() and weave.marker(line) is None
+        for source in (weave.read_source(root, name) for name in weave.source_names(root))
+        for part in source.teaches
+        for line in source.text(part).split("\n")
+        if line.strip() and part.name != "shape text"  # which a page leaves to the source
     ]
 
 

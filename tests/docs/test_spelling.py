@@ -72,7 +72,7 @@ def prose(name: str, text: str) -> str:
     """The text, blank where it is not written for a reader: of a source, comments and messages remain."""
     suffix = Path(name).suffix
     if suffix == ".md":
-        text = blank(r"^(`{3,}|~{3,})(?=\{listing|\{console|[a-z]*$).*?^\1[ ]*$", text, re.MULTILINE)
+        text = blank(r"^(`{3,}|~{3,})(?=\{listing|\{console|\{source|\{checked|[a-z]*$).*?^\1[ ]*$", text, re.MULTILINE)
         text = blank(r"^:[a-z]+:|^`{3,}\{\w+\}[^\n]*$|\$\$.*?\$\$|(?<![\w$])\$[^$]*\$|\]\([^)]*\)", text, re.MULTILINE)
     else:
         message = r'"((?:[^"\\\n]|\\.)*)"'

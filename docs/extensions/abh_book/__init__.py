@@ -5,11 +5,11 @@
 | `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
 | `by_page` | what pages leave in the environment, forgotten and merged with them         |
 | `folders` | pages that depend on which files a folder holds                              |
-| `listing` | directive `listing`, the check that every line is shown once, source pages     |
+| `listing` | directives `listing` and `source`, the check that what teaches is shown once, source pages |
 | `results` | role `value`, directives `console` and `plot`                                  |
 | `origin`  | when and where the runs took place, said at the end of each page               |
 | `yours`   | directive `your-numbers`: this machine's numbers beside the recorded ones         |
-| `boxes`   | directives `exercise`, `mistake`, `derivation`, `gradients`, `fold`             |
+| `boxes`   | directives `exercise`, `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
 | `exercises` | directive `exercises`: those that the judge knows                             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |

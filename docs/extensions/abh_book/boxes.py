@@ -1,4 +1,4 @@
-"""Directives `exercise`, `mistake`, `derivation`, `gradients` and `fold`.
+"""Directives `exercise`, `question`, `mistake`, `checked`, `derivation`, `gradients` and `fold`.
 
     ```{exercise} 04.1 Title
     :difficulty: 2
@@ -13,11 +13,29 @@
 Difficulty counts from one to three. The number starts with the chapter's own and is used once in
 the book. The table `{list-of} skills` shows what an exercise trains, and which ones it needs first.
 
+    ````{question} All scores of a row grow by 5. What happens to its attention weights?
+    - [ ] They grow.
+
+      No: they still sum to 1.
+
+    - [x] Nothing.
+
+      Each exponential grows by the same factor, and so does their sum.
+    ````
+
+Two to four answers, one of them right, each with a reply, which opens with a click; no script is needed.
+In the EPUB and the PDF the replies stand at the end of the page.
+
     ````{mistake} Scaling after the mask
     The wrong code, what it does to the numbers, and `the name of the test that catches it`.
     ````
 
-One of the literals in a mistake must be the name of a test in `tests/*.cpp`, or the build fails.
+One of the literals in a mistake must be the name of a test in `tests/*.cpp`, or the build fails. What else
+a test holds is noted beside the text, not in it, a test's name on each line:
+
+    ```{checked}
+    the worked gradient of attention is what backward computes
+    ```
 
     ````{derivation} The softmax's gradient
     Steps from the forward equation to the gradient.
@@ -180,16 +198,22 @@ class Titled(SphinxDirective):
         return node, messages
 
 
+def tests_known(env: BuildEnvironment) -> set[str]:
+    """Names of all tests; the page that asks depends on their files."""
+    known: set[str] = set()
+    tests = Path(env.config.abh_root) / "tests"
+    look_into(env, tests)
+    for path in sorted(tests.glob("*.cpp")):
+        env.note_dependency(str(path))
+        known |= _names(str(path), path.stat().st_mtime_ns)
+    return known
+
+
 class Mistake(Titled):
     def run(self) -> list[nodes.Node]:
         node, messages = self.titled("mistake", "Common mistake")
         literals = {" ".join(n.astext().split()) for n in node.findall(nodes.literal)}
-        known: set[str] = set()
-        tests = Path(self.env.config.abh_root) / "tests"
-        look_into(self.env, tests)
-        for path in sorted(tests.glob("*.cpp")):
-            self.env.note_dependency(str(path))
-            known |= _names(str(path), path.stat().st_mtime_ns)
+        known = tests_known(self.env)
         node["facts"] = {"tests": sorted(literals & known)}
         if not literals & known:
             logger.warning(
@@ -198,6 +222,81 @@ class Mistake(Titled):
                 location=self.get_location(),
             )
         return [node, *messages]
+
+
+class Checked(SphinxDirective):
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        names = [line.strip() for line in self.content if line.strip()]
+        for name in sorted(set(names) - tests_known(self.env)):
+            logger.warning("checked: no test of tests/*.cpp is named %r", name, location=self.get_location())
+        node = nodes.paragraph(classes=["checked"])
+        node += nodes.Text("Tested: ")
+        for number, name in enumerate(names):
+            node += nodes.Text("; " if number else "")
+            node += nodes.literal("", name)
+        self.set_source_info(node)
+        return [node]
+
+
+# Questions ----------------------------------------------------------------------------------------
+
+
+class answer(nodes.General, nodes.Element):
+    """Attributes: right, group. Children: what it says, and the reply."""
+
+
+class answer_text(nodes.General, nodes.TextElement):
+    """What an answer says."""
+
+
+class Question(Titled):
+    def run(self) -> list[nodes.Node]:
+        node, messages = self.titled("question", "Question")
+        where = self.get_location()
+        asked = next((child for child in node.children if isinstance(child, nodes.bullet_list)), None)
+        items = list(asked.children) if asked is not None else []
+        right = 0
+        answers: list[answer] = []
+        for item in items:
+            said = item.children[0] if item.children else None
+            mark = said.astext()[:4] if isinstance(said, nodes.paragraph) else ""
+            if mark not in {"[x] ", "[ ] "} or len(item.children) < 2:
+                logger.warning("question: an answer begins with [x] or [ ], and its reply follows after a blank line", location=where)
+                continue
+            first = next(said.findall(nodes.Text))
+            said.replace(first, nodes.Text(first[4:])) if first.parent is said else None
+            made = answer(right=mark == "[x] ", group=node["ids"][0])
+            made += answer_text("", "", *said.children)
+            made += item.children[1:]
+            right += made["right"]
+            answers.append(made)
+        if right != 1 or not 2 <= len(answers) <= 4:
+            logger.warning(
+                "question: %d answers, %d of them right; expected two to four, and one", len(answers), right, location=where
+            )
+        if asked is not None:
+            node.replace(asked, answers)
+        return [node, *messages]
+
+
+def visit_answer(self: HTML5Translator, node: answer) -> None:
+    kind = "right" if node["right"] else "wrong"
+    self.body.append(f'<details class="answer {kind}" name="{html.escape(node["group"])}">')
+
+
+def depart_answer(self: HTML5Translator, node: answer) -> None:
+    self.body.append("</div></details>\n")
+
+
+def visit_answer_text(self: HTML5Translator, node: answer_text) -> None:
+    self.body.append("<summary>")
+
+
+def depart_answer_text(self: HTML5Translator, node: answer_text) -> None:
+    verdict = "Right." if node.parent["right"] else "No."
+    self.body.append(f'</summary>\n<div class="reply"><p class="verdict">{verdict}</p>')
 
 
 # Derivations --------------------------------------------------------------------------------------
@@ -307,6 +406,10 @@ def check_numbers(app: Sphinx, env: BuildEnvironment) -> None:
 def setup(app: Sphinx) -> None:
     app.add_directive("exercise", Exercise)
     app.add_directive("mistake", Mistake)
+    app.add_directive("checked", Checked)
+    app.add_node(answer, html=(visit_answer, depart_answer))
+    app.add_node(answer_text, html=(visit_answer_text, depart_answer_text))
+    app.add_directive("question", Question)
     app.add_directive("derivation", Derivation)
     app.add_directive("gradients", Gradients)
     app.add_node(fold, html=(visit_fold, depart_fold))

@@ -1,4 +1,4 @@
-"""Directive `listing`: a part of a source file, with its place.
+"""Directives `listing`, a part of a source file with its place, and `source`, what a page leaves out.
 
     ```{listing} scaled_dot_product_attention.cpp
     :part: softmax
@@ -6,8 +6,18 @@
     ```
 
 The path counts from the page's own folder, or from the repository with a leading `/`. The element
-that carries `data-file` and `data-lines` has exactly the lines of the file as its text. After all
-pages are read, every line of every source file must have been shown by one listing.
+that carries `data-file` and `data-lines` has exactly the lines of the file as its text. Its caption
+links to the file's own page, where the whole file stands. After all pages are read, no part may have
+been shown twice, and every part that teaches (see `weave`) must have been shown, or left to the source
+by name:
+
+    ```{source}
+    main.cpp
+    scaled_dot_product_attention.cpp: checks
+    ```
+
+That is one line on the page, with a link for each file, or for each of the parts after the colon (commas
+separate them). A file without parts is only pointed at: what teaches in it must still be shown.
 
 A part that another page shows can be quoted, for instance a plain way beside its fast one. A
 quotation is marked as one and does not count as a second showing:
@@ -62,6 +72,7 @@ class Shown:
 
 
 shown = ByPage[list[Shown]]("shown")  # its listings
+left = ByPage[list[Shown]]("left")  # parts that it leaves to the source
 
 
 def root_of(env: BuildEnvironment) -> Path:
@@ -101,7 +112,38 @@ class listing(nodes.General, nodes.Element):
     """Attributes: file, part, first, last, code (HTML), fold, quote."""
 
 
-class Listing(SphinxDirective):
+class Sourced(SphinxDirective):
+    """What reads a source file that the page names."""
+
+    def source(self, argument: str) -> weave.Source | None:
+        """The file, from the page's own folder or, with a leading `/`, from the repository; None after a warning."""
+        root, where = root_of(self.env), self.get_location()
+        if argument.startswith("/"):
+            name = posixpath.normpath(argument.lstrip("/"))
+        else:
+            name = posixpath.normpath(posixpath.join(page_folder(self.env.docname), argument))
+        if name.startswith("../") or not (root / name).is_file():
+            logger.warning("%s: no file %s", self.name, name, location=where)
+            return None
+        self.env.note_dependency(str(root / name))
+        try:
+            return weave.read_source(root, name)
+        except weave.WeaveError as error:
+            logger.warning("%s: %s", self.name, error, location=where)
+            return None
+
+    def part(self, source: weave.Source, wanted: str) -> weave.Part | None:
+        part = source.part(wanted)
+        if part is None:
+            there = ", ".join(f"[{p.name}]" for p in source.parts)
+            logger.warning(
+                "%s: %s has no part [%s]; it has %s", self.name, source.name, wanted, there,
+                location=self.get_location(),
+            )
+        return part
+
+
+class Listing(Sourced):
     required_arguments = 1
     final_argument_whitespace = True
     option_spec: ClassVar[dict[str, Any]] = {
@@ -111,47 +153,78 @@ class Listing(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        root = root_of(self.env)
-        path = self.arguments[0].strip()
-        if path.startswith("/"):
-            name = posixpath.normpath(path.lstrip("/"))
-        else:
-            name = posixpath.normpath(posixpath.join(page_folder(self.env.docname), path))
-        where = self.get_location()
+        source = self.source(self.arguments[0].strip())
+        if source is None:
+            return []
         if "part" not in self.options:
-            logger.warning("listing %s: the option :part: is missing", name, location=where)
-            return []
-        if name.startswith("../") or not (root / name).is_file():
-            logger.warning("listing: no file %s", name, location=where)
-            return []
-        self.env.note_dependency(str(root / name))
-        try:
-            source = weave.read_source(root, name)
-        except weave.WeaveError as error:
-            logger.warning("listing: %s", error, location=where)
-            return []
-        wanted = self.options["part"].strip().removeprefix("[").removesuffix("]")
-        part = source.part(wanted)
-        if part is None:
-            there = ", ".join(f"[{p.name}]" for p in source.parts)
             logger.warning(
-                "listing: %s has no part [%s]; it has %s", name, wanted, there, location=where
+                "listing %s: the option :part: is missing", source.name, location=self.get_location()
             )
+            return []
+        part = self.part(source, self.options["part"].strip().removeprefix("[").removesuffix("]"))
+        if part is None:
             return []
         quote = "quote" in self.options
         if not quote:
             shown(self.env).setdefault(self.env.docname, []).append(
-                Shown(name, part.name, part.first, part.last, self.lineno)
+                Shown(source.name, part.name, part.first, part.last, self.lineno)
             )
         node = listing(
-            file=name, part=part.name, first=part.first, last=part.last,
+            file=source.name, part=part.name, first=part.first, last=part.last,
             code="".join(highlighted(source)[part.first - 1 : part.last]),
             fold=self.options.get("fold", ""), quote=quote,
         )
-        slug = f"{'quote-' if quote else ''}{posixpath.basename(name)}-{part.name}".lower()
+        slug = f"{'quote-' if quote else ''}{posixpath.basename(source.name)}-{part.name}".lower()
         node["ids"].append(nodes.make_id(slug.replace(".", "-")))
         self.set_source_info(node)
         return [node]
+
+
+class left_out(nodes.General, nodes.Element):
+    """Attribute files: of each file its name and the parts that are meant, a name and a line each."""
+
+
+class Source(Sourced):
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        files: list[tuple[str, list[tuple[str, int]]]] = []
+        for line in self.content:
+            if not line.strip():
+                continue
+            file, _, wanted = line.partition(":")
+            source = self.source(file.strip())
+            if source is None:
+                continue
+            names = [name.strip() for name in wanted.split(",") if name.strip()]
+            parts = [part for name in names if (part := self.part(source, name))]
+            left(self.env).setdefault(self.env.docname, []).extend(
+                Shown(source.name, part.name, part.first, part.last, self.lineno)
+                for part in parts
+            )
+            if not names:
+                left(self.env)[self.env.docname].append(Shown(source.name, "", 1, len(source.lines), self.lineno))
+            files.append((source.name, [(part.name, part.first) for part in parts]))
+        node = left_out(files=files)
+        self.set_source_info(node)
+        return [node]
+
+
+def visit_left_out(self: HTML5Translator, node: left_out) -> None:
+    """One line: where to read on."""
+
+    def link(file: str, part: str, line: int, shows: str) -> str:
+        page = self.builder.get_relative_uri(self.builder.current_docname, f"{SOURCE_PAGES}/{file}")
+        place = f"{page}#L{line}" if line else page
+        return f'<a href="{html.escape(place)}" data-left="{html.escape(file)}" data-part="{html.escape(part)}">{shows}</a>'
+
+    links: list[str] = []
+    for file, parts in node["files"]:
+        short = f"<code>{html.escape(posixpath.basename(file))}</code>"
+        named = ", ".join(link(file, name, line, html.escape(name)) for name, line in parts)
+        links.append(f"{named} in {short}" if parts else link(file, "", 0, short))
+    self.body.append(f'<p class="left-out">In the source: {"; ".join(links)}</p>\n')
+    raise nodes.SkipNode
 
 
 def visit_listing(self: HTML5Translator, node: listing) -> None:
@@ -187,51 +260,37 @@ def visit_listing(self: HTML5Translator, node: listing) -> None:
     raise nodes.SkipNode
 
 
-# Every line once ----------------------------------------------------------------------------------
-
-
-def ranges(numbers: list[int]) -> str:
-    """`3-5, 9` for 3, 4, 5, 9."""
-    out: list[list[int]] = []
-    for number in numbers:
-        if out and number == out[-1][1] + 1:
-            out[-1][1] = number
-        else:
-            out.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in out)
+# Every part that teaches, once ----------------------------------------------------------------------------------
 
 
 def check_coverage(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn (which fails the build) of each source line that is not shown exactly once."""
+    """Warn (which fails the build) of each part that is shown twice, or that teaches and is not shown."""
     root = root_of(env)
-    by_file: dict[str, list[tuple[str, Shown]]] = {}
+    places: dict[tuple[str, str], list[str]] = {}
     for page, listings in sorted(shown(env).items()):
         for one in listings:
-            by_file.setdefault(one.file, []).append((page, one))
-    for name in weave.source_names(root):
+            places.setdefault((one.file, one.part), []).append(f"{env.doc2path(page)}:{one.line}")
+    left_to_source = {(one.file, one.part) for parts in left(env).values() for one in parts}
+    known = weave.source_names(root)
+    for name in known:
         try:
             source = weave.read_source(root, name)
         except weave.WeaveError as error:
             logger.warning("%s", error)
             continue
         for part in source.parts:
-            places = [(page, one) for page, one in by_file.get(name, []) if one.part == part.name]
-            if not places:
-                lines = ranges(list(range(part.first, part.last + 1)))
-                logger.warning("%s:%s: no page shows part [%s]", name, lines, part.name)
-            elif len(places) > 1:
-                where = " and ".join(f"{env.doc2path(page)}:{one.line}" for page, one in places)
-                lines = ranges(list(range(part.first, part.last + 1)))
+            where = places.get((name, part.name), [])
+            lines = f"{part.first}-{part.last}" if part.last > part.first else str(part.first)
+            if len(where) > 1:
                 logger.warning(
-                    "%s:%s: part [%s] is shown %d times: %s",
-                    name, lines, part.name, len(places), where,
+                    "%s:%s: part [%s] is shown %d times: %s", name, lines, part.name, len(where), " and ".join(where)
                 )
-    known = set(weave.source_names(root))
-    for name in sorted(set(by_file) - known):
-        page, one = by_file[name][0]
-        logger.warning(
-            "listing: %s is not one of the book's sources", name, location=(page, one.line)
-        )
+            elif not where and part in source.teaches and (name, part.name) not in left_to_source:
+                logger.warning("%s:%s: no page shows part [%s] or leaves it to the source", name, lines, part.name)
+            elif where and (name, part.name) in left_to_source:
+                logger.warning("%s:%s: part [%s] is shown, and left to the source", name, lines, part.name)
+    for name in sorted({file for file, _ in places} - set(known)):
+        logger.warning("listing: %s is not one of the book's sources", name)
 
 
 # Source pages -------------------------------------------------------------------------------------
@@ -276,7 +335,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         return
     env, root = app.env, root_of(app.env)
     explained = {
-        (one.file, one.part): page for page, listings in shown(env).items() for one in listings
+        (one.file, page) for found in (left(env), shown(env)) for page, parts in found.items() for one in parts
     }
     names = weave.source_names(root)
     written = Written(app)
@@ -286,7 +345,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             source = weave.read_source(root, name)
         except weave.WeaveError:
             continue  # reported by check_coverage
-        pages = sorted({page for (file, _), page in explained.items() if file == name})
+        pages = sorted(page for file, page in explained if file == name)
         links = ", ".join(
             f'<a href="{html.escape(app.builder.get_relative_uri(pagename, page))}">'
             f"{html.escape(env.titles[page].astext())}</a>"
@@ -300,8 +359,9 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             for n, line in enumerate(highlighted(source), 1)
         )
         body = (
-            f"<h1>{html.escape(name)}</h1>\n<p>Explained in: {links}</p>\n"
-            f'<div class="highlight source-file"><pre {scrolls(name)}><span></span>{code}</pre></div>'
+            f"<h1>{html.escape(name)}</h1>\n" + (f"<p>Explained in: {links}</p>\n" if links else "")
+            + f'<div class="highlight source-file"><pre data-source="{html.escape(name)}" {scrolls(name)}>'
+            f"<span></span>{code}</pre></div>"
         )
         yield pagename, {"title": name, "body": body, "parents": []}, "page.html"
     if names:
@@ -319,6 +379,9 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def setup(app: Sphinx) -> None:
     app.add_node(listing, html=(visit_listing, None))
     app.add_directive("listing", Listing)
+    app.add_node(left_out, html=(visit_left_out, None))
+    app.add_directive("source", Source)
     shown.connect(app)
+    left.connect(app)
     app.connect("env-updated", check_coverage)
     app.connect("html-collect-pages", source_pages)

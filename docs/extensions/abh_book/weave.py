@@ -2,8 +2,12 @@
 
 A marker is a line that, stripped, is exactly `// [some name]`: lower case letters, digits, spaces
 and `: - _ , . ( )`. A part runs from the line after its marker to the line before the next marker
-or to the end of the file. What stands before the first marker is the part `head`. So every line but
-the markers belongs to exactly one part.
+or to the end of the file. What stands before the first marker is the part `head`: a license, includes,
+names declared ahead. So every line but the markers belongs to exactly one part.
+
+The pages show the parts that teach. In the headers and sources of `lib` itself and of chapters 0 to
+10, that is every part but the head; programs, fast ways, kernels, and what reads and writes files are
+shown as far as a page wants them.
 
 Standard library only: `docs/tangle.py` works without Sphinx.
 """
@@ -19,6 +23,8 @@ MARKER = re.compile(r"[ \t]*// \[([a-z0-9 :\-_,.()]+)\][ \t]*")
 FOLDERS = ("lib", "chapters")
 SUFFIXES = frozenset({".hpp", ".cpp", ".cuh", ".cu"})
 HEAD = "head"
+# Files whose every part but the head a page shows or leaves to the source by name.
+TEACHES = re.compile(r"lib/\w+\.[hc]pp|chapters/(?:0\d|10)_\w+/(?!main\.|\w+_command\.)\w+\.[hc]pp")
 
 
 class WeaveError(Exception):
@@ -46,6 +52,11 @@ class Source:
     lines: tuple[str, ...]  # each with its line end; the last one may have none
     parts: tuple[Part, ...]
 
+    @property
+    def teaches(self) -> tuple[Part, ...]:
+        """The parts that the book owes its reader."""
+        return tuple(p for p in self.parts if p.name != HEAD) if TEACHES.fullmatch(self.name) else ()
+
     def part(self, name: str) -> Part | None:
         return next((p for p in self.parts if p.name == name), None)
 
@@ -62,11 +73,15 @@ def marker(line: str) -> str | None:
 def read_source(root: Path, name: str) -> Source:
     """Read and cut `root/name`."""
     try:
-        text = (root / name).read_bytes().decode("utf-8")
+        return cut(name, (root / name).read_bytes().decode("utf-8"))
     except UnicodeDecodeError as error:
         raise WeaveError(f"{name}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
         raise WeaveError(f"{name}: {error.strerror}") from None
+
+
+def cut(name: str, text: str) -> Source:
+    """The text of a file, cut at its markers."""
     lines = text.split("\n")
     lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     for number, line in enumerate(lines, 1):
@@ -87,7 +102,7 @@ def read_source(root: Path, name: str) -> Source:
 
 
 def source_names(root: Path) -> list[str]:
-    """All files that the book must show, as names from the root, sorted."""
+    """All files that have a page of their own, as names from the root, sorted."""
     return sorted(
         path.relative_to(root).as_posix()
         for folder in FOLDERS
