@@ -358,6 +358,18 @@ TEST_CASE("attention weights may be asked for: no bit of result and gradients ch
     CHECK(weights.shape() == Shape{1, 2, 5, 7});
 }
 
+TEST_CASE("a later word changes no bit of an earlier row, in another block or its own") {
+    const Example e(1, 2, 150, 150, 5);
+    const Tensor before = e.forward(hide_future()).reshape({150, 10});
+    for (const Index changed : {149, 75, 1}) {
+        for (Tensor x : {e.q, e.k, e.v})  // handles
+            for (Index c = 0; c < 10; ++c) x(0, changed, c) += 2;
+        const Tensor after = e.forward(hide_future()).reshape({150, 10});
+        CHECK(same_bits(after.rows(0, changed), before.rows(0, changed)));
+        CHECK_FALSE(same_bits(after.rows(changed, changed + 1), before.rows(changed, changed + 1)));
+    }
+}
+
 TEST_CASE("packed sentences attend one by one in every way, backward too") {
     struct Kind {
         Ids queries, keys;

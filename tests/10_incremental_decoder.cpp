@@ -165,6 +165,18 @@ TEST_CASE("a prefix may fork into exactly the rows that were there before") {
     CHECK(max_difference(logits.rows(1, 2), whole.rows(2, 3)) < 10 * round_off);
 }
 
+TEST_CASE("keys and values find room however long a translation grows") {
+    TransformerOptions options = small();
+    options.positions.max_len = 70;  // the room is doubled twice and once more
+    const Transformer model = random_model(options, 1);
+    const DecodingOptions decoding{start, no_end, 70};
+    const Translation plain = greedy_decode(model, source, decoding),
+                      cached = greedy_decode_cached(model, source, decoding).front();
+    CHECK(plain.ids.size() == 70);
+    CHECK(cached.ids == plain.ids);
+    CHECK(difference(cached.probabilities, plain.probabilities) < round_off);
+}
+
 TEST_CASE("in every way pads stay hidden when the room for keys grows") {
     for (const bool hide : {true, false}) {
         TransformerOptions options = small_toy();
