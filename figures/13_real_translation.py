@@ -13,29 +13,28 @@ def sizes_on(axes: Axes, sizes: list[int]) -> None:
     axes.grid()
 
 
-@figure("vocabulary", width=7.6, height=3.3, narrow=(3.7, 6.0))
+@figure("vocabulary", width=5.6, height=3.3, narrow=(3.7, 3.3))
 def vocabulary(data: Data, fig: Figure) -> None:
-    words, pieces = panels(fig, 2)
-    unknown = data.array("unknown_by_size", run="text")
-    words.plot(unknown[:, 0], unknown[:, 1], "o-", color="C1")
-    words.set_xlabel("words in the vocabulary")
-    words.set_ylabel("unknown in the test, per cent")
-    sizes_on(words, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
-
-    sentences = data.value("pairs_test", run="text")
-    for language, colour, line in (("English", "C0", "o-"), ("Chinese", "C2", "s--")):
-        lengths = data.array(f"lengths_{language}", run="text")
-        pieces.plot(lengths[:, 0], lengths[:, 1], line, color=colour, label=f"{language}, pieces")
+    axes = fig.subplots()
+    found = data.values(run="text")
+    for language, colour, line, sizes in (
+        ("English", "C0", "o-", (500, 1000, 2000, 4000, 8000)),
+        ("Chinese", "C2", "s--", (4000, 8000, 16000)),
+    ):
+        x, y = ([found[f"{name}_{language}_{size}"] for size in sizes] for name in ("pieces", "length"))
+        axes.plot(x, y, line, color=colour, label=f"{language}, pieces")
     for units, label, line in (
         ("english_words", "English, words and marks", ":"),
         ("chinese_characters", "Chinese, characters", "-."),
     ):
-        mean = data.value(f"{units}_units", run="text") / sentences
-        pieces.axhline(mean, color=muted(), linestyle=line, label=label)
-    pieces.set_xlabel("pieces in the vocabulary")
-    pieces.set_ylabel("units of a test sentence")
-    sizes_on(pieces, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
-    pieces.legend()
+        mean = found[f"{units}_units"] / found["pairs_test"]
+        axes.axhline(mean, color=muted(), linestyle=line, label=label)
+    axes.set_xlabel("pieces in the vocabulary")
+    axes.set_ylabel("units of a test sentence")
+    sizes_on(axes, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
+    axes.legend()
+
+
 @figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
 def bootstrap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()

@@ -211,20 +211,15 @@ TEST_CASE("a letter with too many marks costs its line, on either side, and no o
           "line 1: its translation: a letter with more than 1000 marks; left out\n");
 }
 
-TEST_CASE("a sentence that is too long is translated in parts") {
-    std::string word;
-    for (int i = 0; i < 10000; ++i) word += "abcdefgh"[i % 8];
-    LineOptions o;
-    o.beam.max_words = 2;
-    const Found found = translated("abc\n" + word + "\nabc\n", o);
-    REQUIRE(found.lines.size() == 3);
-    CHECK(found.lines[0] == found.lines[2]);
-    CHECK(found.messages == "line 2: 10000 pieces, of which 19 are taken at once: 527 parts\n");
-    CHECK(std::ranges::count(found.lines[1], ' ') == 526);
-
-    o.max_source = 3;  // ab, cde, fgh
-    const Found parts = translated("abcdefgh\nab\ncde\nfgh\n", o);
-    CHECK(parts.lines[0] == parts.lines[1] + " " + parts.lines[2] + " " + parts.lines[3]);
+TEST_CASE("a sentence that is too long costs its line, and no other") {
+    const std::string fits(19, 'a');
+    const Found found = translated("abc\n" + fits + "a\n" + fits + "\nabc\n", few_words());
+    REQUIRE(found.lines.size() == 4);
+    CHECK(found.lines[0] == found.lines[3]);
+    CHECK(found.lines[1].empty());
+    CHECK_FALSE(found.lines[2].empty());
+    CHECK(found.messages ==
+          "line 2: 20 pieces, and the model takes 19 at most; its translation is left empty\n");
 }
 
 TEST_CASE("an n-best list names line, text and score, the best first") {

@@ -72,8 +72,6 @@ TranslateCommand::TranslateCommand(Options& parent)
         .range(1, 100000);
     command_.add("--max-more", options_.beam.max_more, "pieces more than the source has")
         .range(0, 100000);
-    command_.add("--max-source", options_.max_source, "pieces translated at once; 0: all that fit")
-        .range(0, 100000);
     command_.add("--window", options_.window, "lines read ahead, at most").range(1, 1000000);
 }
 // [run]
