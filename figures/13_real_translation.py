@@ -1,7 +1,7 @@
 """Figures of chapter 13."""
 
 import numpy as np
-from style import Axes, Data, Figure, figure, heat, muted, narrow, panels
+from style import Axes, Data, Figure, figure, muted, narrow, panels
 
 
 def sizes_on(axes: Axes, sizes: list[int]) -> None:
@@ -69,37 +69,16 @@ def curves(data: Data, fig: Figure) -> None:
         left.set_xlabel("")
 
 
-@figure("beams", width=7.6, height=3.1, narrow=(3.7, 6.0))
+@figure("beams", width=5.6, height=3.1, narrow=(3.7, 3.0))
 def beams(data: Data, fig: Figure) -> None:
-    left, right = panels(fig, 2)
-    bleu = data.array("bleu_by_beam")  # a row for each width: width, by sums, by means
-    left.plot(bleu[:, 0], bleu[:, 2], "o-", color="C0", label="by means")
-    left.plot(bleu[:, 0], bleu[:, 1], "s--", color="C1", label="by sums")
-    sizes_on(left, [int(width) for width in bleu[:, 0]])
-    left.set_ylim(0.9 * bleu[:, 1:].min(), 1.03 * bleu[:, 1:].max())
-    left.set_xlabel("width of the beam")
-    left.set_ylabel("BLEU, development")
-    left.legend(loc="lower right")
-    length = data.array("bleu_by_length")
-    right.plot(length[:, 0], length[:, 1], "o-", color="C2")
-    right.set_ylim(bottom=0)
-    right.set_xlabel("mean pieces of the source")
-    right.set_ylabel("BLEU, test")
-    right.grid()
-
-
-@figure("attention", width=5.6, height=4.2, narrow=(3.7, 4.6))
-def attention(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
-    drawn = heat(
-        axes,
-        data.array("attention"),
-        rows=data.value("attention_said").split(),
-        columns=data.value("attention_source").split(),
-        low=0,
-        top=True,
-    )
-    axes.set_ylabel("piece said")
-    axes.set_xlabel("piece of the source")
-    place = "bottom" if narrow() else "right"
-    fig.colorbar(drawn, ax=axes, label="weight", shrink=0.8, location=place).outline.set_visible(False)
+    found, widths = data.values(), [1, 2, 4, 8]
+    by_sums = [found[f"beam_{width}_sums_bleu"] for width in widths]
+    by_means = [found[f"beam_{width}_bleu"] for width in widths]
+    axes.plot(widths, by_means, "o-", color="C0", label="by means")
+    axes.plot(widths, by_sums, "s--", color="C1", label="by sums")
+    sizes_on(axes, widths)
+    axes.set_ylim(0.9 * min(by_sums + by_means), 1.03 * max(by_sums + by_means))
+    axes.set_xlabel("width of the beam")
+    axes.set_ylabel("BLEU, development")
+    axes.legend(loc="lower right")

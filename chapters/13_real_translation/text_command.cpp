@@ -1,5 +1,3 @@
-#include "chapters/13_real_translation/text_command.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,8 @@
 #include <numeric>
 
 #include "chapters/09_training/corpus.hpp"
-#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/commands.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/scores/scores.hpp"
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
@@ -19,11 +18,6 @@
 #include "lib/random.hpp"
 
 namespace abh {
-// [options]
-TextCommand::TextCommand(Options& parent)
-    : command_(parent.command("text", "the sentences, and what they are cut into")) {
-    command_.add("--write", folder_, "only write train.tsv, dev.tsv and test.tsv there");
-}
 // [units]
 namespace {
 
@@ -162,7 +156,6 @@ void show_pieces(const ParallelText& text, Results& results) {
     for (const std::string& sentence : both_sides(text.test))
         same += subwords.decode(subwords.encode(sentence)) == sentence;
     fmt::print("\n{} of {} test sentences come back as they were\n", same, 2 * text.test.size());
-    results.set("pieces", static_cast<double>(subwords.size()));
     results.set("test_sentences", static_cast<double>(2 * text.test.size()));
     results.set("come_back", static_cast<double>(same));
 }
@@ -198,24 +191,22 @@ void show_vocabulary_sizes(const ParallelText& text, Results& results) {
     show("English", targets, {500, 1000, 2000, 4000, 8000});
     show("Chinese", sources, {4000, 8000, 16000});
 }
+}  // namespace
 // [run]
-void write_pairs(const std::vector<TextPair>& pairs, const std::filesystem::path& path) {
-    AtomicFile file(path);
-    for (const TextPair& pair : pairs) file.write(pair.source + '\t' + pair.target + '\n');
-    file.commit();
-    fmt::print("{}: {} pairs\n", path.string(), pairs.size());
+void write_text(const std::filesystem::path& folder) {
+    const ParallelText text = tatoeba();
+    for (const auto& [name, pairs] :
+         {std::pair{"train.tsv", &text.train}, {"dev.tsv", &text.dev}, {"test.tsv", &text.test}}) {
+        AtomicFile file(folder / name);
+        for (const auto& [source, target] : *pairs) file.write(source + '\t' + target + '\n');
+        file.commit();
+        fmt::print("{}: {} pairs\n", (folder / name).string(), pairs->size());
+    }
 }
 
-}  // namespace
-
-void TextCommand::run(Results& results) {
+void show_text(Results& results) {
     CleanCounts counts;
     const ParallelText text = tatoeba(&counts);
-    if (!folder_.empty()) {
-        write_pairs(text.train, folder_ / "train.tsv");
-        write_pairs(text.dev, folder_ / "dev.tsv");
-        return write_pairs(text.test, folder_ / "test.tsv");
-    }
     section("The data");
     show_data(text, counts, results);
     section("Words that training has not seen");

@@ -31,22 +31,18 @@ std::string marian_name(std::string name) {
     return "model." + name;
 }
 // [found]
-/// The file of the weights; if it is not there, but others are that hold them, how to come by it.
+/// The file of the weights, if the folder's weights are there and are all.
 std::filesystem::path find_weights(const std::filesystem::path& folder) {
-    const auto is_there = [&](const char* name) { return std::filesystem::exists(folder / name); };
-    if (is_there("adapter_config.json"))
-        refuse(folder / "adapter_config.json",
-               "an adapter, which changes the weights; merge it into the model, by peft's "
-               "merge_and_unload");
-    if (is_there("model.safetensors")) return folder / "model.safetensors";
-    for (const char* name :
-         {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
-        if (is_there(name))
-            refuse(folder / name,
-                   "weights in a form that is not read; make model.safetensors of them: python "
-                   "chapters/13_real_translation/marian_files.py safetensors {}",
-                   folder.string());
-    return folder / "model.safetensors";
+    const std::filesystem::path adapter = folder / "adapter_config.json",
+                                weights = folder / "model.safetensors";
+    if (std::filesystem::exists(adapter))
+        refuse(adapter, "an adapter; merge it into the model, by peft's merge_and_unload");
+    if (!std::filesystem::exists(weights))
+        refuse(weights,
+               "it is not there; if the weights are in another form, make it of them: python "
+               "chapters/13_real_translation/marian_files.py safetensors {}",
+               folder.string());
+    return weights;
 }
 // [weights]
 /// A file's tensors, taken one by one.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,9 +14,9 @@ namespace abh {
 /// What config.json says of a model of Marian that the transformers library stored.
 struct MarianConfig {
     TransformerOptions model;
-    std::int32_t start = 0, end = 0;       ///< symbols; a source ends with `end`, too
-    std::vector<std::int32_t> never = {};  ///< words that are not to be said: padding, for one
-    bool renormalize = false;              ///< probabilities are shared among all other words
+    std::int32_t start = 0, end = 0;    ///< symbols; a source ends with `end`, too
+    std::set<std::int32_t> never = {};  ///< words that are not to be said: padding, for one
+    bool renormalize = false;           ///< probabilities are shared among all other words
 };
 
 /// Reads config.json and, where there is one, generation_config.json. What changes what the model

@@ -159,9 +159,6 @@ void write(std::FILE* out, const LineTranslator& translator, Index line,
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options) {
     require(options.window >= 1, "translate: windows of {} lines", options.window);
-    require(translator.max_source() >= 1,
-            "translate: the model has room for {} positions, expected a word and the end at least",
-            translator.model.src_positions.max_len());
     Index lines = 0;
     for (;;) {
         const Window window = read_window(translator, in, messages, lines, options);

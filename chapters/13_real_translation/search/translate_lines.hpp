@@ -18,9 +18,9 @@ struct LineTranslator {
     std::function<std::vector<std::int32_t>(const std::string&)> encode;
     /// The text of what the model said.
     std::function<std::string(std::span<const std::int32_t>)> decode;
-    std::int32_t source_end = 0;           ///< stands behind every source
-    std::int32_t start = 0, end = 0;       ///< of a target
-    std::vector<std::int32_t> never = {};  ///< what it must not say
+    std::int32_t source_end = 0;        ///< stands behind every source
+    std::int32_t start = 0, end = 0;    ///< of a target
+    std::set<std::int32_t> never = {};  ///< what it must not say
 
     /// The symbols among the options.
     BeamOptions with_symbols(BeamOptions options) const {
