@@ -498,13 +498,6 @@ TEST_CASE("raw sums of finished hypotheses prefer the shorter one") {
     CHECK(search_table(table, o, 8)[0].ids.empty());
 }
 
-TEST_CASE("scores divide by a power of the length") {
-    BeamOptions o{.length_penalty = Real(0.5)};
-    CHECK(normalized(-6, 4, o) == -3);
-    o.length_penalty = 0;
-    CHECK(normalized(-6, 19, o) == -6);
-}
-
 TEST_CASE("of equally likely translations the first in order is found, whatever the batch") {
     Transformer model = random_model(toy_like(), 1);
     model.output.weight.value.fill(0);  // every word is as likely as any other, everywhere

@@ -27,8 +27,7 @@ void require_known_search(const Fields& f) {
     f.expect_usual("none",
                    {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens",
                     "begin_suppress_tokens", "sequence_bias", "exponential_decay_length_penalty",
-                    "min_new_tokens", "force_words_ids", "constraints", "stop_strings", "max_time",
-                    "penalty_alpha", "dola_layers", "guidance_scale", "watermarking_config"});
+                    "min_new_tokens", "force_words_ids", "stop_strings", "guidance_scale"});
     f.expect_usual(0, {"no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length",
                        "diversity_penalty"});
     f.expect_usual(1, {"repetition_penalty", "encoder_repetition_penalty", "num_beam_groups"});

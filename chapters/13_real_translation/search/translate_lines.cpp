@@ -158,7 +158,6 @@ void write(std::FILE* out, const LineTranslator& translator, Index line,
 // [lines]
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options) {
-    require(options.window >= 1, "translate: windows of {} lines", options.window);
     Index lines = 0;
     for (;;) {
         const Window window = read_window(translator, in, messages, lines, options);
