@@ -1,7 +1,7 @@
 """Figures of chapter 13."""
 
 import numpy as np
-from style import Axes, Data, Figure, figure, heat, muted, narrow, panels
+from style import Axes, Data, Figure, figure, muted, narrow, panels
 
 
 def sizes_on(axes: Axes, sizes: list[int]) -> None:
@@ -13,29 +13,28 @@ def sizes_on(axes: Axes, sizes: list[int]) -> None:
     axes.grid()
 
 
-@figure("vocabulary", width=7.6, height=3.3, narrow=(3.7, 6.0))
+@figure("vocabulary", width=5.6, height=3.3, narrow=(3.7, 3.3))
 def vocabulary(data: Data, fig: Figure) -> None:
-    words, pieces = panels(fig, 2)
-    unknown = data.array("unknown_by_size", run="text")
-    words.plot(unknown[:, 0], unknown[:, 1], "o-", color="C1")
-    words.set_xlabel("words in the vocabulary")
-    words.set_ylabel("unknown in the test, per cent")
-    sizes_on(words, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
-
-    sentences = data.value("pairs_test", run="text")
-    for language, colour, line in (("English", "C0", "o-"), ("Chinese", "C2", "s--")):
-        lengths = data.array(f"lengths_{language}", run="text")
-        pieces.plot(lengths[:, 0], lengths[:, 1], line, color=colour, label=f"{language}, pieces")
+    axes = fig.subplots()
+    found = data.values(run="text")
+    for language, colour, line, sizes in (
+        ("English", "C0", "o-", (500, 1000, 2000, 4000, 8000)),
+        ("Chinese", "C2", "s--", (4000, 8000, 16000)),
+    ):
+        x, y = ([found[f"{name}_{language}_{size}"] for size in sizes] for name in ("pieces", "length"))
+        axes.plot(x, y, line, color=colour, label=f"{language}, pieces")
     for units, label, line in (
         ("english_words", "English, words and marks", ":"),
         ("chinese_characters", "Chinese, characters", "-."),
     ):
-        mean = data.value(f"{units}_units", run="text") / sentences
-        pieces.axhline(mean, color=muted(), linestyle=line, label=label)
-    pieces.set_xlabel("pieces in the vocabulary")
-    pieces.set_ylabel("units of a test sentence")
-    sizes_on(pieces, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
-    pieces.legend()
+        mean = found[f"{units}_units"] / found["pairs_test"]
+        axes.axhline(mean, color=muted(), linestyle=line, label=label)
+    axes.set_xlabel("pieces in the vocabulary")
+    axes.set_ylabel("units of a test sentence")
+    sizes_on(axes, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
+    axes.legend()
+
+
 @figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
 def bootstrap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
@@ -70,37 +69,16 @@ def curves(data: Data, fig: Figure) -> None:
         left.set_xlabel("")
 
 
-@figure("beams", width=7.6, height=3.1, narrow=(3.7, 6.0))
+@figure("beams", width=5.6, height=3.1, narrow=(3.7, 3.0))
 def beams(data: Data, fig: Figure) -> None:
-    left, right = panels(fig, 2)
-    bleu = data.array("bleu_by_beam")  # a row for each width: width, by sums, by means
-    left.plot(bleu[:, 0], bleu[:, 2], "o-", color="C0", label="by means")
-    left.plot(bleu[:, 0], bleu[:, 1], "s--", color="C1", label="by sums")
-    sizes_on(left, [int(width) for width in bleu[:, 0]])
-    left.set_ylim(0.9 * bleu[:, 1:].min(), 1.03 * bleu[:, 1:].max())
-    left.set_xlabel("width of the beam")
-    left.set_ylabel("BLEU, development")
-    left.legend(loc="lower right")
-    length = data.array("bleu_by_length")
-    right.plot(length[:, 0], length[:, 1], "o-", color="C2")
-    right.set_ylim(bottom=0)
-    right.set_xlabel("mean pieces of the source")
-    right.set_ylabel("BLEU, test")
-    right.grid()
-
-
-@figure("attention", width=5.6, height=4.2, narrow=(3.7, 4.6))
-def attention(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
-    drawn = heat(
-        axes,
-        data.array("attention"),
-        rows=data.value("attention_said").split(),
-        columns=data.value("attention_source").split(),
-        low=0,
-        top=True,
-    )
-    axes.set_ylabel("piece said")
-    axes.set_xlabel("piece of the source")
-    place = "bottom" if narrow() else "right"
-    fig.colorbar(drawn, ax=axes, label="weight", shrink=0.8, location=place).outline.set_visible(False)
+    found, widths = data.values(), [1, 2, 4, 8]
+    by_sums = [found[f"beam_{width}_sums_bleu"] for width in widths]
+    by_means = [found[f"beam_{width}_bleu"] for width in widths]
+    axes.plot(widths, by_means, "o-", color="C0", label="by means")
+    axes.plot(widths, by_sums, "s--", color="C1", label="by sums")
+    sizes_on(axes, widths)
+    axes.set_ylim(0.9 * min(by_sums + by_means), 1.03 * max(by_sums + by_means))
+    axes.set_xlabel("width of the beam")
+    axes.set_ylabel("BLEU, development")
+    axes.legend(loc="lower right")

@@ -297,7 +297,6 @@ TEST_CASE("a beam that holds everything finds the best of all sentences") {
                           .n_best = 30,
                           .max_words = longest,
                           .length_penalty = alpha};
-            if (alpha == Real(0.6)) o.normalization = Normalization::gnmt;
             // all sentences: words other than the end, then the end or the limit
             std::vector<Hypothesis> expected;
             std::vector<Words> prefixes{{}};
@@ -422,17 +421,6 @@ TEST_CASE("every way finds plain's hypotheses") {
     }
 }
 
-TEST_CASE("a beam gives the same bits with any number of threads", "[fast]") {
-    TransformerOptions options = toy_like(96, 3, 512);
-    const Transformer model = random_model(options, 1, 3000);
-    const BeamOptions o{.start = start, .end = 5, .beam = 4, .n_best = 4, .max_words = 8};
-    const auto one = beam_search(model, padded_batch(), o);
-    for_threads([&](int) {
-        const auto again = beam_search(model, padded_batch(), o);
-        for (std::size_t b = 0; b < one.size(); ++b) CHECK(same(one[b], again[b]));
-    });
-}
-
 TEST_CASE("the example on paper: greedy decoding loses, a beam of two wins") {
     // words a = 0 and b = 1, end 2
     const Table table = [](const Words& prefix) {
@@ -457,25 +445,23 @@ TEST_CASE("the example on paper: greedy decoding loses, a beam of two wins") {
 TEST_CASE("what the proven rule returns is never overtaken, however long the search goes on") {
     Index usual_differs = 0, stopped_early = 0;
     for (std::uint64_t seed = 1; seed <= 150; ++seed)
-        for (const Real alpha : {Real(0), Real(0.6), Real(1), Real(2)})
-            for (const Normalization normalization : {Normalization::power, Normalization::gnmt}) {
-                const Table table = random_table(5, seed, 1 + static_cast<double>(seed % 4));
-                const Index limit = 3 + static_cast<Index>(seed % 9);
-                BeamOptions o{
-                    .end = 2, .beam = 1 + static_cast<Index>(seed % 5), .length_penalty = alpha};
-                o.n_best = std::min<Index>(o.beam, 1 + static_cast<Index>(seed % 3));
-                o.normalization = normalization;
-                const std::vector<Hypothesis> expected = to_the_limit(table, o, limit);
-                o.stopping = Stopping::proven;
-                Index rounds = 0;
-                CAPTURE(seed, alpha, limit, o.beam, o.n_best);
-                CHECK(same(search_table(table, o, limit, &rounds), expected));
-                stopped_early += rounds < limit;
-                o.stopping = Stopping::usual;
-                const std::vector<Hypothesis> usual = search_table(table, o, limit);
-                if (alpha == 0) CHECK(same(usual, expected));
-                usual_differs += !same(usual, expected);
-            }
+        for (const Real alpha : {Real(0), Real(0.6), Real(1), Real(2)}) {
+            const Table table = random_table(5, seed, 1 + static_cast<double>(seed % 4));
+            const Index limit = 3 + static_cast<Index>(seed % 9);
+            BeamOptions o{
+                .end = 2, .beam = 1 + static_cast<Index>(seed % 5), .length_penalty = alpha};
+            o.n_best = std::min<Index>(o.beam, 1 + static_cast<Index>(seed % 3));
+            const std::vector<Hypothesis> expected = to_the_limit(table, o, limit);
+            o.stopping = Stopping::proven;
+            Index rounds = 0;
+            CAPTURE(seed, alpha, limit, o.beam, o.n_best);
+            CHECK(same(search_table(table, o, limit, &rounds), expected));
+            stopped_early += rounds < limit;
+            o.stopping = Stopping::usual;
+            const std::vector<Hypothesis> usual = search_table(table, o, limit);
+            if (alpha == 0) CHECK(same(usual, expected));
+            usual_differs += !same(usual, expected);
+        }
     CHECK(stopped_early > 100);
     CHECK(usual_differs > 10);  // it is a guess
 }
@@ -510,15 +496,6 @@ TEST_CASE("raw sums of finished hypotheses prefer the shorter one") {
     CHECK(search_table(table, o, 8)[0].ids == Words{0, 0, 0});
     o.length_penalty = 0;
     CHECK(search_table(table, o, 8)[0].ids.empty());
-}
-
-TEST_CASE("scores divide by the length's power, or by GNMT's") {
-    BeamOptions o{.length_penalty = Real(0.5)};
-    CHECK(normalized(-6, 4, o) == -3);
-    o.normalization = Normalization::gnmt;
-    CHECK(normalized(-6, 19, o) == -3);  // ((5 + 19) / 6)^0.5 = 2
-    o.length_penalty = 0;
-    CHECK(normalized(-6, 19, o) == -6);
 }
 
 TEST_CASE("of equally likely translations the first in order is found, whatever the batch") {
@@ -591,16 +568,14 @@ TEST_CASE("a beam search that cannot be made is refused, and the values are name
     const auto nothing = [](BeamOptions&) {};
     CHECK_THROWS_WITH(with(nothing, Ids::full({3}, 1)), Contains("[3]"));
     CHECK_THROWS_WITH(with(nothing, Ids({0, 3})), Contains("[0, 3]"));
-    CHECK_THROWS_WITH(with(nothing, Ids({2, 0})), Contains("[2, 0]"));
     CHECK_THROWS_WITH(with(nothing, Ids::full({1, 21}, 1)), Contains("21 words"));
-    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.beam = 0; }), Contains("beam of 0"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.beam = 0; }), Contains("1 best of a beam of 0"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 5; }),
                       Contains("5 best of a beam of 4"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 0; }), Contains("0 best"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_words = 0; }), Contains("max_words is 0"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_more = -1; }), Contains("max_more is -1"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.length_penalty = -1; }), Contains("penalty -1"));
-    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.length_penalty = NAN; }), Contains("nan"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.start = 0; }), Contains("symbol 0 is padding"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.never = {10}; }), Contains("10"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.never = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; }),

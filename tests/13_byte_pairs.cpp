@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "chapters/09_training/corpus.hpp"
-#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"

@@ -53,7 +53,7 @@ inline std::string train(
         while (!run.epoch_over()) run.step();
         run.end_epoch(validation(run.model()));
     }
-    return run.over()->why;
+    return *run.over();
 }
 
 /// Ids as text, and the share of texts that are as they should be.

@@ -177,22 +177,6 @@ TEST_CASE("one factor brings all gradients together to the largest norm") {
     }
 }
 
-TEST_CASE("clipping changes what a step does where the gradient is large") {
-    const std::vector<IdPair> pairs = drawn_pairs(6, 9);
-    const auto moved = [&](Real clip) {
-        Transformer model(tiny_model(0), Random(1));
-        const Tensor before = model.output.weight.value.clone();
-        TrainingRun run(model, pairs, {},
-                        {.training = {.optimizer = "adam"}, .tokens = 500, .clip = clip});
-        const StepResult step = run.step();
-        CHECK(step.gradient_norm > 0.01);
-        run.step();  // Adam's first step has one size for all gradients
-        return max_difference(model.output.weight.value, before);
-    };
-    CHECK(moved(0) == moved(Real(1e6)));
-    CHECK(moved(Real(1e-9)) < moved(0) / 2);  // beside Adam's epsilon such gradients are small
-}
-
 TEST_CASE("a step takes as many batches as it is told, and the epoch's last one what is left") {
     const std::vector<IdPair> pairs = drawn_pairs(60, 10);
     Transformer model(tiny_model(Real(0.1)), Random(1));
@@ -278,9 +262,7 @@ TEST_CASE("a run ends after its epochs, or where another one would take too long
     CHECK(!timed.over());  // 40 s, and 15 more
     epoch(15);
     REQUIRE(timed.over());
-    CHECK(timed.over()->why == "another epoch takes 15 s and would end after more than 1 min");
-    CHECK(timed.over()->by_clock);
-    CHECK(!some.over()->by_clock);
+    CHECK(*timed.over() == "another epoch takes 15 s and would end after more than 1 min");
 }
 
 TEST_CASE("a loss that is not finite ends a run before the weights move, and says what to change") {
@@ -377,23 +359,6 @@ TEST_CASE("a validation scores texts, and not ids") {
     CHECK(v.translations == seen);
     CHECK(v.loss == mean_loss(model, pairs, {}));
     CHECK(seen.size() == 5);
-}
-
-TEST_CASE("a run refuses options out of range") {
-    const std::vector<IdPair> pairs = drawn_pairs(5, 17);
-    Transformer model(tiny_model(0), Random(1));
-    const auto with = [&](auto change) {
-        RunOptions o{.tokens = 500};
-        change(o);
-        TrainingRun run(model, pairs, {}, o);
-    };
-    using O = RunOptions;
-    with([](O&) {});
-    CHECK_THROWS_WITH(with([](O& o) { o.accumulate = 0; }), Contains("0 batches a step"));
-    CHECK_THROWS_WITH(with([](O& o) { o.clip = -1; }), Contains("clipping at -1"));
-    CHECK_THROWS_WITH(with([](O& o) { o.minutes = -1; }), Contains("-1 minutes"));
-    CHECK_THROWS_WITH(with([](O& o) { o.training.beta2 = 1; }), Contains("beta2 1"));
-    CHECK_THROWS_WITH(with([](O& o) { o.tokens = 3; }), Contains("a batch takes 3"));
 }
 
 TEST_CASE("progress tells the place, the speed and the time that is left") {

@@ -5,8 +5,6 @@
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/device.hpp"
-#include "lib/fast/matmul.hpp"
-#include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "tests/13_pairs.hpp"
 
@@ -122,34 +120,6 @@ TEST_CASE("a run goes on only with what it was begun with, and says what differs
     CHECK(same_state(other, run));
 }
 
-TEST_CASE("a run that goes on with another number of threads says so where that changes bits") {
-    Run run;
-    const int before = threads();
-    const ScopedWay fast(Way::fast);
-    const auto says = [](const TensorFile& state, const std::string& had) {
-        return explain_threads(state) ==
-               (products_by_library()
-                    ? "this run had " + had +
-                          " so far; with 3 its numbers may differ in the last bits"
-                    : "");
-    };
-    set_threads(1);
-    TensorFile state = state_of(run.run, origin, {});
-    CHECK(explain_threads(state).empty());
-    set_threads(3);
-    CHECK(says(state, "1 thread"));
-    CHECK(explain_threads(state_of(run.run, origin, {})).empty());
-    state.metadata["threads"] = "2\x1B[2J";
-    CHECK(says(state, "2\\x1B[2J threads"));
-    {
-        const ScopedWay plain(Way::plain);  // which multiplies by itself
-        CHECK(explain_threads(state).empty());
-    }
-    state.metadata.erase("threads");  // as an older program wrote it
-    CHECK(explain_threads(state).empty());
-    set_threads(before);
-}
-
 TEST_CASE("a state that lacks something, or has another model's, leaves the run as it was") {
     Run run, other, untouched;
     run.steps(2);
@@ -255,11 +225,11 @@ TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no 
     const Subwords words = Subwords::train(sentences, 30, false);
     TransformerOptions options = tiny_model(0);
     options.src_words = options.tgt_words = words.size();
-    TextModel model{Transformer(options, Random(1)), words, words};
-    save_text_model(file, model);
+    Transformer model(options, Random(1));
+    RunFolder(folder.path).save_weights(file, model, model_notes(options, words, words));
     TextModel back = load_text_model(file);
     CHECK(back.target.model() == words.model());
-    const Parameters p = parameters_of(model.model), q = parameters_of(back.model);
+    const Parameters p = parameters_of(model), q = parameters_of(back.model);
     for (std::size_t i = 0; i < p.size(); ++i)
         CHECK(same_bits(p[i].parameter->value, q[i].parameter->value));
     const TensorFile content = load_checked(file);
@@ -321,7 +291,7 @@ TEST_CASE("where the newest state is damaged the one before it serves, and is no
 
     for (const char* name : {"state-00000003.safetensors", "state-00000004.safetensors"})
         put(folder / "run" / name, "nothing");
-    CHECK_THROWS_WITH(kept.newest_state(), Contains("state-00000004.safetensors"));
+    CHECK_THROWS_WITH(kept.newest_state(), Contains("state-00000003.safetensors"));
     CHECK(fs::exists(newest));  // refused, and left as they are
 }
 

@@ -193,7 +193,7 @@ TEST_CASE("a line that cannot be translated gives an empty one, and a message wi
     CHECK(translated("abc\r\n", few_words()).lines[0] == found.lines[0]);
 }
 
-TEST_CASE("a letter with too many marks costs its line, on either side, and no other") {
+TEST_CASE("a letter with too many marks costs its line, and no other") {
     std::string marks = "a";
     for (int i = 0; i <= 1000; ++i) marks += "\u0301";
     const Found found = translated("abc\n" + marks + "\nabc\n", few_words());
@@ -202,29 +202,17 @@ TEST_CASE("a letter with too many marks costs its line, on either side, and no o
     CHECK(found.lines[2] == found.lines[0]);
     CHECK(found.messages ==
           "line 2: a letter with more than 1000 marks; its translation is left empty\n");
-
-    LineTranslator translator = letter_model();
-    translator.decode = [&](std::span<const std::int32_t>) { return marks; };
-    const Found said = translated("abc\n", few_words(), translator);
-    CHECK(said.lines == std::vector<std::string>{""});
-    CHECK(said.messages ==
-          "line 1: its translation: a letter with more than 1000 marks; left out\n");
 }
 
-TEST_CASE("a sentence that is too long is translated in parts") {
-    std::string word;
-    for (int i = 0; i < 10000; ++i) word += "abcdefgh"[i % 8];
-    LineOptions o;
-    o.beam.max_words = 2;
-    const Found found = translated("abc\n" + word + "\nabc\n", o);
-    REQUIRE(found.lines.size() == 3);
-    CHECK(found.lines[0] == found.lines[2]);
-    CHECK(found.messages == "line 2: 10000 pieces, of which 19 are taken at once: 527 parts\n");
-    CHECK(std::ranges::count(found.lines[1], ' ') == 526);
-
-    o.max_source = 3;  // ab, cde, fgh
-    const Found parts = translated("abcdefgh\nab\ncde\nfgh\n", o);
-    CHECK(parts.lines[0] == parts.lines[1] + " " + parts.lines[2] + " " + parts.lines[3]);
+TEST_CASE("a sentence that is too long costs its line, and no other") {
+    const std::string fits(19, 'a');
+    const Found found = translated("abc\n" + fits + "a\n" + fits + "\nabc\n", few_words());
+    REQUIRE(found.lines.size() == 4);
+    CHECK(found.lines[0] == found.lines[3]);
+    CHECK(found.lines[1].empty());
+    CHECK_FALSE(found.lines[2].empty());
+    CHECK(found.messages ==
+          "line 2: 20 pieces, and the model takes 19 at most; its translation is left empty\n");
 }
 
 TEST_CASE("an n-best list names line, text and score, the best first") {
@@ -302,59 +290,16 @@ TEST_CASE("a line is ready when its end is there, and a part of one is not waite
     CHECK((reader.next(line) && line == "last"));
     CHECK(reader.ready());
     CHECK_FALSE(reader.next(line));
-}
-
-TEST_CASE("a model without room for a word and the end is refused") {
-    LineTranslator translator = letter_model();
-    Random random(0);
-    translator.model.src_positions =
-        PositionalEncoding(translator.model.options().layer.attention.d_model,
-                           {.kind = Positions::sinusoid, .max_len = 1}, random);
-    CHECK_THROWS_WITH(translated("a\n", few_words(), translator), Contains("room for 1 positions"));
-}
-
-TEST_CASE("a line reader finds lines however they come, and keeps one byte of what is too long") {
-    Pipe pipe;
-    pipe.put("one\ntw");
-    LineReader reader(pipe.read_end, 10);
-    std::string line;
-    CHECK(reader.ready());
-    CHECK((reader.next(line) && line == "one"));
-    pipe.put("o\n0123456789\n0123456789xy\n\n0123456789xyz");
-    CHECK((reader.next(line) && line == "two"));
-    CHECK((reader.next(line) && line == "0123456789"));
-    CHECK((reader.next(line) && line == "0123456789x"));
-    CHECK((reader.next(line) && line.empty()));
-    pipe.end();
-    CHECK((reader.next(line) && line == "0123456789x"));
-    CHECK_FALSE(reader.next(line));
-    CHECK_FALSE(reader.next(line));
     LineReader closed(-1);
     CHECK_THROWS_WITH(closed.next(line), Contains("cannot read the input"));
 }
 
-TEST_CASE("an input that is no text in UTF-8 is refused at once, and named") {
-    for (const auto& [content, is] :
-         {std::pair{std::string("\xFF\xFE"
-                                "a\0",
-                                4),
-                    "text in UTF-16; convert it (iconv -f UTF-16 -t UTF-8)"},
-          {std::string("a\0b\0\n\0", 6), "text in UTF-16 or UTF-32, or no text"},
-          {"PK\3\4", "a zip archive"}}) {
-        const Pipe pipe;
-        pipe.put(content);
-        LineReader in(pipe.read_end);
-        std::string line;
-        CHECK_THROWS_WITH(in.next(line), Contains("the input is " + std::string(is)));
-    }
-    const Pipe pipe;
-    pipe.put(
-        "\xEF\xBB\xBF"
-        "a\n");  // a byte order mark is none of the text
-    LineReader in(pipe.read_end);
-    std::string line;
-    REQUIRE(in.next(line));
-    CHECK(line == "a");
+TEST_CASE("an input that is no text is refused at once, and a byte order mark is none of it") {
+    CHECK_THROWS_WITH(translated("PK\3\4"), Contains("the input is a zip archive"));
+    CHECK(translated("\xEF\xBB\xBF"
+                     "abc\nabc\n",
+                     few_words())
+              .messages.empty());
 }
 
 TEST_CASE("a line of more than 2^20 bytes is not translated") {

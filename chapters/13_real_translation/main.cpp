@@ -1,7 +1,4 @@
-#include "chapters/13_real_translation/score_command.hpp"
-#include "chapters/13_real_translation/search_command.hpp"
-#include "chapters/13_real_translation/segment_command.hpp"
-#include "chapters/13_real_translation/text_command.hpp"
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/train_command.hpp"
 #include "chapters/13_real_translation/translate_command.hpp"
 #include "lib/program/program.hpp"
@@ -11,18 +8,19 @@ using namespace abh;
 int main(int argc, char** argv) {
     Program program("Translate real sentences.");
     Options& options = program.options();
-    TextCommand text(options);
-    SegmentCommand segment(options);
+    Options text = options.command("text", "the sentences, and what they are cut into");
+    std::filesystem::path folder;
+    text.add("--write", folder, "only write train.tsv, dev.tsv and test.tsv there");
     ScoreCommand score(options);
-    SearchCommand search(options);
+    const Options search =
+        options.command("search", "beam search by hand, on models of three words");
     TrainCommand train(options);
     TranslateCommand translate(options);
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        if (text.chosen()) return text.run(results);
-        if (segment.chosen()) return segment.run(results);
+        if (text.chosen()) return folder.empty() ? show_text(results) : write_text(folder);
         if (score.chosen()) return score.run(results, program.seed());
-        if (search.chosen()) return search.run(results, program.seed());
+        if (search.chosen()) return show_search(results, program.seed());
         if (translate.chosen()) return translate.run(results, program.seed());
         train.run(results, program.seed());
     });

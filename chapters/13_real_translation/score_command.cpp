@@ -1,8 +1,6 @@
-#include "chapters/13_real_translation/score_command.hpp"
-
 #include "chapters/09_training/corpus.hpp"
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
-#include "chapters/13_real_translation/data/tatoeba.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
 #include "chapters/13_real_translation/scores/chrf_ter.hpp"

@@ -1,5 +1,3 @@
-#include "chapters/13_real_translation/search_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
 #include "chapters/13_real_translation/search/top_k.hpp"
 #include "lib/program/program.hpp"
@@ -114,10 +113,7 @@ void show_speed(Results& results, std::uint64_t seed) {
 
 }  // namespace
 // [run]
-SearchCommand::SearchCommand(Options& parent)
-    : command_(parent.command("search", "beam search by hand, on models of three words")) {}
-
-void SearchCommand::run(Results& results, std::uint64_t seed) {
+void show_search(Results& results, std::uint64_t seed) {
     show_rounds(1, "greedy", results);
     show_rounds(2, "beam", results);
     show_rules(results);

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "chapters/13_real_translation/data/tatoeba.hpp"
+#include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/practice/training_report.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
-#include "chapters/13_real_translation/scores/error_report.hpp"
 #include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
@@ -32,8 +32,10 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
     parent.flag("--resume", o.resume, "go on with the run in that folder");
     parent.flag("--quick", o.quick, "a small model, and five epochs");
     parent.add("--epochs", t.epochs, "at most").range(1, 100'000);
-    parent.add("--minutes", r.minutes, "begin no epoch that would end later; 0: any");
-    parent.add("--patience", r.patience, "epochs without a better BLEU or loss; 0: any");
+    parent.add("--minutes", r.minutes, "begin no epoch that would end later; 0: any")
+        .range(0.0, 1e6);
+    parent.add("--patience", r.patience, "epochs without a better BLEU or loss; 0: any")
+        .range(0, 100'000);
     parent.add("--save-minutes", o.save_minutes, "between two states of the run");
     parent.add("--average", o.average, "last epochs whose weights are averaged").range(1, 100);
     parent.add("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none")
@@ -46,11 +48,11 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
     parent.add("--layers", o.n_layers, "of the encoder, and of the decoder");
     parent.add("--dropout", o.dropout, "probability");
     parent.add("--tokens", r.tokens, "words of a batch, source and target");
-    parent.add("--accumulate", r.accumulate, "batches of a step");
+    parent.add("--accumulate", r.accumulate, "batches of a step").range(1, 100'000);
     parent.add("--lr", t.learning_rate, "learning rate at its peak");
     parent.add("--warmup", t.warmup, "steps of growing learning rate");
     parent.add("--smoothing", t.smoothing, "of the targets");
-    parent.add("--clip", r.clip, "largest norm of the gradients; 0: any");
+    parent.add("--clip", r.clip, "largest norm of the gradients; 0: any").range(0.0, 1e9);
 }
 
 void TrainCommand::use_quick_defaults() {
@@ -113,18 +115,66 @@ ParallelText read_text(const TrainOptions& options, Results& results) {
     results.set("test_pairs", static_cast<double>(text.test.size()));
     return text;
 }
+// [subwords]
+/// Both languages' subwords, learned from the pairs to train on.
+/// @param shared  one vocabulary for both
+std::pair<Subwords, Subwords> learn_subwords(const std::vector<TextPair>& train, Index n_pieces,
+                                             bool shared) {
+    if (shared) {
+        const Subwords both = Subwords::train(both_sides(train), n_pieces);
+        return {both, both};
+    }
+    return {Subwords::train(sources(train), n_pieces), Subwords::train(targets(train), n_pieces)};
+}
+// [encode]
+/// Pairs to train on, to choose by and to report on, as ids.
+struct TranslationData {
+    std::vector<IdPair> train;
+    HeldOut dev, test;
+    Index too_long = 0;  ///< pairs of training that the model's positions do not hold: left out
+    Index cut = 0;       ///< held-out pairs of which this model sees the beginning alone
+};
+
+/// Cuts text into pieces. @param longest  words of a sentence, at most, its end symbol included
+TranslationData encode_text(const ParallelText& text, const Subwords& source,
+                            const Subwords& target, Index longest) {
+    const std::size_t most = static_cast<std::size_t>(longest) - 1;  // and the end symbol
+    TranslationData data;
+    const auto ids_of = [&](const TextPair& pair) {
+        return IdPair{source.encode(pair.source), target.encode(pair.target)};
+    };
+    const auto fits = [&](const IdPair& ids) {
+        return std::max(ids.source.size(), ids.target.size()) <= most;
+    };
+    for (const TextPair& pair : text.train) {
+        IdPair ids = ids_of(pair);
+        if (fits(ids))
+            data.train.push_back(std::move(ids));
+        else
+            ++data.too_long;
+    }
+    const auto held_out = [&](const std::vector<TextPair>& pairs) {
+        HeldOut all{{}, sources(pairs), targets(pairs)};
+        for (const TextPair& pair : pairs) {
+            IdPair& ids = all.ids.emplace_back(ids_of(pair));
+            data.cut += !fits(ids);
+            ids.source.resize(std::min(ids.source.size(), most));
+            ids.target.resize(std::min(ids.target.size(), most));
+        }
+        return all;
+    };
+    data.dev = held_out(text.dev);
+    data.test = held_out(text.test);
+    return data;
+}
 // [origin]
 using nlohmann::json;
 
-/// What decides how the run goes on, and not what a step computes: for processes to compare.
-json course(const TrainOptions& o) {
-    return {{"options",
-             {{"resume", o.resume},
-              {"save-minutes", o.save_minutes},
-              {"average", o.average},
-              {"epochs", o.run.training.epochs},
-              {"minutes", o.run.minutes},
-              {"patience", o.run.patience}}}};
+/// A line that another text would change: how many pairs, and their checksum.
+std::string fingerprint(const std::vector<TextPair>& pairs) {
+    std::string all;
+    for (const TextPair& pair : pairs) all += pair.source + '\t' + pair.target + '\n';
+    return fmt::format("{} pairs, checksum {}", pairs.size(), checksum(all));
 }
 
 /// What a run must have in common with the one that it goes on with. What touches no step is left
@@ -165,7 +215,7 @@ struct TranslatorInTraining {
     TranslationData data;
     Transformer model;
 
-    Symbols symbols{subwords.second.pad(), subwords.second.start(), subwords.second.end()};
+    Symbols symbols = subwords.second.symbols();
     Notes notes = model_notes(model.options(), subwords.first, subwords.second);
     TrainingRun run{model, data.train, symbols, options.run, team};
     /// Of who knows the words' frequencies alone.
@@ -233,7 +283,6 @@ void TranslatorInTraining::describe() {
 // [go on]
 void TranslatorInTraining::go_on(const TensorFile& state) {
     go_on_from(state, run, begun_with);
-    say(explain_threads(state));
     const RunProgress& p = run.progress();
     section("Training goes on");
     fmt::print("after step {}, epoch {}, batch {} of {}\n", p.step, p.epoch, p.batch,
@@ -243,7 +292,7 @@ void TranslatorInTraining::go_on(const TensorFile& state) {
 void TranslatorInTraining::train() {
     section("Training");
     const RunProgress& p = run.progress();
-    TrainingProgress shown(run);
+    Progress bar("training", options.run.training.epochs * run.batches());
     double clock = steady_ms(), saved = p.seconds;
     const auto took = [&](bool training) {  // since the last call
         const double before = std::exchange(clock, steady_ms());
@@ -257,13 +306,13 @@ void TranslatorInTraining::train() {
         while (!run.epoch_over()) {
             const StepResult step = run.step();
             took(true);
-            shown.step(step);
+            bar.show((p.epoch - 1) * run.batches() + p.batch, progress_text(run, step));
             if (p.seconds - saved >= 60 * options.save_minutes) save();
         }
         const Validation validation = validated(data.dev);
         took(false);
         run.end_epoch(validation);
-        shown.clear();
+        bar.clear();
         print_epoch(p.epochs.back(), validation, samples);
         say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
         folder.save_weights(folder.epoch_file(p.epochs.back().epoch), model, notes);
@@ -272,16 +321,9 @@ void TranslatorInTraining::train() {
         kept.push_back(folder.epoch_file(p.best().epoch));
         folder.keep_epochs(kept);
     }
-    fmt::print("\n{}\n", run.over()->why);
+    fmt::print("\n{}\n", *run.over());
 }
 // [choose]
-/// Relative to the working directory where it lies below it.
-std::string shown(const std::filesystem::path& path) {
-    std::error_code unknown;
-    const std::filesystem::path near = std::filesystem::proximate(path, unknown);
-    return printable((near.empty() || *near.begin() == ".." ? path : near).string());
-}
-
 /// The best epoch's weights, or the mean of the last ones.
 void TranslatorInTraining::choose() {
     section("The model that is kept");
@@ -299,7 +341,7 @@ void TranslatorInTraining::choose() {
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
     folder.save_weights(folder.model_file(), model, notes);
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
-               shown(folder.model_file()));
+               printable(std::filesystem::proximate(folder.model_file()).string()));
     results.set_varying("best_epoch", static_cast<double>(best.epoch));
     results.set_varying("best_bleu", best.bleu);
     results.set_varying("average_bleu", average.score);
@@ -344,7 +386,6 @@ void TranslatorInTraining::report() {
     show_by_length(translated, scoring, results);
     section("By width of the beam, development pairs");
     show_beams(model, data.dev, symbols, scoring, results, team);
-    record_attention(model, translated, subwords, symbols, results);
 }
 
 /// The newest state of a run, for all of the team.
@@ -360,7 +401,15 @@ TensorFile read_state(const RunFolder& folder, const Team& team) {
 void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     if (options_.quick) use_quick_defaults();
     if (options_.folder.empty()) options_.folder = default_run_folder(seed, name_);
-    team.require_same(course(options_).dump());
+    const TrainOptions& o = options_;
+    team.require_same(json{{"options",
+                            {{"resume", o.resume},
+                             {"save-minutes", o.save_minutes},
+                             {"average", o.average},
+                             {"epochs", o.run.training.epochs},
+                             {"minutes", o.run.minutes},
+                             {"patience", o.run.patience}}}}
+                          .dump());
     const RunFolder folder(options_.folder, team.first());
     std::optional<TensorFile> state;
     if (options_.resume) state = read_state(folder, team);
@@ -391,12 +440,6 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     translator.train();
     translator.choose();
     translator.report();
-    if (translator.run.over()->by_clock)  // at the very end, where nobody misses it
-        translator.say(fmt::format(
-            "--minutes {} were enough for {} of {} epochs on this machine, so the model has "
-            "learned less than it could; the same command with --resume --minutes 0 goes on",
-            options_.run.minutes, translator.run.progress().epochs.back().epoch,
-            options_.run.training.epochs));
 }
 
 }  // namespace abh

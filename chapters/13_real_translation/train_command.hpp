@@ -4,7 +4,6 @@
 #include <string>
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
-#include "chapters/13_real_translation/practice/translation_data.hpp"
 #include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 

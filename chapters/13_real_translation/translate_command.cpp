@@ -11,7 +11,7 @@
 namespace abh {
 // [translator]
 LineTranslator translator_of(TextModel model) {
-    const Symbols symbols = model.symbols();
+    const Symbols symbols = model.target.symbols();
     const auto source = std::make_shared<Subwords>(std::move(model.source));
     const auto target = std::make_shared<Subwords>(std::move(model.target));
     return {.model = std::move(model.model),
@@ -30,23 +30,16 @@ LineTranslator load_translator(const std::filesystem::path& path) {
     const fs::path kept = path / RunFolder::model_name;  // Marian's weights have this name, too
     if (fs::exists(kept) && !fs::exists(path / "vocab.json"))
         return translator_of(load_text_model(kept));
-    const std::string name = path.string();
-    if (const auto state = RunFolder::newest_state_file(path))
-        throw std::runtime_error(fmt::format(
-            "{0}: its training is not over: go on with --resume --save {0}, or take the model as "
-            "it is: --model {1}",
-            name, state->string()));
     throw std::runtime_error(
-        fmt::format("{}: no config.json, which a model of Marian has, and no {} that `train` wrote",
-                    name, RunFolder::model_name));
+        fmt::format("{}: no config.json, which a model of Marian has, and no {}, which a training "
+                    "writes at its end",
+                    path.string(), RunFolder::model_name));
 }
 // [options]
 namespace {
 
 const std::map<std::string, Stopping> stops{
     {"full", Stopping::full}, {"usual", Stopping::usual}, {"proven", Stopping::proven}};
-const std::map<std::string, Normalization> penalties{{"power", Normalization::power},
-                                                     {"gnmt", Normalization::gnmt}};
 
 }  // namespace
 
@@ -62,19 +55,15 @@ TranslateCommand::TranslateCommand(Options& parent)
     command_
         .add("--n-best", n_best_, "write so many a line, as `n ||| text ||| score`; 0: one, bare")
         .range(0, 1000);
-    command_.add("--length-penalty", options_.beam.length_penalty, "alpha; 0: sums are compared")
+    command_
+        .add("--length-penalty", options_.beam.length_penalty, "alpha: sums are divided by n^alpha")
         .range(0.0, 100.0);
-    command_.add("--penalty", penalty_, "divide sums by n^alpha: power; by ((5+n)/6)^alpha: gnmt")
-        .one_of({"gnmt", "power"});
     command_.add("--stop", stop_, "when hypotheses are enough: full, usual or proven")
         .one_of({"full", "proven", "usual"});
     command_.add("--max-words", options_.beam.max_words, "longest translation, in pieces")
         .range(1, 100000);
     command_.add("--max-more", options_.beam.max_more, "pieces more than the source has")
         .range(0, 100000);
-    command_.add("--max-source", options_.max_source, "pieces translated at once; 0: all that fit")
-        .range(0, 100000);
-    command_.add("--window", options_.window, "lines read ahead, at most").range(1, 1000000);
 }
 // [run]
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
@@ -91,7 +80,6 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
     options_.n_best_list = n_best_ > 0;
     options_.beam.n_best = std::max<Index>(n_best_, 1);
     options_.beam.stopping = stops.at(stop_);
-    options_.beam.normalization = penalties.at(penalty_);
     const LineTranslator translator = load_translator(model_);
     LineReader in(STDIN_FILENO);
     const Index lines = translate_lines(translator, in, stdout, stderr, options_);

@@ -29,7 +29,7 @@ private:
     std::filesystem::path model_;
     LineOptions options_;
     Index n_best_ = 0;
-    std::string stop_ = "usual", penalty_ = "power";
+    std::string stop_ = "usual";
 };
 
 }  // namespace abh

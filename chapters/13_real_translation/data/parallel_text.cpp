@@ -112,12 +112,8 @@ std::string CleanCounts::summary() const {
 
 namespace {
 
-Index count_words(std::string_view sentence) {
-    return sentence.empty() ? 0 : 1 + std::count(sentence.begin(), sentence.end(), ' ');
-}
-
 bool too_long(const std::string& sentence, const CleanOptions& options) {
-    return count_words(sentence) > options.max_words ||
+    return 1 + std::ranges::count(sentence, ' ') > options.max_words ||
            static_cast<Index>(code_points(sentence).size()) > options.max_characters;
 }
 
@@ -202,18 +198,12 @@ std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& opt
             "read_pairs: columns {} and {}; they count from 1", files.source_column,
             files.target_column);
     std::vector<TextPair> pairs;
-    CleanCounts found;
+    CleanCounts found = counts ? *counts : CleanCounts();
     for (const TextPair& pair :
          files.target.empty() ? from_columns(files, limits) : from_two(files, limits))
         add_pair(pair, options, pairs, found);
-    if (pairs.empty()) fail(files.source, "no pair that can be used; {}", found.summary());
-    if (counts) {
-        counts->kept += found.kept;
-        counts->empty += found.empty;
-        counts->too_long += found.too_long;
-        counts->bad_ratio += found.bad_ratio;
-        counts->too_many_marks += found.too_many_marks;
-    }
+    if (pairs.empty()) fail(files.source, "no pair that can be used; so far {}", found.summary());
+    if (counts) *counts = found;
     return pairs;
 }
 // [components]
@@ -311,6 +301,15 @@ Index count_leaks(std::span<const TextPair> train, std::span<const TextPair> hel
     return std::ranges::count_if(held_out, [&](const TextPair& pair) {
         return sources.contains(key_of(pair.source)) || targets.contains(key_of(pair.target));
     });
+}
+// [tatoeba]
+std::filesystem::path tatoeba_file() {
+    return ABH_TATOEBA;
+}
+
+ParallelText tatoeba(CleanCounts* counts) {
+    const PairFiles chinese_to_english{tatoeba_file(), "", 2, 1};
+    return split_pairs(read_pairs(chinese_to_english, {}, counts), 1000, 1000);
 }
 
 }  // namespace abh

@@ -75,5 +75,12 @@ ParallelText split_pairs(const std::vector<TextPair>& pairs, Index n_dev, Index 
 /// How many pairs of `held_out` share a sentence with `train`, in either language. Case, spaces and
 /// punctuation make no difference.
 Index count_leaks(std::span<const TextPair> train, std::span<const TextPair> held_out);
+// [tatoeba]
+/// The file of Chinese-English pairs that comes with the book: English, Chinese, attribution.
+std::filesystem::path tatoeba_file();
+/// Its pairs from Chinese to English, cleaned and split: the same on every machine.
+/// @param counts  if given, what was kept and left out is added to it
+/// @throws std::runtime_error naming the file if it cannot be read
+ParallelText tatoeba(CleanCounts* counts = nullptr);
 
 }  // namespace abh

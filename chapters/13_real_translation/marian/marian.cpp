@@ -1,7 +1,6 @@
 #include "chapters/13_real_translation/marian/marian.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 
@@ -32,22 +31,18 @@ std::string marian_name(std::string name) {
     return "model." + name;
 }
 // [found]
-/// The file of the weights; if it is not there, but others are that hold them, how to come by it.
+/// The file of the weights, if the folder's weights are there and are all.
 std::filesystem::path find_weights(const std::filesystem::path& folder) {
-    const auto is_there = [&](const char* name) { return std::filesystem::exists(folder / name); };
-    if (is_there("adapter_config.json"))
-        refuse(folder / "adapter_config.json",
-               "an adapter, which changes the weights; merge it into the model, by peft's "
-               "merge_and_unload");
-    if (is_there("model.safetensors")) return folder / "model.safetensors";
-    for (const char* name :
-         {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"})
-        if (is_there(name))
-            refuse(folder / name,
-                   "weights in a form that is not read; make model.safetensors of them: python "
-                   "chapters/13_real_translation/marian_files.py safetensors {}",
-                   folder.string());
-    return folder / "model.safetensors";
+    const std::filesystem::path adapter = folder / "adapter_config.json",
+                                weights = folder / "model.safetensors";
+    if (std::filesystem::exists(adapter))
+        refuse(adapter, "an adapter; merge it into the model, by peft's merge_and_unload");
+    if (!std::filesystem::exists(weights))
+        refuse(weights,
+               "it is not there; if the weights are in another form, make it of them: python "
+               "chapters/13_real_translation/marian_files.py safetensors {}",
+               folder.string());
+    return weights;
 }
 // [weights]
 /// A file's tensors, taken one by one.
@@ -157,6 +152,8 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
 // [words]
 namespace {
 
+using nlohmann::json;
+
 /// The ids of a vocabulary; all are below `n_words`, and none occurs twice.
 PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
     PieceIds ids;
@@ -173,18 +170,22 @@ PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
     return ids;
 }
 
-/// The pieces by id: those of symbols are empty, and SentencePiece shows "<unk>", of which ids
-/// without a piece are, as "⁇".
-std::vector<std::string> by_id(const PieceIds& ids, const std::vector<AddedToken>& added,
-                               const MarianConfig& config) {
-    std::vector<std::string> pieces(static_cast<std::size_t>(config.model.tgt_words), "<unk>");
-    for (const auto& [piece, id] : ids) pieces[static_cast<std::size_t>(id)] = piece;
-    for (const AddedToken& token : added)
-        if (token.id < config.model.tgt_words)
-            pieces[static_cast<std::size_t>(token.id)] = token.special ? "" : token.text;
-    for (const std::int32_t id : {config.end, config.model.pad, ids.at("<unk>")})
-        pieces[static_cast<std::size_t>(id)].clear();
-    return pieces;
+/// Refuses what reads or writes text in another way than the two models of SentencePiece do: above
+/// all tokens that somebody has added to the vocabulary.
+void require_usual_tokenizer(const std::filesystem::path& folder, const PieceIds& ids) {
+    const Fields f = Fields::if_there(folder / "tokenizer_config.json"),
+                 older = Fields::if_there(folder / "added_tokens.json");
+    f.expect_usual("MarianTokenizer", {"tokenizer_class"});
+    f.expect_usual("none", {"sp_model_kwargs", "auto_map"});
+    f.expect_usual(false, {"clean_up_tokenization_spaces"});
+    for (const auto& [text, id] : older.all().items())
+        if (!ids.contains(text)) older.fail("the token {} was added, expected none", text);
+    if (!f.has("added_tokens_decoder")) return;
+    for (const auto& [id, token] : f.value("added_tokens_decoder").items()) {
+        const json text = token.is_object() ? token.value("content", json()) : token;
+        if (!text.is_string() || !ids.contains(text.get<std::string>()))
+            f.fail("the token {} was added, expected none", text.dump());
+    }
 }
 
 }  // namespace
@@ -193,29 +194,27 @@ MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig
     : source_(load_subwords(folder / "source.spm")),
       target_(load_subwords(folder / "target.spm")),
       ids_(read_ids(folder / "vocab.json", config.model.src_words)),
-      tokens_(read_marian_tokens(folder, ids_, config.model.src_words, config.end)),
-      unknown_(ids_.at("<unk>")),
-      pad_(config.model.pad) {
-    const char* const target = tokens_.two_vocabularies ? "target_vocab.json" : "vocab.json";
-    pieces_ = by_id(read_ids(folder / target, config.model.tgt_words), tokens_.added, config);
+      // SentencePiece shows "<unk>", and so an id without a piece, as "⁇"
+      pieces_(static_cast<std::size_t>(config.model.tgt_words), "<unk>"),
+      unknown_(ids_.at("<unk>")) {
+    require_usual_tokenizer(folder, ids_);
+    const std::filesystem::path own = folder / "target_vocab.json";
+    const PieceIds ids = read_ids(std::filesystem::exists(own) ? own : folder / "vocab.json",
+                                  config.model.tgt_words);
+    for (const auto& [piece, id] : ids) pieces_[static_cast<std::size_t>(id)] = piece;
+    for (const std::int32_t id : {config.end, config.model.pad, ids.at("<unk>")})
+        pieces_[static_cast<std::size_t>(id)].clear();
 }
 
 std::vector<std::int32_t> MarianWords::encode(const std::string& text) const {
+    const std::size_t closed = text.starts_with(">>") ? text.find("<<") : text.npos;
+    const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
+    std::vector<std::string> pieces = source_.pieces(text.substr(code));
+    if (code > 0) pieces.insert(pieces.begin(), text.substr(0, code));
     std::vector<std::int32_t> ids;
-    for (const TextPart& part : split_at_tokens(text, tokens_.added)) {
-        if (part.token) {
-            require(part.token->id != pad_, "{} means padding and cannot be read", part.text);
-            ids.push_back(part.token->id);
-            continue;
-        }
-        const std::size_t closed = part.text.starts_with(">>") ? part.text.find("<<") : text.npos;
-        const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
-        std::vector<std::string> pieces = source_.pieces(part.text.substr(code));
-        if (code > 0) pieces.insert(pieces.begin(), part.text.substr(0, code));
-        for (const std::string& piece : pieces) {
-            const auto found = ids_.find(piece);
-            ids.push_back(found == ids_.end() ? unknown_ : found->second);
-        }
+    for (const std::string& piece : pieces) {
+        const auto found = ids_.find(piece);
+        ids.push_back(found == ids_.end() ? unknown_ : found->second);
     }
     return ids;
 }
@@ -229,8 +228,7 @@ std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
         if (!piece.empty()) pieces.push_back(piece);
     }
     // left in pieces that the target's model does not know
-    const std::string text = replaced(target_.join(pieces), "▁", " ");
-    return tidy(tokens_.clean_up ? without_spaces_before_marks(text) : text);
+    return tidy(replaced(target_.join(pieces), "▁", " "));
 }
 // [translator]
 LineTranslator marian_translator(const std::filesystem::path& folder) {

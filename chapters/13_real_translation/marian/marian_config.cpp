@@ -19,10 +19,6 @@ void require_known(const Fields& f) {
                    {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
                     "add_bias_logits", "force_bos_token_to_be_generated", "tie_encoder_decoder"});
     f.expect_usual("none", {"quantization_config", "pruned_heads", "auto_map"});
-    for (const auto& [name, ours] : {std::pair{"num_hidden_layers", "encoder_layers"},
-                                     {"num_attention_heads", "encoder_attention_heads"},
-                                     {"hidden_size", "d_model"}})
-        if (f.has(name)) f.expect(f.value(name) == f.value(ours), name, "that of {}", ours);
 }
 
 /// Options that change which words are said, by rules that this book's search does not have. They
@@ -31,8 +27,7 @@ void require_known_search(const Fields& f) {
     f.expect_usual("none",
                    {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens",
                     "begin_suppress_tokens", "sequence_bias", "exponential_decay_length_penalty",
-                    "min_new_tokens", "force_words_ids", "constraints", "stop_strings", "max_time",
-                    "penalty_alpha", "dola_layers", "guidance_scale", "watermarking_config"});
+                    "min_new_tokens", "force_words_ids", "stop_strings", "guidance_scale"});
     f.expect_usual(0, {"no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length",
                        "diversity_penalty"});
     f.expect_usual(1, {"repetition_penalty", "encoder_repetition_penalty", "num_beam_groups"});
@@ -53,18 +48,12 @@ Tied tied(const Fields& f) {
     return f.flag("share_encoder_decoder_embeddings", true) ? Tied::all : Tied::target;
 }
 
-/// An id, or a list of one id.
 std::int32_t symbol(const Fields& f, const char* name, Index n_words) {
-    if (f.value(name).is_array()) {
-        const json& list = f.value(name);
-        f.expect(list.size() == 1 && is_below(list[0], n_words), name, "one id below {}", n_words);
-        return list[0].get<std::int32_t>();
-    }
     return static_cast<std::int32_t>(f.number(name, 0, n_words - 1));
 }
 
 /// Adds words that are not to be said; the library knows forbidden sequences of words, too.
-void add_never(const Fields& f, Index n_words, std::vector<std::int32_t>& never) {
+void add_never(const Fields& f, Index n_words, std::set<std::int32_t>& never) {
     constexpr const char* name = "bad_words_ids";
     if (!f.has(name)) return;
     const auto is_word = [&](const json& w) {
@@ -72,7 +61,7 @@ void add_never(const Fields& f, Index n_words, std::vector<std::int32_t>& never)
     };
     f.expect(f.value(name).is_array() && std::ranges::all_of(f.value(name), is_word), name,
              "lists of one id below {}", n_words);
-    for (const json& word : f.value(name)) never.push_back(word[0].get<std::int32_t>());
+    for (const json& word : f.value(name)) never.insert(word[0].get<std::int32_t>());
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "lib/io/file_kind.hpp"
+#include "lib/io/files.hpp"
+#include "lib/io/strict_json.hpp"
 #include "lib/io/utf8.hpp"
 #include "lib/tensor.hpp"
 
@@ -29,7 +32,15 @@ inline bool is_below(const nlohmann::json& value, Index n) {
 class Fields {
 public:
     /// @throws std::runtime_error if the file holds no object, or passes a limit of `JsonLimits`
-    explicit Fields(const std::filesystem::path& path);
+    explicit Fields(const std::filesystem::path& path) : path_(path) {
+        const std::string text = read_file(path, JsonLimits().bytes);
+        if (const std::string kind = foreign_kind(text); !kind.empty()) fail("{}", kind);
+        try {
+            values_ = strict_json(text);
+        } catch (const std::invalid_argument& error) {
+            fail("{}", error.what());
+        }
+    }
     /// The same, without a field where there is no such file.
     static Fields if_there(const std::filesystem::path& path) {
         return std::filesystem::exists(path) ? Fields(path)
@@ -57,7 +68,13 @@ public:
     }
     /// Of these fields those that are there have this value; "none" is an empty list or object,
     /// too.
-    void expect_usual(const nlohmann::json& usual, std::initializer_list<const char*> names) const;
+    void expect_usual(const nlohmann::json& usual, std::initializer_list<const char*> names) const {
+        for (const char* name : names)
+            if (has(name) && usual == "none")
+                expect(value(name).empty(), name, "none");
+            else if (has(name))
+                expect(value(name) == usual, name, "{}", usual.dump());
+    }
     /// A whole number from `least` to `most`.
     Index number(const char* name, Index least, Index most) const {
         const nlohmann::json& found = value(name);

@@ -13,11 +13,9 @@
 #include "chapters/09_training/checkpoint.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
-#include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/strict_json.hpp"
-#include "lib/way.hpp"
 
 namespace abh {
 // [progress as json]
@@ -32,22 +30,20 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProgress, epoch, batch, step, random_step,
 
 namespace {
 
-/// What was written as JSON, if every number is one that a run writes.
+/// What was written as JSON, if a run writes such numbers.
 RunProgress progress_in(const TensorFile& state) {
     const std::string& text = note(state.metadata, "progress");
-    const json object = strict_json(text, {.depth = 4}), numbers = object.flatten();
+    const json object = strict_json(text, {.depth = 4});
     constexpr std::int64_t most = std::int64_t{1} << 50;  // so that sums of some do not overflow
-    for (const auto& [name, value] : numbers.items())
+    for (const json& value : object.flatten())
         require(value.is_null() || value.is_number_float() || (value >= 0 && value <= most),
-                "progress: {} is {}", name.substr(1), value.dump());
-    RunProgress progress;
+                "progress: {} is no number of a run", value.dump());
     try {
-        object.get_to(progress);
-    } catch (const json::exception& error) {
-        require(false, "progress: {}", error.what());
+        const RunProgress progress = object;
+        if (json(progress).dump() == text) return progress;
+    } catch (const json::exception&) {
     }
-    require(json(progress).dump() == text, "progress: not as a run writes it");
-    return progress;
+    throw std::invalid_argument("progress: not as a run writes it");
 }
 
 }  // namespace
@@ -78,16 +74,6 @@ std::optional<Difference> first_difference(const std::string& now, const std::st
 // [go on]
 Index step_of(const TensorFile& state) {
     return progress_in(state).step;
-}
-
-std::string explain_threads(const TensorFile& state) {
-    if (way() != Way::fast || !products_by_library()) return "";  // the same bits in any case
-    const std::string now = std::to_string(threads());
-    const auto before = state.metadata.find("threads");
-    if (before == state.metadata.end() || before->second == now) return "";
-    return fmt::format(
-        "this run had {} thread{} so far; with {} its numbers may differ in the last bits",
-        printable(before->second, 20), before->second == "1" ? "" : "s", now);
 }
 
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin) {
@@ -176,23 +162,15 @@ TensorFile RunFolder::newest_state() const {
         throw std::runtime_error(
             fmt::format("{}: no state of a run is there to go on from; without --resume one begins",
                         folder_.string()));
-    std::vector<std::string> damaged;  // what is wrong with the first ones
-    for (const fs::path& file : files) try {
-            TensorFile state = load_checked(file);
-            for (std::size_t i = 0; i < damaged.size(); ++i) {
-                fmt::print(stderr, "{}\n", damaged[i]);
-                fs::rename(files[i], files[i].string() + ".damaged");
-            }
-            return state;
-        } catch (const std::runtime_error& error) {
-            damaged.emplace_back(error.what());
-        }
-    throw std::runtime_error(damaged.front());
-}
-
-std::optional<fs::path> RunFolder::newest_state_file(const fs::path& folder) {
-    const std::vector<fs::path> files = numbered(folder, "state");
-    return files.empty() ? std::nullopt : std::optional(files.front());
+    try {
+        return load_checked(files[0]);
+    } catch (const std::runtime_error& error) {
+        if (files.size() == 1) throw;
+        TensorFile before = load_checked(files[1]);
+        fmt::print(stderr, "{}\n", error.what());
+        fs::rename(files[0], files[0].string() + ".damaged");
+        return before;
+    }
 }
 
 void RunFolder::save_state(Index step, TensorFile state) const {

@@ -16,9 +16,6 @@ namespace abh {
 TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& notes);
 /// The step after which a state was written. @throws std::invalid_argument if it does not say
 Index step_of(const TensorFile& state);
-/// A line for the reader if a state was written with another number of threads, and products by
-/// oneDNN depend on it in their last bits; else nothing. A state of an older program does not say.
-std::string explain_threads(const TensorFile& state);
 /// Puts a run, just made, into this state.
 /// @throws std::invalid_argument naming the difference if it was begun with something else, or the
 ///         tensor or note that is missing; weights and progress are then as before
@@ -59,13 +56,11 @@ public:
     /// Moves what another run left into the folder `previous`, whose content goes. @return whether
     /// there was something
     bool set_aside() const;
-    /// The newest state that is whole. Newer ones that are not get another name, and the error
-    /// stream a line.
-    /// @throws std::runtime_error naming the folder if there is no state, or none that is whole
+    /// The newest state. If it is damaged, the one before it: the damaged one gets another name,
+    /// and the error stream a line.
+    /// @throws std::runtime_error naming the folder if there is no state, or the file that is not
+    ///         whole, either
     TensorFile newest_state() const;
-    /// The newest state in a folder, whole or not; none: no run has written one there.
-    static std::optional<std::filesystem::path> newest_state_file(
-        const std::filesystem::path& folder);
     /// Writes the run's state after a step; those before the last two go.
     /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
     void save_state(Index step, TensorFile state) const;

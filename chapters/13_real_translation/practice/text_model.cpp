@@ -26,12 +26,6 @@ std::pair<Subwords, Subwords> subwords_of(const Notes& notes) {
             Subwords(from_hex(note(notes, "target_subwords")))};
 }
 // [files]
-void save_text_model(const std::filesystem::path& path, TextModel& model) {
-    TensorFile file{{}, model_notes(model.model.options(), model.source, model.target)};
-    put_weights(file, model.model);
-    save_checked(path, std::move(file));
-}
-
 TextModel load_text_model(const std::filesystem::path& path) {
     const TensorFile file = load_checked(path);
     try {

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "chapters/09_training/transformer.hpp"
-#include "chapters/13_real_translation/data/token_batches.hpp"
 #include "chapters/13_real_translation/practice/checked_file.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 
@@ -14,8 +13,6 @@ namespace abh {
 struct TextModel {
     Transformer model;
     Subwords source, target;
-
-    Symbols symbols() const { return {target.pad(), target.start(), target.end()}; }
 };
 
 /// What a file says of such a model besides its weights: options and both subword models.
@@ -25,9 +22,7 @@ Notes model_notes(const TransformerOptions& options, const Subwords& source,
 /// @throws std::invalid_argument if there are none
 std::pair<Subwords, Subwords> subwords_of(const Notes& notes);
 
-/// Writes model, options and subwords to one safetensors file, whole or not at all.
-void save_text_model(const std::filesystem::path& path, TextModel& model);
-/// Reads such a file, or a state of its training.
+/// Reads the file of a model, or a state of its training.
 /// @throws std::runtime_error naming the file and what is wrong with it
 TextModel load_text_model(const std::filesystem::path& path);
 // [weights]

@@ -5,27 +5,9 @@
 
 #include "chapters/13_real_translation/practice/training_run.hpp"
 #include "lib/io/results.hpp"
-#include "lib/program/output.hpp"
-#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [progress]
-/// Says how far training is: a bar on the terminal, or, where the messages go into a file or a
-/// pipe, a line now and then.
-class TrainingProgress {
-public:
-    explicit TrainingProgress(const TrainingRun& run);
-    void step(const StepResult& step);
-    /// Takes the bar away so that a line can be printed.
-    void clear() { bar_.clear(); }
-
-private:
-    const TrainingRun& run_;
-    Progress bar_;
-    bool terminal_;
-    double last_ms_ = steady_ms();
-};
-
 /// "1:02:03", "2:03".
 std::string clock_text(double seconds);
 /// "epoch 2, batch 13 of 120  loss 3.214  learning rate 3.0e-04  21034 words/s  12:30 left": the
@@ -37,5 +19,21 @@ void print_epoch(const EpochReport& report, const Validation& validation,
                  std::span<const Index> samples);
 /// The learning curves: an array for each column of the report.
 void write_curves(std::span<const EpochReport> epochs, Results& results);
+// [reports]
+/// What a model made of held-out sentences.
+struct Translated {
+    const HeldOut& pairs;
+    const std::vector<std::string>& translations;  ///< one for each pair
+};
+
+/// Sources, references and translations of `n` sentences, evenly spaced.
+void show_samples(const Translated& test, std::size_t n);
+/// The sentences in four parts by the length of the source: BLEU, and those that are their
+/// reference.
+void show_by_length(const Translated& test, const TextScoring& scoring, Results& results);
+/// Scores and speed of beam search on sentences to choose by, for several widths.
+/// @param team  whose processes share the work out
+void show_beams(const Transformer& model, const HeldOut& dev, const Symbols& symbols,
+                const TextScoring& scoring, Results& results, const Team& team = alone());
 
 }  // namespace abh

@@ -33,12 +33,6 @@ TrainingRun::TrainingRun(Transformer& model, std::span<const IdPair> train, cons
       options_(options),
       batches_(train, options.tokens, model.random().seed()),
       trainer_(team.trainer(model, options.training)) {
-    const RunOptions& o = options_;
-    require(o.accumulate >= 1, "train: {} batches a step, expected at least 1", o.accumulate);
-    require(o.clip >= 0 && std::isfinite(o.clip), "train: clipping at {}, expected 0 or more",
-            o.clip);
-    require(o.minutes >= 0 && o.patience >= 0, "train: {} minutes, patience {}, expected 0 or more",
-            o.minutes, o.patience);
     batches_.draw(progress_.epoch);
 }
 // [step]
@@ -124,25 +118,20 @@ Index RunProgress::last_better() const {
     }
     return last;
 }
-
-double RunProgress::last_seconds() const {
-    return epochs.back().seconds - (epochs.size() > 1 ? epochs[epochs.size() - 2].seconds : 0);
-}
 // [over]
-std::optional<RunEnd> TrainingRun::over() const {
+std::optional<std::string> TrainingRun::over() const {
     const RunProgress& p = progress_;
     if (p.epochs.empty() || p.batch > 0) return {};
     const Index done = p.epochs.back().epoch, better = p.last_better();
-    if (done >= options_.training.epochs)
-        return RunEnd{fmt::format("epoch {} was the last one", done)};
+    if (done >= options_.training.epochs) return fmt::format("epoch {} was the last one", done);
     if (options_.patience > 0 && done - better >= options_.patience)
-        return RunEnd{
-            fmt::format("neither BLEU nor the loss has got better since epoch {}", better)};
-    const double minutes = options_.minutes, next = p.last_seconds();
+        return fmt::format("neither BLEU nor the loss has got better since epoch {}", better);
+    const double minutes = options_.minutes,
+                 before = p.epochs.size() > 1 ? p.epochs.end()[-2].seconds : 0,
+                 next = p.epochs.back().seconds - before;  // as long as the last one
     if (minutes == 0 || p.seconds + next <= 60 * minutes) return {};
-    return RunEnd{fmt::format("another epoch takes {:.0f} s and would end after more than {} min",
-                              next, minutes),
-                  true};
+    return fmt::format("another epoch takes {:.0f} s and would end after more than {} min", next,
+                       minutes);
 }
 // [go on]
 void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> memory) {

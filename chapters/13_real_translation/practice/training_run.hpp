@@ -59,8 +59,6 @@ struct RunProgress {
     const EpochReport& best() const;
     /// The last epoch that had a higher BLEU, or a smaller loss, than all before it; 0: none.
     Index last_better() const;
-    /// How long the last epoch took.
-    double last_seconds() const;
 };
 // [run]
 /// What one step did.
@@ -70,18 +68,13 @@ struct StepResult {
     Index tokens;  ///< `count_words` of its pairs
 };
 
-struct RunEnd {
-    std::string why;
-    bool by_clock = false;  ///< another epoch would end too late
-};
-
 /// A run of training: model, optimizer, batches, and how far it has come.
 class TrainingRun {
 public:
     /// @param model  is trained, and its seed decides the order of batches; it, `train` and `team`
     ///               outlive this
     /// @param team   the processes that compute the steps
-    /// @throws std::invalid_argument if an option is out of its range, or a pair does not fit
+    /// @throws std::invalid_argument if a pair does not fit into a batch
     TrainingRun(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
                 const RunOptions& options, const Team& team = alone());
 
@@ -93,7 +86,7 @@ public:
     /// Closes an epoch. @return what is known of it
     EpochReport end_epoch(const Validation& validation);
     /// Why the run ends here, between two epochs; none: it goes on.
-    std::optional<RunEnd> over() const;
+    std::optional<std::string> over() const;
 
     Transformer& model() { return model_; }
     TeamTrainer& trainer() { return *trainer_; }

@@ -42,8 +42,8 @@ BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
         parts.precisions[defined] = 100 * matches / sums[total_at + defined];
         log_sum += std::log(parts.precisions[defined]);
     }
-    if (defined == orders || options.effective_order)
-        parts.value = parts.brevity_penalty * std::exp(log_sum / static_cast<double>(defined));
+    if (defined == orders)
+        parts.value = parts.brevity_penalty * std::exp(log_sum / static_cast<double>(orders));
     return parts;
 }
 // [metric]
@@ -59,9 +59,8 @@ Metric bleu_metric(const BleuOptions& options) {
                            sums[1] > 0 ? sums[0] / sums[1] : 0.0, sums[0], sums[1]);
     };
     return {"BLEU",
-            fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
-                        options.effective_order ? "yes" : "no", options.tokenization,
-                        options.smooth ? "exp" : "none"),
+            fmt::format("case:{}|eff:no|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
+                        options.tokenization, options.smooth ? "exp" : "none"),
             count, value, parts};
 }
 

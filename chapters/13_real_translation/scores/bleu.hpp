@@ -12,8 +12,6 @@ struct BleuOptions {
     /// An order without a match counts as 1/2 of a match, the next one as 1/4, ...: sacrebleu's
     /// "exp". Otherwise it makes the score 0, as in the paper.
     bool smooth = true;
-    /// Orders for which the text is too short are left out. For single sentences.
-    bool effective_order = false;
 };
 
 /// BLEU, the geometric mean of the precisions of n-grams, n = 1 to 4, times the brevity penalty.

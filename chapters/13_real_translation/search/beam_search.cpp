@@ -9,9 +9,7 @@
 namespace abh {
 // [score]
 double normalized(double log_probability, Index n, const BeamOptions& options) {
-    const double length = static_cast<double>(n), alpha = options.length_penalty;
-    const double base = options.normalization == Normalization::gnmt ? (5 + length) / 6 : length;
-    return log_probability / std::pow(base, alpha);
+    return log_probability / std::pow(static_cast<double>(n), options.length_penalty);
 }
 // [round]
 /// The 2k likeliest. The sort is stable, so of equal ones the first stays first.
@@ -85,12 +83,11 @@ void check(const Transformer& model, const Ids& src, const BeamOptions& o) {
     require(src.dim(1) <= model.src_positions.max_len(),
             "beam search: the sentence has {} words, the model takes at most {}", src.dim(1),
             model.src_positions.max_len());
-    require(o.beam >= 1 && o.beam <= 1 << 20, "beam search: beam of {}, expected 1 to 2^20",
-            o.beam);
-    require(o.n_best >= 1 && o.n_best <= o.beam, "beam search: {} best of a beam of {}", o.n_best,
-            o.beam);
-    require(o.max_words >= 1, "beam search: max_words is {}, expected at least 1", o.max_words);
-    require(o.max_more >= 0, "beam search: max_more is {}, expected at least 0", o.max_more);
+    require(o.beam >= 1 && o.beam <= 1 << 20 && o.n_best >= 1 && o.n_best <= o.beam,
+            "beam search: {} best of a beam of {}, expected 1 to 2^20", o.n_best, o.beam);
+    require(o.max_words >= 1 && o.max_more >= 0,
+            "beam search: max_words is {}, max_more is {}, expected at least 1 and 0", o.max_words,
+            o.max_more);
     require(o.length_penalty >= 0 && std::isfinite(o.length_penalty),
             "beam search: length penalty {}, expected a number from 0 on", o.length_penalty);
     require(o.start != model.options().pad || !model.options().mask_target_pads,
@@ -110,14 +107,6 @@ std::vector<Beam> begin(const Transformer& model, const Ids& src, const BeamOpti
     return beams;
 }
 
-/// Ascending, each once.
-Ids sorted(std::vector<std::int32_t> words) {
-    std::ranges::sort(words);
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    Ids ids({static_cast<Index>(words.size())});
-    std::ranges::copy(words, ids.values().begin());
-    return ids;
-}
 // [all sentences]
 /// One round of all sentences: what stands in row r of `choices` extends the decoder's row r.
 /// @return  the last words of the prefixes that go on
@@ -145,7 +134,8 @@ std::vector<std::int32_t> extend(std::vector<Beam>& beams, IncrementalDecoder& d
 std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const Ids& src,
                                                  const BeamOptions& options) {
     check(model, src, options);
-    const Ids never = sorted(options.never);
+    Ids never({std::ssize(options.never)});
+    std::ranges::copy(options.never, never.data());
     const Index n = std::min(2 * options.beam, model.options().tgt_words - never.size());
     std::vector<Beam> beams = begin(model, src, options);
     std::vector<std::int32_t> words(beams.size(), options.start);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -15,25 +16,18 @@ enum class Stopping {
     proven,  ///< nothing that comes can be better than the n_best-th, whether k are there or not
 };
 
-/// How a sum of log-probabilities of n words, the end symbol counted, becomes a score.
-enum class Normalization {
-    power,  ///< divided by n^alpha
-    gnmt,   ///< divided by ((5 + n) / 6)^alpha
-};
-
 struct BeamOptions {
-    std::int32_t start = 0, end = 0;       ///< symbols, as in `DecodingOptions`
-    Index beam = 4;                        ///< k, how many prefixes of a sentence are kept
-    Index n_best = 1;                      ///< how many hypotheses are wanted, at most k
-    Index max_words = 256;                 ///< of a translation, the end symbol counted
-    Index max_more = 1 << 20;              ///< words more than the source has; 50 in the paper
-    Real length_penalty = 1;               ///< alpha, at least 0; with 0 sums are compared
-    std::vector<std::int32_t> never = {};  ///< words that are not to be said, such as padding
+    std::int32_t start = 0, end = 0;    ///< symbols, as in `DecodingOptions`
+    Index beam = 4;                     ///< k, how many prefixes of a sentence are kept
+    Index n_best = 1;                   ///< how many hypotheses are wanted, at most k
+    Index max_words = 256;              ///< of a translation, the end symbol counted
+    Index max_more = 1 << 20;           ///< words more than the source has; 50 in the paper
+    Real length_penalty = 1;            ///< alpha, at least 0; with 0 sums are compared
+    std::set<std::int32_t> never = {};  ///< words that are not to be said, such as padding
     Stopping stopping = Stopping::usual;
-    Normalization normalization = Normalization::power;
 };
 // [score]
-/// A sum of log-probabilities of n words as a score.
+/// A sum of log-probabilities of n words, the end symbol counted, as a score.
 double normalized(double log_probability, Index n, const BeamOptions& options);
 
 /// A translation that was found.

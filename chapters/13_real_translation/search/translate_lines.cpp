@@ -1,7 +1,6 @@
 #include "chapters/13_real_translation/search/translate_lines.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -86,18 +85,8 @@ bool LineReader::ready() {
 // [window]
 namespace {
 
-/// A line that was read, and which sentences of its window are its parts.
-struct Line {
-    Index number;
-    std::size_t first, end;
-};
-
-/// Lines that are translated together.
-struct Window {
-    std::vector<Line> lines;
-    std::vector<std::vector<std::int32_t>> sentences;
-    std::size_t ids = 0;  ///< of all sentences
-};
+/// The ids of lines that are translated together; none where a line cannot be translated.
+using Window = std::vector<std::vector<std::int32_t>>;
 
 /// No line is added to a window of more ids, however long lines are.
 constexpr std::size_t most_ids = 1 << 18;
@@ -108,7 +97,7 @@ void say(std::FILE* messages, Index line, fmt::format_string<Args...> message, A
                printable(fmt::format(message, std::forward<Args>(args)...)));
 }
 
-/// A line's ids; none where it has no words or cannot be read.
+/// A line's ids. @throws std::invalid_argument saying why it cannot be translated
 std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::string& text,
                                  std::size_t longest) {
     require(text.size() <= longest, "longer than {} bytes", longest);
@@ -116,40 +105,27 @@ std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::st
     require(bad == text.npos, "byte {} is not UTF-8", bad + 1);
     std::vector<std::int32_t> ids = translator.encode(tidy(text));
     require(!ids.empty(), "no words");
+    require(std::ssize(ids) <= translator.max_source(), "{} pieces, and the model takes {} at most",
+            ids.size(), translator.max_source());
     return ids;
-}
-
-/// Adds a line's ids as one sentence, or in parts of about equal length where they are too many.
-void add_parts(Window& window, const std::vector<std::int32_t>& ids, Index most) {
-    const auto n = static_cast<Index>(ids.size()), parts = (n + most - 1) / most;
-    window.ids += ids.size();
-    for (Index i = 0; i < parts; ++i)
-        window.sentences.emplace_back(ids.begin() + i * n / parts,
-                                      ids.begin() + (i + 1) * n / parts);
 }
 
 /// Reads a line, and those behind it that are there already.
 Window read_window(const LineTranslator& translator, LineReader& in, std::FILE* messages,
                    Index before, const LineOptions& o) {
-    const Index fits = translator.max_source();
-    const Index most = o.max_source == 0 ? fits : std::min(o.max_source, fits);
     Window window;
+    std::size_t ids = 0;  // of all lines
     std::string text;
-    while (static_cast<Index>(window.lines.size()) < o.window && window.ids < most_ids &&
-           (window.lines.empty() || in.ready()) && in.next(text)) {
-        Line line{before + static_cast<Index>(window.lines.size()) + 1, window.sentences.size(),
-                  window.sentences.size()};
+    while (std::ssize(window) < o.window && ids < most_ids && (window.empty() || in.ready()) &&
+           in.next(text)) {
+        window.emplace_back();
         try {
-            const auto ids = ids_of(translator, text, in.longest());
-            add_parts(window, ids, most);
-            line.end = window.sentences.size();
-            if (line.end - line.first > 1)
-                say(messages, line.number, "{} pieces, of which {} are taken at once: {} parts",
-                    ids.size(), most, line.end - line.first);
+            window.back() = ids_of(translator, text, in.longest());
+            ids += window.back().size();
         } catch (const std::invalid_argument& error) {
-            say(messages, line.number, "{}; its translation is left empty", error.what());
+            say(messages, before + std::ssize(window), "{}; its translation is left empty",
+                error.what());
         }
-        window.lines.push_back(line);
     }
     return window;
 }
@@ -165,49 +141,38 @@ std::string text_of(const LineTranslator& translator, const Hypothesis& hypothes
     }
 }
 
-/// Writes the best of a line, or its n best. The n-th best is those of its parts, one after
-/// another.
+/// Writes what was found for a line; where nothing was, an empty translation.
 void write(std::FILE* out, const LineTranslator& translator, Index line,
-           std::span<const std::vector<Hypothesis>> parts, bool n_best_list, std::FILE* messages) {
-    std::size_t n = n_best_list && !parts.empty() ? parts.front().size() : 1;
-    for (const std::vector<Hypothesis>& part : parts) n = std::min(n, part.size());
-    for (std::size_t i = 0; i < n; ++i) {
-        std::vector<std::string> texts;
-        double score = 0;
-        for (const std::vector<Hypothesis>& part : parts) {
-            texts.push_back(text_of(translator, part[i], line, messages));
-            score += part[i].score;
-        }
+           std::span<const Hypothesis> found, bool n_best_list, std::FILE* messages) {
+    const auto print = [&](const std::string& text, double score) {
         if (n_best_list)
-            fmt::print(out, "{} ||| {} ||| {:.6f}\n", line - 1, fmt::join(texts, " "), score);
+            fmt::print(out, "{} ||| {} ||| {:.6f}\n", line - 1, text, score);
         else
-            fmt::print(out, "{}\n", fmt::join(texts, " "));
-    }
+            fmt::print(out, "{}\n", text);
+    };
+    if (found.empty()) print("", 0);
+    for (const Hypothesis& h : found) print(text_of(translator, h, line, messages), h.score);
 }
 
 }  // namespace
 // [lines]
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options) {
-    require(options.window >= 1 && options.max_source >= 0,
-            "translate: windows of {} lines, sentences of {} ids", options.window,
-            options.max_source);
-    require(translator.max_source() >= 1,
-            "translate: the model has room for {} positions, expected a word and the end at least",
-            translator.model.src_positions.max_len());
     Index lines = 0;
     for (;;) {
         const Window window = read_window(translator, in, messages, lines, options);
-        if (window.lines.empty()) return lines;
-        const auto found =
-            translate_sentences(translator, window.sentences, options.batch, options.beam);
-        for (const auto& [number, first, end] : window.lines)
-            write(out, translator, number, std::span(found).subspan(first, end - first),
+        if (window.empty()) return lines;
+        std::vector<std::vector<std::int32_t>> sentences;
+        std::ranges::copy_if(window, std::back_inserter(sentences),
+                             [](const auto& ids) { return !ids.empty(); });
+        const auto found = translate_sentences(translator, sentences, options.batch, options.beam);
+        auto next = found.begin();
+        for (const auto& ids : window)
+            write(out, translator, ++lines, ids.empty() ? std::vector<Hypothesis>() : *next++,
                   options.n_best_list, messages);
         if (std::fflush(out) != 0)
             throw std::runtime_error(
                 fmt::format("cannot write the output: {}", std::strerror(errno)));
-        lines += static_cast<Index>(window.lines.size());
     }
 }
 

@@ -18,9 +18,9 @@ struct LineTranslator {
     std::function<std::vector<std::int32_t>(const std::string&)> encode;
     /// The text of what the model said.
     std::function<std::string(std::span<const std::int32_t>)> decode;
-    std::int32_t source_end = 0;           ///< stands behind every source
-    std::int32_t start = 0, end = 0;       ///< of a target
-    std::vector<std::int32_t> never = {};  ///< what it must not say
+    std::int32_t source_end = 0;        ///< stands behind every source
+    std::int32_t start = 0, end = 0;    ///< of a target
+    std::set<std::int32_t> never = {};  ///< what it must not say
 
     /// The symbols among the options.
     BeamOptions with_symbols(BeamOptions options) const {
@@ -70,7 +70,6 @@ struct LineOptions {
     BeamOptions beam;
     Index batch = 32;          ///< sentences at a time
     Index window = 1024;       ///< lines read ahead at most, so that like lengths find each other
-    Index max_source = 0;      ///< ids of a sentence that are translated at once; 0: all that fit
     bool n_best_list = false;  ///< write `n ||| text ||| score` for each hypothesis, n from 0
 };
 
@@ -79,8 +78,8 @@ struct LineOptions {
 /// more.
 ///
 /// A line without words gives an empty one, and so does one that is not UTF-8, has a letter with a
-/// thousand marks or more than a million bytes. A sentence that is too long is translated in parts.
-/// For each of them `messages` gets a line with its number.
+/// thousand marks, more than a million bytes, or more pieces than the model has positions. For each
+/// of them `messages` gets a line with its number.
 /// @return  how many lines there were
 /// @throws std::runtime_error if `out` cannot be written
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,

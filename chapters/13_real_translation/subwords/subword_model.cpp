@@ -1,5 +1,3 @@
-#include "chapters/13_real_translation/subwords/subword_model.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/limits.hpp"
 #include "lib/io/utf8.hpp"
 
@@ -115,8 +114,8 @@ void require_sound_characters(std::string_view table) {
     require_sound_trie({table.substr(0, trie_bytes)}, texts);
 }
 // [pieces]
-/// @return the piece's text, if it is a symbol that somebody has defined; otherwise none
-std::string_view require_sound_piece(std::string_view message) {
+/// @return whether the piece is a symbol that somebody has defined
+bool require_sound_piece(std::string_view message) {
     std::string_view text;
     bool defined = false;
     for_each_field(message, [&](auto name, auto kind, std::string_view bytes, auto value) {
@@ -128,32 +127,19 @@ std::string_view require_sound_piece(std::string_view message) {
     });
     demand(!text.empty() && text.size() <= limits.piece_bytes, "a piece is empty or too long");
     demand(text.find('\0') == text.npos && is_utf8(text), "a piece is not text");
-    return defined ? text : std::string_view{};
-}
-
-/// The library looks up with how many defined symbols an input begins, in an array of 64.
-void require_few_beginnings(std::vector<std::string_view> symbols) {
-    std::ranges::sort(symbols);
-    std::vector<std::string_view> open;  // each one begins with the one before it
-    for (const std::string_view symbol : symbols) {
-        while (!open.empty() && !symbol.starts_with(open.back())) open.pop_back();
-        open.push_back(symbol);
-        demand(open.size() <= 64, "more than 64 symbols begin alike");
-    }
+    return defined;
 }
 
 }  // namespace
 
 void require_sound_model(std::string_view model) {
     demand(model.size() <= limits.bytes, "it is larger than 64 MiB");
-    std::size_t pieces = 0;
-    std::vector<std::string_view> symbols;
+    std::size_t pieces = 0, defined = 0;
     for_each_field(model, [&](auto name, auto kind, std::string_view bytes, auto) {
         if (kind != length_and_bytes) return;
         if (name == 1) {
             demand(++pieces <= limits.pieces, "it has more than a million pieces");
-            if (const auto symbol = require_sound_piece(bytes); !symbol.empty())
-                symbols.push_back(symbol);
+            defined += require_sound_piece(bytes);
         }
         if (name == 3 || name == 5)  // the rules by which text is normalized
             for_each_field(bytes, [](auto rule, auto of_rule, std::string_view table, auto) {
@@ -161,7 +147,8 @@ void require_sound_model(std::string_view model) {
             });
     });
     demand(pieces > 0, "it has no pieces");
-    require_few_beginnings(std::move(symbols));
+    // the library has room for so many with which a text begins
+    demand(defined <= 64, "somebody has defined more than 64 symbols");
 }
 
 }  // namespace abh

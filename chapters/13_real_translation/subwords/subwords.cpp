@@ -6,7 +6,6 @@
 #include <regex>
 #include <unordered_map>
 
-#include "chapters/13_real_translation/subwords/subword_model.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/limits.hpp"
 #include "lib/io/utf8.hpp"
@@ -26,17 +25,14 @@ void require_ok(const sentencepiece::util::Status& status) {
 
 /// Sentences in the form in which SentencePiece asks for them: all, or of many every second, third
 /// ..., as many as are enough to count pairs in.
-class Sentences : public sentencepiece::SentenceIterator {
-public:
-    explicit Sentences(std::span<const std::string> sentences) : sentences_(sentences) {}
-    bool done() const override { return at_ >= sentences_.size(); }
-    void Next() override { at_ += 1 + sentences_.size() / 1'000'001; }
-    const std::string& value() const override { return sentences_[at_]; }
-    sentencepiece::util::Status status() const override { return {}; }
+struct SomeSentences : sentencepiece::SentenceIterator {
+    std::span<const std::string> all;
+    std::size_t at = 0;
 
-private:
-    std::span<const std::string> sentences_;
-    std::size_t at_ = 0;
+    bool done() const override { return at >= all.size(); }
+    void Next() override { at += 1 + all.size() / 1'000'001; }
+    const std::string& value() const override { return all[at]; }
+    sentencepiece::util::Status status() const override { return {}; }
 };
 
 std::unordered_map<std::string, std::string> training_options(Index n_pieces, bool byte_fallback) {
@@ -71,7 +67,8 @@ Subwords Subwords::train(std::span<const std::string> sentences, Index n_pieces,
                          bool byte_fallback) {
     require(!sentences.empty(), "subwords: there is no sentence to learn from");
     for (const std::string& sentence : sentences) require_text(sentence);
-    Sentences chosen(sentences);
+    SomeSentences chosen;
+    chosen.all = sentences;
     std::string model;
     const auto status = sentencepiece::SentencePieceTrainer::Train(
         training_options(n_pieces, byte_fallback), &chosen, &model);
@@ -142,17 +139,9 @@ std::string Subwords::piece(std::int32_t id) const {
 Index Subwords::size() const {
     return processor_->GetPieceSize();
 }
-std::int32_t Subwords::pad() const {
-    return processor_->pad_id();
-}
-std::int32_t Subwords::unknown() const {
-    return processor_->unk_id();
-}
-std::int32_t Subwords::start() const {
-    return processor_->bos_id();
-}
-std::int32_t Subwords::end() const {
-    return processor_->eos_id();
+
+Symbols Subwords::symbols() const {
+    return {processor_->pad_id(), processor_->bos_id(), processor_->eos_id()};
 }
 
 }  // namespace abh

@@ -5,9 +5,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "lib/tensor.hpp"
+#include "chapters/13_real_translation/data/token_batches.hpp"
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -50,11 +51,9 @@ public:
     std::string piece(std::int32_t id) const;
 
     Index size() const;
-    // In models of `train` these are 0, 1, 2, 3; others may lack some, which are then -1.
-    std::int32_t pad() const;
-    std::int32_t unknown() const;
-    std::int32_t start() const;
-    std::int32_t end() const;
+    /// In models of `train` pad, start and end are 0, 2 and 3; others may lack some, which are then
+    /// -1.
+    Symbols symbols() const;
 
 private:
     std::string model_;
@@ -63,5 +62,10 @@ private:
 
 /// The model in a file. @throws std::runtime_error naming the file and what is wrong with it
 Subwords load_subwords(const std::filesystem::path& path);
+// [subword model]
+/// Looks at the bytes of a SentencePiece model before the library does, which trusts some of them:
+/// a table of characters that points outside of itself, for instance, makes it read foreign memory.
+/// @throws std::runtime_error saying what is wrong
+void require_sound_model(std::string_view model);
 
 }  // namespace abh

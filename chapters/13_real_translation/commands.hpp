@@ -7,7 +7,15 @@
 #include "lib/program/options.hpp"
 
 namespace abh {
-// [command]
+// [text]
+/// `./book run 13 text`: what the sentences of the book's data are made of.
+void show_text(Results& results);
+/// Writes their three parts into a folder, for other programs: `train.tsv`, `dev.tsv`, `test.tsv`.
+void write_text(const std::filesystem::path& folder);
+// [search]
+/// `./book run 13 search`: what beam search does, on models of three words.
+void show_search(Results& results, std::uint64_t seed);
+// [score]
 /// The subcommand `score`: scores of translations against references. Without references, what the
 /// page about scores shows.
 class ScoreCommand {
