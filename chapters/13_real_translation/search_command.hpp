@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [command]

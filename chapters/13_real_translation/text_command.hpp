@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [text]

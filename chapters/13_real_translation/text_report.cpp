@@ -14,7 +14,7 @@
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
-#include "lib/program/table.hpp"
+#include "lib/program/output.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

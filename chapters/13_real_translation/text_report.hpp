@@ -1,7 +1,7 @@
 #pragma once
 
 #include "chapters/13_real_translation/data/parallel_text.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [reports]

@@ -5,8 +5,8 @@
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/13_real_translation/practice/translation_data.hpp"
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [options]

@@ -1,8 +1,7 @@
 #include "chapters/13_real_translation/marian/marian_json.hpp"
 
-#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/strict_json.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [fields]

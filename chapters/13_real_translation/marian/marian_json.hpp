@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {

@@ -16,7 +16,7 @@
 #include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/strict_json.hpp"
+#include "lib/io/text.hpp"
 #include "lib/way.hpp"
 
 namespace abh {

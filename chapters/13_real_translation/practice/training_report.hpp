@@ -4,7 +4,6 @@
 #include <string>
 
 #include "chapters/13_real_translation/practice/training_run.hpp"
-#include "lib/io/results.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 

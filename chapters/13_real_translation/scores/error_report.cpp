@@ -8,8 +8,8 @@
 #include "chapters/13_real_translation/scores/scores.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
 #include "lib/eigen.hpp"
+#include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/program/table.hpp"
 
 namespace abh {
 // [samples]

@@ -2,7 +2,7 @@
 
 #include "chapters/13_real_translation/practice/validation.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [reports]

@@ -10,8 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/io/limits.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [fields]

@@ -8,8 +8,7 @@
 
 #include "chapters/13_real_translation/subwords/subword_model.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/limits.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [train]
