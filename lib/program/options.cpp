@@ -15,7 +15,6 @@ Option Option::range(T least, T most) {
     return {option->check(CLI::Range(least, most))};
 }
 template Option Option::range(int, int);
-template Option Option::range(Index, Index);
 template Option Option::range(double, double);
 
 Option Option::one_of(const std::vector<std::string>& values) {
