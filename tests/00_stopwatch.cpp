@@ -32,7 +32,7 @@ struct Time {
     }
 };
 
-/// Two ways which take so long in each turn, for longer than 5 ms: with the untimed one, two calls.
+/// Two ways which take so long in each turn, more than 5 ms: with the one not timed, two calls.
 Comparison compared(const std::vector<double>& plain, const std::vector<double>& fast) {
     Time time;
     return take_turns(time.takes(plain, 2), time.takes(fast, 2), 5, time.clock());
