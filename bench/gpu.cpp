@@ -202,8 +202,7 @@ int main(int argc, char** argv) {
     bool tiny = false;
     int rounds = 7;
     std::string only;
-    Program program("Measure on the device; one JSON line for each piece of work.");
-    program.options().set_default("--way", "cuda");
+    Program program("Measure on the device; one JSON line for each piece of work.", "cuda");
     program.options().flag("--tiny", tiny, "sizes that the emulator can do, to try this program");
     program.options().add("--rounds", rounds, "rounds whose median counts").range(1, 1000);
     program.options().add("--only", only, "only works whose name begins so");

@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 
 #include <Eigen/Core>
-#include <chrono>
-#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -20,12 +18,11 @@
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/fast/matmul.hpp"
 #include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
 
 namespace {
-
-using Work = std::function<void()>;
 
 TransformerOptions base() {
     TransformerOptions o = TransformerOptions::article();
@@ -156,13 +153,8 @@ int main(int argc, char** argv) {
         const Work work = make_work(name, sentences, words);
         work();
         std::cout << "ready " << built_with() << std::endl;
-        for (std::string line; std::getline(std::cin, line);) {
-            using Clock = std::chrono::steady_clock;
-            const Clock::time_point start = Clock::now();
-            work();
-            const std::chrono::duration<double, std::milli> time = Clock::now() - start;
-            std::cout << time.count() << std::endl;
-        }
+        for (std::string line; std::getline(std::cin, line);)
+            std::cout << milliseconds(work) << std::endl;
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
         std::cout << usage.ru_maxrss << std::endl;

@@ -202,7 +202,7 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        """`varies` (not compared), `equal`, `within` the tolerance, or `different`."""
+        """`varies` (not compared), `equal`, `within` rounding, or `different`."""
         if self.recorded is None or self.here is None:
             return "different"
         if self.recorded.get("varies") and self.here.get("varies"):
@@ -212,10 +212,9 @@ class Pair:
             return "equal"
         if isinstance(a, str) or isinstance(b, str):
             return "different"
-        within = self.here.get("within", 0)
-        if not within and float(a).is_integer() and float(b).is_integer():
+        if float(a).is_integer() and float(b).is_integer():
             return "different"  # two counts
-        return "within" if abs(a - b) <= max((within or ROUNDING) * max(abs(a), abs(b)), RESIDUAL) else "different"
+        return "within" if abs(a - b) <= max(ROUNDING * max(abs(a), abs(b)), RESIDUAL) else "different"
 
     @property
     def ratio(self) -> float | None:

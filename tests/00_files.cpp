@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lib/io/files.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 #include "lib/random.hpp"
 #include "tests/ways.hpp"
 
@@ -116,9 +116,16 @@ TEST_CASE("what is printed commands no terminal") {
     CHECK(printable("\xC2\x9B"
                     "2J") == "\\xC2\\x9B2J");  // a control character of C1
     CHECK(printable("我\xFF友\xE6") == "我\\xFF友\\xE6");
-    CHECK(printable("\u202Eabc") ==
-          "\\xE2\\x80\\xAE"
-          "abc");  // turns the direction
+    for (const std::string character :  // what turns or ends a line, or commands
+         {"\u061c", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202e", "\u2066",
+          "\u2069"}) {
+        std::string bytes;
+        for (const char byte : character)
+            bytes += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+        CHECK(printable("a" + character + "b") == "a" + bytes + "b");
+    }
+    const std::string visible = "\u061b\u061d\u200a\u2010\u2027\u202f\u2065\u206a\ufefe\u00a0";
+    CHECK(printable(visible) == visible);
     CHECK(printable(std::string_view("\0", 1)) == "\\x00");
     CHECK(printable("我有一个", 2) == "我有...");
     CHECK(printable("我有", 2) == "我有");

@@ -127,11 +127,6 @@ TEST_CASE("every number of 16 bits is read exactly") {
         }
         CHECK(found(1) > 0);  // the smallest, 2^-24 or 2^-133
     }
-    put(folder / "odd", packed(entry("F16", "[3]", "[0,6]"), bytes(std::uint16_t{0x3c00}) +
-                                                                 bytes(std::uint16_t{0xc100}) +
-                                                                 bytes(std::uint16_t{0x3555})));
-    REQUIRE(same_bits(load_safetensors(folder / "odd").at("w", {3}),
-                      Tensor({3}, {1, Real(-2.5), Real(1365.0 / 4096)})));
 }
 
 TEST_CASE("a refusal does not repeat a file's control characters") {
@@ -226,12 +221,10 @@ TEST_CASE("tensors that share bytes, leave holes or have one name are refused") 
                        data12)),
         Contains("\"shape\" occurs twice"));
 
-    std::string crowd, names;
+    std::string crowd;
     for (int i = 0; i < 100000; ++i)
         crowd += fmt::format("{}{}", i ? "," : "", one(fmt::format("{}", i), 0, 12));
-    for (int i = 0; i < 100001; ++i) names += fmt::format("{}\"{}\":0", i ? "," : "", i);
     REQUIRE_THAT(refused(crowd), Contains("expected a start at 12"));
-    REQUIRE_THAT(refused(names), Contains("more than 100000 names"));
     std::string values = R"("w":{"shape":[0)";
     for (int i = 0; i < 2'000'000; ++i) values += ",0";
     REQUIRE_THAT(refused(values + "]}"), Contains("more than 2000000 values"));

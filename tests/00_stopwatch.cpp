@@ -1,15 +1,15 @@
-// Once: measuring: quantiles, turns, what disturbs a measurement, tables of gains.
+// Once: measuring: quantiles, the profile of `--profile`, turns, what disturbs, tables of gains.
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/way.hpp"
 #include "tests/printed.hpp"
 #include "tests/support.hpp"
 
@@ -24,15 +24,27 @@ struct Time {
     Clock clock() const {
         return [this] { return ms; };
     }
-    /// Work that takes so long.
-    Side takes(double work_ms) {
-        return {[this, work_ms] { ms += work_ms; }};
+    /// Work whose calls take so long, in turn; each of them so many times one after the other.
+    Work takes(std::vector<double> times, std::size_t repeats = 1) {
+        return [this, times, repeats, call = std::size_t{0}]() mutable {
+            ms += times[call++ / repeats % times.size()];
+        };
     }
 };
 
-/// Writes a file as Linux counts processor time, in hundredths of a second; two processors.
+/// Two ways which take so long in each turn, more than 5 ms: with the one not timed, two calls.
+Comparison compared(const std::vector<double>& plain, const std::vector<double>& fast) {
+    Time time;
+    return take_turns(time.takes(plain, 2), time.takes(fast, 2), 5, time.clock());
+}
+
+/// Writes a file as Linux counts processor time, in hundredths of a second.
 std::filesystem::path stat_file(const Folder& folder, const std::string& first_line) {
-    return folder.put("stat", first_line + "\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5 cpu9\n");
+    return folder.put("stat", first_line + "\ncpu0 1 2 3\nintr 5 cpu9\n");
+}
+
+void rest(int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
 }  // namespace
@@ -46,52 +58,90 @@ TEST_CASE("the median of a round is not moved by one slow call") {
     REQUIRE_THROWS_AS(quantile({1}, 1.5), std::invalid_argument);
 }
 
-TEST_CASE("two ways take turns") {
-    std::string calls;
-    const Side a{[&] { calls += 'a'; }, [&] { calls += '.'; }};
-    const Side b{[&] { calls += 'b'; }, [&] { calls += ','; }};
-    take_turns(a, b, 5, 5, 0);
-    // to see how long they take, then five rounds
-    REQUIRE(calls == ".a,b.a,b.a,b.a,b.a,b.a,b");
-    REQUIRE_THROWS_AS(take_turns(a, b, 4), std::invalid_argument);
+TEST_CASE("the machine's clock counts milliseconds") {
+    // a busy machine makes a sleep longer, nothing makes it shorter
+    CHECK(milliseconds([] { rest(2); }) >= 2);
 }
 
-TEST_CASE("a turn begins with a call that is not timed") {
+TEST_CASE("a profile has a line for each name, with calls and own time") {
+    { const Timed before("not measured: the profile has not begun"); }
+    start_profile();
+    for (int i = 0; i < 3; ++i) {
+        const Timed outer("outer");
+        rest(1);
+        const Timed inner("inner");
+        rest(10);
+    }
+    const std::vector<ProfileRow> rows = profile_rows();
+    REQUIRE(rows.size() == 3);
+    REQUIRE(std::ranges::is_sorted(rows, std::greater(), &ProfileRow::ms));
+    for (const auto& [name, calls, ms] : rows)
+        REQUIRE(calls == (name == "outer" || name == "inner" ? 3 : 0));
+    const std::string table = written_to(1, print_profile);
+    REQUIRE_THAT(table, Contains("outer") && Contains("inner") && Contains("(anything else)"));
+
+    const Folder folder;
+    save_trace(folder / "trace.json");
+    const auto trace = nlohmann::json::parse(read_file(folder / "trace.json"));
+    REQUIRE(trace.at("traceEvents").size() == 6);
+    double outer = 0, inner = 0;
+    for (const auto& block : trace["traceEvents"]) {
+        REQUIRE(block.at("ph") == "X");
+        (block.at("name") == "outer" ? outer : inner) += block.at("dur").get<double>();
+    }
+    REQUIRE(inner >= 30e3);  // microseconds
+    REQUIRE(outer >= inner + 3e3);
+    start_profile();  // begins anew
+    REQUIRE(profile_rows().size() == 1);
+}
+
+TEST_CASE("only the thread that began a profile is measured") {
+    start_profile();
+    std::thread([] { const Timed other("of another thread"); }).join();
+    REQUIRE(profile_rows().size() == 1);
+}
+
+TEST_CASE("two ways take turns, each after a call that is not timed") {
     Time time;
-    int calls = 0;
-    const Side wakes{[&] { time.ms += calls++ % 2 == 0 ? 40 : 10; }};  // slow in each first call
-    const Comparison c = take_turns(time.takes(10), wakes, 5, 1, 0, time.clock());
-    CHECK(calls == 12);
+    std::string calls;
+    const auto side = [&](char name) -> Work {
+        return [&, name] {
+            time.ms += !calls.empty() && calls.back() == name ? 10 : 40;
+            calls += name;
+        };
+    };
+    const Comparison c = take_turns(side('a'), side('b'), 7, time.clock());
+    CHECK(c.plain_ms == 10);
     CHECK(c.fast_ms == 10);
+    REQUIRE(calls.size() >= 4 + 4 * 7);  // first to see how long they take
+    for (std::size_t i = 0; i < calls.size(); i += 4) CHECK(calls.substr(i, 4) == "aabb");
 }
 
 TEST_CASE("the ratio says how much longer the plain way takes, however often each is called") {
     Time time;
-    const Comparison c = take_turns(time.takes(30), time.takes(1), 5, 8, 0, time.clock());
+    const Comparison c = take_turns(time.takes({30}), time.takes({1}), 5, time.clock());
     CHECK(c.plain_ms == 30);
     CHECK(c.fast_ms == 1);
     CHECK(c.ratio == 30);
-    CHECK(time.ms == 60 + (2 + 3 + 5 + 9) + 5 * (60 + 9));  // 1, 2, 4, 8 calls, then five rounds
+    // 1, 2, 4, 8 calls to see how long they take; then half a second has eight rounds
+    CHECK(std::fmod(time.ms - 60 - (2 + 3 + 5 + 9), 8 * (60 + 9)) == 0);
 }
 
 TEST_CASE("a comparison is the median of the rounds' ratios, not the ratio of the medians") {
-    const Comparison c = compared({10, 20, 30, 40, 50}, {10, 5, 10, 10, 50}, 0.05);
+    const Comparison c = compared({100, 200, 300, 400, 500}, {100, 50, 100, 100, 500});
     // ratios 1, 4, 3, 4, 1
-    CHECK(c.plain_ms == 30);
-    CHECK(c.fast_ms == 10);
+    CHECK(c.plain_ms == 300);
+    CHECK(c.fast_ms == 100);
     CHECK(c.ratio == 3);
     CHECK(c.low == 1);
     CHECK(c.high == 4);
     CHECK(c.noise.spread == 1);
-    CHECK(c.noise.others == 0.05);
-    REQUIRE_THROWS_AS(compared({1, 2, 3, 4, 5}, {1, 2, 3, 4}, {}), std::invalid_argument);
-    REQUIRE_THROWS_AS(compared({1, 2, 3, 4}, {1, 2, 3, 4}, {}), std::invalid_argument);
 }
 
 TEST_CASE("a slow machine does not disturb a comparison, an uneven one does") {
     // both ways three times as slow in two of five rounds: the ratios are those of the other rounds
-    CHECK_FALSE(compared({20, 60, 20, 60, 20}, {10, 30, 10, 30, 10}, 0.0).noise.disturbed());
-    CHECK(compared({20, 60, 20, 60, 20}, {10, 10, 10, 10, 10}, 0.0).noise.disturbed());
+    CHECK(compared({200, 600, 200, 600, 200}, {100, 300, 100, 300, 100}).noise.spread == 0);
+    CHECK(compared({200, 600, 200, 600, 200}, {100}).noise.disturbed());
 }
 
 TEST_CASE("others' load above 10 % or a spread above 30 % disturbs a measurement") {
@@ -103,29 +153,22 @@ TEST_CASE("others' load above 10 % or a spread above 30 % disturbs a measurement
 }
 
 TEST_CASE("a measurement of one way has its median, quartiles and spread") {
-    const Measured m = measured({4, 1, 3, 2, 5}, 0.2);
-    CHECK(m.ms == 3);
-    CHECK(m.low == 2);
-    CHECK(m.high == 4);
-    CHECK(m.calls == 5);
+    Time time;
+    const Measured m = measure(time.takes({400, 100, 300, 200, 500}), 5, time.clock());
+    CHECK(m.ms == 300);
+    CHECK(m.low == 200);
+    CHECK(m.high == 400);
     CHECK(m.noise.spread == Approx(2.0 / 3));  // 2 and 3 have no exact quotient
     CHECK(m.noise.disturbed());
+    CHECK(time.ms == 4 * 1500);  // it was repeated three times
 }
 
 TEST_CASE("calls go on until the time suffices to tell the load") {
-    Time time;
-    const Measured by_count = measure_once(time.takes(10).run, 12, 0.05, time.clock());
-    CHECK(by_count.calls == 12);
-    CHECK(time.ms == 120);
-    const Measured by_time = measure_once(time.takes(10).run, 2, 0.05, time.clock());
-    CHECK(by_time.calls == 5);
-    CHECK(by_time.ms == 10);
-}
-
-TEST_CASE("the machine's clock counts milliseconds") {
-    const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
-    CHECK(milliseconds(sleep) >=
-          2);  // a busy machine makes a sleep longer, nothing makes it shorter
+    Time by_count, by_time;
+    measure(by_count.takes({10}), 120, by_count.clock());
+    CHECK(std::fmod(by_count.ms, 1200) == 0);
+    measure(by_time.takes({10}), 2, by_time.clock());
+    CHECK(std::fmod(by_time.ms, 500) == 0);
 }
 
 TEST_CASE("a disturbed measurement is repeated up to three times") {
@@ -151,16 +194,15 @@ TEST_CASE("a disturbed measurement is repeated up to three times") {
 
 TEST_CASE("the load of others is what neither idled nor was ours") {
     // in two seconds on two processors: 4 s in all, 2.5 s busy, 2 s of them ours
-    const ProcessorTime before{.busy = 10, .own = 3, .all = 100, .processors = 2};
-    const ProcessorTime after{.busy = 12.5, .own = 5, .all = 104, .processors = 2};
+    const ProcessorTime before{.busy = 10, .own = 3, .all = 100, .now = 7};
+    const ProcessorTime after{.busy = 12.5, .own = 5, .all = 104, .now = 9};
     CHECK(*share_of_others(before, after) == Approx(0.5 / 4));
     // ticks are coarse: what is left may be negative
-    CHECK(*share_of_others(before, ProcessorTime{12.5, 6, 104, 2}) == 0);
+    CHECK(*share_of_others(before, ProcessorTime{12.5, 6, 104, 9}) == 0);
     CHECK_FALSE(share_of_others(std::nullopt, after).has_value());
     CHECK_FALSE(share_of_others(before, std::nullopt).has_value());
-    // 0.35 s and 0.45 s on two processors
-    CHECK_FALSE(share_of_others(before, ProcessorTime{10, 3, 100.7, 2}).has_value());
-    CHECK(share_of_others(before, ProcessorTime{10, 3, 100.9, 2}).has_value());
+    CHECK_FALSE(share_of_others(before, ProcessorTime{10, 3, 100.7, 7.35}).has_value());
+    CHECK(share_of_others(before, ProcessorTime{10, 3, 100.9, 7.45}).has_value());
 }
 
 TEST_CASE("processor time is read as Linux writes it") {
@@ -170,7 +212,6 @@ TEST_CASE("processor time is read as Linux writes it") {
     const double tick = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
     CHECK(time->busy == Approx(150 * tick));  // user, nice, system, interrupts, and stolen
     CHECK(time->all == Approx(600 * tick));   // guests are counted as users already
-    CHECK(time->processors == 2);
     CHECK(time->own > 0);
     CHECK_FALSE(processor_time(stat_file(folder, "cpu  0 0 0 0 0 0 0 0")).has_value());
     CHECK_FALSE(processor_time(stat_file(folder, "cpu  1 2 3")).has_value());
@@ -178,23 +219,19 @@ TEST_CASE("processor time is read as Linux writes it") {
     CHECK_FALSE(processor_time(folder / "missing").has_value());
 }
 
-TEST_CASE("a time more than 5 % below its floor is refused") {
-    CHECK(beats_floor(0.94, 1));
-    CHECK_FALSE(beats_floor(0.96, 1));
-    CHECK_FALSE(beats_floor(2, 1));
-}
-
 TEST_CASE("a table of gains runs work under both ways, in turn, and records what it shows") {
     const Folder folder;
     Results results(folder / "out");
-    const Printed printed;
     const Way before = way();
     Time time;
     std::vector<Way> ways;
-    GainTable table(results, "512 columns", "plain", "fast", printed.file(), 3, time.clock());
-    const Comparison c = table.ways("softmax", "soft", [&] {
-        ways.push_back(way());
-        time.ms += way() == Way::plain ? 24 : 6;
+    Comparison c;
+    const std::string printed = written_to(1, [&] {
+        GainTable table(results, "512 columns", "plain", "fast", 3, time.clock());
+        c = table.ways("softmax", "soft", [&] {
+            ways.push_back(way());
+            time.ms += way() == Way::plain ? 24 : 6;
+        });
     });
     CHECK(way() == before);
     REQUIRE(ways.size() >= 4 + 4 * 9);  // nine rounds take half a second
@@ -215,23 +252,20 @@ TEST_CASE("a table of gains runs work under both ways, in turn, and records what
     CHECK(json.at("soft_low").at("value") == c.low);
     CHECK(json.at("soft_high").at("value") == c.high);
     CHECK(json.at("soft_gain").contains("disturbed") == c.noise.disturbed());
-    CHECK_THAT(printed.text(), Contains("512 columns") && Contains("plain: ms"));
-    CHECK_THAT(printed.text(), Contains(fmt::format("{} thread", threads())));
-    CHECK_THAT(printed.text(), Contains(fmt::format("{:.3f}", c.plain_ms)));
+    CHECK_THAT(printed, Contains("512 columns") && Contains("plain: ms"));
+    CHECK_THAT(printed, Contains(fmt::format("{} thread", threads())));
+    CHECK_THAT(printed, Contains(fmt::format("{:.3f}", c.plain_ms)));
 }
 
 TEST_CASE("an uneven comparison of two sides is shown and recorded as disturbed") {
     const Folder folder;
     Results results(folder / "out");
-    const Printed printed;
     Time time;
-    GainTable table(results, "traps", "in it", "around", printed.file(), 3, time.clock());
-    int calls = 0, prepared = 0;
-    // `prepare` keeps a round to one call: every second one takes ten times as long
-    const Side uneven{[&] { time.ms += ++calls % 2 ? 20 : 2; }, [&] { ++prepared; }};
-    table.sides("uneven", "u", uneven, time.takes(2), 5);
-    CHECK(prepared == calls);
-    CHECK_THAT(printed.text(), Contains("in it: ms") && Contains("disturbed\n"));
+    const std::string printed = written_to(1, [&] {
+        GainTable table(results, "traps", "in it", "around", 3, time.clock());
+        table.sides("uneven", "u", time.takes({60, 6}, 2), time.takes({6}), 5);
+    });
+    CHECK_THAT(printed, Contains("in it: ms") && Contains("disturbed\n"));
     results.save();
     const auto json = nlohmann::json::parse(read_file(folder / "out/results.json"));
     CHECK(json.at("u_gain").at("disturbed") == true);

@@ -9,7 +9,6 @@
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/operations.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"
-#include "lib/program/profile.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -201,20 +200,4 @@ TEST_CASE("every operation that is measured runs under both ways, and has a floo
         }
     }
     CHECK(keys.size() >= 20);
-}
-
-TEST_CASE("a profile's rows hold the times of its table") {
-    start_profile();
-    {
-        const Timed outer("outer");
-        const Timed inner("inner");
-    }
-    const std::vector<ProfileRow> rows = profile_rows();
-    REQUIRE(rows.size() == 3);
-    for (std::size_t i = 0; i + 1 < rows.size(); ++i) CHECK(rows[i].ms >= rows[i + 1].ms);
-    long calls = 0;
-    for (const ProfileRow& row : rows) calls += row.calls;
-    CHECK(calls == 2);
-    const std::string table = profile_table();
-    for (const ProfileRow& row : rows) CHECK_THAT(table, Contains(row.name));
 }

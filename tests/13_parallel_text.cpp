@@ -99,8 +99,7 @@ TEST_CASE("text of 16 or 32 bits is refused, and a stray zero is not") {
 TEST_CASE("an archive or a document is named, and how to come to its text") {
     const Folder folder;
     const auto file = folder / "pairs";
-    const std::string zip = "PK\3\4\x14\0\0\0\x08\0";
-    // as xz, bzip2, zstd, 7z, tar, zip and others begin their files
+    // as xz, bzip2, zstd, zip and others begin their files
     for (const auto& [begins, is] :
          {std::pair{std::string("\xFD"
                                 "7zXZ\0\0\4\xE6\xD6\xB4"
@@ -110,13 +109,7 @@ TEST_CASE("an archive or a document is named, and how to come to its text") {
           {"BZh91AY&SY\x10\x39\xA5\x36", "packed with bzip2; unpack it (bzip2 -d)"},
           {"\x28\xB5\x2F\xFD\x04\x58\x21", "packed with zstd; unpack it (zstd -d)"},
           {gzip(gzip("a\n")), "packed with gzip; unpack it (gzip -d)"},
-          {"7z\xBC\xAF\x27\x1C", "a 7z archive; unpack it (7z x) and give the file that was in it"},
-          {"Rar!\x1A\x07", "a rar archive"},
-          {std::string(257, 'p') + "ustar", "a tar archive; unpack it (tar -xf)"},
-          {zip + "pairs.tsv", "a zip archive; unpack it (unzip) and give the file that was in it"},
-          {zip + "[Content_Types].xml", "a document of an office program; save it there as plain"},
-          {zip + "mimetypeapplication/vnd.oasis.opendocument.text", "a document of an office"},
-          {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "a document of an office program"},
+          {"PK\3\4\x14\0\0\0\x08\0", "a zip archive or an office document; unpack it (unzip)"},
           {"%PDF-1.7\n", "a PDF document; take its text out (pdftotext)"},
           {"version https://git-lfs.github.com/spec/v1\n",
            "fetch the file itself (git lfs pull)"}}) {
@@ -124,7 +117,7 @@ TEST_CASE("an archive or a document is named, and how to come to its text") {
         CHECK_THAT(message_of([&] { read_lines(file); }),
                    Contains(file.string() + ": ") && Contains(is));
     }
-    for (const char* text : {"PK", "BZh", "7z", "%PDF", "Rar!", "ustar"}) {
+    for (const char* text : {"PK", "BZh", "%PDF"}) {
         put(file, text);
         CHECK(read_lines(file) == std::vector<std::string>{text});
     }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {

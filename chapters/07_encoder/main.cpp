@@ -10,7 +10,6 @@
 #include "chapters/07_encoder/encoder.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/table.hpp"
 
 using namespace abh;
 // [sentence]

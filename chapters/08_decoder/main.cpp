@@ -3,7 +3,6 @@
 #include "chapters/08_decoder/translator.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/table.hpp"
 
 using namespace abh;
 // [sentence pair]

@@ -4,9 +4,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [vocabulary]

@@ -50,18 +50,18 @@ void show_loss_by_blocks(std::uint64_t seed, Results& results) {
     Linear::Cache cache;
     CrossEntropyCache loss_cache;
     VocabularyLossCache blocks_cache;
-    const Side at_once{[&] {
+    const Work at_once = [&] {
         zero_grad(parameters);
         cross_entropy(output.forward(x, &cache), targets, {}, &loss_cache);
         output.backward(cross_entropy_backward(loss_cache), cache);
         output.weight.grad();
-    }};
-    const Side by_blocks{[&] {
+    };
+    const Work by_blocks = [&] {
         zero_grad(parameters);
         vocabulary_loss(x, output, targets, {}, &blocks_cache);
         vocabulary_loss_backward(output, blocks_cache);
         output.weight.grad();
-    }};
+    };
     GainTable table(results, fmt::format("{} rows, d_model {}, {} words", rows, d_model, words),
                     "at once", "by blocks");
     table.sides("loss and gradients", "loss", at_once, by_blocks);
@@ -134,12 +134,13 @@ void show_pads(std::uint64_t seed, Results& results) {
     results.set("any_bound", 1 / words[0]);  // if time went with the places
     results.set("like_bound", words[1] / words[0]);
     GainTable table(results, "an epoch's gradients", "as they come", "this");
-    const Side padded{[&] { epoch(any, true); }};
-    table.sides("like lengths, with pads", "like_padded", padded, {[&] { epoch(like, true); }}, 5);
-    table.sides("as they come, pads left out", "any_packed", padded, {[&] { epoch(any, false); }},
-                5);
-    table.sides("like lengths, pads left out", "like_packed", padded, {[&] { epoch(like, false); }},
-                5);
+    const Work padded = [&] { epoch(any, true); };
+    table.sides(
+        "like lengths, with pads", "like_padded", padded, [&] { epoch(like, true); }, 5);
+    table.sides(
+        "as they come, pads left out", "any_packed", padded, [&] { epoch(any, false); }, 5);
+    table.sides(
+        "like lengths, pads left out", "like_packed", padded, [&] { epoch(like, false); }, 5);
 }
 
 }  // namespace

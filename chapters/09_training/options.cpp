@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "chapters/09_training/transformer.hpp"
-#include "lib/io/strict_json.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [presets]

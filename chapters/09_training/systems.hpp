@@ -3,7 +3,7 @@
 #include <string>
 
 #include "chapters/09_training/transformer.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [systems]

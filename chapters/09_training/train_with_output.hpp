@@ -1,7 +1,7 @@
 #pragma once
 
 #include "chapters/09_training/training.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [with output]

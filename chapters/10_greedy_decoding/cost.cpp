@@ -40,10 +40,10 @@ void show_words(std::uint64_t seed, Results& results) {
     GainTable timed(results, "words said", "without cache", "with");
     for (Index i = 0; i < words.size(); ++i) {
         const DecodingOptions endless{.start = 1, .end = -1, .max_words = words(i)};
-        const Comparison c =
-            timed.sides(fmt::format("{}", words(i)), fmt::format("words_{}", words(i)),
-                        {[&] { greedy_decode(model, src, endless); }},
-                        {[&] { greedy_decode_cached(model, src, endless); }});
+        const Comparison c = timed.sides(
+            fmt::format("{}", words(i)), fmt::format("words_{}", words(i)),
+            [&] { greedy_decode(model, src, endless); },
+            [&] { greedy_decode_cached(model, src, endless); });
         times(0, i) = static_cast<Real>(c.plain_ms);
         times(1, i) = static_cast<Real>(c.fast_ms);
     }
@@ -91,9 +91,10 @@ void show_one_query(std::uint64_t seed, Results& results) {
                            normal({batch, heads, keys, d_k}, random.stream())};
         const Mask mask = Mask::zeros({batch, 1, 1, keys});
         const Mask hidden = mask.reshape({batch, 1, keys, 1});
-        table.sides(fmt::format("{}", keys), fmt::format("query_{}", keys),
-                    {[&] { attention(q, kv.k, kv.v, mask); }},
-                    {[&] { attend_cached(q, kv, keys, hidden, sentences, {}); }});
+        table.sides(
+            fmt::format("{}", keys), fmt::format("query_{}", keys),
+            [&] { attention(q, kv.k, kv.v, mask); },
+            [&] { attend_cached(q, kv, keys, hidden, sentences, {}); });
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "chapters/09_training/checkpoint.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [translator]

@@ -1,11 +1,8 @@
 #include "chapters/11_on_the_gpu/cost.hpp"
 
-#include <algorithm>
-#include <chrono>
-
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
-#include "lib/program/output.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [measure]
@@ -18,18 +15,15 @@ Cost cost_of(const std::function<void()>& f) {
         cuda::count_kernels(false);
         return cost;
     }
-    std::vector<double> times;
+    std::vector<double> ms;
     for (int i = 0; i < 21; ++i) {
         synchronize();
-        const auto start = std::chrono::steady_clock::now();
-        f();
-        synchronize();
-        const std::chrono::duration<double, std::micro> time =
-            std::chrono::steady_clock::now() - start;
-        times.push_back(time.count());
+        ms.push_back(milliseconds([&] {
+            f();
+            synchronize();
+        }));
     }
-    std::nth_element(times.begin(), times.begin() + 10, times.end());
-    cost.microseconds = times[10];
+    cost.microseconds = 1000 * quantile(ms, 0.5);
     return cost;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/cuda/counts.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [cost]

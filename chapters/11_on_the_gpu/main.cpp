@@ -204,8 +204,7 @@ void show_faults() {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Run kernels on the device, and see what they ask of its memories.");
-    program.options().set_default("--way", "cuda");
+    Program program("Run kernels on the device, and see what they ask of its memories.", "cuda");
     return program.run(argc, argv, [&] {
         require(on_cuda(), "this chapter is about the device; leave out --way");
         Results& results = program.results();

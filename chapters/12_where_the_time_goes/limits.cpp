@@ -10,7 +10,6 @@
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
-#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [limits]
@@ -53,7 +52,7 @@ Index stream_bytes() {
 
 Limits measure_limits(Index bytes, double seconds) {
     require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
-    const OthersLoad load;
+    const auto before = processor_time();
     const Index n = bytes / static_cast<Index>(sizeof(Real));
     constexpr Index part = 1 << 15;   // of what a thread reads or updates at a time, in numbers
     constexpr Index block = 1 << 20;  // of what it copies: memcpy then goes around the cache
@@ -85,7 +84,7 @@ Limits measure_limits(Index bytes, double seconds) {
             rate(2, block, copy),
             rate(2, part, update),
             static_cast<double>(largest_cache()),
-            {load.share(), 0}};
+            {share_of_others(before), 0}};
 }
 // [least time]
 LeastTime least_time(const Floor& floor, const Limits& limits) {
@@ -96,7 +95,8 @@ LeastTime least_time(const Floor& floor, const Limits& limits) {
 
 double floor_ms(const Floor& floor, const Limits& limits) {
     const auto [products_ms, memory_ms] = least_time(floor, limits);
-    return floor.bytes() > std::max(64e6, 2 * limits.cache) ? std::max(products_ms, memory_ms) : products_ms;
+    return floor.bytes() > std::max(64e6, 2 * limits.cache) ? std::max(products_ms, memory_ms)
+                                                            : products_ms;
 }
 
 }  // namespace abh

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "chapters/12_where_the_time_goes/floor.hpp"
-#include "lib/program/load.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [limits]

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [text]

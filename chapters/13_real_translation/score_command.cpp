@@ -6,7 +6,6 @@
 #include "chapters/13_real_translation/scores/chrf_ter.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/program/output.hpp"
-#include "lib/program/table.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

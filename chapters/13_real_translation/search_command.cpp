@@ -11,7 +11,6 @@
 #include "chapters/13_real_translation/search/top_k.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/program/table.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

@@ -14,7 +14,7 @@
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/table.hpp"
+#include "lib/program/output.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

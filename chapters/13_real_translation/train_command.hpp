@@ -4,8 +4,8 @@
 #include <string>
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [options]

@@ -5,8 +5,8 @@
 
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [translate]

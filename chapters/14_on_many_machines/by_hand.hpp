@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [by hand]

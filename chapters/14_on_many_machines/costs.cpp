@@ -11,7 +11,6 @@
 #include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/program/table.hpp"
 
 namespace abh {
 // [sums]

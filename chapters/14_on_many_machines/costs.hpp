@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [bytes]

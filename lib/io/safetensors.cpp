@@ -10,8 +10,7 @@
 
 #include "lib/eigen.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/strict_json.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [format]
@@ -80,6 +79,8 @@ constexpr std::array dtypes{
 // [load: refuse]
 namespace {
 
+constexpr std::size_t most_header_bytes = 100'000'000;  // as many as the reference reader takes
+
 /// Where one tensor lies in the data, as the header says.
 struct Entry {
     std::string name;
@@ -88,104 +89,99 @@ struct Entry {
     std::uint64_t begin, end;
 };
 
-template <class... Args>
-[[noreturn]] void reject(const std::filesystem::path& path, fmt::format_string<Args...> why,
-                         Args&&... args) {
-    throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
-                                         printable(fmt::format(why, std::forward<Args>(args)...))));
-}
-
 // [load: header]
-json parse_header(const std::filesystem::path& path, std::string_view text) {
-    if (!text.starts_with('{')) reject(path, "the header does not begin with {{");
-    if (text.find('\0') != text.npos) reject(path, "the header holds a zero byte");
+json parse_header(std::string_view text) {
+    require(text.starts_with('{'), "the header does not begin with {{");
+    require(text.find('\0') == text.npos, "the header holds a zero byte");
     try {
-        return strict_json(text, JsonLimits::of_header());
+        return strict_json(text, {.bytes = most_header_bytes, .depth = 3});
     } catch (const std::invalid_argument& error) {
-        reject(path, "the header is unusable: {}", error.what());
+        throw std::invalid_argument(fmt::format("the header is unusable: {}", error.what()));
     }
 }
 // [load: entries]
-Entry parse_entry(const std::filesystem::path& path, const std::string& name, const json& item) {
+Entry parse_entry(const std::string& name, const json& item) {
     const auto numbers = [&](const char* key) {
         const auto found = item.is_object() ? item.find(key) : item.end();
-        if (found == item.end() || !found->is_array())
-            reject(path, "tensor {} has no list {}", name, key);
+        require(found != item.end() && found->is_array(), "tensor {} has no list {}", name, key);
         for (const json& number : *found)
-            if (!number.is_number_unsigned())
-                reject(path, "tensor {}: {} holds {}", name, key, number.dump());
+            require(number.is_number_unsigned(), "tensor {}: {} holds {}", name, key,
+                    number.dump());
         return found->get<std::vector<std::uint64_t>>();
     };
     const std::vector<std::uint64_t> sizes = numbers("shape"), offsets = numbers("data_offsets");
     const json written = item.value("dtype", json());
     const auto dtype =
         std::ranges::find_if(dtypes, [&](const Dtype& d) { return written == d.name; });
-    if (dtype == dtypes.end())
-        reject(path, "tensor {} has dtype {}, expected F32, F64, F16 or BF16", name,
-               written.dump());
-    if (sizes.size() > Shape::max_rank)
-        reject(path, "tensor {} has rank {}, at most 4 is possible", name, sizes.size());
-    if (offsets.size() != 2 || offsets[0] > offsets[1])
-        reject(path, "tensor {}: data_offsets {}", name, item["data_offsets"].dump());
+    require(dtype != dtypes.end(), "tensor {} has dtype {}, expected F32, F64, F16 or BF16", name,
+            written.dump());
+    require(sizes.size() <= Shape::max_rank, "tensor {} has rank {}, at most 4 is possible", name,
+            sizes.size());
+    require(offsets.size() == 2 && offsets[0] <= offsets[1], "tensor {}: data_offsets {}", name,
+            item["data_offsets"].dump());
 
     constexpr std::uint64_t most = Shape::max_size;
+    const std::string shape = item["shape"].dump();
     std::uint64_t elements = 1;
     for (std::uint64_t size : sizes) {
-        if (size > most || (size > 0 && elements > most / size))
-            reject(path, "tensor {}: shape {} has too many elements", name, item["shape"].dump());
+        require(size <= most && (size == 0 || elements <= most / size),
+                "tensor {}: shape {} has too many elements", name, shape);
         elements *= size;
     }
-    const std::uint64_t needed = elements * dtype->bytes;
-    if (needed != offsets[1] - offsets[0])
-        reject(path, "tensor {}: shape {} needs {} bytes, data_offsets hold {}", name,
-               item["shape"].dump(), needed, offsets[1] - offsets[0]);
-    const std::vector<Index> shape(sizes.begin(), sizes.end());
-    return {name, &*dtype, Shape(std::span<const Index>(shape)), offsets[0], offsets[1]};
+    const std::uint64_t needed = elements * dtype->bytes, held = offsets[1] - offsets[0];
+    require(needed == held, "tensor {}: shape {} needs {} bytes, data_offsets hold {}", name, shape,
+            needed, held);
+    const std::vector<Index> axes(sizes.begin(), sizes.end());
+    return {name, &*dtype, Shape(std::span<const Index>(axes)), offsets[0], offsets[1]};
 }
-
-}  // namespace
 // [load]
-TensorFile load_safetensors(const std::filesystem::path& path) {
-    const std::string file = read_file(path);
+TensorFile parse(std::string_view file) {
     std::uint64_t length = 0;
-    if (file.size() < 8) reject(path, "it has {} bytes", file.size());
+    require(file.size() >= 8, "it has {} bytes", file.size());
     std::memcpy(&length, file.data(), 8);
-    if (length > JsonLimits::of_header().bytes || length > file.size() - 8)
-        reject(path, "header length {} in a file of {} bytes", length, file.size());
+    require(length <= most_header_bytes && length <= file.size() - 8,
+            "header length {} in a file of {} bytes", length, file.size());
 
     TensorFile content;
     std::vector<Entry> entries;
-    const std::string_view text = std::string_view(file).substr(8, length);
-    const json header = parse_header(path, text);
+    const json header = parse_header(file.substr(8, length));
     for (const auto& [name, item] : header.items()) {
         if (name != "__metadata__") {
-            entries.push_back(parse_entry(path, name, item));
+            entries.push_back(parse_entry(name, item));
             continue;
         }
-        if (!item.is_object()) reject(path, "__metadata__ is not an object");
+        require(item.is_object(), "__metadata__ is not an object");
         for (const auto& [key, value] : item.items()) {
-            if (!value.is_string()) reject(path, "__metadata__ {} is not a string", key);
+            require(value.is_string(), "__metadata__ {} is not a string", key);
             content.metadata[key] = value.get<std::string>();
         }
     }
 
     // [load: offsets]
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-    });
+    std::ranges::sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
+    const std::string_view data = file.substr(8 + length);
     std::uint64_t position = 0;
-    const std::uint64_t held = file.size() - 8 - length;
     for (const Entry& e : entries) {
-        if (e.begin != position || e.end > held)
-            reject(path,
-                   "tensor {} lies at bytes {} to {}, expected a start at {}, an end within {}",
-                   e.name, e.begin, e.end, position, held);
+        require(e.begin == position && e.end <= data.size(),
+                "tensor {} lies at bytes {} to {}, expected a start at {}, an end within {}",
+                e.name, e.begin, e.end, position, data.size());
         position = e.end;
-        const char* const bytes = file.data() + 8 + length + e.begin;
-        content.tensors[e.name] = e.dtype->read(e.shape, bytes);
+        content.tensors[e.name] = e.dtype->read(e.shape, data.data() + e.begin);
     }
-    if (position != held) reject(path, "{} bytes after the last tensor", held - position);
+    require(position == data.size(), "{} bytes after the last tensor", data.size() - position);
     return content;
+}
+
+}  // namespace
+
+TensorFile load_safetensors(const std::filesystem::path& path) {
+    const std::string file = read_file(path);
+    try {
+        return parse(file);
+    } catch (const std::invalid_argument& error) {
+        throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
+                                             printable(error.what())));
+    }
 }
 // [look up]
 const Tensor& TensorFile::at(const std::string& name, const Shape& shape) const {

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,8 @@ namespace abh {
 // [option]
 /// An option that was added: what else holds for it. Each call returns the option, for the next
 /// one.
-class Option {
-public:
-    explicit Option(CLI::Option* option) : option_(option) {}
+struct Option {
+    CLI::Option* option;
 
     /// Refuses numbers below `least` and above `most`.
     template <class T>
@@ -27,16 +25,8 @@ public:
     Option excludes(const std::string& other);
     /// What `--help` shows as the default, instead of the variable's value.
     Option default_shown(const std::string& text);
-
-private:
-    CLI::Option* option_;
 };
 // [options]
-/// A command line that makes no sense; `what()` says why in one line.
-struct UsageError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
 /// The options of a program, or of one of its commands. A copy adds to the same options.
 class Options {
 public:
@@ -49,16 +39,13 @@ public:
     Option add(const std::string& name, T& value, const std::string& meaning);
     /// Adds an option without a value, which sets `value` to true.
     Option flag(const std::string& name, bool& value, const std::string& meaning);
-    void set_default(const std::string& name, const std::string& value);
 
     /// Adds a command: `./book run 13 score --lowercase`. Options of the program may follow it.
     Options command(const std::string& name, const std::string& meaning);
-    /// Lets a command line name more than one command.
-    void allow_several_commands();
 
     /// Reads the words that follow the program's name.
     /// @return what `--help` prints, if they ask for it
-    /// @throws UsageError
+    /// @throws std::invalid_argument if they make no sense
     std::optional<std::string> read(const std::string& program, std::vector<std::string> words);
     /// Whether this command was named.
     bool chosen() const;

@@ -1,13 +1,22 @@
 #pragma once
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
 #include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "lib/tensor.hpp"
 
 namespace abh {
 // [output]
 /// Prints an empty line and `== title ==`.
-void section(const std::string& title);
+inline void section(const std::string& title) {
+    fmt::print("\n== {} ==\n", title);
+}
 
 /// A bar on the terminal's last line while long work goes on; nothing where the output is a file.
 class Progress {
@@ -27,6 +36,109 @@ private:
     Index total_;
     bool terminal_;
     int shown_permille_ = -1;  ///< -1: there is no bar
+};
+// [results]
+/// What a program found out, for the pages and figures of the book: named numbers and texts in
+/// `results.json`, arrays in `.npy` files, all in one folder. Without a folder nothing is written.
+class Results {
+public:
+    Results() = default;
+    explicit Results(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    /// A number or text that is the same on every machine, up to rounding.
+    void set(const std::string& name, double value) { entries_[name] = {value}; }
+    void set(const std::string& name, const std::string& text) { entries_[name] = {text}; }
+    /// A number that depends on the machine, such as a time or a round-off, with its unit.
+    /// @param disturbed  the measurement was disturbed, and supports no conclusion
+    void set_varying(const std::string& name, double value, const std::string& unit = "",
+                     bool disturbed = false) {
+        entries_[name] = {value, unit, true, disturbed};
+    }
+    /// A text that depends on the machine, such as the name of what is slowest there.
+    void set_varying(const std::string& name, const std::string& text) {
+        entries_[name] = {text, "", true};
+    }
+    /// An array, as `NAME.npy`.
+    template <class T>
+    void array(const std::string& name, const BasicTensor<T>& values) const;
+
+    /// Makes the folder and tries to write in it, so that hours of work do not end in an error.
+    /// @throws std::runtime_error if that fails
+    void require_writable() const;
+    /// Writes `results.json`. @throws std::runtime_error if it cannot be written
+    void save() const;
+
+private:
+    struct Entry {
+        std::variant<double, std::string> value;
+        std::string unit = "";
+        bool varies = false;
+        bool disturbed = false;
+    };
+
+    std::filesystem::path folder_;
+    std::map<std::string, Entry> entries_;
+};
+// [column]
+/// A column of a `Table`.
+struct Column {
+    std::string heading;
+    /// How cells are printed: `[<][width][.digits type]`, such as "<24", "8" or "8.2f". Cells stand
+    /// to the right, with `<` to the left. A column is at least as wide as its heading.
+    std::string format;
+    /// The name in the results, in which `{}` stands for the row's key: `{}_ms` or `spread_{}`.
+    /// Empty: the column is printed only.
+    std::string record = "";
+    bool varies = false;  ///< between machines
+    std::string unit = "";
+};
+
+/// A column of numbers that depend on the machine.
+Column varying(std::string heading, std::string format, std::string record = "",
+               std::string unit = "");
+// [table]
+/// Prints rows under headings, and records their values in the results.
+///
+///     Table table(results, {{"sentences", "8"},
+///                           varying("ms a sentence", "8.2f", "batch_{}_ms", "ms"),
+///                           {"parameters", "12", "batch_{}_parameters"}});
+///     table.row(n, n, ms, parameters);
+class Table {
+public:
+    /// Prints the headings. @throws std::invalid_argument if `record` has no `{}`
+    Table(Results& results, std::vector<Column> columns);
+
+    /// Prints one value in each column. Text in a column of numbers is aligned as they are; `""`
+    /// leaves a cell empty and records nothing.
+    /// @param key  tells this row's names in the results from those of the others
+    /// @throws std::invalid_argument if there is not one value for each column
+    template <class Key, class... Values>
+    void row(const Key& key, const Values&... values) {
+        print_row(fmt::format("{}", key), {cell(values)...}, false);
+    }
+    /// Marks the row as disturbed if it is, here and in the results.
+    template <class Key, class... Values>
+    void measured_row(bool disturbed, const Key& key, const Values&... values) {
+        print_row(fmt::format("{}", key), {cell(values)...}, disturbed);
+    }
+
+private:
+    using Cell = std::variant<double, std::string>;
+
+    template <class T>
+    static Cell cell(const T& value) {
+        if constexpr (std::is_arithmetic_v<T>)
+            return static_cast<double>(value);
+        else
+            return fmt::format("{}", value);
+    }
+
+    void print_row(const std::string& key, const std::vector<Cell>& cells, bool disturbed);
+    void print_line(const std::vector<std::string>& texts) const;
+
+    Results* results_;
+    std::vector<Column> columns_;
+    std::vector<std::string> formats_;  // of cells that are text already
 };
 
 }  // namespace abh

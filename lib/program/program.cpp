@@ -8,8 +8,8 @@
 
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/utf8.hpp"
-#include "lib/program/profile.hpp"
+#include "lib/io/text.hpp"
+#include "lib/program/stopwatch.hpp"
 #include "lib/threads.hpp"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -17,8 +17,9 @@
 
 namespace abh {
 // [options]
-Program::Program(const std::string& description)
+Program::Program(const std::string& description, std::string way)
     : options_(description),
+      way_(std::move(way)),
       threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
     options_.add("--seed", seed_, "seed of all random numbers");
     options_.add("--threads", threads_, "number of threads").range(1, 256);
@@ -42,12 +43,6 @@ void flush_denormals() {
 #endif
 }
 // [run]
-/// A message as a terminal may be shown it, a page long at most: a file may have brought anything
-/// into it.
-std::string shown(const std::exception& error) {
-    return printable(error.what(), 2000);
-}
-
 void flush_output() {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
         throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
@@ -55,14 +50,9 @@ void flush_output() {
 
 }  // namespace
 
-void Program::choose_way() {
-    set_way(way_named(way_));
-    if (on_cuda() && cuda::emulated)
-        fmt::print(stderr, "The device is emulated on the processor, which is slow.\n");
-}
-
 int Program::run(int argc, char** argv, const std::function<void()>& body) {
     const std::string name = std::filesystem::path(argv[0]).filename().string();
+    std::string wrong;
     try {
         if (const auto help = options_.read(name, {argv + 1, argv + argc})) {
             std::fputs(help->c_str(), stdout);
@@ -70,7 +60,9 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         }
         flush_denormals();
         set_threads(threads_);
-        choose_way();
+        set_way(way_named(way_));
+        if (on_cuda() && cuda::emulated)
+            std::fputs("The device is emulated on the processor, which is slow.\n", stderr);
         set_tf32(tf32_);
         results_ = Results(out_);
         results_.require_writable();
@@ -80,20 +72,22 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
             start_profile();
         }
         body();
-        if (!trace_.empty()) fmt::print("\n{}", profile_table());
+        if (!trace_.empty()) {
+            fmt::print("\n");
+            print_profile();
+        }
         flush_output();
         results_.save();
         if (!trace_.empty()) save_trace(trace_);
         return 0;
-    } catch (const UsageError& error) {
-        std::fprintf(stderr, "%s: %s (see --help)\n", name.c_str(), shown(error).c_str());
     } catch (const std::bad_alloc&) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "%s: not enough memory\n", name.c_str());
+        wrong = "not enough memory";
     } catch (const std::exception& error) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), shown(error).c_str());
+        wrong = error.what();
     }
+    std::fflush(stdout);
+    wrong = printable(wrong, 2000);  // a page at most: a file may have brought anything into it
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), wrong.c_str());
     return 1;
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 
-#include "lib/io/results.hpp"
 #include "lib/program/options.hpp"
 #include "lib/program/output.hpp"
 
@@ -19,7 +18,8 @@ namespace abh {
 ///     }
 class Program {
 public:
-    explicit Program(const std::string& description);
+    /// @param way  the default of `--way`
+    explicit Program(const std::string& description, std::string way = "fast");
 
     /// Where a chapter adds options of its own.
     Options& options() { return options_; }
@@ -37,12 +37,10 @@ public:
     }
 
 private:
-    void choose_way();
-
     Options options_;
     std::uint64_t seed_ = 1;
     int threads_;
-    std::string way_ = "fast";
+    std::string way_;
     bool tf32_ = false;
     std::filesystem::path out_, trace_;
     Results results_;

@@ -1,11 +1,21 @@
 #include "lib/program/stopwatch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <functional>
-#include <iterator>
+#include <ctime>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
+#include "lib/device.hpp"
+#include "lib/io/files.hpp"
 #include "lib/threads.hpp"
 
 namespace abh {
@@ -30,128 +40,215 @@ double quantile(std::vector<double> numbers, double part) {
     const auto above = std::min(below + 1, numbers.size() - 1);
     return std::lerp(numbers[below], numbers[above], at - static_cast<double>(below));
 }
+// [record]
+namespace {
+
+struct Block {
+    const char* name;
+    double begin, end, inner;  ///< milliseconds: its moments, and what blocks inside it took
+};
+
+struct Profile {
+    double start = steady_ms();
+    std::vector<Block> open, closed;  // of those closed, the first ones: a trace need not be long
+    std::map<std::string_view, ProfileRow> sums;
+};
+
+constexpr std::size_t longest_trace = 1 << 18;
+thread_local std::optional<Profile> profile;  // of the thread that is measured
+
+/// So that a block's time is that of the kernels which it starts. An error comes up again later.
+void wait_for_device() noexcept {
+    try {
+        synchronize();
+    } catch (const std::exception&) {
+    }
+}
+
+void begin_block(const char* name) {
+    if (!profile) return;  // of another thread
+    wait_for_device();
+    profile->open.push_back({name, steady_ms(), 0, 0});
+}
+
+void end_block() {
+    if (!profile || profile->open.empty()) return;
+    wait_for_device();
+    Block block = profile->open.back();
+    profile->open.pop_back();
+    block.end = steady_ms();
+    const double time = block.end - block.begin;
+    ProfileRow& sum = profile->sums[block.name];
+    ++sum.calls;
+    sum.ms += time - block.inner;
+    if (!profile->open.empty()) profile->open.back().inner += time;
+    if (profile->closed.size() < longest_trace) profile->closed.push_back(block);
+}
+
+constexpr Observer observer{begin_block, end_block};
+
+}  // namespace
+
+void start_profile() {
+    profile.emplace();
+    detail::observer = &observer;
+}
+// [rows]
+std::vector<ProfileRow> profile_rows() {
+    std::vector<ProfileRow> rows;
+    double rest = steady_ms() - profile.value().start;
+    for (const auto& [name, sum] : profile->sums) {
+        rows.push_back({std::string(name), sum.calls, sum.ms});
+        rest -= sum.ms;
+    }
+    rows.push_back({"(anything else)", 0, rest});
+    std::ranges::sort(rows, std::greater(), &ProfileRow::ms);
+    return rows;
+}
+// [table]
+void print_profile() {
+    const std::vector<ProfileRow> rows = profile_rows();
+    double all = 0;
+    for (const ProfileRow& row : rows) all += row.ms;
+    Results unrecorded;
+    Table table(unrecorded,
+                {{"own time of", "<28"}, {"calls", "8"}, {"ms", "10.3f"}, {"%", "7.1f"}});
+    for (const auto& [name, calls, ms] : rows) table.row(name, name, calls, ms, 100 * ms / all);
+}
+// [trace]
+void save_trace(const std::filesystem::path& path) {
+    AtomicFile file(path);
+    file.write("{\"traceEvents\":[");
+    const char* separator = "\n";
+    for (const Block& block : profile.value().closed)
+        file.write(
+            fmt::format(R"({}{{"ph":"X","pid":1,"tid":1,"name":"{}","ts":{:.3f},"dur":{:.3f}}})",
+                        std::exchange(separator, ",\n"), block.name,
+                        1000 * (block.begin - profile->start), 1000 * (block.end - block.begin)));
+    file.write("\n]}\n");
+    file.commit();
+}
+// [load]
+std::optional<ProcessorTime> processor_time(const std::filesystem::path& file) {
+    std::ifstream stat(file);
+    std::string name;
+    std::array<double, 8> ticks{};
+    stat >> name;
+    for (double& n : ticks) stat >> n;
+    const double tick = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const double all = tick * std::accumulate(ticks.begin(), ticks.end(), 0.0);
+    if (!stat || name != "cpu" || all <= 0) return {};
+    return ProcessorTime{.busy = all - tick * (ticks[3] + ticks[4]),  // idle, or waiting for a disk
+                         .own = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
+                         .all = all,
+                         .now = steady_ms() / 1000};
+}
+
+std::optional<double> share_of_others(const std::optional<ProcessorTime>& before,
+                                      const std::optional<ProcessorTime>& after) {
+    if (!before || !after || after->now - before->now < 0.4) return {};
+    const double others = (after->busy - before->busy) - (after->own - before->own);
+    return std::clamp(others / (after->all - before->all), 0.0, 1.0);
+}
 // [measure]
 namespace {
 
-/// Calls `round` at least so many times, and until `seconds` have passed.
-void repeat(int times, double seconds, const Clock& clock, const Work& round) {
+/// Calls `round` at least so many times, and until half a second has passed.
+void repeat(int times, const Clock& clock, const Work& round) {
     const double start = clock();
-    for (int i = 0; i < times || clock() - start < 1000 * seconds; ++i) round();
+    for (int i = 0; i < times || clock() - start < 500; ++i) round();
+}
+
+/// What these numbers say. @param before  the load by other programs is that since then
+Measured measured(const std::vector<double>& numbers, const std::optional<ProcessorTime>& before) {
+    const double median = quantile(numbers, 0.5), low = quantile(numbers, 0.25),
+                 high = quantile(numbers, 0.75);
+    return {median, low, high, {share_of_others(before), (high - low) / median}};
 }
 
 }  // namespace
 
-Measured measured(const std::vector<double>& ms, const std::optional<double>& others) {
-    const double median = quantile(ms, 0.5), low = quantile(ms, 0.25), high = quantile(ms, 0.75);
-    return {median, low, high, static_cast<int>(ms.size()), {others, (high - low) / median}};
-}
-
-Measured measure_once(const Work& work, int calls, double seconds, const Clock& clock) {
-    const OthersLoad others;
-    std::vector<double> ms;
-    repeat(std::max(calls, 1), seconds, clock, [&] { ms.push_back(milliseconds(work, clock)); });
-    return measured(ms, others.share());
-}
-
-Measured measure(const Work& work, int calls, double seconds) {
-    return undisturbed([&] { return measure_once(work, calls, seconds); });
-}
-
-bool beats_floor(double ms, double floor_ms) {
-    return ms < 0.95 * floor_ms;
+Measured measure(const Work& work, int calls, const Clock& clock) {
+    return undisturbed([&] {
+        const auto before = processor_time();
+        std::vector<double> ms;
+        repeat(calls, clock, [&] { ms.push_back(milliseconds(work, clock)); });
+        return measured(ms, before);
+    });
 }
 // [take turns]
-Side under(Way way, const Work& work) {
-    return {[work, way] {
+Work under(Way way, const Work& work) {
+    return [work, way] {
         const ScopedWay scoped(way);
         work();
-    }};
+    };
 }
 
 namespace {
 
-/// Of one call, the mean of so many. What comes before is not timed: work that is not prepared runs
-/// once, which fills caches and calls back threads that waited while the other way computed.
-double time_of(const Side& way, int calls, const Clock& clock) {
-    way.prepare ? way.prepare() : way.run();
-    const auto round = [&] {
-        for (int i = 0; i < calls; ++i) way.run();
+/// Milliseconds of one call, the mean of so many. The call before is not timed: it fills caches,
+/// and calls back threads that waited while the other way computed.
+double time_of(const Work& work, int calls, const Clock& clock) {
+    work();
+    const auto turn = [&] {
+        for (int i = 0; i < calls; ++i) work();
     };
-    return milliseconds(round, clock) / calls;
+    return milliseconds(turn, clock) / calls;
 }
 
-/// How many calls fill a round.
-int calls_of(const Side& way, double round_ms, const Clock& clock) {
+/// How many calls fill a turn.
+int calls_of(const Work& work, const Clock& clock) {
     int calls = 1;
-    double ms = time_of(way, calls, clock);
-    while (!way.prepare && ms * calls < round_ms && calls < 100'000)
-        ms = time_of(way, calls *= 2, clock);
+    while (time_of(work, calls, clock) * calls < 5 && calls < 100'000) calls *= 2;
     return calls;
 }
 
 }  // namespace
 
-Comparison compared(const std::vector<double>& plain_ms, const std::vector<double>& fast_ms,
-                    const std::optional<double>& others) {
-    require(plain_ms.size() == fast_ms.size() && plain_ms.size() >= 5,
-            "take_turns: {} and {} rounds, expected the same number, at least 5", plain_ms.size(),
-            fast_ms.size());
-    std::vector<double> ratios;
-    std::ranges::transform(plain_ms, fast_ms, std::back_inserter(ratios), std::divides());
-    const Measured ratio = measured(ratios, others);
-    return {quantile(plain_ms, 0.5),
-            quantile(fast_ms, 0.5),
-            ratio.ms,
-            ratio.low,
-            ratio.high,
-            ratio.noise};
-}
-
-Comparison take_turns(const Side& plain, const Side& fast, int rounds, double round_ms,
-                      double seconds, const Clock& clock) {
-    require(rounds >= 5, "take_turns: {} rounds, expected at least 5", rounds);
-    const int plain_calls = calls_of(plain, round_ms, clock);
-    const int fast_calls = calls_of(fast, round_ms, clock);
-    const OthersLoad others;
-    std::vector<double> plain_ms, fast_ms;
-    repeat(rounds, seconds, clock, [&] {
-        plain_ms.push_back(time_of(plain, plain_calls, clock));
-        fast_ms.push_back(time_of(fast, fast_calls, clock));
+Comparison take_turns(const Work& plain, const Work& fast, int rounds, const Clock& clock) {
+    const int plain_calls = calls_of(plain, clock), fast_calls = calls_of(fast, clock);
+    return undisturbed([&]() -> Comparison {
+        const auto before = processor_time();
+        std::vector<double> plain_ms, fast_ms, ratios;
+        repeat(rounds, clock, [&] {
+            plain_ms.push_back(time_of(plain, plain_calls, clock));
+            fast_ms.push_back(time_of(fast, fast_calls, clock));
+            ratios.push_back(plain_ms.back() / fast_ms.back());
+        });
+        const auto [ratio, low, high, noise] = measured(ratios, before);
+        return {quantile(plain_ms, 0.5), quantile(fast_ms, 0.5), ratio, low, high, noise};
     });
-    return compared(plain_ms, fast_ms, others.share());
 }
 // [gain table]
 namespace {
 
 /// Prints the number of threads, and below it the headings of a table of gains.
 Table begin_gains(Results& results, const std::string& title, const std::string& first,
-                  const std::string& second, std::FILE* out, int digits) {
-    fmt::print(out, "{} thread{}\n", threads(), threads() == 1 ? "" : "s");
+                  const std::string& second, int digits) {
+    fmt::print("{} thread{}\n", threads(), threads() == 1 ? "" : "s");
     return {results,
             {{title, "<38"},
              varying(first + ": ms", fmt::format("9.{}f", digits), "{}_plain", "ms"),
              varying(second + ": ms", fmt::format("8.{}f", digits), "{}_fast", "ms"),
              varying("ratio", "6.2f", "{}_gain"),
              varying("quartiles:", "5.2f", "{}_low"),
-             varying("", "5.2f", "{}_high")},
-            out};
+             varying("", "5.2f", "{}_high")}};
 }
 
 }  // namespace
 
 GainTable::GainTable(Results& results, const std::string& title, const std::string& first,
-                     const std::string& second, std::FILE* out, int digits, Clock clock)
-    : table_(begin_gains(results, title, first, second, out, digits)), clock_(std::move(clock)) {}
+                     const std::string& second, int digits, Clock clock)
+    : table_(begin_gains(results, title, first, second, digits)), clock_(std::move(clock)) {}
 
 Comparison GainTable::ways(const std::string& what, const std::string& key, const Work& work,
                            int rounds) {
     return sides(what, key, under(Way::plain, work), under(Way::fast, work), rounds);
 }
 
-Comparison GainTable::sides(const std::string& what, const std::string& key, const Side& first,
-                            const Side& second, int rounds) {
-    const Comparison c =
-        undisturbed([&] { return take_turns(first, second, rounds, 5, 0.5, clock_); });
+Comparison GainTable::sides(const std::string& what, const std::string& key, const Work& first,
+                            const Work& second, int rounds) {
+    const Comparison c = take_turns(first, second, rounds, clock_);
     table_.measured_row(c.noise.disturbed(), key, what, c.plain_ms, c.fast_ms, c.ratio, c.low,
                         c.high);
     return c;

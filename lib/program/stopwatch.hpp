@@ -1,12 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "lib/io/results.hpp"
-#include "lib/program/load.hpp"
-#include "lib/program/table.hpp"
+#include "lib/program/output.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
@@ -22,37 +22,78 @@ double milliseconds(const Work& work, const Clock& clock = steady_ms);
 /// The number below which the share `part` of the numbers lies, interpolated; 0.5: the median.
 /// @throws std::invalid_argument if there is no number
 double quantile(std::vector<double> numbers, double part);
+// [profile]
+/// Measures from here on how long operations take on this thread, which waits for the others.
+/// Blocks may nest: the outer one's own time is what the inner ones leave.
+///
+/// `Timed` marks a block; each operation is one. Where no profile is being taken it costs nothing.
+void start_profile();
+// [rows]
+/// What all blocks of one name took together.
+struct ProfileRow {
+    std::string name;
+    long calls = 0;
+    double ms = 0;  ///< own time
+};
 
+/// A row for each name and one for the time outside all blocks, the longest own time first.
+/// @throws std::bad_optional_access if no profile is being taken, as the next two do
+std::vector<ProfileRow> profile_rows();
+/// Prints these rows: calls, own time, its share of all.
+void print_profile();
+/// The first quarter of a million blocks one by one, in the format that `chrome://tracing` and
+/// Perfetto open.
+/// @throws std::runtime_error if the file cannot be written
+void save_trace(const std::filesystem::path& path);
+// [load]
+/// Seconds of processor time since the machine started.
+struct ProcessorTime {
+    double busy = 0;  ///< spent on any program
+    double own = 0;   ///< spent on this program
+    double all = 0;   ///< busy or idle
+    double now = 0;   ///< on the machine's clock
+};
+
+/// None where the system does not say.
+/// @param file  counts of ticks, as Linux keeps them
+std::optional<ProcessorTime> processor_time(const std::filesystem::path& file = "/proc/stat");
+/// The share of all processors that other programs used between two moments. None where it is
+/// unknown, or the moments are less than 0.4 s apart: the system counts in hundredths of a second.
+std::optional<double> share_of_others(const std::optional<ProcessorTime>& before,
+                                      const std::optional<ProcessorTime>& after = processor_time());
+// [noise]
+/// What can disturb a measurement.
+struct Noise {
+    std::optional<double> others;  ///< share of the processors that other programs used
+    double spread = 0;             ///< distance between the quartiles, divided by the median
+
+    /// True if others used more than 10 % of the processors, or the quartiles are more than 30 % of
+    /// the median apart: such a measurement supports no conclusion. An unknown load does not count.
+    bool disturbed() const { return others.value_or(0) > 0.1 || spread > 0.3; }
+};
+
+/// Calls `measure` again, up to three times, while what it returns is disturbed. Returns the last
+/// measurement, which may still be disturbed.
+template <class Measure>
+auto undisturbed(const Measure& measure) {
+    auto result = measure();
+    for (int repeats = 0; repeats < 3 && result.noise.disturbed(); ++repeats) result = measure();
+    return result;
+}
 // [measure]
 /// How long some work takes.
 struct Measured {
     double ms = 0;             ///< median of the calls
     double low = 0, high = 0;  ///< quartiles
-    int calls = 0;
     Noise noise;
 };
 
-/// What these times say. @param others  the load by other programs meanwhile
-Measured measured(const std::vector<double>& ms, const std::optional<double>& others);
-/// Times at least so many calls, and goes on until `seconds` have passed, long enough to tell the
-/// load by other programs. Warm up before.
-Measured measure_once(const Work& work, int calls = 7, double seconds = 0.5,
-                      const Clock& clock = steady_ms);
-/// The same; a disturbed measurement is repeated.
-Measured measure(const Work& work, int calls = 7, double seconds = 0.5);
-/// Whether a time is more than 5 % below the least that the work can take: then the time or the
-/// floor is wrong, and the measurement must be refused.
-bool beats_floor(double ms, double floor_ms);
-
+/// Times at least so many calls, and goes on until half a second has passed, long enough to tell
+/// the load by other programs. A disturbed measurement is repeated. Warm up before.
+Measured measure(const Work& work, int calls = 7, const Clock& clock = steady_ms);
 // [take turns]
-/// A way to do some work.
-struct Side {
-    Work run;
-    Work prepare = nullptr;  ///< not timed; a round is then one call of `run`
-};
-
 /// `work` under one of its ways.
-Side under(Way way, const Work& work);
+Work under(Way way, const Work& work);
 
 /// How long two ways to the same result took, in rounds in which they took turns.
 struct Comparison {
@@ -62,23 +103,15 @@ struct Comparison {
     Noise noise;
 };
 
-/// What these rounds say. @param others  the load by other programs meanwhile
-/// @throws std::invalid_argument unless both have the same number of rounds, at least 5
-Comparison compared(const std::vector<double>& plain_ms, const std::vector<double>& fast_ms,
-                    const std::optional<double>& others);
 /// Lets the two ways take turns: then whatever else runs on the machine slows both. Before each
-/// turn the work runs once without being timed, or is prepared.
-/// @param rounds    at least 5
-/// @param round_ms  a way that takes less is repeated within a round
-/// @param seconds   there are more rounds until so much time has passed: long enough to tell the
-///                  load by other programs
-/// @throws std::invalid_argument for fewer rounds
-Comparison take_turns(const Side& plain, const Side& fast, int rounds = 7, double round_ms = 5,
-                      double seconds = 0.5, const Clock& clock = steady_ms);
-
+/// turn the work runs once without being timed; work of less than 5 ms is repeated within a turn. A
+/// disturbed comparison is repeated.
+/// @param rounds  at least; there are more until half a second has passed
+Comparison take_turns(const Work& plain, const Work& fast, int rounds = 7,
+                      const Clock& clock = steady_ms);
 // [gain table]
-/// A table of gains: a line for each comparison, with both times, their ratio and its quartiles. A
-/// disturbed comparison is repeated; if it stays disturbed, the line and the results say so.
+/// A table of gains: a line for each comparison, with both times, their ratio and its quartiles. If
+/// a comparison stays disturbed, the line and the results say so.
 ///
 ///     GainTable table(results, "512 columns");
 ///     table.ways("softmax", "softmax", [&] { softmax(x); });
@@ -88,16 +121,15 @@ public:
     /// @param first, second  what the columns of times are called
     /// @param digits         of a time, behind the point
     GainTable(Results& results, const std::string& title, const std::string& first = "plain",
-              const std::string& second = "fast", std::FILE* out = stdout, int digits = 3,
-              Clock clock = steady_ms);
+              const std::string& second = "fast", int digits = 3, Clock clock = steady_ms);
 
     /// Compares `work` under `Way::plain` with the same work under `Way::fast`. Sets `KEY_plain`,
     /// `KEY_fast`, `KEY_gain`, and the gain's quartiles `KEY_low` and `KEY_high`.
     Comparison ways(const std::string& what, const std::string& key, const Work& work,
                     int rounds = 7);
     /// Compares two pieces of code that are no ways of one operation; `first` counts as plain.
-    Comparison sides(const std::string& what, const std::string& key, const Side& first,
-                     const Side& second, int rounds = 7);
+    Comparison sides(const std::string& what, const std::string& key, const Work& first,
+                     const Work& second, int rounds = 7);
 
 private:
     Table table_;

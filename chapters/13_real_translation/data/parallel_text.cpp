@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "chapters/13_real_translation/data/text.hpp"
-#include "lib/io/file_kind.hpp"
+#include "lib/io/text.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

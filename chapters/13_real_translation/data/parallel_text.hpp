@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/limits.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -22,6 +21,12 @@ std::vector<std::string> targets(std::span<const TextPair> pairs);
 /// All sources, then all targets: what a vocabulary of both languages learns from.
 std::vector<std::string> both_sides(std::span<const TextPair> pairs);
 // [lines]
+/// What a text may hold, unpacked.
+struct TextLimits {
+    std::size_t line_bytes = std::size_t{1} << 20, file_bytes = std::size_t{1} << 28,
+                lines = 4'000'000;
+};
+
 /// The lines of a file, plain or gzip, without a byte order mark and without their ends.
 /// @throws std::runtime_error naming the file, and the line where there is one: if it cannot be
 ///         read, is an archive or in another encoding, a gzip stream is damaged or cut, a line is

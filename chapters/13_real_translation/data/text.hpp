@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [utf8]

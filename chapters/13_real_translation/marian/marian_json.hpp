@@ -6,10 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "lib/io/file_kind.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/strict_json.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {

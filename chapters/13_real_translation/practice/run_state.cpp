@@ -15,7 +15,7 @@
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
-#include "lib/io/strict_json.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [progress as json]

@@ -9,7 +9,7 @@
 #include "chapters/13_real_translation/scores/scores.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/program/table.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [progress]

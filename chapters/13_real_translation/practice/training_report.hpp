@@ -4,7 +4,7 @@
 #include <string>
 
 #include "chapters/13_real_translation/practice/training_run.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [progress]

@@ -5,7 +5,7 @@
 
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/io/bytes.hpp"
+#include "lib/io/files.hpp"
 
 namespace abh {
 // [by length]

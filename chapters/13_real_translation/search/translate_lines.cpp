@@ -12,7 +12,7 @@
 
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/data/token_batches.hpp"
-#include "lib/io/file_kind.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [sentences]

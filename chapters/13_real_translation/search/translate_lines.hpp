@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
-#include "lib/io/limits.hpp"
 
 namespace abh {
 // [translator]

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "chapters/13_real_translation/subwords/subwords.hpp"
-#include "lib/io/limits.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [fields]

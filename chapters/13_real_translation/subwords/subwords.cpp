@@ -7,8 +7,7 @@
 #include <unordered_map>
 
 #include "lib/io/files.hpp"
-#include "lib/io/limits.hpp"
-#include "lib/io/utf8.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [train]

@@ -16,6 +16,12 @@ class SentencePieceProcessor;
 
 namespace abh {
 // [subwords]
+/// What a model of SentencePiece may hold.
+struct SubwordLimits {
+    std::size_t bytes = std::size_t{1} << 26, pieces = 1'000'000, piece_bytes = 1000,
+                trie_bytes = std::size_t{1} << 22;
+};
+
 /// Cuts text into pieces of words and puts it together again: a SentencePiece model.
 class Subwords {
 public:

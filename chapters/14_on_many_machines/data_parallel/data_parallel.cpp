@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "chapters/03_masks/packing.hpp"
-#include "lib/io/bytes.hpp"
+#include "lib/io/files.hpp"
 
 namespace abh {
 // [shards]

@@ -8,7 +8,6 @@
 #include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/program/table.hpp"
 
 namespace abh {
 // [kinds]

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
-#include "lib/io/results.hpp"
+#include "lib/program/output.hpp"
 
 namespace abh {
 // [overlap]

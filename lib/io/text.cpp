@@ -1,0 +1,167 @@
+#include "lib/io/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/tensor.hpp"
+
+namespace abh {
+// [utf8]
+Character first_character(std::string_view text) {
+    if (text.empty()) return {};
+    const auto first = static_cast<unsigned char>(text[0]);
+    const auto ones = static_cast<std::size_t>(std::countl_one(first));  // in front say how many
+    const std::size_t bytes = ones == 0 ? 1 : ones;
+    if (ones == 1 || ones > 4 || bytes > text.size()) return {};
+    char32_t code = first & (0xFFu >> ones);
+    for (const char next : text.substr(1, bytes - 1)) {
+        if ((next & 0xC0) != 0x80) return {};
+        code = code << 6 | (next & 0x3F);
+    }
+    constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000};  // for which so many bytes are needed
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    if (code < least[bytes - 1] || surrogate || code > 0x10FFFF) return {};
+    return {code, bytes};
+}
+
+std::size_t find_bad_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const Character c = first_character(text.substr(at));
+        if (c.bytes == 0) return at;
+        at += c.bytes;
+    }
+    return text.npos;
+}
+// [printable]
+bool turns_direction(char32_t code) {
+    return code == 0x061C || code == 0x200E || code == 0x200F ||
+           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string printable(std::string_view text, std::size_t most) {
+    std::string shown;
+    for (; !text.empty(); --most) {
+        if (most == 0) return shown + "...";
+        const Character c = first_character(text);
+        const bool control = c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0);  // or no UTF-8
+        const bool ends_line = c.code == 0x2028 || c.code == 0x2029;
+        const std::string_view bytes = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
+        text.remove_prefix(bytes.size());
+        if (!control && !ends_line && !turns_direction(c.code))
+            shown += bytes;
+        else
+            for (const char byte : bytes)
+                shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+    }
+    return shown;
+}
+// [kind]
+namespace {
+
+using namespace std::string_view_literals;
+
+/// Bytes with which each file of a kind begins.
+struct Kind {
+    std::string_view bytes, is;
+};
+
+constexpr auto utf_16 = "text in UTF-16; convert it (iconv -f UTF-16 -t UTF-8)"sv,
+               utf_32 = "text in UTF-32; convert it (iconv -f UTF-32 -t UTF-8)"sv;
+
+constexpr auto kinds = std::to_array<Kind>({
+    {"\xFF\xFE\0\0"sv, utf_32},  // before the mark of 16 bits, which begins it
+    {"\0\0\xFE\xFF"sv, utf_32},
+    {"\xFF\xFE"sv, utf_16},
+    {"\xFE\xFF"sv, utf_16},
+    {"\x1F\x8B"sv, "packed with gzip; unpack it (gzip -d)"sv},
+    {"\xFD\x37zXZ\0"sv, "packed with xz; unpack it (xz -d)"sv},
+    {"BZh91AY&SY"sv, "packed with bzip2; unpack it (bzip2 -d)"sv},
+    {"\x28\xB5\x2F\xFD"sv, "packed with zstd; unpack it (zstd -d)"sv},
+    {"PK\x03\x04"sv, "a zip archive or an office document; unpack it (unzip) or save it as text"sv},
+    {"%PDF-"sv, "a PDF document; take its text out (pdftotext)"sv},
+    {"version https://git-lfs.github.com/"sv,
+     "a pointer that git-lfs leaves in a file's place; fetch the file itself (git lfs pull)"sv},
+});
+
+}  // namespace
+
+std::string foreign_kind(std::string_view beginning) {
+    beginning = beginning.substr(0, 4096);
+    for (const auto& [bytes, is] : kinds)
+        if (beginning.starts_with(bytes)) return std::string(is);
+    // a text in UTF-8 has a stray zero byte at most
+    const auto zeros = static_cast<std::size_t>(std::ranges::count(beginning, '\0'));
+    if (64 * zeros <= beginning.size()) return "";
+    return "text in UTF-16 or UTF-32, or no text; convert text to UTF-8 (iconv -t UTF-8)";
+}
+// [watch]
+namespace {
+
+using nlohmann::json;
+
+/// Looks through a text, and throws where something is wrong.
+class Watch : public nlohmann::json_sax<json> {
+public:
+    explicit Watch(const JsonLimits& limits) : limits_(limits) {}
+
+    bool start_object(std::size_t) override {
+        names_.emplace_back();
+        return open();
+    }
+    bool end_object() override {
+        names_.pop_back();
+        return close();
+    }
+    bool key(string_t& name) override {
+        if (!names_.back().insert(name).second)
+            throw std::invalid_argument(fmt::format("\"{}\" occurs twice", printable(name)));
+        return true;
+    }
+    bool start_array(std::size_t) override { return open(); }
+    bool end_array() override { return close(); }
+    bool parse_error(std::size_t byte, const std::string&, const json::exception&) override {
+        throw std::invalid_argument(fmt::format("not JSON from byte {} on", byte));
+    }
+    bool null() override { return value(); }
+    bool boolean(bool) override { return value(); }
+    bool number_integer(number_integer_t) override { return value(); }
+    bool number_unsigned(number_unsigned_t) override { return value(); }
+    bool number_float(number_float_t, const string_t&) override { return value(); }
+    bool string(string_t&) override { return value(); }
+    bool binary(binary_t&) override { return value(); }
+
+private:
+    bool open() {
+        require(++depth_ <= limits_.depth, "nested deeper than {}", limits_.depth);
+        return value();
+    }
+    bool close() { return --depth_ >= 0; }
+    bool value() {
+        require(++values_ <= limits_.values, "more than {} values", limits_.values);
+        return true;
+    }
+
+    const JsonLimits& limits_;
+    std::vector<std::set<std::string>> names_;  // of the objects that are open
+    int depth_ = 0;
+    std::size_t values_ = 0;
+};
+
+}  // namespace
+// [strict json]
+json strict_json(std::string_view text, const JsonLimits& limits) {
+    require(text.size() <= limits.bytes, "{} bytes, at most {} are possible", text.size(),
+            limits.bytes);
+    Watch watch(limits);
+    json::sax_parse(text, &watch);
+    json object = json::parse(text);
+    require(object.is_object(), "{}, expected an object", object.type_name());
+    return object;
+}
+
+}  // namespace abh
