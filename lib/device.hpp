@@ -44,7 +44,7 @@ void open();
 std::string name();
 
 void* take(std::size_t bytes);
-void give(void* block, std::size_t bytes) noexcept;
+void give(void* block) noexcept;
 void copy_to_device(void* device, const void* host, std::size_t bytes);
 void copy_to_host(void* host, const void* device, std::size_t bytes);
 void copy_on_device(void* to, const void* from, std::size_t bytes);

@@ -30,7 +30,7 @@ std::string name() {
 void* take(std::size_t) {
     no_device();
 }
-void give(void*, std::size_t) noexcept {}
+void give(void*) noexcept {}
 void copy_to_device(void*, const void*, std::size_t) {}
 void copy_to_host(void*, const void*, std::size_t) {}
 void copy_on_device(void*, const void*, std::size_t) {}

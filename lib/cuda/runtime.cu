@@ -36,7 +36,7 @@ void* take(std::size_t bytes) {
     return block;
 }
 
-void give(void* block, std::size_t) noexcept {
+void give(void* block) noexcept {
     cudaFree(block);
 }
 

@@ -510,7 +510,7 @@ void* take(std::size_t bytes) {
     return reinterpret_cast<void*>(address);
 }
 
-void give(void* block, std::size_t) noexcept {
+void give(void* block) noexcept {
     emulator::Memory& all = emulator::memory();
     const std::lock_guard lock(all.mutex);
     all.blocks.erase(emulator::number(block));
