@@ -50,24 +50,17 @@ namespace emulator {
 std::pair<Region*, std::size_t> find(const void*) {
     no_device();
 }
-void reads(Region&, std::int64_t, std::size_t, const Place&) {}
-void writes(Region&, std::int64_t, std::size_t, const Place&) {}
-void fail(const std::string&, const Place&) {
+std::byte* access(Region&, std::int64_t, std::size_t, bool, const Place&) {
     no_device();
 }
-void begin_shared(Region&, std::size_t) {}
-Region& dynamic_region() {
+void fail(const std::string&, const Place&) {
     no_device();
 }
 void wait(Waits, const Place&) {}
 std::uint64_t exchange(std::uint64_t, int, const Place&) {
     no_device();
 }
-int own_lane() {
-    return 0;
-}
 void run(const char*, dim3, dim3, std::size_t, const std::function<void()>&) {}
-void set_seed(std::uint64_t) {}
 
 }  // namespace emulator
 }  // namespace abh
