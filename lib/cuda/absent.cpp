@@ -1,7 +1,6 @@
 // A build without a device: kernels are compiled for nobody.
 #include <stdexcept>
 
-#include "lib/cuda/counts.hpp"
 #include "lib/cuda/emulated/emulator.cuh"
 #include "lib/cuda/runtime.hpp"
 
@@ -31,16 +30,8 @@ void* take(std::size_t) {
     no_device();
 }
 void give(void*) noexcept {}
-void copy_to_device(void*, const void*, std::size_t) {}
-void copy_to_host(void*, const void*, std::size_t) {}
-void copy_on_device(void*, const void*, std::size_t) {}
+void copy_bytes(void*, const void*, std::size_t) {}
 void synchronize() {}
-bool count_kernels(bool) {
-    return false;
-}
-std::vector<KernelCount> kernel_counts() {
-    return {};
-}
 void multiply(const Product&, Index) {}
 
 }  // namespace cuda

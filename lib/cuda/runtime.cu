@@ -4,7 +4,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "lib/cuda/counts.hpp"
 #include "lib/cuda/device.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
@@ -39,25 +38,9 @@ void* take(std::size_t bytes) {
 void give(void* block) noexcept {
     cudaFree(block);
 }
-
-bool count_kernels(bool) {
-    return false;
-}
-
-std::vector<KernelCount> kernel_counts() {
-    return {};
-}
 // [device: copies]
-void copy_to_device(void* device, const void* host, std::size_t bytes) {
-    check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
-}
-
-void copy_to_host(void* host, const void* device, std::size_t bytes) {
-    check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
-}
-
-void copy_on_device(void* to, const void* from, std::size_t bytes) {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy to, from or on the device");
 }
 
 void synchronize() {

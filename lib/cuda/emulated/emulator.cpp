@@ -103,8 +103,7 @@ struct Access {
     auto operator<=>(const Access&) const = default;
 };
 
-bool counting = false;
-std::vector<cuda::KernelCount> counts;
+using cuda::detail::counting, cuda::detail::counts;
 cuda::KernelCount* count = nullptr;  // of the kernel that runs
 std::vector<Access> accesses;        // of the block that runs
 
@@ -379,7 +378,8 @@ namespace {
 
 /// Addresses that nobody can read or write: the elements lie elsewhere, and only kernels and copies
 /// find them. No address is used twice, and between two blocks lies a gap.
-std::uintptr_t next_address = std::uintptr_t{1} << 54;  // above all that a system gives a program
+constexpr std::uintptr_t first_address = std::uintptr_t{1} << 54;  // above all of a system's
+std::uintptr_t next_address = first_address;
 std::mutex to_blocks;
 
 std::map<std::uintptr_t, Region>& blocks() {
@@ -408,16 +408,6 @@ std::pair<Region*, std::size_t> find(const void* address) {
 // [runtime]
 namespace abh::cuda {
 
-bool count_kernels(bool on) {
-    emulator::counting = on;
-    if (on) emulator::counts.clear();
-    return true;
-}
-
-std::vector<KernelCount> kernel_counts() {
-    return emulator::counts;
-}
-
 const bool emulated = true;
 
 void open() {
@@ -443,22 +433,20 @@ void give(void* block) noexcept {
     emulator::blocks().erase(emulator::number(block));
 }
 
-void copy_to_device(void* device, const void* host, std::size_t bytes) {
-    const auto [region, at] = emulator::find(device);
-    std::memcpy(region->bytes.data() + at, host, bytes);
-    std::memset(region->written.data() + at, 1, bytes);
-}
-
-void copy_to_host(void* host, const void* device, std::size_t bytes) {
-    const auto [region, at] = emulator::find(device);
-    std::memcpy(host, region->bytes.data() + at, bytes);
-}
-
-void copy_on_device(void* to, const void* from, std::size_t bytes) {
-    const auto [source, at] = emulator::find(from);
-    const auto [target, there] = emulator::find(to);
-    std::memcpy(target->bytes.data() + there, source->bytes.data() + at, bytes);
-    std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    const auto region_of = [](const void* address) {
+        return emulator::number(address) < emulator::first_address
+                   ? std::pair<emulator::Region*, std::size_t>()
+                   : emulator::find(address);
+    };
+    const auto [source, at] = region_of(from);
+    const auto [target, there] = region_of(to);
+    std::memcpy(target ? target->bytes.data() + there : to,
+                source ? source->bytes.data() + at : from, bytes);
+    if (target && source)
+        std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
+    else if (target)
+        std::memset(target->written.data() + there, 1, bytes);
 }
 
 void synchronize() {}
