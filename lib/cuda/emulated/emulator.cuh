@@ -107,8 +107,6 @@ class Pointer;
 template <class T>
 class Element {
 public:
-    static_assert(sizeof(T) <= 64);
-
     Element(Region* region, std::int64_t at, const Place& place)
         : region_(region), at_(at), place_(place) {}
 
