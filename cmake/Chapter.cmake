@@ -29,6 +29,8 @@ if(ABH_DEVICE STREQUAL "runtime")
   target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
   # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used
   target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
+  # kernels call functions that are constexpr
+  target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 elseif(ABH_DEVICE STREQUAL "emulator")
   target_link_libraries(abh_flags INTERFACE Boost::context)
 endif()

@@ -44,10 +44,9 @@ void open();
 std::string name();
 
 void* take(std::size_t bytes);
-void give(void* block, std::size_t bytes) noexcept;
-void copy_to_device(void* device, const void* host, std::size_t bytes);
-void copy_to_host(void* host, const void* device, std::size_t bytes);
-void copy_on_device(void* to, const void* from, std::size_t bytes);
+void give(void* block) noexcept;
+/// Each address may be in the device's memory or in the processor's.
+void copy_bytes(void* to, const void* from, std::size_t bytes);
 void synchronize();
 
 }  // namespace abh::cuda

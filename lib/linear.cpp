@@ -5,21 +5,17 @@
 #include "lib/eigen.hpp"
 
 namespace abh {
-namespace {
-using Forward = Tensor(const Tensor& x, const Linear& map);
-using Backward = Tensor(const Tensor& dy, Linear& map, const Linear::Cache& cache);
-}  // namespace
 namespace plain {
-Forward linear;
-Backward linear_backward;
+Tensor linear(const Tensor& x, const Linear& map);
+Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache);
 }  // namespace plain
 namespace fast {
-Forward linear;
-Backward linear_backward;
+decltype(plain::linear) linear;
+decltype(plain::linear_backward) linear_backward;
 }  // namespace fast
 namespace cuda {
-Forward linear;
-Backward linear_backward;
+decltype(plain::linear) linear;
+decltype(plain::linear_backward) linear_backward;
 }  // namespace cuda
 // [construct]
 Linear::Linear(Index d_in, Index d_out, bool with_bias, Random& random) {

@@ -24,7 +24,7 @@ void check();
 
 /// What was asked of the processor's memory.
 struct FreshBlocks {
-    std::int64_t count = 0;    ///< how many blocks were new, or pieces of the system's memory
+    std::int64_t count = 0;    ///< pieces of the system's memory
     std::int64_t largest = 0;  ///< bytes of the largest block, new or not
 };
 /// Since the last call.

@@ -16,19 +16,6 @@ namespace fast {
 decltype(uniform) uniform;
 decltype(normal) normal;
 }  // namespace fast
-// [philox]
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
-                                    std::array<std::uint32_t, 2> key) {
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
-        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
-        c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(p1),
-             static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(p0)};
-        key[0] += 0x9E3779B9;
-        key[1] += 0xBB67AE85;
-    }
-    return c;
-}
 // [stream]
 std::array<Real, 4> Stream::uniform4(std::uint64_t block) const {
     // counter: element block (64 bits), stream (32), training step (32); key: seed (64)

@@ -9,7 +9,7 @@
 namespace abh {
 namespace plain {
 decltype(add) add;
-decltype(scale) scale;
+void scale(Tensor& y, Real factor);
 template <class T>
 void fill(BasicTensor<T>& x, T value);
 decltype(add_column_sums) add_column_sums;
@@ -22,7 +22,7 @@ decltype(add_column_sums) add_column_sums;
 }  // namespace fast
 namespace cuda {
 decltype(add) add;
-decltype(scale) scale;
+void scale(Tensor& y, Real factor);
 template <class T>
 void fill(BasicTensor<T>& x, T value);
 decltype(add_column_sums) add_column_sums;
@@ -91,17 +91,13 @@ Tensor operator+(const Tensor& a, const Tensor& b) {
     return sum;
 }
 
-void scale(Tensor& y, Real factor) {
+Tensor& operator*=(Tensor& y, Real factor) {
     Ways{"scale", plain::scale, plain::scale, cuda::scale}(y, factor);
+    return y;
 }
 
 void plain::scale(Tensor& y, Real factor) {
     vector(y) *= factor;
-}
-
-Tensor& operator*=(Tensor& y, Real factor) {
-    scale(y, factor);
-    return y;
 }
 // [fill]
 template <class T>
@@ -138,14 +134,9 @@ double plain::dot(const Tensor& a, const Tensor& b) {
 
 double max_difference(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "max_difference", "second tensor");
-    double worst = 0;
-    for (Index i = 0; i < a.size(); ++i) {
-        const double d =
-            std::abs(static_cast<double>(vector(a)(i)) - static_cast<double>(vector(b)(i)));
-        if (std::isnan(d)) return d;
-        worst = std::max(worst, d);
-    }
-    return worst;
+    if (a.empty()) return 0;
+    const auto difference = vector(a).cast<double>() - vector(b).cast<double>();
+    return difference.cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
 }
 // [transpose]
 Tensor transpose(const Tensor& x) {

@@ -68,17 +68,14 @@ private:
 };
 // [shape: rows]
 /// Rows of a tensor of this shape seen as a matrix: the product of all sizes but the last.
-inline Index rows(const Shape& shape) {
+inline Index rows(const Shape& shape, int inner_axes = 1) {
     Index product = 1;
-    for (int axis = 0; axis + 1 < shape.rank(); ++axis) product *= shape[axis];
+    for (int axis = 0; axis + inner_axes < shape.rank(); ++axis) product *= shape[axis];
     return product;
 }
-
 /// Matrices of a tensor of this shape, `[..., m, n]`: the product of all sizes but the last two.
 inline Index matrices(const Shape& shape) {
-    Index product = 1;
-    for (int axis = 0; axis + 2 < shape.rank(); ++axis) product *= shape[axis];
-    return product;
+    return rows(shape, 2);
 }
 // [shape: print]
 /// `[2, 7, 12]`
@@ -88,12 +85,10 @@ std::string to_string(const Shape& shape);
 
 /// Lets messages print shapes: `fmt::format("{}", shape)`.
 template <>
-struct fmt::formatter<abh::Shape> {
-    constexpr auto parse(format_parse_context& context) { return context.begin(); }
+struct fmt::formatter<abh::Shape> : fmt::formatter<std::string> {
     template <class Context>
     auto format(const abh::Shape& shape, Context& context) const {
-        const std::string text = abh::to_string(shape);
-        return std::copy(text.begin(), text.end(), context.out());
+        return fmt::formatter<std::string>::format(abh::to_string(shape), context);
     }
 };
 
@@ -243,7 +238,6 @@ Tensor& operator+=(Tensor& y, const Tensor& x);
 /// A fresh tensor `a + b`.
 Tensor operator+(const Tensor& a, const Tensor& b);
 /// `y = factor * y`, element by element.
-void scale(Tensor& y, Real factor);
 Tensor& operator*=(Tensor& y, Real factor);
 /// `sums += sum over rows of x`: column by column, for `x` of shape `[..., n]` and `sums` of `[n]`.
 /// @throws std::invalid_argument if the shapes do not fit

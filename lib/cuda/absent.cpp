@@ -1,7 +1,6 @@
 // A build without a device: kernels are compiled for nobody.
 #include <stdexcept>
 
-#include "lib/cuda/counts.hpp"
 #include "lib/cuda/emulated/emulator.cuh"
 #include "lib/cuda/runtime.hpp"
 
@@ -30,17 +29,9 @@ std::string name() {
 void* take(std::size_t) {
     no_device();
 }
-void give(void*, std::size_t) noexcept {}
-void copy_to_device(void*, const void*, std::size_t) {}
-void copy_to_host(void*, const void*, std::size_t) {}
-void copy_on_device(void*, const void*, std::size_t) {}
+void give(void*) noexcept {}
+void copy_bytes(void*, const void*, std::size_t) {}
 void synchronize() {}
-bool count_kernels(bool) {
-    return false;
-}
-std::vector<KernelCount> kernel_counts() {
-    return {};
-}
 void multiply(const Product&, Index) {}
 
 }  // namespace cuda
@@ -50,24 +41,17 @@ namespace emulator {
 std::pair<Region*, std::size_t> find(const void*) {
     no_device();
 }
-void reads(Region&, std::int64_t, std::size_t, const Place&) {}
-void writes(Region&, std::int64_t, std::size_t, const Place&) {}
-void fail(const std::string&, const Place&) {
+std::byte* access(Region&, std::int64_t, std::size_t, bool, const Place&) {
     no_device();
 }
-void begin_shared(Region&, std::size_t) {}
-Region& dynamic_region() {
+void fail(const std::string&, const Place&) {
     no_device();
 }
 void wait(Waits, const Place&) {}
 std::uint64_t exchange(std::uint64_t, int, const Place&) {
     no_device();
 }
-int own_lane() {
-    return 0;
-}
 void run(const char*, dim3, dim3, std::size_t, const std::function<void()>&) {}
-void set_seed(std::uint64_t) {}
 
 }  // namespace emulator
 }  // namespace abh

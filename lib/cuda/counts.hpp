@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/device.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh::cuda {
@@ -20,10 +21,21 @@ struct KernelCount {
     Index barriers = 0;         ///< waits of a whole block
 };
 
+namespace detail {
+inline bool counting = false;
+inline std::vector<KernelCount> counts;
+}  // namespace detail
+
 /// From here on the emulator counts, beginning at 0, or stops counting.
 /// @return whether it can: a real device does not
-bool count_kernels(bool on);
+inline bool count_kernels(bool on) {
+    detail::counting = on;
+    if (on) detail::counts.clear();
+    return emulated;
+}
 /// Kernels in the order in which they were first launched.
-std::vector<KernelCount> kernel_counts();
+inline std::vector<KernelCount> kernel_counts() {
+    return detail::counts;
+}
 
 }  // namespace abh::cuda

@@ -15,22 +15,6 @@ struct StreamState {
 inline StreamState state_of(const Stream& stream) {
     return {stream.seed(), stream.first(), stream.id(), static_cast<std::uint32_t>(stream.step())};
 }
-
-/// Philox 4x32-10 in registers, the numbers of `philox` in random.cpp: 20 products of 32 x 32 bits.
-__device__ inline void philox(std::uint32_t (&c)[4], std::uint64_t seed) {
-    std::uint32_t k0 = static_cast<std::uint32_t>(seed),
-                  k1 = static_cast<std::uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
-        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
-        c[0] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0;
-        c[1] = static_cast<std::uint32_t>(p1);
-        c[2] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1;
-        c[3] = static_cast<std::uint32_t>(p0);
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-}
 // [words of a warp]
 constexpr int drawn = 4 * warp;  ///< elements for which a warp draws at once
 
@@ -42,11 +26,11 @@ using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
 /// block of four words; shared memory brings each word to the lane that asks for it.
 __device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
     const std::uint64_t block = stream.first + static_cast<std::uint64_t>(first / 4 + lane());
-    std::uint32_t c[4] = {static_cast<std::uint32_t>(block),
-                          static_cast<std::uint32_t>(block >> 32), stream.id, stream.step};
-    philox(c, stream.seed);
+    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const auto c = abh::philox({low(block), low(block >> 32), stream.id, stream.step},
+                               {low(stream.seed), low(stream.seed >> 32)});
     __syncwarp();  // the last words may still be read
-    for (int k = 0; k < 4; ++k) words[of_warp][k][lane()] = c[k];
+    for (std::size_t k = 0; k < 4; ++k) words[of_warp][k][lane()] = c[k];
     __syncwarp();
 }
 

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "lib/cuda/counts.hpp"
 #include "lib/cuda/device.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/device.hpp"
@@ -36,28 +35,12 @@ void* take(std::size_t bytes) {
     return block;
 }
 
-void give(void* block, std::size_t) noexcept {
+void give(void* block) noexcept {
     cudaFree(block);
 }
-
-bool count_kernels(bool) {
-    return false;
-}
-
-std::vector<KernelCount> kernel_counts() {
-    return {};
-}
 // [device: copies]
-void copy_to_device(void* device, const void* host, std::size_t bytes) {
-    check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
-}
-
-void copy_to_host(void* host, const void* device, std::size_t bytes) {
-    check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
-}
-
-void copy_on_device(void* to, const void* from, std::size_t bytes) {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy to, from or on the device");
 }
 
 void synchronize() {
@@ -105,12 +88,11 @@ cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     cublasLtMatrixLayout_t result = nullptr;
     check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
                                      static_cast<std::uint64_t>(rows), columns));
-    const auto count = static_cast<std::int32_t>(batch);
-    const std::int64_t stride = rows * columns;
-    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                                           sizeof count));
-    check(cublasLtMatrixLayoutSetAttribute(result, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                           &stride, sizeof stride));
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
+        check(cublasLtMatrixLayoutSetAttribute(result, attribute, &value, sizeof value));
+    };
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, std::int64_t{rows * columns});
     return result;
 }
 
@@ -120,14 +102,14 @@ Plan make_plan(const Product& p, Index batch) {
                                         : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                           : CUBLAS_COMPUTE_32F;
     check(cublasLtMatmulDescCreate(&plan.operation, compute, real_type));
-    const cublasOperation_t op_a = p.a.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            op_b = p.b.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_b,
-                                         sizeof op_b));
-    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_a,
-                                         sizeof op_a));
-    plan.a = p.a.by_columns() ? layout(p.k, p.m, batch) : layout(p.m, p.k, batch);
-    plan.b = p.b.by_columns() ? layout(p.n, p.k, batch) : layout(p.k, p.n, batch);
+    const auto factor = [&](const Strided& matrix, Index rows, Index columns,
+                            cublasLtMatmulDescAttributes_t attribute) {
+        const cublasOperation_t op = matrix.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N;
+        check(cublasLtMatmulDescSetAttribute(plan.operation, attribute, &op, sizeof op));
+        return matrix.by_columns() ? layout(columns, rows, batch) : layout(rows, columns, batch);
+    };
+    plan.a = factor(p.a, p.m, p.k, CUBLASLT_MATMUL_DESC_TRANSB);
+    plan.b = factor(p.b, p.k, p.n, CUBLASLT_MATMUL_DESC_TRANSA);
     plan.c = layout(p.m, p.n, batch);
 
     cublasLtMatmulPreference_t preference = nullptr;

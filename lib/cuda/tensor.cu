@@ -76,8 +76,7 @@ __global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
 void add_column_sums(Tensor& sums, const Tensor& x) {
     const Index n = sums.size();
     if (n == 0) return;
-    const Grid grid{dim3(static_cast<unsigned>((n + columns - 1) / columns)),
-                    dim3(columns, shares)};
+    const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, columns))), dim3(columns, shares)};
     launch("column sums", column_sums_kernel, grid, x.size() / n, n, sums.on_device(),
            x.on_device());
 }
@@ -96,16 +95,13 @@ namespace {
 
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
 
-__host__ __device__ constexpr Index tiles(Index size) {
-    return (size + tile - 1) / tile;
-}
-
 /// Reads rows and writes rows: the turn happens in shared memory. The column that is one too many
 /// puts the elements of a column into different banks. Blocks are counted along x alone, where
 /// there may be more than 65,535 of them: tiles side by side, then below, then of the next matrix.
 __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, tile + 1> turned;
-    const Index block = static_cast<Index>(blockIdx.x), across = tiles(n), down = tiles(m);
+    const Index block = static_cast<Index>(blockIdx.x), across = ceil_div(n, tile),
+                down = ceil_div(m, tile);
     const Index row = block / across % down * tile, column = block % across * tile;
     const Index matrix = block / (across * down) * m * n;
     for (int i = static_cast<int>(threadIdx.y); i < tile; i += tile_rows)
@@ -123,7 +119,8 @@ Tensor transpose(const Tensor& x) {
     const Index m = x.dim(-2), n = x.dim(-1);
     Tensor y(x.shape().with(-2, n).with(-1, m));
     if (x.empty()) return y;
-    const auto blocks = static_cast<unsigned>(x.size() / (m * n) * tiles(m) * tiles(n));
+    const auto blocks =
+        static_cast<unsigned>(matrices(x.shape()) * ceil_div(m, tile) * ceil_div(n, tile));
     const Grid grid{dim3(blocks), dim3(tile, tile_rows)};
     launch("transpose", transpose_kernel, grid, m, n, y.on_device(), x.on_device());
     return y;

@@ -59,11 +59,7 @@ void update_rows(std::span<const Factors> products, const Update& update, Index 
                                                  static_cast<std::size_t>(end - first)));
     }
 }
-
-}  // namespace
 // [by products]
-namespace {
-
 /// Gives the gradient that is the sum of these products to `update`, part by part.
 void update_by_products(std::span<const Factors> products, const Update& update) {
     const Index d_out = products.front().dy.dim(1);
@@ -73,11 +69,7 @@ void update_by_products(std::span<const Factors> products, const Update& update)
         for (; row < end; ++row) update_rows<1>(products, update, row);
     });
 }
-
-}  // namespace
 // [gradient]
-namespace {
-
 /// Products that wait, by their factors.
 struct Products : Gradient::Waiting {
     std::vector<Factors> factors;

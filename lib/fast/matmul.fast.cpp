@@ -51,11 +51,7 @@ void by_eigen(const Product& p) {
 // [one product: by the library]
 #ifdef ABH_BY_LIBRARY
 constexpr bool with_library = true;
-#else
-constexpr bool with_library = false;
-#endif
 
-#ifdef ABH_BY_LIBRARY
 /// On the calling thread alone: what calls it is done by all threads.
 bool by_library(const Product& p) {
     omp_set_num_threads(1);
@@ -77,6 +73,8 @@ bool by_library(const Product& p) {
     return done;
 }
 #else
+constexpr bool with_library = false;
+
 bool by_library(const Product&) {
     return false;
 }

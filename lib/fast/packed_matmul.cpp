@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "lib/eigen.hpp"
 #include "lib/fast/small_matmul.hpp"
-#include "lib/fast/tile.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -18,7 +17,6 @@ constexpr Index strip = tile_width * lanes;  // columns of a tile
 constexpr Index depth = 512;                 // of the inner axis at a time
 constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
 constexpr Index some_rows = 344 * tile_height;  // of a, where they have to be copied
-constexpr Index large = 1 << 16;                // numbers that would fill most of that cache
 
 /// Makes room for so many numbers.
 Real* at_least(Index numbers, Tensor& buffer) {
@@ -90,9 +88,9 @@ void pack_rows(Real* to, Strided a, Index m, Index k) {
     for (Index p = 0; p < k && i < m; ++p)
         std::copy_n(a.from(i, p).data, m - i, to + p * tile_height);
 }
-// [edge]
-/// Multiplies the last tile, or by the last strip, whose rows have whole lanes.
-void multiply_edge(const Product& p) {
+// [tile]
+/// Multiplies some rows by a strip, whose rows have whole lanes.
+void multiply_tile(const Product& p) {
     const Index width = p.b.row;
     if (p.n == width) return small_matmul(p);
     std::array<Real, tile_height * strip> sums;
@@ -104,57 +102,21 @@ void multiply_edge(const Product& p) {
             c = p.add ? c + sum : sum;
         }
 }
-// [ahead]
-/// Asks memory for the columns of `b` that are packed next: a little with each tile, which hides
-/// the wait.
-class Ahead {
-public:
-    /// @param tiles  that are multiplied until then
-    Ahead(const Product& next, Index tiles)
-        : from_(next.b.data),
-          stride_(next.b.by_columns() ? next.b.column : next.b.row),
-          lines_(ceil_div(next.b.by_columns() ? next.k : next.n, numbers_in_a_line)),
-          left_(lines_ * (next.b.by_columns() ? next.n : next.k)),
-          at_once_(ceil_div(left_, tiles)) {}
-
-    void some() {
-        for (Index i = std::min(at_once_, left_); i > 0; --i, --left_) {
-            __builtin_prefetch(from_ + line_ * numbers_in_a_line, 0, 2);  // into the second cache
-            if (++line_ == lines_) line_ = 0, from_ += stride_;
-        }
-    }
-
-private:
-    const Real* from_;
-    Index stride_, lines_, left_, at_once_, line_ = 0;
-};
 // [block]
 /// Multiplies by some columns of `b`, some rows deep, which are packed at once.
-/// @param tile_a       from one tile of `a` to the next
-/// @param past_caches  whether to write whole tiles there
-/// @param next         is packed after this one
-void multiply_block(Product p, Index tile_a, bool past_caches, const Product& next) {
+/// @param tile_a  from one tile of `a` to the next
+void multiply_block(Product p, Index tile_a) {
     thread_local Tensor buffer;
     Real* const strips = at_least(p.k * whole_lanes(p.n), buffer);
     pack_columns(strips, p.b, p.k, p.n);
-    if (p.scale != 1) VectorMap(strips, p.k * whole_lanes(p.n)) *= p.scale;
-    Ahead ahead(next, ceil_div(p.m, tile_height) * ceil_div(p.n, strip));
-    for (Index i = 0; i < p.m; i += tile_height, p.a.data += tile_a)
+    if (p.scale != 1) VectorMap(strips, p.k * whole_lanes(p.n)) *= std::exchange(p.scale, 1);
+    for (Index i = 0; i < p.m; i += tile_height)
         for (Index j = 0; j < p.n; j += strip) {
-            const Product some{p.c + i * p.width_c + j,
-                               p.width_c,
-                               p.a,
-                               Strided::of(strips + j * p.k, width_of(j, p.n)),
-                               std::min<Index>(tile_height, p.m - i),
-                               std::min(strip, p.n - j),
-                               p.k,
-                               1,
-                               p.add};
-            ahead.some();
-            if (some.m == tile_height && some.n == strip)
-                tile<tile_height, tile_width>(some, past_caches);
-            else
-                multiply_edge(some);
+            Product part =
+                p.block(i, j, std::min<Index>(tile_height, p.m - i), std::min(strip, p.n - j));
+            part.a = {p.a.data + i / tile_height * tile_a, p.a.row, p.a.column};
+            part.b = Strided::of(strips + j * p.k, width_of(j, p.n));
+            multiply_tile(part);
         }
 }
 
@@ -163,11 +125,6 @@ void multiply_block(Product p, Index tile_a, bool past_caches, const Product& ne
 void packed_matmul(const Product& p) {
     thread_local Tensor buffer;
     const bool as_it_is = !p.a.by_columns();
-    const bool lines =
-        p.width_c % numbers_in_a_line == 0 &&
-        reinterpret_cast<std::uintptr_t>(p.c) % (numbers_in_a_line * sizeof(Real)) == 0;
-    // `a` is transposed in the gradient of a weight, which nobody reads before the update
-    const bool past_caches = !as_it_is && !p.add && p.k <= depth && p.m * p.n >= large && lines;
     const Index height = as_it_is ? std::max<Index>(p.m, 1) : some_rows;
     if (p.k == 0 && !p.add)
         for (Index i = 0; i < p.m; ++i) std::fill_n(p.c + i * p.width_c, p.n, Real(0));
@@ -183,13 +140,9 @@ void packed_matmul(const Product& p) {
                 pack_rows(to, rows.a, rows.m, rows.k);
                 rows.a = {to, 1, tile_height};
             }
-            const auto columns = [&](Index j) {
-                return rows.block(0, j, rows.m, std::clamp<Index>(p.n - j, 0, some_columns));
-            };
             for (Index j = 0; j < p.n; j += some_columns)
-                multiply_block(columns(j), tile_a, past_caches, columns(j + some_columns));
+                multiply_block(rows.block(0, j, rows.m, std::min(some_columns, p.n - j)), tile_a);
         }
-    if (past_caches) end_writes_past_caches();
 }
 
 }  // namespace abh

@@ -15,12 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
 
 
-def definitions() -> list[str]:
-    """What CMake defines for CUDA's compiler."""
+def options() -> list[str]:
+    """What CMake defines for CUDA's compiler, and asks of it."""
     text = (ROOT / "cmake/Chapter.cmake").read_text(encoding="utf-8")
-    found = re.search(r"COMPILE_LANGUAGE:CUDA>:([^>]*)>", text)
-    assert found, "cmake/Chapter.cmake defines nothing for CUDA's compiler"
-    return [f"-D{name}" for name in found.group(1).split(";")]
+    found = ";".join(re.findall(r"COMPILE_LANGUAGE:CUDA>:([^>]*)>", text))
+    assert found, "cmake/Chapter.cmake says nothing to CUDA's compiler"
+    return [name if name.startswith("-") else f"-D{name}" for name in found.split(";")]
 
 
 @unittest.skipUnless(shutil.which("nvcc"), "there is no CUDA compiler (nvcc)")
@@ -29,7 +29,7 @@ class Compiler(unittest.TestCase):
         """Messages of the compiler, for the oldest device; empty where it is content."""
         with tempfile.TemporaryDirectory() as folder:
             command = ["nvcc", "-std=c++20", "-arch=compute_75", "-ptx", "-I", str(ROOT)]
-            command += [*definitions(), str(source), "-o", f"{folder}/kernel.ptx"]
+            command += [*options(), str(source), "-o", f"{folder}/kernel.ptx"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             return done.stderr if done.returncode else ""
 

@@ -1,9 +1,8 @@
 #include "lib/cuda/emulated/emulator.cuh"
 
 #include <algorithm>
-#include <bit>
 #include <boost/context/fiber.hpp>
-#include <boost/context/fixedsize_stack.hpp>
+#include <boost/context/pooled_fixedsize_stack.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -42,63 +41,46 @@ struct Kernel {
     int thread = -1;         ///< that runs
     std::uint64_t time = 1;  ///< barriers of the block so far
     std::vector<std::uint64_t> warp_time;
-    context::fiber scheduler;          ///< which waits for the thread
-    std::vector<context::fiber> idle;  ///< which no thread is in
+    context::fiber scheduler;  ///< which waits for the thread
     std::exception_ptr error;
 };
 
 Kernel kernel;
 std::mt19937_64 shuffler(1);
-std::vector<Region*> shared_regions;
-Region dynamic_shared("shared", 0);
 
 Thread& thread_of(int t) {
     return kernel.threads[static_cast<std::size_t>(t)];
 }
 
-void give_way() {
-    kernel.scheduler = std::move(kernel.scheduler).resume();
-}
-
 /// What a fiber does: runs threads until one must wait, and goes on with it when it is resumed.
 context::fiber run_threads(context::fiber&& scheduler) {
     kernel.scheduler = std::move(scheduler);
-    for (;;) {
-        while (kernel.begun < kernel.order.size()) {
-            kernel.thread = kernel.order[kernel.begun++];
-            threadIdx = thread_of(kernel.thread).index;
-            try {
-                (*kernel.body)();
-            } catch (const context::detail::forced_unwind&) {
-                throw;  // the fiber is given up
-            } catch (...) {
-                kernel.error = std::current_exception();
-                return std::move(kernel.scheduler);
-            }
-            thread_of(kernel.thread).waits = Waits::done;
+    while (kernel.begun < kernel.order.size() && !kernel.error) {
+        kernel.thread = kernel.order[kernel.begun++];
+        threadIdx = thread_of(kernel.thread).index;
+        try {
+            (*kernel.body)();
+        } catch (const context::detail::forced_unwind&) {
+            throw;  // the fiber is given up
+        } catch (...) {
+            kernel.error = std::current_exception();
         }
-        kernel.thread = -1;
-        give_way();
+        thread_of(kernel.thread).waits = Waits::done;
     }
+    return std::move(kernel.scheduler);
 }
 // [state: resume]
 /// Goes on in a fiber until a thread in it must wait, or none is left to begin.
 void resume(context::fiber fiber) {
     fiber = std::move(fiber).resume();
     if (kernel.error) std::rethrow_exception(kernel.error);
-    (kernel.thread < 0 ? kernel.idle.emplace_back() : thread_of(kernel.thread).fiber) =
-        std::move(fiber);
+    thread_of(kernel.thread).fiber = std::move(fiber);
 }
 
 void begin_threads() {
-    if (kernel.idle.empty()) {
-        // not whole pages: the ends of all stacks would want the same lines of the cache
-        constexpr std::size_t stack = (112 << 10) + 320;
-        return resume({std::allocator_arg, context::fixedsize_stack(stack), run_threads});
-    }
-    context::fiber fiber = std::move(kernel.idle.back());
-    kernel.idle.pop_back();
-    resume(std::move(fiber));
+    // not whole pages: the ends of all stacks would want the same lines of the cache
+    static context::pooled_fixedsize_stack stacks((112 << 10) + 320);
+    resume({std::allocator_arg, stacks, run_threads});
 }
 
 void go_on(int t) {
@@ -108,7 +90,6 @@ void go_on(int t) {
     threadIdx = thread.index;
     resume(std::move(thread.fiber));
 }
-
 // [counts]
 /// An access by one thread; those that agree in warp, place and visit are one request.
 struct Access {
@@ -122,13 +103,12 @@ struct Access {
     auto operator<=>(const Access&) const = default;
 };
 
-bool counting = false;
-std::vector<cuda::KernelCount> counts;
+using cuda::detail::counting, cuda::detail::counts;
 cuda::KernelCount* count = nullptr;  // of the kernel that runs
 std::vector<Access> accesses;        // of the block that runs
 
 void note(const Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    const bool shared = &region == &dynamic_shared || !region.touches.empty();
+    const bool shared = region.element_bytes > 0;
     accesses.push_back({kernel.thread / 32, place, thread_of(kernel.thread).visits[place]++, shared,
                         &region, at / (shared ? 4 : 32)});
     if (!shared) count->bytes += static_cast<Index>(size);
@@ -233,10 +213,7 @@ std::vector<int> release() {
 }
 // [blocks]
 void run_block() {
-    for (Region* region : shared_regions) {
-        std::ranges::fill(region->written, std::uint8_t{0});
-        std::ranges::fill(region->touches, Region::Touches{});
-    }
+    for (Region* region : shared_regions) region->resize(region->bytes.size());
     for (Thread& thread : kernel.threads) thread.exchanges = 0;
     std::ranges::fill(kernel.warp_time, 1);
     kernel.time = 1;
@@ -247,20 +224,16 @@ void run_block() {
         for (const int t : released) go_on(t);
 }
 
-}  // namespace
-// [run]
-void set_seed(std::uint64_t seed) {
-    shuffler.seed(seed);
-}
-
-namespace {
-
 /// The place of element `i` among `x` times `y` times `z`, x first.
 dim3 position(unsigned i, const dim3& among) {
     return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
 }
 
 }  // namespace
+// [run]
+void set_seed(std::uint64_t seed) {
+    shuffler.seed(seed);
+}
 
 void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
          const std::function<void()>& body) {
@@ -286,10 +259,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     kernel.warp_time.resize(static_cast<std::size_t>((n + 31) / 32));
     std::iota(kernel.order.begin(), kernel.order.end(), 0);
     for (unsigned i = 0; Thread & thread : kernel.threads) thread.index = position(i++, threads);
-    dynamic_shared.bytes.assign(shared_bytes, std::byte{0});
-    dynamic_shared.written.assign(shared_bytes, 0);
-    begin_shared(dynamic_shared, 4);
-
+    dynamic_region.resize(shared_bytes);
     if (counting) {
         const auto known = std::ranges::find(counts, name, &cuda::KernelCount::name);
         count =
@@ -318,11 +288,7 @@ void wait(Waits what, const Place& place) {
     Thread& thread = thread_of(kernel.thread);
     thread.waits = what;
     thread.place = place;
-    give_way();
-}
-
-int own_lane() {
-    return kernel.thread % 32;
+    kernel.scheduler = std::move(kernel.scheduler).resume();
 }
 
 /// Two places in turns: nobody gives the next value before all have taken this one.
@@ -344,17 +310,6 @@ void fail(const std::string& what, const Place& place) {
 
 namespace {
 
-/// Throws unless the bytes are there. Outside of kernels nobody may look.
-void check_inside(const Region& region, std::int64_t at, std::size_t size, const char* verb,
-                  const Place& place) {
-    const auto n = static_cast<std::int64_t>(size),
-               all = static_cast<std::int64_t>(region.bytes.size());
-    if (at < 0 || at + n > all)
-        fail(fmt::format("{} element {} of {} memory that has {}", verb,
-                         at >= 0 ? at / n : (at - n + 1) / n, region.kind, all / n),
-             place);
-}
-
 /// An access by the thread that runs.
 Region::Touch own_access() {
     const int warp = kernel.thread / 32;
@@ -367,12 +322,9 @@ bool races(const Region::Touch& before, const Region::Touch& now) {
     return before.warp != now.warp || before.warp_time == now.warp_time;
 }
 
-}  // namespace
 // [checks: accesses]
-namespace {
-
-/// Notes that this thread reads a word of shared memory, unless another one writes it.
-void read_word(Region::Touches& touch, const Place& place) {
+/// Notes that this thread reads an element of shared memory, unless another one writes it.
+void read_element(Region::Touches& touch, const Place& place) {
     Region::Touch now = own_access();
     if (races(touch.write, now))
         fail("reads what thread " + to_string(touch.write.thread) +
@@ -385,7 +337,7 @@ void read_word(Region::Touches& touch, const Place& place) {
     touch.read = now;
 }
 
-void write_word(Region::Touches& touch, const Place& place) {
+void write_element(Region::Touches& touch, const Place& place) {
     const Region::Touch now = own_access();
     if (races(touch.write, now))
         fail("writes what thread " + to_string(touch.write.thread) + " writes too", place);
@@ -397,64 +349,45 @@ void write_word(Region::Touches& touch, const Place& place) {
     touch = {.write = now, .read = {}};
 }
 
-/// Whether `size` bytes of 1 stand there; mostly they are four or eight.
+/// Whether `size` bytes of 1 stand there; mostly they are four.
 bool all_written(const std::uint8_t* bytes, std::size_t size) {
     if (size == 4) return std::memcmp(bytes, "\1\1\1\1", 4) == 0;
-    if (size == 8) return std::memcmp(bytes, "\1\1\1\1\1\1\1\1", 8) == 0;
     return std::find(bytes, bytes + size, 0) == bytes + size;
-}
-
-/// Calls `f` with each word of shared memory in this range; device memory has none.
-template <class F>
-void for_words(Region& region, std::int64_t at, std::size_t size, const F& f) {
-    if (region.touches.empty()) return;
-    const auto first = static_cast<std::size_t>(at);
-    for (std::size_t i = first >> region.element_bits; i << region.element_bits < first + size; ++i)
-        f(region.touches[i]);
 }
 
 }  // namespace
 // [checks: all of an access]
-void reads(Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    check_inside(region, at, size, "reads", place);
-    if (!all_written(region.written.data() + at, size))
-        fail(fmt::format("reads element {} of {} memory, which nothing wrote",
-                         at / static_cast<std::int64_t>(size), region.kind),
+std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
+                  const Place& place) {
+    const auto n = static_cast<std::int64_t>(size),
+               all = static_cast<std::int64_t>(region.bytes.size());
+    if (at < 0 || at + n > all)
+        fail(fmt::format("{} element {} of {} memory that has {}", write ? "writes" : "reads",
+                         at >= 0 ? at / n : (at - n + 1) / n, region.kind, all / n),
+             place);
+    if (write)
+        std::memset(region.written.data() + at, 1, size);
+    else if (!all_written(region.written.data() + at, size))
+        fail(fmt::format("reads element {} of {} memory, which nothing wrote", at / n, region.kind),
              place);
     if (counting) note(region, at, size, place);
-    for_words(region, at, size, [&](Region::Touches& touch) { read_word(touch, place); });
-}
-
-void writes(Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    check_inside(region, at, size, "writes", place);
-    std::memset(region.written.data() + at, 1, size);
-    if (counting) note(region, at, size, place);
-    for_words(region, at, size, [&](Region::Touches& touch) { write_word(touch, place); });
-}
-
-void begin_shared(Region& region, std::size_t element) {
-    region.element_bits = std::countr_zero(element);
-    region.touches.assign(region.bytes.size() / element, {});
-    if (std::find(shared_regions.begin(), shared_regions.end(), &region) == shared_regions.end())
-        shared_regions.push_back(&region);
-}
-
-Region& dynamic_region() {
-    return dynamic_shared;
+    for (std::size_t i = 0; i < size && region.element_bytes > 0; i += region.element_bytes) {
+        auto& touch = region.touches[(static_cast<std::size_t>(at) + i) / region.element_bytes];
+        write ? write_element(touch, place) : read_element(touch, place);
+    }
+    return region.bytes.data() + at;
 }
 // [memory]
 namespace {
 
 /// Addresses that nobody can read or write: the elements lie elsewhere, and only kernels and copies
 /// find them. No address is used twice, and between two blocks lies a gap.
-struct Memory {
-    std::mutex mutex;
-    std::uintptr_t next = std::uintptr_t{1} << 54;  ///< above all that a system gives to a program
-    std::map<std::uintptr_t, Region> blocks;
-};
+constexpr std::uintptr_t first_address = std::uintptr_t{1} << 54;  // above all of a system's
+std::uintptr_t next_address = first_address;
+std::mutex to_blocks;
 
-Memory& memory() {
-    static Memory* const all = new Memory;  // outlives every tensor
+std::map<std::uintptr_t, Region>& blocks() {
+    static auto* const all = new std::map<std::uintptr_t, Region>;  // outlives every tensor
     return *all;
 }
 
@@ -465,9 +398,9 @@ std::uintptr_t number(const void* address) {
 }  // namespace
 
 std::pair<Region*, std::size_t> find(const void* address) {
-    const std::lock_guard lock(memory().mutex);
-    auto block = memory().blocks.upper_bound(number(address));
-    if (block != memory().blocks.begin()) {
+    const std::lock_guard lock(to_blocks);
+    auto block = blocks().upper_bound(number(address));
+    if (block != blocks().begin()) {
         --block;
         const std::size_t offset = number(address) - block->first;
         if (offset <= block->second.bytes.size()) return {&block->second, offset};
@@ -478,16 +411,6 @@ std::pair<Region*, std::size_t> find(const void* address) {
 }  // namespace abh::emulator
 // [runtime]
 namespace abh::cuda {
-
-bool count_kernels(bool on) {
-    emulator::counting = on;
-    if (on) emulator::counts.clear();
-    return true;
-}
-
-std::vector<KernelCount> kernel_counts() {
-    return emulator::counts;
-}
 
 const bool emulated = true;
 
@@ -502,36 +425,32 @@ std::string name() {
 
 void* take(std::size_t bytes) {
     constexpr std::size_t gap = 256;
-    emulator::Memory& all = emulator::memory();
-    const std::lock_guard lock(all.mutex);
-    const std::uintptr_t address = all.next;
-    all.next += (bytes + gap - 1) / gap * gap + gap;
-    all.blocks.try_emplace(address, "device", bytes);
+    const std::lock_guard lock(emulator::to_blocks);
+    const std::uintptr_t address = emulator::next_address;
+    emulator::next_address += (bytes + gap - 1) / gap * gap + gap;
+    emulator::blocks().try_emplace(address, "device", bytes);
     return reinterpret_cast<void*>(address);
 }
 
-void give(void* block, std::size_t) noexcept {
-    emulator::Memory& all = emulator::memory();
-    const std::lock_guard lock(all.mutex);
-    all.blocks.erase(emulator::number(block));
+void give(void* block) noexcept {
+    const std::lock_guard lock(emulator::to_blocks);
+    emulator::blocks().erase(emulator::number(block));
 }
 
-void copy_to_device(void* device, const void* host, std::size_t bytes) {
-    const auto [region, at] = emulator::find(device);
-    std::memcpy(region->bytes.data() + at, host, bytes);
-    std::fill_n(region->written.begin() + static_cast<std::ptrdiff_t>(at), bytes, std::uint8_t{1});
-}
-
-void copy_to_host(void* host, const void* device, std::size_t bytes) {
-    const auto [region, at] = emulator::find(device);
-    std::memcpy(host, region->bytes.data() + at, bytes);
-}
-
-void copy_on_device(void* to, const void* from, std::size_t bytes) {
-    const auto [source, at] = emulator::find(from);
-    const auto [target, there] = emulator::find(to);
-    std::memcpy(target->bytes.data() + there, source->bytes.data() + at, bytes);
-    std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    const auto region_of = [](const void* address) {
+        return emulator::number(address) < emulator::first_address
+                   ? std::pair<emulator::Region*, std::size_t>()
+                   : emulator::find(address);
+    };
+    const auto [source, at] = region_of(from);
+    const auto [target, there] = region_of(to);
+    std::memcpy(target ? target->bytes.data() + there : to,
+                source ? source->bytes.data() + at : from, bytes);
+    if (target && source)
+        std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
+    else if (target)
+        std::memset(target->written.data() + there, 1, bytes);
 }
 
 void synchronize() {}

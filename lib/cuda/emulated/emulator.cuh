@@ -30,7 +30,8 @@ struct dim3 {
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the thread that runs
 // [region]
-namespace abh::emulator {
+namespace abh {
+namespace emulator {
 
 /// A line of a kernel.
 struct Place {
@@ -43,6 +44,9 @@ struct Place {
     }
     auto operator<=>(const Place&) const = default;
 };
+
+struct Region;
+inline std::vector<Region*> shared_regions;  // of the memory that the threads of a block share
 
 /// Some memory that kernels see, with what is known about each byte of it.
 struct Region {
@@ -62,16 +66,28 @@ struct Region {
         Touch write, read;
     };
     std::vector<Touches> touches;
-    int element_bits = 0;  ///< an element of shared memory has 2^element_bits bytes
+    std::size_t element_bytes;  ///< of an element of shared memory; 0 for device memory
 
-    Region(const char* kind_, std::size_t size) : kind(kind_), bytes(size), written(size, 0) {}
+    Region(const char* kind_, std::size_t size, std::size_t element = 0)
+        : kind(kind_), element_bytes(element) {
+        resize(size);
+        if (element > 0) shared_regions.push_back(this);
+    }
+    /// Then nothing is written.
+    void resize(std::size_t size) {
+        bytes.resize(size);
+        written.assign(size, 0);
+        touches.assign(element_bytes > 0 ? size / element_bytes : 0, {});
+    }
 };
+inline Region dynamic_region("shared", 0, 4);  // of dynamic shared memory; a launch gives its size
 
 /// The device's memory at `address`, and how far into it. Throws if there is none.
 std::pair<Region*, std::size_t> find(const void* address);
-/// Checks an access by the running thread to `size` bytes from `at` on, and notes it.
-void reads(Region& region, std::int64_t at, std::size_t size, const Place& place);
-void writes(Region& region, std::int64_t at, std::size_t size, const Place& place);
+/// The `size` bytes from `at` on, where the running thread reads, or with `write` writes. Notes the
+/// access, or stops the kernel if it may not be.
+std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
+                  const Place& place);
 /// Stops the kernel with a message that names it, the line and the thread.
 [[noreturn]] void fail(const std::string& what, const Place& place);
 // [checked element]
@@ -96,14 +112,12 @@ public:
 
     Element(const Element&) = default;
     operator T() const {
-        reads(*region_, at_, sizeof(T), place_);
         T value;
-        std::memcpy(&value, region_->bytes.data() + at_, sizeof(T));
+        std::memcpy(&value, access(*region_, at_, sizeof(T), false, place_), sizeof(T));
         return value;
     }
     const Element& operator=(T value) const {
-        writes(*region_, at_, sizeof(T), place_);
-        std::memcpy(region_->bytes.data() + at_, &value, sizeof(T));
+        std::memcpy(access(*region_, at_, sizeof(T), true, place_), &value, sizeof(T));
         return *this;
     }
     const Element& operator=(const Element& other) const { return *this = static_cast<T>(other); }
@@ -157,40 +171,31 @@ private:
     std::int64_t at_ = 0;
 };
 // [shared memory]
-/// Makes `region` memory that the threads of a block share: empty again in each block.
-void begin_shared(Region& region, std::size_t element);
-/// The dynamic shared memory, whose size the launch gives.
-Region& dynamic_region();
+/// What is left to be indexed of an array in shared memory: `before` parts of it come first.
+template <class T, int size, int... rest>
+struct SharedPart {
+    Region* region;
+    Index before;
 
-/// An array `T[n]...` in the memory that the threads of a block share.
-template <class T, int first, int... rest>
-class SharedArray {
-public:
-    SharedArray() : region_("shared", sizeof(T) * first * (1 * ... * rest)) {
-        begin_shared(region_, sizeof(T));
-    }
-    auto operator[](At at) { return part<first, rest...>(0, at); }
-
-private:
-    /// One element, or what is left to be indexed.
-    template <int... left>
-    struct Part {
-        SharedArray* array;
-        Index before;
-        auto operator[](At at) const { return array->template part<left...>(before, at); }
-    };
-
-    template <int size, int... left>
-    auto part(Index before, At at) {
+    auto operator[](At at) const {
         if (at.position < 0 || at.position >= size)
             fail(fmt::format("uses index {} of a shared array of {}", at.position, size), at.place);
         const Index position = before * size + at.position;
-        if constexpr (sizeof...(left) == 0)
-            return Element<T>(&region_, position * static_cast<Index>(sizeof(T)), at.place);
+        if constexpr (sizeof...(rest) == 0)
+            return Element<T>(region, position * static_cast<Index>(sizeof(T)), at.place);
         else
-            return Part<left...>{this, position};
+            return SharedPart<T, rest...>{region, position};
     }
+};
 
+/// An array `T[n]...` in the memory that the threads of a block share.
+template <class T, int... n>
+class SharedArray {
+public:
+    SharedArray() : region_("shared", sizeof(T) * (1 * ... * n), sizeof(T)) {}
+    auto operator[](At at) { return SharedPart<T, n...>{&region_, 0}[at]; }
+
+private:
     Region region_;
 };
 // [threads]
@@ -200,7 +205,6 @@ enum class Waits { no, for_block, for_warp, for_exchange, done };
 void wait(Waits what, const Place& place);
 /// Gives the others of the warp `value`, and takes that of `lane`. Orders no accesses to memory.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
-int own_lane();
 
 /// Runs `body` once for every thread of the grid.
 void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
@@ -219,42 +223,45 @@ T shuffle(T value, int lane, const Place& place) {
     return value;
 }
 
-}  // namespace abh::emulator
+inline int own_lane() {
+    const dim3 &i = threadIdx, &n = blockDim;
+    return static_cast<int>(i.x + n.x * (i.y + n.y * i.z)) % 32;
+}
+
+}  // namespace emulator
 // [cuda functions]
-inline void __syncthreads(abh::emulator::Place place = abh::emulator::Place::current()) {
-    abh::emulator::wait(abh::emulator::Waits::for_block, place);
+using emulator::Place;
+
+inline void __syncthreads(Place place = Place::current()) {
+    emulator::wait(emulator::Waits::for_block, place);
 }
-inline void __syncwarp(unsigned = 0xffffffffu,
-                       abh::emulator::Place place = abh::emulator::Place::current()) {
-    abh::emulator::wait(abh::emulator::Waits::for_warp, place);
-}
-template <class T>
-T __shfl_sync(unsigned, T value, int lane,
-              abh::emulator::Place place = abh::emulator::Place::current()) {
-    return abh::emulator::shuffle(value, lane % 32, place);
+inline void __syncwarp(unsigned = 0xffffffffu, Place place = Place::current()) {
+    emulator::wait(emulator::Waits::for_warp, place);
 }
 template <class T>
-T __shfl_xor_sync(unsigned, T value, int bits,
-                  abh::emulator::Place place = abh::emulator::Place::current()) {
-    return abh::emulator::shuffle(value, abh::emulator::own_lane() ^ bits, place);
+T __shfl_sync(unsigned, T value, int lane, Place place = Place::current()) {
+    return emulator::shuffle(value, lane % 32, place);
 }
 template <class T>
-T __shfl_down_sync(unsigned, T value, int distance,
-                   abh::emulator::Place place = abh::emulator::Place::current()) {
-    const int lane = abh::emulator::own_lane();
-    return abh::emulator::shuffle(value, lane + distance < 32 ? lane + distance : lane, place);
+T __shfl_xor_sync(unsigned, T value, int bits, Place place = Place::current()) {
+    return emulator::shuffle(value, emulator::own_lane() ^ bits, place);
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, int distance, Place place = Place::current()) {
+    const int lane = emulator::own_lane();
+    return emulator::shuffle(value, lane + distance < 32 ? lane + distance : lane, place);
 }
 /// Adds, and returns what was there before.
 template <class T>
-T atomicAdd(abh::emulator::Pointer<T> to, std::type_identity_t<T> value,
-            abh::emulator::Place place = abh::emulator::Place::current()) {
-    const abh::emulator::Element<T> element = to[{0, place}];
+T atomicAdd(emulator::Pointer<T> to, std::type_identity_t<T> value,
+            Place place = Place::current()) {
+    const emulator::Element<T> element = to[{0, place}];
     const T before = element;
     element = static_cast<T>(before + value);
     return before;
 }
 // [launch]
-namespace abh::cuda {
+namespace cuda {
 
 template <class T>
 using Global = emulator::Pointer<T>;
@@ -263,7 +270,7 @@ using Shared = emulator::SharedArray<T, n...>;
 
 template <class T>
 emulator::Pointer<T> dynamic_shared() {
-    return {&emulator::dynamic_region(), 0};
+    return {&emulator::dynamic_region, 0};
 }
 
 template <class T>
@@ -279,4 +286,5 @@ void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arg
                   [&] { std::apply(kernel, parameters); });
 }
 
-}  // namespace abh::cuda
+}  // namespace cuda
+}  // namespace abh
