@@ -199,7 +199,7 @@ def run_doxygen(root: Path, build: Path) -> None:
     if stamp.is_file() and stamp.read_text() == digest.hexdigest():
         return
     if shutil.which("doxygen") is None:
-        raise BuildError("no program doxygen: install the package doxygen")
+        raise BuildError("doxygen is missing: install the package doxygen")
     say(f"reading the declarations of {len(names)} headers")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -362,7 +362,7 @@ def check_pages(root: Path, html: Path) -> None:
     """What has to hold of the rendered pages, looked at all at once."""
     checks = {
         ("tangle.py", "--sources", str(root)): "the sources cannot be put together again from the pages",
-        ("offline.py", "--known", str(html.with_name("addresses.json"))): "the pages would ask for something that does not lie beside them",
+        ("offline.py", "--known", str(html.with_name("addresses.json"))): "the pages would fetch something that is not stored beside them",
         ("length.py",): "a page is longer than one sitting: move or fold what its idea does not need",
     }
     running = [
