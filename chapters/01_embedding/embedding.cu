@@ -7,8 +7,8 @@ namespace {
 
 constexpr int gather_threads = 128;
 
-/// A block a position, its threads side by side along the row: a warp reads and writes 32 numbers
-/// in one piece, wherever the row lies. Bytes are the limit: 8 d_model of them, in single
+/// One block per position, its threads side by side along the row: a warp reads and writes 32
+/// numbers in one piece, wherever the row lies. Bytes are the limit: 8 d_model of them, in single
 /// precision, for d_model products.
 __global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const Real> table,
                                    Global<const std::int32_t> ids, Real factor) {

@@ -42,7 +42,7 @@ Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
 // [backward]
 namespace {
 
-/// One thread per element, neighbours side by side: 9 bytes, in single precision, for two products.
+/// One thread per element, neighbors side by side: 9 bytes, in single precision, for two products.
 __global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real> x,
                                      Global<const std::uint8_t> kept, Real factor) {
     for (Index i = first_element(); i < n; i += all_threads())

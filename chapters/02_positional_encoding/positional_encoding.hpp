@@ -21,7 +21,7 @@ Tensor sinusoid_table(Index max_len, Index d_model);
 // [options]
 enum class Positions {
     sinusoid,            ///< sines and cosines side by side
-    learned,             ///< one trained vector a position
+    learned,             ///< one trained vector per position
     sines_then_cosines,  ///< the sinusoid with all sines first
 };
 
@@ -45,8 +45,8 @@ void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCac
 // [positional encoding]
 /// Adds to each vector a code of its position, then drops out: `y = dropout(x + table[position])`.
 ///
-/// The table is the fixed sinusoid in one of two orders of its columns, or one learned vector a
-/// position that starts standard normal.
+/// The table is the fixed sinusoid in one of two orders of its columns, or one learned vector
+/// per position that starts standard normal.
 class PositionalEncoding {
 public:
     struct Cache {
@@ -59,7 +59,7 @@ public:
 
     /// @param x      `[B, L, d_model]`
     /// @param cache  filled for `backward`; leave it out at inference
-    /// @param first  position of the first vector; 0 but for decoding word by word
+    /// @param first  position of the first vector; 0 except when decoding word by word
     /// @return       `[B, L, d_model]`
     /// @throws std::invalid_argument unless `first` >= 0 and `first + L` <= `max_len`
     Tensor forward(const Tensor& x, Cache* cache = nullptr, Index first = 0) const;

@@ -22,3 +22,28 @@ if (typeof Search === "object") {
     return textOf(parsed.documentElement.outerHTML, anchor);
   };
 }
+
+// A link to an equation of this page shows it while the pointer or the focus rests there; a click goes to it.
+const preview = document.createElement("div");
+preview.className = "preview";
+preview.setAttribute("aria-hidden", "true");
+preview.hidden = true;
+document.body.append(preview);
+const showPreview = ({ currentTarget: link }) => {
+  const formula = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.querySelector(".katex-html");
+  if (!formula) return;
+  preview.replaceChildren(formula.cloneNode(true));
+  preview.hidden = false;
+  const { left, top, bottom } = link.getBoundingClientRect();
+  const room = document.documentElement.clientWidth - preview.offsetWidth - 8;
+  const above = top - preview.offsetHeight - 6;
+  preview.style.left = `${Math.max(8, Math.min(left, room))}px`;
+  preview.style.top = `${above >= 8 ? above : bottom + 6}px`;
+};
+const hidePreview = () => (preview.hidden = true);
+for (const link of document.querySelectorAll('article a[href^="#equation-"]')) {
+  for (const event of ["pointerenter", "focus"]) link.addEventListener(event, showPreview);
+  for (const event of ["pointerleave", "blur", "click"]) link.addEventListener(event, hidePreview);
+}
+addEventListener("scroll", hidePreview, { passive: true });
+addEventListener("keydown", (event) => event.key === "Escape" && hidePreview());

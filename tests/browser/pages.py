@@ -230,6 +230,7 @@ class Reader:
                 self.look(page, where, seen)
                 self.judge(page, where, seen, RULES if (width, theme) in APART else COLOURS)
                 page.evaluate(FOLD)
+            self.preview(page, name, seen)
         with self.opened(self.http, name, seen) as page:
             self.show(page, 1400, "light")
             page.evaluate(UNFOLD)
@@ -245,6 +246,20 @@ class Reader:
             page.evaluate(UNFOLD)
             self.look(page, where, seen, script=False)
         return seen
+
+    def preview(self, page: Page, name: str, seen: Seen) -> None:
+        """A link to an equation shows it while it has the focus, inside the window."""
+        links = page.locator('article a[href^="#equation-"]').filter(visible=True)
+        if links.count() == 0:
+            return
+        links.first.focus()
+        box = page.locator(".preview").bounding_box()
+        width = page.viewport_size["width"] if page.viewport_size else 0
+        if box is None or box["x"] < 0 or box["x"] + box["width"] > width:
+            seen.complaints.append(f"{name}: the preview of an equation stands at {box} in a window {width} wide")
+        page.keyboard.press("Escape")
+        if page.locator(".preview").is_visible():
+            seen.complaints.append(f"{name}: the preview of an equation stays after Escape")
 
     def some(self, name: str, looks: list[tuple[int, str]], judged: bool) -> Seen:
         """A page in some windows and themes."""

@@ -244,7 +244,7 @@ class Checked(SphinxDirective):
 
 
 class answer(nodes.General, nodes.Element):
-    """Attributes: right, group. Children: what it says, and the reply."""
+    """Attribute: right. Children: what it says, and the reply."""
 
 
 class answer_text(nodes.General, nodes.TextElement):
@@ -265,9 +265,8 @@ class Question(Titled):
             if mark not in {"[x] ", "[ ] "} or len(item.children) < 2:
                 logger.warning("question: an answer begins with [x] or [ ], and its reply follows after a blank line", location=where)
                 continue
-            first = next(said.findall(nodes.Text))
-            said.replace(first, nodes.Text(first[4:])) if first.parent is said else None
-            made = answer(right=mark == "[x] ", group=node["ids"][0])
+            said[0] = nodes.Text(said[0].astext()[4:])  # the mark is text, and so is the blank after it
+            made = answer(right=mark == "[x] ")
             made += answer_text("", "", *said.children)
             made += item.children[1:]
             right += made["right"]
@@ -283,7 +282,7 @@ class Question(Titled):
 
 def visit_answer(self: HTML5Translator, node: answer) -> None:
     kind = "right" if node["right"] else "wrong"
-    self.body.append(f'<details class="answer {kind}" name="{html.escape(node["group"])}">')
+    self.body.append(f'<details class="answer {kind}">')
 
 
 def depart_answer(self: HTML5Translator, node: answer) -> None:

@@ -6,7 +6,7 @@ The entries stand in `docs/references.bib`. A page cites by
     {cite:p}`vaswani2017`                (Vaswani et al. 2017)
     [equation 3 of the paper](#vaswani2017)
 
-The last form, and `{ref}` with a key, keep the page's own words.
+The last form, and `{ref}` with a key, keep the page's own words. All of them say the entry when the pointer rests on them.
 """
 
 from __future__ import annotations
@@ -95,8 +95,25 @@ class LinksByKey(SphinxPostTransform):
             )
 
 
+def say_entries(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """The entry's text is the title of each link that leads to it."""
+    entries = {
+        (citation.bibliography_key.docname, citation.citation_id): citation.formatted_entry.text.render_as("text")
+        for citation in app.env.get_domain("cite").citations
+    }
+    addresses = {
+        ("" if page == docname else app.builder.get_relative_uri(docname, page)) + f"#{identifier}": text
+        for (page, identifier), text in entries.items()
+    }
+    for link in doctree.findall(nodes.reference):
+        place = f"#{link['refid']}" if "refid" in link else link.get("refuri", "")
+        if text := addresses.get(place):
+            link["reftitle"] = text
+
+
 def setup(app: Sphinx) -> None:
     register_plugin("pybtex.style.formatting", LOOK, Entries)
     plugin.register_plugin("sphinxcontrib.bibtex.style.referencing", LOOK, References)
     app.setup_extension("sphinxcontrib.bibtex")
     app.add_post_transform(LinksByKey)
+    app.connect("doctree-resolved", say_entries)
