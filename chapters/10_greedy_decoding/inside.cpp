@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "chapters/09_training/argmax.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/output.hpp"
 
@@ -54,8 +55,10 @@ void show_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& resul
         Index nearest = i == 3 ? 4 : 3;  // 0 to 2 are symbols
         for (Index j = 3; j < words.size(); ++j)
             if (j != i && cosines(i, j) > cosines(i, nearest)) nearest = j;
-        fmt::print("{:>10}  moved like {:10} cosine {:.2f}\n", word,
-                   words.word(static_cast<std::int32_t>(nearest)), cosines(i, nearest));
+        const std::string& like = words.word(static_cast<std::int32_t>(nearest));
+        fmt::print("{:>10}  moved like {:10} cosine {:.2f}\n", word, like, cosines(i, nearest));
+        results.set_varying(fmt::format("{}_like", word), like);
+        results.set_varying(fmt::format("{}_cosine", word), cosines(i, nearest));
     }
     results.array("word_cosines", cosines);
     results.set("words", join_words(words.words()));
@@ -93,6 +96,37 @@ void show_offsets(const GreedyTranslator& translator, const Corpus& corpus, Resu
                        most - far, by_offset(l, h, most));
         }
     results.array("offsets", by_offset);
+}
+// [without positions]
+/// How many sentences held out come out without an error if every word gets the code of place 0?
+void show_without_positions(const GreedyTranslator& translator, const Corpus& corpus,
+                            Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    const auto all_at_0 = [](const Embedding& embed, const PositionalEncoding& code,
+                             const Ids& ids) {
+        const Tensor alone = code.forward(embed.forward(ids.reshape({ids.size(), 1})));
+        return alone.reshape({1, ids.size(), alone.dim(2)});  // each word was a sentence of its own
+    };
+    Index with = 0, without = 0;
+    for (const SentencePair& pair : corpus.held_out) {
+        const Batch batch = make_batch(corpus, std::span(&pair, 1));
+        const Ids &src = batch.source.ids, &tgt = batch.target_in.ids;
+        const auto right = [&](const Tensor& y) {
+            return std::ranges::equal(argmax(model.output.forward(y)).values(),
+                                      batch.target_out.values(), {}, &Prediction::word);
+        };
+        with += right(model.forward(src, tgt));
+        const Tensor memory = model.encoder.forward(
+            all_at_0(model.src_embed, model.src_positions, src), model.source_mask(src, src));
+        without +=
+            right(model.decoder.forward(all_at_0(model.tgt_embed, model.tgt_positions, tgt), memory,
+                                        model.target_mask(tgt), model.source_mask(src, tgt)));
+    }
+    const auto all = static_cast<double>(corpus.held_out.size());
+    fmt::print("of {} sentences right: {} with places, {} without\n", all, with, without);
+    results.set("held_out", all);
+    results.set_varying("with_places", static_cast<double>(with));
+    results.set_varying("without_places", static_cast<double>(without));
 }
 // [units]
 /// Hidden units of the encoder's first feed-forward network: how often each is on, and its mean
@@ -174,18 +208,17 @@ void show_lens(const GreedyTranslator& translator, const Ids& src, const Ids& re
     Tensor lens({static_cast<Index>(y.size()), read.size()});
     for (std::size_t l = 0; l < y.size(); ++l) {
         const Tensor p = softmax(model.output.forward(y[l]));  // [1, t, tgt_words]
-        fmt::print("after layer {}: ", l);
+        const auto likeliest = argmax(model.output.forward(y[l]));
+        std::string sentence;
         for (Index t = 0; t < read.size(); ++t) {
             const bool ends = t == static_cast<Index>(said.ids.size());
             const std::int32_t right =
                 ends ? translator.options.end : said.ids[static_cast<std::size_t>(t)];
-            Index best = 0;
-            for (Index w = 0; w < words.size(); ++w)
-                if (p(0, t, w) > p(0, t, best)) best = w;
-            fmt::print(" {}", words.word(static_cast<std::int32_t>(best)));
+            sentence += (t == 0 ? "" : " ") + words.word(likeliest(0, t).word);
             lens(static_cast<Index>(l), t) = p(0, t, right);
         }
-        fmt::print("\n");
+        fmt::print("after layer {}: {}\n", l, sentence);
+        results.set_varying(fmt::format("after_{}", l), sentence);
     }
     results.array("lens", lens);
 }
@@ -217,6 +250,8 @@ void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::
     show_words(translator.checkpoint, seed, results);
     section("Where the encoder's heads look");
     show_offsets(translator, corpus, results);
+    section("Without positions");
+    show_without_positions(translator, corpus, results);
     section("Hidden units");
     show_units(translator, corpus, results);
     section("Two uses of one character");
