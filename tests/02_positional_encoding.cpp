@@ -201,20 +201,6 @@ TEST_CASE("dropout with p 1/2 doubles what it keeps, and passes gradients where 
     }
 }
 
-TEST_CASE("dropout decides for every element by itself") {
-    Random random(3);
-    const Dropout dropout(Real(0.5), random);
-    Dropout::Cache cache;
-    dropout.forward(Tensor::full({100, 100}, 1), &cache);
-    for (Index distance : {1, 2, 3, 4, 100}) {  // within a group of four random numbers, and beyond
-        Index both = 0;
-        for (Index i = 0; i + distance < 10000; ++i)
-            both += !cache.kept.data()[i] && !cache.kept.data()[i + distance];
-        // both of two elements: p^2 = 1/4 of 10000, standard deviation below 60
-        CHECK(std::abs(static_cast<double>(both) - 2500) < 240);
-    }
-}
-
 TEST_CASE("dropout does nothing at inference, nor with p = 0") {
     Random random(3);
     const Dropout dropout(Real(0.5), random), none(0, random);

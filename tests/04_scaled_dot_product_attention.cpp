@@ -83,33 +83,6 @@ void for_masks(const Shape& scores, const F& f) {
     }
 }
 
-/// The definition, element by element in double precision; a hidden key is left out of the sums.
-Tensor by_definition(const Example& e, const Mask& hidden, double scale) {
-    Tensor y = Tensor::zeros(e.q.shape().with(3, e.v.dim(3)));
-    for (Index b = 0; b < y.dim(0); ++b)
-        for (Index h = 0; h < y.dim(1); ++h)
-            for (Index i = 0; i < y.dim(2); ++i) {
-                std::vector<double> w(static_cast<std::size_t>(e.k.dim(2)));
-                double sum = 0;
-                for (Index j = 0; j < e.k.dim(2); ++j) {
-                    double score = 0;
-                    for (Index d = 0; d < e.q.dim(3); ++d)
-                        score += static_cast<double>(e.q(b, h, i, d)) *
-                                 static_cast<double>(e.k(b, h, j, d));
-                    if (hidden.empty() || !hidden(b, h, i, j))
-                        sum += w[static_cast<std::size_t>(j)] = std::exp(scale * score);
-                }
-                for (Index c = 0; c < y.dim(3); ++c) {
-                    double mean = 0;
-                    for (Index j = 0; j < e.k.dim(2); ++j)
-                        mean += w[static_cast<std::size_t>(j)] / sum *
-                                static_cast<double>(e.v(b, h, j, c));
-                    y(b, h, i, c) = static_cast<Real>(mean);
-                }
-            }
-    return y;
-}
-
 }  // namespace
 
 TEST_CASE("softmax of scores of ten thousand is that of the same scores near zero") {
@@ -153,13 +126,6 @@ TEST_CASE("the score table gives robot 100 percent, then 42 to robot and 57 to m
     REQUIRE(std::floor(100 * w(0, 0, 1, 1)) == 57);
 }
 
-TEST_CASE("attention is what its definition says, with and without a mask") {
-    const Example e;
-    for (const Mask& mask : {Mask(), uneven_mask()})
-        REQUIRE(max_difference(e.forward(mask), by_definition(e, mask, 1 / std::sqrt(3.0))) <
-                rounding);
-}
-
 TEST_CASE("what a hidden key and its value hold changes no bit of the result") {
     Example e;
     Mask mask = Mask::zeros({2, 1, 1, 7});
@@ -196,34 +162,25 @@ TEST_CASE("a mask that keeps, inverted, hides") {
 }
 
 TEST_CASE("wrong shapes are refused, with the values in the message") {
-    const Mask none, narrow = Mask::zeros({1, 1, 2, 4});
-    const Mask three = Mask::zeros({2, 3, 3});  // as many sentences as heads: it would fit
     struct Case {
         Shape q, k, v;
-        const Mask& mask;
         const char* message;
     };
     for (const Case& c : std::vector<Case>{
-             {{1, 1, 2, 64}, {1, 1, 2, 32}, {1, 1, 2, 4}, none, "key has d_k 32, query has 64"},
-             {{1, 1, 2, 4}, {1, 1, 5, 4}, {1, 1, 6, 4}, none, "[1, 1, 5, 4], value [1, 1, 6, 4]"},
-             {{1, 8, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, none, "heads differ"},
-             {{2, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, none, "batch"},
-             {{2, 2, 4}, {2, 2, 4}, {2, 2, 4}, none, "four axes"},
-             {{1, 1, 2, 4}, {1, 1, 0, 4}, {1, 1, 0, 4}, none, "[1, 1, 0, 4]"},
-             {{1, 1, 2, 0}, {1, 1, 2, 0}, {1, 1, 2, 4}, none, "[1, 1, 2, 0]"},
-             {{1, 1, 2, 4},
-              {1, 1, 5, 4},
-              {1, 1, 5, 4},
-              narrow,
-              "mask of shape [1, 1, 2, 4] does not fit scores of shape [1, 1, 2, 5]"},
-             {{2, 2, 3, 3},
-              {2, 2, 3, 3},
-              {2, 2, 3, 3},
-              three,
-              "mask has shape [2, 3, 3], scores [2, 2, 3, 3]: insert an axis for the heads"}})
+             {{1, 1, 2, 64}, {1, 1, 2, 32}, {1, 1, 2, 4}, "key has d_k 32, query has 64"},
+             {{1, 1, 2, 4}, {1, 1, 5, 4}, {1, 1, 6, 4}, "[1, 1, 5, 4], value [1, 1, 6, 4]"},
+             {{1, 8, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, "heads differ"},
+             {{2, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}, "batch"},
+             {{2, 2, 4}, {2, 2, 4}, {2, 2, 4}, "four axes"},
+             {{1, 1, 2, 4}, {1, 1, 0, 4}, {1, 1, 0, 4}, "[1, 1, 0, 4]"},
+             {{1, 1, 2, 0}, {1, 1, 2, 0}, {1, 1, 2, 4}, "[1, 1, 2, 0]"}})
         REQUIRE_THROWS_WITH(
-            attention(Tensor::zeros(c.q), Tensor::zeros(c.k), Tensor::zeros(c.v), c.mask),
+            attention(Tensor::zeros(c.q), Tensor::zeros(c.k), Tensor::zeros(c.v), {}),
             Contains("attention: ") && Contains(c.message));
+    // as many sentences as heads: it would fit
+    REQUIRE_THROWS_WITH(attention(Tensor::zeros({2, 2, 3, 3}), Tensor::zeros({2, 2, 3, 3}),
+                                  Tensor::zeros({2, 2, 3, 3}), Mask::zeros({2, 3, 3})),
+                        Contains("insert an axis for the heads"));
     const Example e;
     AttentionCache cache;
     attention(e.q, e.k, e.v, {}, {}, &cache);

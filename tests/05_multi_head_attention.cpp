@@ -59,11 +59,6 @@ TEST_CASE("splitting gives each head its own columns, and joining puts them back
     const Tensor heads = split_heads(x, 2);
     REQUIRE(same_bits(heads, Tensor({1, 2, 2, 2}, {1, 2, 5, 6, 3, 4, 7, 8})));
     REQUIRE(same_bits(join_heads(heads), x));
-
-    Random random(1);
-    const Tensor y = normal({3, 5, 12}, random.stream());
-    for (Index n_heads : {1, 2, 3, 4, 6, 12})
-        REQUIRE(same_bits(join_heads(split_heads(y, n_heads)), y));
 }
 
 TEST_CASE("joining keeps the positions apart") {
@@ -257,21 +252,6 @@ TEST_CASE("a second backward gives the same input gradients and adds the paramet
         layer.forward(query, key, value, hide_last(1, 3, 5), &cache);
         check_backward_twice(layer, [&, &of = dy] { return backward(layer, of, cache); });
     }
-}
-
-TEST_CASE("the same seed gives the same numbers, whatever the number of threads") {
-    const auto run = [] {
-        Random random(13);
-        MultiHeadAttention layer({.d_model = 96, .n_heads = 6, .bias_qkv = false}, random);
-        const Tensor x = normal({3, 17, 96}, random.stream()),
-                     dy = normal(x.shape(), random.stream());
-        MultiHeadAttention::Cache cache;
-        const Tensor y = layer.forward(x, x, x, {}, &cache);
-        const auto [dquery, dkey, dvalue] = layer.backward(dy, cache);
-        return with_gradients({y, dquery + dkey + dvalue}, layer);
-    };
-    // two maps of 96 columns forward and backward; head by head 16 columns, 17 words, 51 rows
-    same_for_threads(run, 4 * 96 + 4 * 17 + 4 * 16 + 51);
 }
 
 TEST_CASE("multi-head gradients match central differences") {

@@ -1,6 +1,4 @@
 // Per real and way: an encoder's layer and the stack.
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "chapters/03_masks/masks.hpp"
@@ -105,51 +103,6 @@ TEST_CASE("an encoder keeps the shape and gives the weights of every layer") {
                 CHECK(of_layer(1, h, i, 4) == 0);
             }
     }
-}
-
-TEST_CASE("a stack is its layers one after another") {
-    Random random(1);
-    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Encoder encoder(small_layer(true, true, placement), 3, random);
-        shake(encoder, random);
-        const Tensor x = normal({2, 5, 6}, random.stream());
-        Tensor y = x;
-        for (const EncoderLayer& layer : encoder.layers) y = layer.forward(y, small_mask());
-        CHECK(encoder.norm.has_value() == (placement == NormPlacement::pre));
-        if (encoder.norm) y = encoder.norm->forward(y);
-        CHECK(same_bits(encoder.forward(x, small_mask()), y));
-    }
-}
-
-TEST_CASE("an encoder layer is its equation") {
-    Random random(1);
-    const Tensor x = normal({2, 5, 6}, random.stream());
-    const Mask mask = small_mask();
-
-    EncoderLayer post(small_layer(true, true), random);
-    shake(post, random);
-    const Tensor a = post.norm1.norm.forward(x + post.self_attn.forward(x, x, x, mask));
-    CHECK(max_difference(post.forward(x, mask), post.norm2.norm.forward(a + post.ff.forward(a))) <
-          round_off);
-
-    EncoderLayer pre(small_layer(true, true, NormPlacement::pre), random);
-    shake(pre, random);
-    const Tensor h = pre.norm1.norm.forward(x);
-    const Tensor b = x + pre.self_attn.forward(h, h, h, mask);
-    CHECK(max_difference(pre.forward(x, mask), b + pre.ff.forward(pre.norm2.norm.forward(b))) <
-          round_off);
-}
-
-TEST_CASE("what stands in a padded place does not reach the words") {
-    Random random(1);
-    Encoder encoder(small_layer(true, true), 3, random);
-    const Tensor x = normal({2, 5, 6}, random.stream());
-    Tensor other = x.clone();
-    for (Index j = 0; j < 6; ++j) other(1, 3, j) = other(1, 4, j) = 100;
-    const Tensor y = encoder.forward(x, small_mask()), z = encoder.forward(other, small_mask());
-    CHECK(std::equal(y.data(), y.data() + 8 * 6, z.data()));  // five words, then three words
-    CHECK_FALSE(
-        std::equal(y.data() + 8 * 6, y.data() + 60, z.data() + 8 * 6));  // the pads' own rows
 }
 
 TEST_CASE("the order of the words does not matter to an encoder without positions") {
