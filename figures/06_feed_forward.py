@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from style import Axes, Data, Figure, figure, muted, narrow, panels
+from style import Axes, Data, Figure, figure, muted, narrow, panels, paper
 
 
 def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str, dash: str) -> None:
@@ -60,3 +60,36 @@ def depth(data: Data, fig: Figure) -> None:
     rows.set_ylabel("size of a number in a row")
     gradient.set_ylabel("size of its gradient")
     gradient.set_ylim(0, 1.8)
+
+
+@figure("three_paths", width=6.4, height=2.9, narrow=(3.7, 3.6))
+def three_paths(data: Data, fig: Figure) -> None:
+    """The three ways from an element to the normalized row, and what comes back along each."""
+    axes = fig.subplots()
+    axes.set_axis_off()
+    small = narrow()
+    wide, high = (3.7, 3.4) if small else (6.4, 2.9)
+    axes.set_xlim(0, wide)
+    axes.set_ylim(-high / 2, high / 2)
+    begin, middle, end = 0.3, wide / 2, wide - 0.3
+    paths = (
+        (high / 2 - 0.45, "mean  $\\mu$", "C1", "$-\\frac{1}{\\sigma}\\;\\overline{d\\hat x}$"),
+        (0.0, "itself  $x_i - \\mu$", "C0", "$\\frac{1}{\\sigma}\\; d\\hat x_i$"),
+        (-high / 2 + 0.45, "deviation  $\\sigma$", "C2",
+         "$-\\frac{1}{\\sigma}\\;\\hat x_i\\;\\overline{d\\hat x\\,\\hat x}$"),
+    )
+    for x, text in ((begin, "$x_i$"), (end, "$\\hat x$")):
+        axes.text(x, 0, text, ha="center", va="center", fontsize=13)
+    for y, text, colour, gradient in paths:
+        axes.text(
+            middle, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": colour, "linewidth": 1.4},
+        )
+        for here, there, head in (((begin + 0.22, y * 0.12), (middle, y), False), ((middle, y), (end - 0.22, y * 0.12), True)):
+            axes.annotate(
+                "", there, here, zorder=1,
+                arrowprops={"arrowstyle": "-|>" if head else "-", "color": colour, "linewidth": 1.4,
+                            "shrinkA": 0, "shrinkB": 0},
+            )
+        axes.text(middle, y - 0.34, gradient, ha="center", va="top", fontsize=9 if small else 10, color=colour, zorder=3,
+                  bbox={"boxstyle": "round,pad=0.1", "facecolor": paper(), "edgecolor": "none"})

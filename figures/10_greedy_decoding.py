@@ -77,3 +77,120 @@ def cost(data: Data, fig: Figure) -> None:
         axes.set_ylabel(label)
         axes.grid()
     counted.legend()
+
+
+# What each part of the trained model does: the run `inside` ------------------------------------------
+
+
+def words_of(data: Data, name: str) -> list[str]:
+    return data.value(name, run="inside").split()
+
+
+def alike_together(cosines: np.ndarray, chosen: list[int]) -> list[int]:
+    """The words in an order in which each follows the one that it is most like."""
+    order, left = [chosen[0]], set(chosen[1:])
+    while left:
+        order.append(max(left, key=lambda word: cosines[order[-1], word]))
+        left.remove(order[-1])
+    return order
+
+
+@figure("inside_words", width=6.6, height=5.6, narrow=(3.7, 3.8))
+def inside_words(data: Data, fig: Figure) -> None:
+    cosines, words = data.array("word_cosines", run="inside"), words_of(data, "words")
+    order = alike_together(cosines, list(range(3, len(words))))  # 0 to 2 are symbols
+    named = [words[i] for i in order]
+    axes = fig.subplots()
+    shown = cosines[np.ix_(order, order)]
+    bar = None if narrow() else "cosine"
+    heat(axes, shown, rows=named, columns=named, signed=True, low=-1, high=1, bar=bar, top=True)
+    axes.tick_params(labelsize=5.5 if narrow() else 7.5)
+    axes.tick_params(axis="x", labelrotation=90)
+
+
+@figure("inside_offsets", width=7.2, height=2.9, narrow=(3.7, 5.0))
+def inside_offsets(data: Data, fig: Figure) -> None:
+    by_offset = data.array("offsets", run="inside")  # [layers, heads, 2 far + 1]
+    far = by_offset.shape[2] // 2
+    grid = panels(fig, by_offset.shape[0])
+    for layer, axes in enumerate(grid):
+        looks = zip(by_offset[layer], "os^D", ("-", "--", "-.", ":"), strict=True)
+        for head, (weights, marker, line) in enumerate(looks):
+            axes.plot(range(-far, far + 1), weights, marker=marker, linestyle=line, label=f"head {head + 1}")
+        axes.set_xticks(range(-far, far + 1))
+        axes.set_xlabel(f"layer {layer + 1}: distance from the word itself")
+        axes.set_ylim(0, 1.1 * by_offset.max())
+        axes.grid()
+    grid[0].set_ylabel("mean weight")
+    grid[0].legend()
+
+
+@figure("inside_self", width=4.6, height=3.6, narrow=(3.6, 3.2))
+def inside_self(data: Data, fig: Figure) -> None:
+    weights = data.array("self", run="inside")[0].mean(axis=0)  # over heads
+    reads = ["S", *words_of(data, "says")[:-1]]
+    axes = fig.subplots()
+    heat(axes, weights, rows=reads, columns=reads, numbers="{:.2f}", low=0, high=1, top=True)
+    axes.set_ylabel("the word that looks")
+    axes.set_xlabel("at this word")
+
+
+@figure("inside_cross", width=5.2, height=3.6, narrow=(3.7, 3.4))
+def inside_cross(data: Data, fig: Figure) -> None:
+    weights = data.array("cross", run="inside")[0].mean(axis=0)
+    axes = fig.subplots()
+    heat(axes, weights, rows=words_of(data, "says"), columns=words_of(data, "source"), numbers="{:.2f}", low=0, high=1, top=True)
+    axes.set_ylabel("word said")
+
+
+@figure("inside_heads", width=7.5, height=2.4, narrow=(3.7, 4.2))
+def inside_heads(data: Data, fig: Figure) -> None:
+    weights, words = data.array("heads", run="inside")[0], words_of(data, "source")
+    shape = (2, 2) if narrow() else (1, len(weights))
+    grid = np.atleast_2d(fig.subplots(*shape))
+    for head, axes in enumerate(grid.flat):
+        heat(axes, weights[head], rows=words if head % shape[1] == 0 else [""] * len(words), columns=words, low=0, high=1, top=True)
+        axes.set_xlabel(f"head {head + 1}")
+
+
+@figure("inside_units", width=7.2, height=3.4, narrow=(3.7, 1.9))
+def inside_units(data: Data, fig: Figure) -> None:
+    means, words = data.array("units", run="inside"), words_of(data, "source_words")  # [words, units]
+    seen = [i for i in range(len(words)) if means[i].any()]
+    best = np.sort(means[seen], axis=0)
+    margin = best[-1] - best[-4]  # of the three words that excite it most over all others
+    units = np.argsort(-margin)[: 8 if narrow() else 14]
+    units = sorted(units, key=lambda unit: int(means[seen, unit].argmax()))
+    axes = fig.subplots()
+    shown = means[np.ix_(seen, units)].T
+    heat(
+        axes, shown, rows=[str(unit) for unit in units], columns=[words[i] for i in seen], low=0,
+        bar=None if narrow() else "mean of the unit", top=True,
+    )
+    axes.set_ylabel("hidden unit")
+    if narrow():
+        axes.tick_params(labelsize=6.5)
+
+
+@figure("inside_uses", width=5.2, height=2.9, narrow=(3.6, 2.9))
+def inside_uses(data: Data, fig: Figure) -> None:
+    uses = data.array("uses", run="inside")  # [layers + 1, 3]
+    axes = fig.subplots()
+    kinds = ("old and old", "teacher and teacher", "old and teacher")
+    for column, (label, marker, line) in enumerate(zip(kinds, "os^", ("--", ":", "-"), strict=True)):
+        axes.plot(range(len(uses)), uses[:, column], marker=marker, linestyle=line, label=label)
+    axes.set_xticks(range(len(uses)))
+    axes.set_xlabel("after layer (0: word and position)")
+    axes.set_ylabel("cosine of two 老")
+    axes.grid()
+    axes.legend(loc="lower left")
+
+
+@figure("inside_lens", width=6.0, height=2.0, narrow=(3.7, 1.7))
+def inside_lens(data: Data, fig: Figure) -> None:
+    lens = data.array("lens", run="inside")  # [layers + 1, words]
+    axes = fig.subplots()
+    heat(
+        axes, lens, rows=[f"after layer {i}" if i else "before" for i in range(len(lens))],
+        columns=words_of(data, "says"), numbers="{:.2f}", low=0, high=1, top=True,
+    )

@@ -5,6 +5,7 @@
 #include "chapters/09_training/train_with_output.hpp"
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"
+#include "chapters/10_greedy_decoding/inside.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -146,8 +147,11 @@ int main(int argc, char** argv) {
     options.add("--draws", draws, "translations with dropout left on").range(1, 1000);
     const Options cost =
         options.command("cost", "what decoding costs, with and without the key-value cache");
+    const Options inside =
+        options.command("inside", "what each part of the grammar's model does with a sentence");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
+        if (inside.chosen()) corpus = "grammar";
         if (cost.chosen()) return show_decoding_cost(program.seed(), results);
         const Task task = make_task(corpus, data);
         const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
@@ -157,6 +161,7 @@ int main(int argc, char** argv) {
         const auto file = own_file ? checkpoint : find_checkpoint(task, program.seed());
         GreedyTranslator translator(load_checkpoint(file), max_words);
         if (!one_line || !own_file) require_words(translator.checkpoint, task, file);
+        if (inside.chosen()) return show_inside(translator, task.corpus, program.seed(), results);
         if (one_line) return show_word_by_word(translator, line.source, "line", results);
 
         const std::vector<SentencePair>&train = task.corpus.train, &unseen = task.corpus.held_out;

@@ -1,0 +1,263 @@
+#include "chapters/10_greedy_decoding/inside.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "chapters/09_training/argmax.hpp"
+#include "lib/eigen.hpp"
+#include "lib/program/output.hpp"
+
+namespace abh {
+namespace {
+
+using Vectors = std::vector<Tensor>;  // of one sentence, [1, L, d_model], one for each layer
+
+double cosine(const Tensor& a, const Tensor& b) {
+    return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
+}
+
+Tensor row(const Tensor& vectors, Index i) {
+    return vectors.reshape({vectors.dim(1), vectors.dim(2)}).rows(i, i + 1);
+}
+
+/// The sentence before the encoder's first layer and after each.
+Vectors encoder_vectors(const Transformer& model, const Ids& src) {
+    Vectors x = {model.src_positions.forward(model.src_embed.forward(src))};
+    for (const EncoderLayer& layer : model.encoder.layers)
+        x.push_back(layer.forward(x.back(), model.source_mask(src, src)));
+    return x;
+}
+
+/// The start symbol and what was said, before the decoder's first layer and after each.
+Vectors decoder_vectors(const Transformer& model, const Ids& src, const Ids& tgt) {
+    const Tensor memory = encoder_vectors(model, src).back();
+    Vectors y = {model.tgt_positions.forward(model.tgt_embed.forward(tgt))};
+    for (const DecoderLayer& layer : model.decoder.layers)
+        y.push_back(
+            layer.forward(y.back(), memory, model.target_mask(tgt), model.source_mask(src, tgt)));
+    return y;
+}
+// [words]
+/// A row of the table begins at random, and training moves it. Which words are moved the same way?
+void show_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& results) {
+    const Vocabulary& words = checkpoint.target;
+    const Transformer fresh(checkpoint.model.options(), Random(seed));
+    Tensor moved = fresh.tgt_embed.table.value.clone();
+    moved *= -1;
+    moved += checkpoint.model.tgt_embed.table.value;
+    Tensor cosines({words.size(), words.size()});
+    for (Index i = 0; i < words.size(); ++i)
+        for (Index j = 0; j < words.size(); ++j)
+            cosines(i, j) = static_cast<Real>(cosine(moved.rows(i, i + 1), moved.rows(j, j + 1)));
+    for (const char* word : {"he", "likes", "good", "two", "teachers"}) {
+        const Index i = words.id(word);
+        Index nearest = i == 3 ? 4 : 3;  // 0 to 2 are symbols
+        for (Index j = 3; j < words.size(); ++j)
+            if (j != i && cosines(i, j) > cosines(i, nearest)) nearest = j;
+        const std::string& like = words.word(static_cast<std::int32_t>(nearest));
+        fmt::print("{:>10}  moved like {:10} cosine {:.2f}\n", word, like, cosines(i, nearest));
+        results.set_varying(fmt::format("{}_like", word), like);
+        results.set_varying(fmt::format("{}_cosine", word), cosines(i, nearest));
+    }
+    results.array("word_cosines", cosines);
+    results.set("words", join_words(words.words()));
+}
+// [offsets]
+/// How far from its own place does each head of the encoder look? Weights by distance, mean over
+/// all words of the sentences held out.
+void show_offsets(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
+    constexpr Index far = 5;
+    const Transformer& model = translator.checkpoint.model;
+    const Index layers = static_cast<Index>(model.encoder.layers.size());
+    const Index heads = model.options().layer.attention.n_heads;
+    Tensor by_offset = Tensor::zeros({layers, heads, 2 * far + 1});
+    Index rows = 0;
+    for (const SentencePair& pair : corpus.held_out) {
+        Transformer::AttentionWeights weights;
+        const Ids src = translator.ids(pair.source);
+        model.encode(src, nullptr, &weights);
+        rows += src.size();
+        for (Index l = 0; l < layers; ++l) {
+            const Tensor& w = weights.encoder[static_cast<std::size_t>(l)];
+            for (Index h = 0; h < heads; ++h)
+                for (Index i = 0; i < src.size(); ++i)
+                    for (Index j = 0; j < src.size(); ++j)
+                        if (std::abs(j - i) <= far) by_offset(l, h, j - i + far) += w(0, h, i, j);
+        }
+    }
+    by_offset *= 1 / static_cast<Real>(rows);
+    for (Index l = 0; l < layers; ++l)
+        for (Index h = 0; h < heads; ++h) {
+            Index most = 0;
+            for (Index o = 0; o <= 2 * far; ++o)
+                if (by_offset(l, h, o) > by_offset(l, h, most)) most = o;
+            fmt::print("layer {} head {}: most weight at distance {:+d}, {:.2f}\n", l + 1, h + 1,
+                       most - far, by_offset(l, h, most));
+        }
+    results.array("offsets", by_offset);
+}
+// [without positions]
+/// How many sentences held out come out without an error if every word gets the code of place 0?
+void show_without_positions(const GreedyTranslator& translator, const Corpus& corpus,
+                            Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    const auto all_at_0 = [](const Embedding& embed, const PositionalEncoding& code,
+                             const Ids& ids) {
+        const Tensor alone = code.forward(embed.forward(ids.reshape({ids.size(), 1})));
+        return alone.reshape({1, ids.size(), alone.dim(2)});  // each word was a sentence of its own
+    };
+    Index with = 0, without = 0;
+    for (const SentencePair& pair : corpus.held_out) {
+        const Batch batch = make_batch(corpus, std::span(&pair, 1));
+        const Ids &src = batch.source.ids, &tgt = batch.target_in.ids;
+        const auto right = [&](const Tensor& y) {
+            return std::ranges::equal(argmax(model.output.forward(y)).values(),
+                                      batch.target_out.values(), {}, &Prediction::word);
+        };
+        with += right(model.forward(src, tgt));
+        const Tensor memory = model.encoder.forward(
+            all_at_0(model.src_embed, model.src_positions, src), model.source_mask(src, src));
+        without +=
+            right(model.decoder.forward(all_at_0(model.tgt_embed, model.tgt_positions, tgt), memory,
+                                        model.target_mask(tgt), model.source_mask(src, tgt)));
+    }
+    const auto all = static_cast<double>(corpus.held_out.size());
+    fmt::print("of {} sentences right: {} with places, {} without\n", all, with, without);
+    results.set("held_out", all);
+    results.set_varying("with_places", static_cast<double>(with));
+    results.set_varying("without_places", static_cast<double>(without));
+}
+// [units]
+/// Hidden units of the encoder's first feed-forward network: how often each is on, and its mean
+/// for each word of the source, over the sentences held out.
+void show_units(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    const Vocabulary& words = translator.checkpoint.source;
+    const Index units = model.options().layer.d_ff;
+    Tensor sums = Tensor::zeros({words.size(), units});
+    std::vector<Index> counts(static_cast<std::size_t>(words.size()));
+    Index on = 0, all = 0;
+    for (const SentencePair& pair : corpus.held_out) {
+        const Ids src = translator.ids(pair.source);
+        Transformer::Cache cache;
+        model.encode(src, &cache);
+        const Tensor& hidden = cache.encoder.layers.front().ff.hidden;  // [1, L, d_ff]
+        for (Index i = 0; i < src.size(); ++i) {
+            const std::int32_t word = src.data()[i];
+            ++counts[static_cast<std::size_t>(word)];
+            for (Index u = 0; u < units; ++u) {
+                sums(word, u) += hidden(0, i, u);
+                on += hidden(0, i, u) > 0;
+            }
+        }
+        all += src.size() * units;
+    }
+    for (Index w = 0; w < words.size(); ++w)
+        for (Index u = 0; u < units; ++u)
+            sums(w, u) /=
+                static_cast<Real>(std::max<Index>(1, counts[static_cast<std::size_t>(w)]));
+    const double share = static_cast<double>(on) / static_cast<double>(all);
+    fmt::print("{} hidden units; of a word, {:.0f} % are on\n", units, 100 * share);
+    results.array("units", sums);
+    results.set("source_words", join_words(words.words()));
+    results.set_varying("units_on", share);
+}
+// [uses]
+/// 老 is "old" in 老 朋 友 and the first half of "teacher" in 老 师. How alike are its vectors, in
+/// the two uses and within one, before the first layer and after each?
+void show_uses(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    std::vector<Vectors> old, teacher;  // rows of 老
+    for (const SentencePair& pair : corpus.held_out)
+        for (std::size_t i = 0; i + 1 < pair.source.size(); ++i) {
+            if (pair.source[i] != "老") continue;
+            Vectors vectors = encoder_vectors(model, translator.ids(pair.source));
+            for (Tensor& x : vectors) x = row(x, static_cast<Index>(i)).clone();
+            (pair.source[i + 1] == "师" ? teacher : old).push_back(std::move(vectors));
+        }
+    const auto mean = [](const auto& a, const auto& b, std::size_t layer) {
+        double sum = 0;
+        Index pairs = 0;
+        for (const Vectors& x : a)
+            for (const Vectors& y : b)
+                if (&x != &y) sum += cosine(x[layer], y[layer]), ++pairs;
+        return sum / static_cast<double>(std::max<Index>(1, pairs));
+    };
+    const Index layers = static_cast<Index>(model.encoder.layers.size()) + 1;
+    Tensor uses({layers, 3});
+    fmt::print("after layer  old-old  teacher-teacher  old-teacher\n");
+    for (Index l = 0; l < layers; ++l) {
+        const auto layer = static_cast<std::size_t>(l);
+        uses(l, 0) = static_cast<Real>(mean(old, old, layer));
+        uses(l, 1) = static_cast<Real>(mean(teacher, teacher, layer));
+        uses(l, 2) = static_cast<Real>(mean(old, teacher, layer));
+        fmt::print("{:>11}{:>9.2f}{:>17.2f}{:>13.2f}\n", l, uses(l, 0), uses(l, 1), uses(l, 2));
+    }
+    results.array("uses", uses);
+    results.set_varying("uses_first", uses(0, 2));
+    results.set_varying("uses_last", uses(layers - 1, 2));
+}
+// [lens]
+/// What would the last map say if it read a word's vector after an earlier layer of the decoder?
+void show_lens(const GreedyTranslator& translator, const Ids& src, const Ids& read,
+               const Translation& said, Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    const Vocabulary& words = translator.checkpoint.target;
+    const Vectors y = decoder_vectors(model, src, read);
+    Tensor lens({static_cast<Index>(y.size()), read.size()});
+    for (std::size_t l = 0; l < y.size(); ++l) {
+        const Tensor p = softmax(model.output.forward(y[l]));  // [1, t, tgt_words]
+        const auto likeliest = argmax(model.output.forward(y[l]));
+        std::string sentence;
+        for (Index t = 0; t < read.size(); ++t) {
+            const bool ends = t == static_cast<Index>(said.ids.size());
+            const std::int32_t right =
+                ends ? translator.options.end : said.ids[static_cast<std::size_t>(t)];
+            sentence += (t == 0 ? "" : " ") + words.word(likeliest(0, t).word);
+            lens(static_cast<Index>(l), t) = p(0, t, right);
+        }
+        fmt::print("after layer {}: {}\n", l, sentence);
+        results.set_varying(fmt::format("after_{}", l), sentence);
+    }
+    results.array("lens", lens);
+}
+
+}  // namespace
+// [inside]
+void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::uint64_t seed,
+                 Results& results) {
+    const Transformer& model = translator.checkpoint.model;
+    const Words sentence = split_words("你 认 识 两 个 老 师 吗");
+    const Ids src = translator.ids(sentence);
+    const Translation said = translator.translate(sentence);
+    Ids read({1, static_cast<Index>(said.probabilities.size())});
+    read(0, 0) = translator.options.start;
+    std::copy_n(said.ids.begin(), read.size() - 1, read.values().begin() + 1);
+    Words rows = translator.words(said);
+    if (said.finished) rows.emplace_back(end_word);
+
+    fmt::print("{} -> {}\n", join_words(sentence), join_words(translator.words(said)));
+    results.set("source", join_words(sentence));
+    results.set("says", join_words(rows));
+    Transformer::AttentionWeights weights;
+    model.forward(src, read, nullptr, &weights);
+    results.array("heads", weights.encoder.front());       // [1, H, Ls, Ls]
+    results.array("self", weights.decoder.front().self);   // [1, H, t, t]
+    results.array("cross", weights.decoder.back().cross);  // [1, H, t, Ls]
+
+    section("Words that are alike");
+    show_words(translator.checkpoint, seed, results);
+    section("Where the encoder's heads look");
+    show_offsets(translator, corpus, results);
+    section("Without positions");
+    show_without_positions(translator, corpus, results);
+    section("Hidden units");
+    show_units(translator, corpus, results);
+    section("Two uses of one character");
+    show_uses(translator, corpus, results);
+    section("The next word, layer by layer");
+    show_lens(translator, src, read, said, results);
+}
+
+}  // namespace abh
