@@ -6,7 +6,7 @@
 #include <exception>
 #include <optional>
 
-#include "lib/memory.hpp"
+#include "lib/storage.hpp"
 
 namespace abh::judge {
 namespace {

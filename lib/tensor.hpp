@@ -85,10 +85,11 @@ std::string to_string(const Shape& shape);
 
 /// Lets messages print shapes: `fmt::format("{}", shape)`.
 template <>
-struct fmt::formatter<abh::Shape> : fmt::formatter<std::string> {
+struct fmt::formatter<abh::Shape> {
+    constexpr auto parse(format_parse_context& context) { return context.begin(); }
     template <class Context>
     auto format(const abh::Shape& shape, Context& context) const {
-        return fmt::formatter<std::string>::format(abh::to_string(shape), context);
+        return std::ranges::copy(abh::to_string(shape), context.out()).out;
     }
 };
 

@@ -65,6 +65,11 @@ public:
 private:
     const Observer* observer_;
 };
+// [threads]
+/// Sets how many threads fast ways use, the calling one included. 1 at the start.
+/// @throws std::invalid_argument unless 1 <= n <= 256
+void set_threads(int n);
+int threads();
 // [ways]
 /// The functions that compute one operation, all of one signature. A way that is left out is served
 /// by the one before it.

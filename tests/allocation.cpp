@@ -11,7 +11,7 @@
 #include "chapters/09_training/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/fast/parallel.hpp"
-#include "lib/memory.hpp"
+#include "lib/storage.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "lib/device.hpp"
-#include "lib/memory.hpp"
+#include "lib/storage.hpp"
 
 /// `ABH_TEST_WAY` says under which way the tests run: plain, fast (the default) or cuda. Where
 /// there is no device, exit status 77 says that those of cuda were skipped. Memory is checked,

@@ -1,5 +1,3 @@
-#include "lib/memory.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -7,6 +5,8 @@
 #include <mutex>
 #include <new>
 #include <vector>
+
+#include "lib/storage.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "lib/tensor.hpp"
-#include "lib/threads.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [interface]

@@ -10,7 +10,7 @@
 #include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
 #include "lib/program/stopwatch.hpp"
-#include "lib/threads.hpp"
+#include "lib/way.hpp"
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif

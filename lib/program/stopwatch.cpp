@@ -16,7 +16,7 @@
 
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
-#include "lib/threads.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [stopwatch]

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/memory.hpp"
+#include "lib/storage.hpp"
 
 namespace abh::fuzz {
 

@@ -15,8 +15,6 @@ namespace abh {
 // [fields]
 namespace {
 
-constexpr SubwordLimits limits;
-
 void demand(bool condition, const char* what) {
     if (!condition) throw std::runtime_error(fmt::format("no SentencePiece model: {}", what));
 }
@@ -106,7 +104,7 @@ void require_sound_characters(std::string_view table) {
     const std::size_t trie_bytes = word_at(table, 0);
     table.remove_prefix(4);
     demand(trie_bytes % 4 == 0 && trie_bytes >= 1024 && trie_bytes < table.size() &&
-               trie_bytes <= limits.trie_bytes,
+               trie_bytes <= std::size_t{1} << 22,
            "its table of characters has a wrong size");
     const std::string_view texts = table.substr(trie_bytes);
     demand(texts.back() == '\0' && is_utf8(texts), "its table of characters has no proper texts");
@@ -124,7 +122,7 @@ bool require_sound_piece(std::string_view message) {
                    "the score of a piece is not finite");
         if (name == 3 && kind == number) defined = static_cast<std::uint32_t>(value) == 4;
     });
-    demand(!text.empty() && text.size() <= limits.piece_bytes, "a piece is empty or too long");
+    demand(!text.empty() && text.size() <= 1000, "a piece is empty or too long");
     demand(text.find('\0') == text.npos && is_utf8(text), "a piece is not text");
     return defined;
 }
@@ -132,12 +130,12 @@ bool require_sound_piece(std::string_view message) {
 }  // namespace
 
 void require_sound_model(std::string_view model) {
-    demand(model.size() <= limits.bytes, "it is larger than 64 MiB");
+    demand(model.size() <= largest_model, "it is larger than 64 MiB");
     std::size_t pieces = 0, defined = 0;
     for_each_field(model, [&](auto name, auto kind, std::string_view bytes, auto) {
         if (kind != length_and_bytes) return;
         if (name == 1) {
-            demand(++pieces <= limits.pieces, "it has more than a million pieces");
+            demand(++pieces <= 1'000'000, "it has more than a million pieces");
             defined += require_sound_piece(bytes);
         }
         if (name == 3 || name == 5)  // the rules by which text is normalized

@@ -86,7 +86,7 @@ Subwords::Subwords(std::string model) : model_(std::move(model)) {
 }
 
 Subwords load_subwords(const std::filesystem::path& path) {
-    const std::string model = read_file(path, SubwordLimits().bytes);
+    const std::string model = read_file(path, largest_model);
     try {
         return Subwords(model);
     } catch (const std::exception& error) {

@@ -16,12 +16,6 @@ class SentencePieceProcessor;
 
 namespace abh {
 // [subwords]
-/// What a model of SentencePiece may hold.
-struct SubwordLimits {
-    std::size_t bytes = std::size_t{1} << 26, pieces = 1'000'000, piece_bytes = 1000,
-                trie_bytes = std::size_t{1} << 22;
-};
-
 /// Cuts text into pieces of words and puts it together again: a SentencePiece model.
 class Subwords {
 public:
@@ -69,6 +63,7 @@ private:
 /// The model in a file. @throws std::runtime_error naming the file and what is wrong with it
 Subwords load_subwords(const std::filesystem::path& path);
 // [subword model]
+constexpr std::size_t largest_model = std::size_t{1} << 26;  ///< bytes
 /// Looks at the bytes of a SentencePiece model before the library does, which trusts some of them:
 /// a table of characters that points outside of itself, for instance, makes it read foreign memory.
 /// @throws std::runtime_error saying what is wrong
