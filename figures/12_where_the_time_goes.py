@@ -4,43 +4,61 @@ import numpy as np
 from style import Data, Figure, figure, ink, muted, narrow, panels, paper
 
 
-@figure("roofline", width=7.2, height=4.0, narrow=(3.7, 3.8))
+@figure("roofline", width=7.2, height=4.0, narrow=(3.7, 4.6))
 def roofline(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
-    points = data.array("points")
-    names = data.value("point_names").split("|")
+    points = dict(zip(data.value("point_names").split("|"), data.array("points"), strict=True))
     peak, stream = data.value("product_flops"), data.value("stream")
-    intensity = np.geomspace(0.2, 400, 200)
+    intensity = np.geomspace(0.3, 600, 200)
     axes.loglog(intensity, np.minimum(peak, intensity * stream), color=ink(), label="roof")
-    kinds = (("linear map", "o", "C0"), ("attention", "s", "C1"), ("", "^", "C2"))
-    done: set[str] = set()
-    for name, (x, y) in zip(names, points, strict=True):
-        if x == 0:
-            continue  # a pass over memory, which has no products
-        kind, marker, colour = next(k for k in kinds if name.startswith(k[0]))
-        label = kind or "other"
-        axes.plot(x, y, marker, color=colour, label=None if label in done else label)
-        done.add(label)
-        text = name.removeprefix("linear map, ").removeprefix("attention, ")
-        axes.annotate(
-            text, (x, y), xytext=(6, -4), textcoords="offset points", va="top", fontsize=7.5,
-            color=muted(),
+    below, above = (0, -11), (0, 5)
+    for label, begin, end, marker, colour, fill, place in (
+        ("linear map, so many rows", "linear map, ", " row", "o", "C0", True, above),
+        ("attention, so many words", "attention, ", " words", "s", "C1", True, above),
+        ("the same, causal", "attention, ", " words, causal", "s", "C1", False, below),
+    ):
+        shown = []
+        for name, point in points.items():
+            size = name.removeprefix(begin).removesuffix(end).removesuffix(end + "s")
+            if name.startswith(begin) and size.isdigit():
+                shown.append((size, point))
+        axes.plot(
+            [x for _, (x, _) in shown], [y for _, (_, y) in shown], marker, color=colour,
+            markerfacecolor=colour if fill else "none", label=label,
         )
+        for size, point in shown:
+            close = marker == "o" and point[1] > 0.8 * min(peak, point[0] * stream)
+            beside = (0, 9) if point[1] > 0.8 * peak else (8, -6)
+            axes.annotate(
+                size, point, xytext=beside if close else place, textcoords="offset points",
+                ha="center", fontsize=7.5, color=muted(),
+            )
+    for (name, marker), colour in zip(
+        (
+            ("attention of one query", "D"), ("matrix product, 512 x 512", "^"),
+            ("gradients of 16 rows, SGD", "v"), ("the toy's step", "P"),
+        ),
+        ("C1", "C2", "C2", "C3"), strict=True,
+    ):
+        axes.plot(*points[name], marker, color=colour, label=name)
     axes.set_xlabel("operations per byte")
     axes.set_ylabel("GFLOP/s")
-    axes.set_xlim(0.2, 400)
+    axes.set_xlim(0.3, 600)
+    axes.set_ylim(top=2 * peak)
     axes.grid()
-    axes.legend(loc="lower right")
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=1 if narrow() else 3)
 
 
-@figure("gains", width=7.2, height=4.6, narrow=(3.7, 6.0))
+@figure("gains", width=7.2, height=7.4, narrow=(3.7, 8.2))
 def gains(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     labels: list[str] = []
     for group, marker, colour, label in (
-        ("gains", "o", "C0", "what this book does"), ("traps", "s", "C1", "a trap avoided"),
+        ("gains", "o", "C0", "fast way"), ("traps", "s", "C1", "trap avoided"),
     ):
-        for i, key in enumerate(data.value(group).split("|")):
+        keys = data.value(group).split("|")
+        keys.sort(key=lambda key: -data.value(f"{key}_gain"))
+        for i, key in enumerate(keys):
             y = len(labels)
             low, high = data.value(f"{key}_low"), data.value(f"{key}_high")
             axes.plot([low, high], [y, y], color=colour, linewidth=4, alpha=0.4)
@@ -54,12 +72,12 @@ def gains(data: Data, fig: Figure) -> None:
     ticks = [t for t in ticks if t <= axes.get_xlim()[1]]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.minorticks_off()
-    axes.set_yticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="both")
-    axes.set_xlabel("time of the plain way / time of the other")
-    axes.legend(loc="upper right")
+    axes.set_xlabel("plain time / other time")
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
 @figure("steps", width=7.4, height=4.0, narrow=(3.7, 6.4))
@@ -77,7 +95,7 @@ def steps(data: Data, fig: Figure) -> None:
         axes.set_xlabel(f"{key}: ms of a step")
 
 
-@figure("timeline", width=7.4, height=3.2, narrow=(3.7, 3.6))
+@figure("timeline", width=7.4, height=3.2, narrow=(3.7, 4.2))
 def timeline(data: Data, fig: Figure) -> None:
     blocks = data.json("trace.json", run="trace")["traceEvents"]
     blocks.sort(key=lambda b: (b["ts"], -b["dur"]))
@@ -110,5 +128,5 @@ def timeline(data: Data, fig: Figure) -> None:
     axes.set_yticks([-d for d in depths], [str(d) for d in depths])
     axes.set_ylabel("blocks around it")
     axes.set_xlabel("ms from the beginning of the step")
-    axes.set_xlim(left=0)
-    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    axes.set_xlim(0, max(b["ts"] + b["dur"] for b in blocks) / 1e3 - start / 1e3)
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2 if narrow() else 4)

@@ -18,7 +18,11 @@ What takes too long to be measured in every build is kept in `bench/results`. A 
 
     {value}`bench/2026-11-25_multi30k/test/greedy:.2f`
 
-Of a list, an entry that has a name goes by it.
+Of a list, an entry that has a name, or is a `work` of the benchmark, goes by it.
+
+The machine of a run is named where its numbers stand: `processor`, `compiler` and `date` of each run.
+
+    {value}`04/main/processor`
 
 Directive `console`, captured output of one of this chapter's runs (or `04/main` of another's):
 
@@ -63,7 +67,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
 from .by_page import ByPage
-from .origin import said_of_run
+from .origin import origins, said_of_run
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
@@ -183,8 +187,9 @@ def kept(config: Config, name: str) -> dict[str, dict[str, Any]]:
 
     def add(prefix: str, fields: dict[str, Any]) -> None:
         for field, inner in fields.items():
-            if isinstance(inner, list) and all(isinstance(each, dict) and "name" in each for each in inner):
-                inner = {each["name"]: each for each in inner}
+            for key in ("name", "work"):
+                if isinstance(inner, list) and all(isinstance(each, dict) and key in each for each in inner):
+                    inner = {each[key]: each for each in inner}
             if isinstance(inner, dict):
                 add(f"{prefix}{field}/", inner)
             else:
@@ -216,6 +221,9 @@ def lookup(config: Config, target: str) -> Found:
     else:
         path = run_file(config, chapter, run, "results.json")
         entries, key = parsed(path), key_of(path)
+        if where := origins(config).get(key):
+            machine = {"processor": where.processor, "compiler": where.compiler, "date": where.date}
+            entries = {name: {"value": said, "varies": True} for name, said in machine.items()} | entries
     name, spec = rest, ""
     if name not in entries:
         name, _, spec = rest.rpartition(":")
