@@ -424,7 +424,7 @@ class Refused(Case):
         project.edit(CHAPTER, "Equation {eq}", f"````{{fold}} Many\n{words}\n````\n\nEquation {{eq}}")
         self.assert_succeeds(project.render())
         project.edit(CHAPTER, "Equation {eq}", f"{words}\n\nEquation {{eq}}")
-        self.assert_refused(project.render(), CHAPTER.replace(".md", ".html"), "at most 5500")
+        self.assert_refused(project.render(), CHAPTER.replace(".md", ".html"), "at most 4000")
 
     def test_plot_without_alt_text(self) -> None:
         self.refuse(CHAPTER, ":alt: Heat map", ":name: heat-map", "plot weights", ":alt:")
