@@ -2,7 +2,7 @@
 
 Sphinx resolves all tables of contents for every page anew, and the theme parses what comes out: with hundreds of
 pages, that takes longer than all else. Here both happen once. For a page, the links get the way up to the book's
-folder, and the page itself and what it lies in are marked.
+folder, and the page itself and what it lies in are marked. A page of a chapter does not repeat the chapter's name.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ def current(tag: str, *classes: str) -> str:
     return tag.replace('class="', f'class="{said} ', 1) if 'class="' in tag else f'{tag[:-1]} class="{said}">'
 
 
+def short(title: str, above: str) -> str:
+    """A page's title below that of its chapter: "Fast" for "4 Attention: fast"."""
+    rest = title.removeprefix(f"{above}: ")
+    return title if rest == title else "GPU" if rest == "gpu" else rest[0].upper() + rest[1:]
+
+
 class Tree:
     """What the theme makes of the tables of contents, as seen from the first page, which none of them has."""
 
@@ -38,6 +44,9 @@ class Tree:
             builder.config.root_doc, collapse=False, titles_only=True, maxdepth=-1, includehidden=True
         )
         soup = BeautifulSoup(get_navigation_tree(tables), "html.parser")
+        for link in soup.select("li li > a"):
+            above = link.find_parent("li").find_parent("li").find("a")
+            link.string = short(link.get_text(), above.get_text())
         for number, tag in enumerate(soup.find_all(["ul", "li", "a", "input"])):
             tag["data-place"] = str(number)
         # Text and opening tags in turn; a tag's number is its place among them.
