@@ -11,7 +11,7 @@ __global__ void copy_kernel(Index n, Global<Real> y, Global<const Real> x, int t
 }
 
 }  // namespace
-
+// [copy: launch]
 Tensor copy(const Tensor& x, int together) {
     require(together >= 1, "copy: {} elements a thread, expected at least 1", together);
     Tensor y(x.shape());
@@ -30,8 +30,8 @@ __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const 
     const Index j = static_cast<Index>(blockIdx.x) * tile + threadIdx.x;
     if (i < m && j < n) y[j * m + i] = x[i * n + j];
 }
-
-/// A block of 32 x 32 threads turns a tile. Then neighbours write neighbours again.
+// [transpose: tile]
+/// A block of 32 x 32 threads turns a tile. Then neighbors write neighbors again.
 template <int width>
 __global__ void transpose_tile_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, width> turned;
@@ -45,7 +45,7 @@ __global__ void transpose_tile_kernel(Index m, Index n, Global<Real> y, Global<c
 }
 
 }  // namespace
-
+// [transpose: launch]
 Tensor transpose(const Tensor& x, Turn turn) {
     require(x.rank() == 2, "transpose: x has shape {}, expected [m, n]", x.shape());
     const Index m = x.dim(0), n = x.dim(1);
@@ -76,14 +76,14 @@ __global__ void sum_tree_kernel(Index n, Global<Real> sums, Global<const Real> x
     }
     if (threadIdx.x == 0) sums[blockIdx.x] = share[0];
 }
-
+// [sum: warps]
 __global__ void sum_warps_kernel(Index n, Global<Real> sums, Global<const Real> x) {
     const Real sum = block_sum(own_share(x + blockIdx.x * n, n));
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 }  // namespace
-
+// [sum: launch]
 Tensor row_sums(const Tensor& x, Sum way) {
     require(x.rank() == 2, "row sums: x has shape {}, expected [rows, n]", x.shape());
     Tensor sums({x.dim(0)});
@@ -105,7 +105,7 @@ __global__ void product_kernel(Index m, Index n, Index k, Global<Real> c, Global
     for (Index p = 0; p < k; ++p) sum += a[i * k + p] * b[p * n + j];
     c[i * n + j] = sum;
 }
-
+// [product: tiled]
 /// For each tile along k: 256 threads fetch one element of each factor, then multiply what all
 /// fetched. An element is read from the device's memory once for 16 uses.
 __global__ void product_tiled_kernel(Index m, Index n, Index k, Global<Real> c,
@@ -126,7 +126,7 @@ __global__ void product_tiled_kernel(Index m, Index n, Index k, Global<Real> c,
 }
 
 }  // namespace
-
+// [product: launch]
 Tensor product(const Tensor& a, const Tensor& b, Multiply way) {
     require(a.rank() == 2 && b.rank() == 2 && a.dim(1) == b.dim(0),
             "product: {} times {}, expected [m, k] and [k, n]", a.shape(), b.shape());
@@ -174,7 +174,7 @@ __global__ void softmax_two_kernel(Index n, Global<Real> y, Global<const Real> x
 }
 
 }  // namespace
-
+// [softmax: launch]
 Tensor softmax(const Tensor& x, Passes passes) {
     require(x.rank() == 2 && x.dim(1) >= 1, "softmax: x has shape {}, expected [rows, n]",
             x.shape());
