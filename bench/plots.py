@@ -23,7 +23,7 @@ LABELS = {
     "compile": "PyTorch, compiled",
     "ctranslate2": "CTranslate2",
 }
-COLOURS = {OURS: "C0", "eager": "C1", "tuned": "C2", "compile": "C3", "ctranslate2": "C5"}
+COLORS = {OURS: "C0", "eager": "C1", "tuned": "C2", "compile": "C3", "ctranslate2": "C5"}
 MARKERS = {OURS: "o", "eager": "s", "tuned": "^", "compile": "D", "ctranslate2": "v"}
 
 
@@ -31,12 +31,12 @@ def spread(axes, y: float, quartiles: dict, name: str, label: str) -> None:
     axes.plot(
         [quartiles["low"], quartiles["high"]],
         [y, y],
-        color=COLOURS[name],
+        color=COLORS[name],
         linewidth=3,
         alpha=0.5,
         solid_capstyle="butt",
     )
-    axes.plot(quartiles["median"], y, MARKERS[name], color=COLOURS[name], label=label)
+    axes.plot(quartiles["median"], y, MARKERS[name], color=COLORS[name], label=label)
 
 
 def legend(fig, axes) -> None:
@@ -106,7 +106,7 @@ def memory(results: dict) -> tuple[float, Callable] | None:
                     system["peak_kb"] / 1024,
                     y,
                     MARKERS[name],
-                    color=COLOURS[name],
+                    color=COLORS[name],
                     label=LABELS[name],
                 )
         axes.set_xlim(0, None)
@@ -150,11 +150,11 @@ def operations(results: dict) -> tuple[float, Callable] | None:
         axes = fig.subplots()
         axes.axvline(1, color=style.ink(), linewidth=0.8)
         counts = sorted({o["threads"] for o in results["operations"]})
-        for colour, marker, threads in zip(("C0", "C1", "C2", "C3"), "os^D", counts, strict=False):
+        for color, marker, threads in zip(("C0", "C1", "C2", "C3"), "os^D", counts, strict=False):
             own = {o["name"]: o for o in results["operations"] if o["threads"] == threads}
             places = [y for y, name in enumerate(names) if name in own]
             over = [own[names[y]]["ms"] / own[names[y]]["floor_ms"] for y in places]
-            axes.plot(over, places, marker, color=colour, label=on(threads), markersize=3.5)
+            axes.plot(over, places, marker, color=color, label=on(threads), markersize=3.5)
         doubling(axes)
         axes.set_xlabel("time / floor (memory traffic or products, whichever is longer)")
         line_up(axes, [name.replace("_", " ").replace("/", ", ") for name in names])
@@ -181,7 +181,7 @@ def growth(results: dict) -> tuple[float, Callable] | None:
                     points = [e for e in own if name in e["systems"]]
                     places = [e[kind] for e in points]
                     label = f"{text}, {on(threads)}"
-                    look = {"color": COLOURS[name], "marker": MARKERS[name], "linestyle": dash}
+                    look = {"color": COLORS[name], "marker": MARKERS[name], "linestyle": dash}
                     systems = [e["systems"][name] for e in points]
                     if points:
                         times = [s["ms"]["median"] for s in systems]

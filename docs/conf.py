@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
 cpp_index_common_prefix = ["abh::plain::", "abh::fast::", "abh::cuda::", "abh::"]
 cpp_id_attributes = ["__global__", "__device__", "__host__", "__shared__", "__restrict__"]
 
-pygments_style = "abh_book.colours.Light"
+pygments_style = "abh_book.colors.Light"
 pygments_dark_style = "github-dark"
 highlight_language = "cpp"
 

@@ -41,8 +41,8 @@ def step(data: Data, fig: Figure) -> None:
     labels = ("double, central", "double, one-sided", "float, central", "float, one-sided")
     looks = (("C0", "o", "-"), ("C0", "s", ":"), ("C1", "o", "-"), ("C1", "s", ":"))
     axes = fig.subplots()
-    for row, label, (colour, marker, line) in zip(errors, labels, looks, strict=True):
-        axes.loglog(steps, row, color=colour, marker=marker, linestyle=line, label=label)
+    for row, label, (color, marker, line) in zip(errors, labels, looks, strict=True):
+        axes.loglog(steps, row, color=color, marker=marker, linestyle=line, label=label)
     for row, point, law, place in ((1, 9, "as $\\delta$", (8, 6)), (0, 5, "as $\\delta^2$", (8, 2)),
                                    (0, 17, "as $1/\\delta$", (10, -14))):
         axes.annotate(

@@ -13,17 +13,17 @@ TWICE = {2: ("C1", "-"), 4: ("C2", (0, (4, 1.5)))}
 def join(fig: Figure, left: Axes, right: Axes, pairs: Sequence[tuple[int, int, int]]) -> None:
     """An arrow from a row on the left to a row on the right, for each (row, row, id)."""
     for start, end, word in pairs:
-        colour, line = TWICE.get(word, (muted(), "-"))
+        color, line = TWICE.get(word, (muted(), "-"))
         fig.add_artist(ConnectionPatch(
             xyA=(1.0, start), coordsA=left.get_yaxis_transform(),
             xyB=(-0.28, end), coordsB=right.get_yaxis_transform(),
-            arrowstyle="-|>", color=colour, linestyle=line, linewidth=1.6 if word in TWICE else 0.8,
+            arrowstyle="-|>", color=color, linestyle=line, linewidth=1.6 if word in TWICE else 0.8,
             mutation_scale=8, zorder=5, shrinkA=1, shrinkB=1,
         ))
 
 
 def name_rows(axes: Axes, labels: Sequence[str], ids: Sequence[int]) -> None:
-    """Labels at the rows, those of a repeated word in its colour."""
+    """Labels at the rows, those of a repeated word in its color."""
     axes.set_yticks(range(len(labels)), labels)
     for text, word in zip(axes.get_yticklabels(), ids, strict=True):
         text.set_color(TWICE[word][0] if word in TWICE else ink())

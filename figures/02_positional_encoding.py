@@ -15,11 +15,11 @@ def face(axes: Axes, row: np.ndarray, label: str) -> None:
     axes.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
     axes.add_patch(Circle((0, 0), 1.05, facecolor="none", edgecolor=muted(), linewidth=0.8))
     axes.plot([0, 0], [0.93, 1.05], color=muted(), linewidth=1)  # twelve
-    for (sine, cosine), reach, colour, line, thick in (
+    for (sine, cosine), reach, color, line, thick in (
         (row[2:4], 0.55, "C1", "-", 3.0),
         (row[0:2], 0.9, "C0", "-", 1.6),
     ):
-        axes.plot([0, reach * sine], [0, reach * cosine], color=colour, linestyle=line,
+        axes.plot([0, reach * sine], [0, reach * cosine], color=color, linestyle=line,
                   linewidth=thick, solid_capstyle="round")
     axes.plot(0, 0, "o", color=ink(), markersize=2.5)
     axes.set_title(label, fontsize=8.5, pad=2)
@@ -51,8 +51,8 @@ def columns(data: Data, fig: Figure) -> None:
     """Columns 4 to 7 of a code of width 20."""
     code = data.array("columns_of_20")  # [100, 20]
     axes = fig.subplots()
-    for column, (colour, line) in zip(range(4, 8), STYLES, strict=True):
-        axes.plot(code[:, column], color=colour, linestyle=line, label=f"column {column}")
+    for column, (color, line) in zip(range(4, 8), STYLES, strict=True):
+        axes.plot(code[:, column], color=color, linestyle=line, label=f"column {column}")
     axes.set_xlabel("position $t$")
     axes.set_ylabel("entry of the code")
     axes.set_xlim(0, len(code) - 1)
@@ -83,7 +83,7 @@ def rows(data: Data, fig: Figure) -> None:
 
 @figure("two-formulas", width=6.8, height=3.8, narrow=(3.7, 6.6))
 def two_formulas(data: Data, fig: Figure) -> None:
-    """The paper's table beside the toy's, on one range of colours."""
+    """The paper's table beside the toy's, on one range of colors."""
     left, right = panels(fig, 2, sharey=True)
     heat(left, data.array("code_of_16"), signed=True, low=-1, high=1,
          bar="entry" if narrow() else None)

@@ -61,7 +61,7 @@ def grids(data: Data, fig: Figure) -> None:
 
 
 def mark(axes: Axes, taken: np.ndarray, right: np.ndarray) -> None:
-    """Colours the cells that are wrong: a word that is hidden, a pad that is seen."""
+    """Colors the cells that are wrong: a word that is hidden, a pad that is seen."""
     for i, j in np.argwhere(taken != right):
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="C1", edgecolor=paper(),
                                  linewidth=0.6, alpha=1 if taken[i, j] else 0.45))

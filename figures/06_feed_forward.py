@@ -80,16 +80,16 @@ def three_paths(data: Data, fig: Figure) -> None:
     )
     for x, text in ((begin, "$x_i$"), (end, "$\\hat x$")):
         axes.text(x, 0, text, ha="center", va="center", fontsize=13)
-    for y, text, colour, gradient in paths:
+    for y, text, color, gradient in paths:
         axes.text(
             middle, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
-            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": colour, "linewidth": 1.4},
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": color, "linewidth": 1.4},
         )
         for here, there, head in (((begin + 0.22, y * 0.12), (middle, y), False), ((middle, y), (end - 0.22, y * 0.12), True)):
             axes.annotate(
                 "", there, here, zorder=1,
-                arrowprops={"arrowstyle": "-|>" if head else "-", "color": colour, "linewidth": 1.4,
+                arrowprops={"arrowstyle": "-|>" if head else "-", "color": color, "linewidth": 1.4,
                             "shrinkA": 0, "shrinkB": 0},
             )
-        axes.text(middle, y - 0.34, gradient, ha="center", va="top", fontsize=9 if small else 10, color=colour, zorder=3,
+        axes.text(middle, y - 0.34, gradient, ha="center", va="top", fontsize=9 if small else 10, color=color, zorder=3,
                   bbox={"boxstyle": "round,pad=0.1", "facecolor": paper(), "edgecolor": "none"})

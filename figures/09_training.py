@@ -13,18 +13,18 @@ def losses(data: Data, fig: Figure) -> None:
         ("adam_middle", "Adam, 3e-4", "C5", "-."),
         ("adam_large", "Adam, 1e-3", "C1", ":"),
     )
-    for run, label, colour, line in toy:
+    for run, label, color, line in toy:
         loss = data.array("losses", run=run)
-        axes[0].semilogy(np.arange(1, len(loss) + 1), loss, line, color=colour, label=label)
+        axes[0].semilogy(np.arange(1, len(loss) + 1), loss, line, color=color, label=label)
     axes[0].set_xlabel("step, the toy")
     axes[0].set_ylabel("loss")
     axes[0].set_ylim(top=1000)  # room for the legend
-    for run, label, colour, line in (
+    for run, label, color, line in (
         ("grammar_sgd", "SGD, 1e-3, momentum 0.99", "C0", "-"),
         ("grammar", "Adam, 1e-3, warm-up", "C2", "--"),
     ):
         loss = data.array("losses", run=run)
-        axes[1].plot(np.arange(1, len(loss) + 1), loss, line, color=colour, label=label)
+        axes[1].plot(np.arange(1, len(loss) + 1), loss, line, color=color, label=label)
     floor = data.value("smallest_loss", run="grammar")
     axes[1].axhline(floor, color=muted(), linestyle=":", label="entropy of the targets")
     axes[1].set_xlabel("step, the grammar corpus")
@@ -39,14 +39,14 @@ def losses(data: Data, fig: Figure) -> None:
 @figure("warmup", width=7.6, height=3.2, narrow=(3.7, 5.6))
 def warmup(data: Data, fig: Figure) -> None:
     axes = panels(fig, 2)
-    for run, label, colour, line in (
+    for run, label, color, line in (
         ("adam_middle", "constant", "C5", "-."),
         ("adam_warm", "warm-up", "C3", "-"),
     ):
         rate, loss = data.array("rates", run=run), data.array("losses", run=run)
         step = np.arange(1, len(rate) + 1)
-        axes[0].plot(step, rate * 1e4, line, color=colour, label=label)
-        axes[1].semilogy(step, loss, line, color=colour, label=label)
+        axes[0].plot(step, rate * 1e4, line, color=color, label=label)
+        axes[1].semilogy(step, loss, line, color=color, label=label)
     axes[0].set_ylabel("learning rate, in 1e-4")
     axes[0].set_ylim(bottom=0)
     axes[1].set_ylabel("loss")

@@ -26,7 +26,7 @@ def alignment(data: Data, fig: Figure) -> None:
 
 
 def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
-    """A panel for each head, all with the same colours."""
+    """A panel for each head, all with the same colors."""
     weights = data.array("unseen_heads", run=run)  # [H, t, Ls]
     said = data.value("unseen_said", run=run).split()
     source = data.value("unseen_source", run=run).split()

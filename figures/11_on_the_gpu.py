@@ -12,11 +12,11 @@ def roofline(data: Data, fig: Figure) -> None:
     rows = np.arange(len(names))
     balance = data.value("balance")
     bounded_by_memory = intensity < balance
-    for memory, colour, hatch, label in (
+    for memory, color, hatch, label in (
         (True, "C0", "", "bounded by memory"), (False, "C1", "///", "bounded by arithmetic"),
     ):
         chosen = bounded_by_memory == memory
-        axes.barh(rows[chosen], intensity[chosen], 0.7, color=colour, hatch=hatch, label=label)
+        axes.barh(rows[chosen], intensity[chosen], 0.7, color=color, hatch=hatch, label=label)
     axes.axvline(balance, color=ink(), linewidth=1, linestyle="--")
     for row, value in zip(rows, intensity, strict=True):
         axes.annotate(

@@ -12,7 +12,7 @@ def roofline(data: Data, fig: Figure) -> None:
     intensity = np.geomspace(0.3, 600, 200)
     axes.loglog(intensity, np.minimum(peak, intensity * stream), color=ink(), label="roof")
     below, above = (0, -11), (0, 5)
-    for label, begin, end, marker, colour, fill, place in (
+    for label, begin, end, marker, color, fill, place in (
         ("linear map, so many rows", "linear map, ", " row", "o", "C0", True, above),
         ("attention, so many words", "attention, ", " words", "s", "C1", True, above),
         ("the same, causal", "attention, ", " words, causal", "s", "C1", False, below),
@@ -23,8 +23,8 @@ def roofline(data: Data, fig: Figure) -> None:
             if name.startswith(begin) and size.isdigit():
                 shown.append((size, point))
         axes.plot(
-            [x for _, (x, _) in shown], [y for _, (_, y) in shown], marker, color=colour,
-            markerfacecolor=colour if fill else "none", label=label,
+            [x for _, (x, _) in shown], [y for _, (_, y) in shown], marker, color=color,
+            markerfacecolor=color if fill else "none", label=label,
         )
         for size, point in shown:
             close = marker == "o" and point[1] > 0.8 * min(peak, point[0] * stream)
@@ -33,14 +33,14 @@ def roofline(data: Data, fig: Figure) -> None:
                 size, point, xytext=beside if close else place, textcoords="offset points",
                 ha="center", fontsize=7.5, color=muted(),
             )
-    for (name, marker), colour in zip(
+    for (name, marker), color in zip(
         (
             ("attention of one query", "D"), ("matrix product, 512 x 512", "^"),
             ("gradients of 16 rows, SGD", "v"), ("the toy's step", "P"),
         ),
         ("C1", "C2", "C2", "C3"), strict=True,
     ):
-        axes.plot(*points[name], marker, color=colour, label=name)
+        axes.plot(*points[name], marker, color=color, label=name)
     axes.set_xlabel("operations per byte")
     axes.set_ylabel("GFLOP/s")
     axes.set_xlim(0.3, 600)
@@ -53,7 +53,7 @@ def roofline(data: Data, fig: Figure) -> None:
 def gains(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     labels: list[str] = []
-    for group, marker, colour, label in (
+    for group, marker, color, label in (
         ("gains", "o", "C0", "fast way"), ("traps", "s", "C1", "trap avoided"),
     ):
         keys = data.value(group).split("|")
@@ -61,9 +61,9 @@ def gains(data: Data, fig: Figure) -> None:
         for i, key in enumerate(keys):
             y = len(labels)
             low, high = data.value(f"{key}_low"), data.value(f"{key}_high")
-            axes.plot([low, high], [y, y], color=colour, linewidth=4, alpha=0.4)
+            axes.plot([low, high], [y, y], color=color, linewidth=4, alpha=0.4)
             axes.plot(
-                data.value(f"{key}_gain"), y, marker, color=colour, label=None if i else label
+                data.value(f"{key}_gain"), y, marker, color=color, label=None if i else label
             )
             labels.append(data.value(f"{key}_name"))
     axes.axvline(1, color=muted(), linewidth=0.8, linestyle="--")

@@ -17,12 +17,12 @@ def sizes_on(axes: Axes, sizes: list[int]) -> None:
 def vocabulary(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     found = data.values(run="text")
-    for language, colour, line, sizes in (
+    for language, color, line, sizes in (
         ("English", "C0", "o-", (500, 1000, 2000, 4000, 8000)),
         ("Chinese", "C2", "s--", (4000, 8000, 16000)),
     ):
         x, y = ([found[f"{name}_{language}_{size}"] for size in sizes] for name in ("pieces", "length"))
-        axes.plot(x, y, line, color=colour, label=f"{language}, pieces")
+        axes.plot(x, y, line, color=color, label=f"{language}, pieces")
     for units, label, line in (
         ("english_words", "English, words and marks", ":"),
         ("chinese_characters", "Chinese, characters", "-."),

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from style import ink, muted, narrow, paper
 
-__all__ = ["MARKED", "draw", "draw_labelled"]
+__all__ = ["MARKED", "draw", "draw_labeled"]
 
 #: What each chapter builds. A name ending in a colon stands for a whole half.
 MARKED = {
@@ -31,7 +31,7 @@ MARKED = {
     "10_greedy_decoding": {"linear, softmax", "next word"},
 }
 
-#: The chapter of each box, for the labelled picture.
+#: The chapter of each box, for the labeled picture.
 CHAPTER = {
     "embedding": "1", "positions": "2", "self-attention": "3–5", "masked self-attention": "3–5",
     "cross-attention": "3–5", "add & norm": "6", "feed-forward": "6", "linear, softmax": "9, 10",
@@ -56,9 +56,9 @@ class Place:
 class Plan:
     """Turns steps and halves into coordinates, for either shape."""
 
-    def __init__(self, axes: Axes, labelled: bool = False) -> None:
+    def __init__(self, axes: Axes, labeled: bool = False) -> None:
         self.axes = axes
-        self.labelled = labelled
+        self.labeled = labeled
         self.upright = narrow()
         self.width, self.height = (2.6, 0.66) if self.upright else (0.86, 0.92)
 
@@ -83,13 +83,13 @@ class Plan:
             zorder=4, fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal",
             linespacing=1.05,
         )
-        if self.labelled:
+        if self.labeled:
             corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
             self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0, color=muted(), zorder=4)
 
     def shapes(self) -> None:
         """The shapes of what flows, beside its lines."""
-        if not self.labelled:
+        if not self.labeled:
             return
         memory, end = "memory [B, Ls, d_model]", len(DECODER)
         if self.upright:
@@ -139,25 +139,25 @@ class Plan:
         x, y = (x0 - dx, y1 + dy + 0.1) if self.upright else (x0 - dx, y0 + dy + 0.08)
         self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(),
                        fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal")
-        if self.labelled:
+        if self.labeled:
             self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
                            fontsize=6.0, color=muted())
 
 
 def draw(fig: Figure, chapter: str) -> None:
     """The figure `here` of a chapter."""
-    _draw(fig, MARKED[chapter], labelled=False)
+    _draw(fig, MARKED[chapter], labeled=False)
 
 
-def draw_labelled(fig: Figure) -> None:
+def draw_labeled(fig: Figure) -> None:
     """Nothing marked; chapters and shapes."""
-    _draw(fig, set(), labelled=True)
+    _draw(fig, set(), labeled=True)
 
 
-def _draw(fig: Figure, marked: set[str], *, labelled: bool) -> None:
+def _draw(fig: Figure, marked: set[str], *, labeled: bool) -> None:
     axes = fig.subplots()
     axes.set_axis_off()
-    plan = Plan(axes, labelled)
+    plan = Plan(axes, labeled)
     edge = plan.height / 2 if plan.upright else plan.width / 2
     for half, (parts, words) in enumerate([(ENCODER, "source"), (DECODER, "target,\nshifted")]):
         plan.word(words, Place(0, half))

@@ -19,12 +19,12 @@ functions, one a figure, and nothing else runs on import:
   `narrow()` says which of the two is being drawn.
 * The function is called twice, once in each look, with an empty matplotlib `Figure` (constrained
   layout: do not call `tight_layout`). It draws on `fig` and returns nothing. Do not use pyplot.
-* Never name a colour of your own. Everything follows the look by itself if you use
-    - `"C0"` blue, `"C1"` vermilion, `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` grey
-      (colour-blind-safe; plot, bar and so on take them in this order by default), or
+* Never name a color of your own. Everything follows the look by itself if you use
+    - `"C0"` blue, `"C1"` vermilion, `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` gray
+      (color-blind-safe; plot, bar and so on take them in this order by default), or
     - `ink()` for text and lines that matter, `muted()` for lines that help, `paper()` for the page,
-    - `sequential()` and `diverging()` for colour maps (magnitudes; signed values around 0).
-  Where colour tells two things apart, let a label, a dash or a marker say it too.
+    - `sequential()` and `diverging()` for color maps (magnitudes; signed values around 0).
+  Where color tells two things apart, let a label, a dash or a marker say it too.
 * No title in the figure: the caption on the page says what it is. Do label the axes, with units.
 * Chinese text needs nothing special: a CJK font stands behind the Latin one.
 
@@ -48,13 +48,13 @@ build with one line that names it. Nothing else is a source: no numbers typed in
 
 `rows`/`columns` label the cells (omit: indices, sparse), `numbers` writes the value into each cell,
 `signed=True` takes the diverging map, symmetric about 0, `low=`/`high=` fix the range (give both the
-same where two heat maps must compare), `bar="..."` adds a colour bar with that label, `top=True` puts
+same where two heat maps must compare), `bar="..."` adds a color bar with that label, `top=True` puts
 the column labels above.
 
 `box` and `arrow` draw the parts of a layer and the lines between them, left to right:
 
     axes.set_axis_off()
-    box(axes, 2.0, "self-attention", 2.0, "C0")     centre x, text, width, colour of the frame
+    box(axes, 2.0, "self-attention", 2.0, "C0")     center x, text, width, color of the frame
     arrow(axes, (0.2, 0), (1.0, 0))                 through as many points as are given
 
 Draw one chapter, or all without its name, with
@@ -100,7 +100,7 @@ class FigureError(Exception):
 
 @dataclass(frozen=True)
 class Look:
-    """Colours of one variant. The page behind it is furo's background."""
+    """Colors of one variant. The page behind it is furo's background."""
 
     name: str
     paper: str
@@ -112,7 +112,7 @@ class Look:
     diverging: tuple[str, ...]
 
 
-# Okabe and Ito's palette, with the colours moved to at least 3:1 against the page.
+# Okabe and Ito's palette, with the colors moved to at least 3:1 against the page.
 LOOKS = {
     "light": Look(
         name="light", paper="#ffffff", ink="#1f2328", muted="#6b7280", grid="#e3e6ea",
@@ -132,17 +132,17 @@ _narrow = False
 
 
 def ink() -> str:
-    """Colour of text and of lines that matter."""
+    """Color of text and of lines that matter."""
     return _current.ink
 
 
 def muted() -> str:
-    """Colour of lines and labels that only help."""
+    """Color of lines and labels that only help."""
     return _current.muted
 
 
 def paper() -> str:
-    """Colour of the page behind the figure."""
+    """Color of the page behind the figure."""
     return _current.paper
 
 
@@ -157,12 +157,12 @@ def panels(fig: Figure, count: int, **options: Any) -> Any:
 
 
 def sequential() -> Colormap:
-    """Map for magnitudes: the page's own colour is nothing, the strongest blue is much."""
+    """Map for magnitudes: the page's own color is nothing, the strongest blue is much."""
     return LinearSegmentedColormap.from_list("abh_sequential", _current.sequential)
 
 
 def diverging() -> Colormap:
-    """Map for signed values: blue below 0, the page's own colour at 0, orange above."""
+    """Map for signed values: blue below 0, the page's own color at 0, orange above."""
     return LinearSegmentedColormap.from_list("abh_diverging", _current.diverging)
 
 
@@ -362,7 +362,7 @@ def heat(
     bar: str | None = None,
     top: bool = False,
 ) -> Any:
-    """Draw `matrix` as a heat map, row 0 on top, and return what a colour bar needs."""
+    """Draw `matrix` as a heat map, row 0 on top, and return what a color bar needs."""
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
         raise FigureError(f"heat: a matrix is needed, got shape {matrix.shape}")
@@ -377,18 +377,18 @@ def heat(
     high = float(np.nanmax(matrix)) if high is None else high
     if high <= low:
         high = low + 1.0
-    colours = diverging() if signed else sequential()
+    colors = diverging() if signed else sequential()
     if matrix.size <= SHAPES:
         drawn = axes.pcolormesh(
             np.arange(width + 1) - 0.5, np.arange(height + 1) - 0.5, matrix,
-            cmap=colours, vmin=low, vmax=high, edgecolors=paper(), linewidth=0.6,
+            cmap=colors, vmin=low, vmax=high, edgecolors=paper(), linewidth=0.6,
         )
         axes.set_ylim(height - 0.5, -0.5)
         if rows is not None or columns is not None:
             axes.set_aspect("equal")
     else:
         drawn = axes.imshow(
-            matrix, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="none"
+            matrix, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="none"
         )
     for axis, labels in ((axes.xaxis, columns), (axes.yaxis, rows)):
         if labels is None:
@@ -403,26 +403,26 @@ def heat(
         spine.set_visible(False)
     if numbers is not None:
         for (r, c), value in np.ndenumerate(matrix):
-            red, green, blue = to_rgb(colours((value - low) / (high - low)))
+            red, green, blue = to_rgb(colors((value - low) / (high - low)))
             bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45
             axes.text(
                 c, r, numbers.format(value), ha="center", va="center", fontsize=8,
                 color="#111417" if bright else "#f8f9fa",
             )
     if bar is not None:
-        colour_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
-        colour_bar.outline.set_visible(False)
+        color_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
+        color_bar.outline.set_visible(False)
     return drawn
 
 
 def box(
-    axes: Axes, x: float, text: str, width: float, colour: str, *, fontsize: float = 8.0
+    axes: Axes, x: float, text: str, width: float, color: str, *, fontsize: float = 8.0
 ) -> None:
-    """A part of a layer: a frame with text, 0.8 high, its centre at (x, 0)."""
+    """A part of a layer: a frame with text, 0.8 high, its center at (x, 0)."""
     axes.add_patch(
         FancyBboxPatch(
             (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=paper(), edgecolor=colour, linewidth=1.4, zorder=2,
+            facecolor=paper(), edgecolor=color, linewidth=1.4, zorder=2,
         )
     )
     axes.text(x, 0, text, ha="center", va="center", fontsize=fontsize, linespacing=1.4, zorder=3)

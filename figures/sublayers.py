@@ -18,10 +18,10 @@ __all__ = ["Sublayer", "draw"]
 
 @dataclass(frozen=True)
 class Sublayer:
-    """Its text and the colour of its frame; `reads` is what comes in from outside."""
+    """Its text and the color of its frame; `reads` is what comes in from outside."""
 
     text: str
-    colour: str
+    color: str
     reads: str = ""
 
 
@@ -42,13 +42,13 @@ class Plan:
         """Half of a box's length along the flow."""
         return (0.24 if small else 0.42) if self.upright else (0.45 if small else 1.02)
 
-    def box(self, text: str, along: float, colour: str, *, small: bool = False) -> None:
+    def box(self, text: str, along: float, color: str, *, small: bool = False) -> None:
         x, y = self.at(along, 0)
         length = 2 * self.half(small)
         width, height = (1.1 if small else 2.4, length) if self.upright else (length, 0.84)
         self.axes.add_patch(FancyBboxPatch(
             (x - width / 2, y - height / 2), width, height,
-            boxstyle="round,pad=0.0,rounding_size=0.1", facecolor=paper(), edgecolor=colour,
+            boxstyle="round,pad=0.0,rounding_size=0.1", facecolor=paper(), edgecolor=color,
             linewidth=1.4, zorder=2,
         ))
         self.axes.text(x, y, text, ha="center", va="center", fontsize=7.5, linespacing=1.3, zorder=3)
@@ -69,7 +69,7 @@ class Plan:
         self.arrow((split, 0), (split, aside), (plus, aside), (plus, gap))
         self.axes.plot(*zip(self.at(norm + self.half(True), 0), self.at(start + self.step, 0), strict=True),
                        color=ink(), linewidth=1.0, zorder=1)
-        self.box(one.text, part, one.colour)
+        self.box(one.text, part, one.color)
         self.box("norm", norm, "C6", small=True)
         self.word("+", plus, fontsize=12)
         if self.upright:

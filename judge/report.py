@@ -17,14 +17,14 @@ CODES = {"green": 32, "red": 31, "yellow": 33, "bold": 1, "faint": 2}
 
 
 @cache
-def coloured() -> bool:
-    """Whether standard output is a terminal that wants colours."""
+def colored() -> bool:
+    """Whether standard output is a terminal that wants colors."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def paint(text: str, code: str) -> str:
-    """The text in a colour, where there are colours."""
-    return f"\x1b[{CODES[code]}m{text}\x1b[0m" if coloured() else text
+    """The text in a color, where there are colors."""
+    return f"\x1b[{CODES[code]}m{text}\x1b[0m" if colored() else text
 
 
 def wrap(text: str, indent: str) -> str:

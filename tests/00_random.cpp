@@ -100,7 +100,7 @@ TEST_CASE("uniform and normal numbers have the moments of their distributions") 
     REQUIRE(std::abs(z[4] - 3) < 5 * std::sqrt(96 / n));
 }
 
-TEST_CASE("neighbouring normal numbers are not correlated") {
+TEST_CASE("neighboring normal numbers are not correlated") {
     Random random(12);
     const Tensor z = normal({100001}, random.stream());
     for (Index lag = 1; lag <= 4; ++lag) {

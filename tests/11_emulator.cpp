@@ -42,14 +42,14 @@ __global__ void two_writers_kernel(Global<Real> y) {
     y[threadIdx.x] = both[0];
 }
 
-__global__ void of_warp_kernel(Global<Real> y, bool wait) {  // neighbours of a warp exchange values
+__global__ void of_warp_kernel(Global<Real> y, bool wait) {  // neighbors of a warp exchange values
     __shared__ Shared<Real, 64> tile;
     tile[threadIdx.x] = static_cast<Real>(threadIdx.x);
     if (wait) __syncwarp();
     y[threadIdx.x] = tile[threadIdx.x ^ 1];
 }
 
-__global__ void of_neighbours_kernel(Global<Real> y) {  // an exchange orders no memory
+__global__ void of_neighbors_kernel(Global<Real> y) {  // an exchange orders no memory
     __shared__ Shared<Real, 64> tile;
     tile[threadIdx.x] = 1;
     const Real v = __shfl_xor_sync(0xffffffffu, Real(1), 1);
@@ -126,7 +126,7 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
               "nothing");
         CHECK(y(5) == 4);
         CHECK_THAT(
-            refused([&] { launch("values", of_neighbours_kernel, one_block, y.on_device()); }),
+            refused([&] { launch("values", of_neighbors_kernel, one_block, y.on_device()); }),
             Contains("values: thread") && Contains("no barrier stands between"));
     }
 }
@@ -262,7 +262,7 @@ TEST_CASE("the emulator has CUDA's functions", "[cuda]") {
     for (Real v : all.values()) REQUIRE(v == 1);
 }
 
-TEST_CASE("neighbours that take neighbours need four sectors a request", "[cuda]") {
+TEST_CASE("neighbors that take neighbors need four sectors a request", "[cuda]") {
     if (in_double) return;  // eight, of numbers twice as long
     const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({4096});

@@ -162,11 +162,11 @@ TEST_CASE("without smoothing one order without a match makes the score zero") {
 
 TEST_CASE("the same translations have other scores as pieces than as text") {
     // one wrong word in nine; cut into pieces, the long right words give more right n-grams
-    const Lines wanted{"The extraordinary neighbours were outstandingly good , my friend"},
-        said{"The extraordinary neighbours were outstandingly bad , my friend"},
+    const Lines wanted{"The extraordinary neighbors were outstandingly good , my friend"},
+        said{"The extraordinary neighbors were outstandingly bad , my friend"},
         pieces_wanted{
-            "▁The ▁extra ordinary ▁neighbour s ▁were ▁out standing ly ▁good ▁, ▁my ▁friend"},
-        pieces_said{"▁The ▁extra ordinary ▁neighbour s ▁were ▁out standing ly ▁bad ▁, ▁my ▁friend"};
+            "▁The ▁extra ordinary ▁neighbor s ▁were ▁out standing ly ▁good ▁, ▁my ▁friend"},
+        pieces_said{"▁The ▁extra ordinary ▁neighbor s ▁were ▁out standing ly ▁bad ▁, ▁my ▁friend"};
     const BleuOptions spaces{.tokenization = "none"};
     const double of_text = bleu(said, wanted), of_pieces = bleu(pieces_said, pieces_wanted, spaces);
     CHECK(of_text == Approx(100 * std::pow(8.0 / 9 * 6 / 8 * 4 / 7 * 2 / 6, 0.25)));

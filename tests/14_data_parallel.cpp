@@ -319,7 +319,7 @@ TEST_CASE("in bfloat16 gradients send half the bytes, and a step moves all ranks
     const Tensor error = gradients[0] + gradients[1];
     const double relative = std::sqrt(dot(error, error) / dot(gradients[0], gradients[0]));
     CHECK(relative > 1e-5);
-    CHECK(relative < 1.0 / 256);  // half the distance of neighbours: a 256th at most
+    CHECK(relative < 1.0 / 256);  // half the distance of neighbors: a 256th at most
     CHECK(max_difference(weights[0], weights[1]) > 0);
 }
 
@@ -335,7 +335,7 @@ TEST_CASE("bfloat16 rounds to the nearest, to even where two are as near") {
     CHECK_THROWS_WITH(assign(y, to_bfloat16(Tensor({4}))), Contains("4 numbers for shape [5]"));
 }
 
-TEST_CASE("shards are neighbours with about equally many words, and none is lost") {
+TEST_CASE("shards are neighbors with about equally many words, and none is lost") {
     for (const Batch& batch : drawn_batches())
         for (const Index shards : {1, 2, 4, 7}) {
             const std::vector<Index> first = cut_into_shards(batch, shards, 0);

@@ -62,7 +62,7 @@ class Token:
 
 
 def tokens(source: str) -> list[Token]:
-    """Of C++, without white space and comments; neighbouring string literals are one."""
+    """Of C++, without white space and comments; neighboring string literals are one."""
     found: list[Token] = []
     joins = False  # whether the last token is a string literal that the next one may continue
     for match in TOKEN.finditer(source):
@@ -310,7 +310,7 @@ def find_programs() -> list[Program]:
 
 
 def programs_in(listed: dict) -> Iterator[Program]:
-    """Those of what ctest lists that follow a way: named for it, and labelled with it."""
+    """Those of what ctest lists that follow a way: named for it, and labeled with it."""
     for test in listed["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
         way = test["name"].rpartition("_")[2]

@@ -37,7 +37,7 @@ Mask over_heads(const Mask& mask);
 /// Throws std::invalid_argument unless the mask is empty, or has four axes, each of the size in
 /// `scores`, `[B, H, Lq, Lk]`, or 1.
 void check_mask(const Mask& mask, const Shape& scores);
-/// How far apart neighbours along each axis of a mask of scores are: 0 where one element holds for
+/// How far apart neighbors along each axis of a mask of scores are: 0 where one element holds for
 /// the whole axis.
 struct MaskSteps {
     Index sentence, head, query, key;

@@ -59,7 +59,7 @@ __device__ inline Four four(int at) {
 }
 
 /// Writes rows `first`, `first + 1`, ... of one head to `tile`, zeros beyond the last one and
-/// beyond d_k. Neighbours take neighbouring columns; eight loads of a thread are on their way at a
+/// beyond d_k. Neighbors take neighboring columns; eight loads of a thread are on their way at a
 /// time, and none waits for a branch: what is beyond reads the last row or column instead.
 /// @param x  this head's columns, from row 0 on
 template <int D, int rows>
@@ -113,7 +113,7 @@ __device__ inline void dot_rows(Real (&s)[R][C], int a, int b) {
 }
 
 /// The columns of a row of a tile that belong to this thread: D / 16 in pieces of up to four, so
-/// that neighbours read neighbours.
+/// that neighbors read neighbors.
 template <int D>
 struct Columns {
     static constexpr int at_once = D / across < 4 ? D / across : 4;

@@ -6,7 +6,7 @@ namespace abh::cuda {
 // [relu]
 namespace {
 
-/// One thread per element, neighbours side by side. Bytes: 8 an element in single precision.
+/// One thread per element, neighbors side by side. Bytes: 8 an element in single precision.
 __global__ void relu_kernel(Index n, Global<Real> y, Global<const Real> x) {
     for (Index i = first_element(); i < n; i += all_threads()) {
         const Real v = x[i];

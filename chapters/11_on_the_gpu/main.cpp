@@ -22,7 +22,7 @@ void show_all_variants(std::uint64_t seed, Results& results) {
     const Tensor line = numbers({1 << 14}, seed), matrix = numbers({96, 128}, seed + 1);
     const Tensor right = numbers({128, 64}, seed + 2), rows = numbers({8, 1000}, seed + 3);
     show_variants("Coalescing: a copy of 16,384 numbers",
-                  {{"copy_1", "neighbours take neighbours", [&] { return cuda::copy(line, 1); }},
+                  {{"copy_1", "neighbors take neighbors", [&] { return cuda::copy(line, 1); }},
                    {"copy_2", "2 together", [&] { return cuda::copy(line, 2); }},
                    {"copy_8", "8 together", [&] { return cuda::copy(line, 8); }},
                    {"copy_32", "32 together", [&] { return cuda::copy(line, 32); }}},

@@ -60,7 +60,7 @@ Tensor transpose(const Tensor& x, Turn turn) {
 // [sum]
 namespace {
 
-/// What a thread adds up alone: every 256th element, so that neighbours read neighbours.
+/// What a thread adds up alone: every 256th element, so that neighbors read neighbors.
 __device__ Real own_share(Global<const Real> row, Index n) {
     Real sum = 0;
     for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += row[j];

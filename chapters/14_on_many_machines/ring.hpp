@@ -6,7 +6,7 @@
 
 namespace abh {
 // [ring]
-/// x becomes the sum of all ranks' x, by neighbours in a ring: each rank sends to the next one
+/// x becomes the sum of all ranks' x, by neighbors in a ring: each rank sends to the next one
 /// only.
 ///
 /// x is cut into as many parts as there are ranks. In size - 1 rounds a part grows on its way

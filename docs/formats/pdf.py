@@ -23,7 +23,7 @@ IN_BOX = 6  # fewer in a box: see `.box`
 SMALLEST = 0.82  # of the usual size
 SHORT = 14  # lines of code that stay together
 TOLERANCE = 1.5  # in CSS pixels
-COLOURED = frozenset(re.findall(r"\.(\w+)", (HERE / "code.css").read_text(encoding="utf-8")))
+COLORED = frozenset(re.findall(r"\.(\w+)", (HERE / "code.css").read_text(encoding="utf-8")))
 
 
 class Complaints(logging.Handler):
@@ -49,9 +49,9 @@ def as_print(element: ET.Element) -> list[ET.Element | str] | None:
     return None
 
 
-def uncoloured(element: ET.Element) -> list[ET.Element | str] | None:
-    """Of code, what no rule colours as text: more than half of all elements, and their memory."""
-    if element.tag != "span" or element.get("id") or COLOURED & set(classes(element)):
+def uncolored(element: ET.Element) -> list[ET.Element | str] | None:
+    """Of code, what no rule colors as text: more than half of all elements, and their memory."""
+    if element.tag != "span" or element.get("id") or COLORED & set(classes(element)):
         return None
     return [element.text or "", *element]
 
@@ -100,11 +100,11 @@ def broken(pre: ET.Element, limit: int) -> None:
 
 def fit_code(page: Page) -> None:
     """Short code stays together; wide code is set smaller, very wide code is broken. Only what has a
-    colour is marked up."""
+    color is marked up."""
 
     def fit(pre: ET.Element, room: int) -> int:
         """Returns the number of lines."""
-        rebuild(pre, uncoloured)
+        rebuild(pre, uncolored)
         lines = "".join(pre.itertext()).rstrip("\n").split("\n")
         widest = max(columns(line) for line in lines)
         if widest > room:

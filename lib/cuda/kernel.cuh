@@ -44,7 +44,7 @@ inline Grid tiles_of(Index m, Index n, int side) {
     return {dim3(tiles(n), tiles(m)), dim3(threads, threads)};
 }
 // [positions]
-/// The first element of this thread, where neighbours take neighbours: then a warp reads one piece
+/// The first element of this thread, where neighbors take neighbors: then a warp reads one piece
 /// of memory.
 __device__ inline Index first_element() {
     return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -57,7 +57,7 @@ __device__ inline int lane() {
     return static_cast<int>(threadIdx.x) % warp;
 }
 // [reductions]
-/// The sum over `lanes` neighbours in a warp, the same in each: for 32 five exchanges, always in
+/// The sum over `lanes` neighbors in a warp, the same in each: for 32 five exchanges, always in
 /// one order.
 template <int lanes = warp>
 __device__ inline Real warp_sum(Real v) {

@@ -8,7 +8,7 @@ namespace abh::cuda {
 // [bias]
 namespace {
 
-/// One thread per element. Neighbours take neighbours of a row, so a warp reads 128 bytes in one
+/// One thread per element. Neighbors take neighbors of a row, so a warp reads 128 bytes in one
 /// piece, of `y` as of `bias`; the bias, read again for every row, stays in the cache.
 __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
                                 bool relu) {

@@ -25,7 +25,7 @@ constexpr std::size_t piece = std::size_t{1} << 26;  // bytes that the system is
 
 std::atomic<std::int64_t> fresh_count, largest_block;
 
-/// Blocks cut from pieces. What waits lies in one list, in the order of addresses, and neighbours
+/// Blocks cut from pieces. What waits lies in one list, in the order of addresses, and neighbors
 /// become one: so the memory of one batch's tensors serves another batch's, whatever their sizes.
 class Heap {
 public:

@@ -53,15 +53,15 @@ RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
     "rules": {"heading-order": {"enabled": True}},
 }
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-# Of the pieces of text that have the same colours and size on the same ground, one is judged; the others are invisible
+COLORS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Of the pieces of text that have the same colors and size on the same ground, one is judged; the others are invisible
 # meanwhile, which keeps their places. (To exclude them takes axe-core far longer.) What names a link or a button stays.
 AXE = """(rules) => {
   const judged = new Set(), others = [], grounds = new Map([[null, ""]]);
   const ground = (box) => {
     if (!grounds.has(box)) {
-      const colour = getComputedStyle(box).backgroundColor, below = ground(box.parentElement);
-      grounds.set(box, colour === "rgba(0, 0, 0, 0)" ? below : `${colour} ${below}`);
+      const color = getComputedStyle(box).backgroundColor, below = ground(box.parentElement);
+      grounds.set(box, color === "rgba(0, 0, 0, 0)" ? below : `${color} ${below}`);
     }
     return grounds.get(box);
   };
@@ -228,7 +228,7 @@ class Reader:
                     self.picture(page, name, theme, width)
                 page.evaluate(UNFOLD)
                 self.look(page, where, seen)
-                self.judge(page, where, seen, RULES if (width, theme) in APART else COLOURS)
+                self.judge(page, where, seen, RULES if (width, theme) in APART else COLORS)
                 page.evaluate(FOLD)
             self.preview(page, name, seen)
         with self.opened(self.http, name, seen) as page:

@@ -270,7 +270,7 @@ class Pdf(Case):
         self.assertIn("weights.light.svg", text)
         self.assertNotIn(".dark.svg", text)
 
-    def test_only_what_has_a_colour_is_marked_up_in_code(self) -> None:
+    def test_only_what_has_a_color_is_marked_up_in_code(self) -> None:
         rules = (FORMATS / "code.css").read_text(encoding="utf-8")
         text = (self.good.build / "print.html").read_text(encoding="utf-8")
         spans = {

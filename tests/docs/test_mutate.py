@@ -65,7 +65,7 @@ class Tokens(unittest.TestCase):
         literals = ['"a // \\" b"', "'x'", "'\\''", 'u8"c"', 'R"-(")" /* )-"', "L'\"'"]
         self.assertEqual([w for w in words(source) if w not in {"f", "(", ")", ","}], literals)
 
-    def test_neighbouring_string_literals_are_one(self) -> None:
+    def test_neighboring_string_literals_are_one(self) -> None:
         self.assertEqual(
             words('f("a "\n  "b" /**/ "c", "d")'), ["f", "(", '"a bc"', ",", '"d"', ")"]
         )

@@ -71,8 +71,8 @@ class Folders(unittest.TestCase):
         self.refused("04.3: exercise.json")
 
     def test_a_field_that_nobody_knows(self):
-        self.manifest(self.broken(), colour="blue")
-        self.refused("04.3: exercise.json", "colour")
+        self.manifest(self.broken(), color="blue")
+        self.refused("04.3: exercise.json", "color")
 
     def test_nothing_is_said_of_what_it_trains(self):
         file = self.broken() / "exercise.json"

@@ -47,7 +47,7 @@ std::string signature_of(const Metric& metric, const std::string& drawing = "");
 std::string score_line(const Metric& metric, const Counts& sums, const std::string& drawing = "",
                        const std::string& interval = "");
 // [n-grams]
-/// How many runs of `n` neighbours a sentence has.
+/// How many runs of `n` neighbors a sentence has.
 inline double ngrams_in(const Words& sentence, Index n) {
     return static_cast<double>(std::max<Index>(0, std::ssize(sentence) - n + 1));
 }

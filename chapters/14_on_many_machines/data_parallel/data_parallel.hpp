@@ -8,7 +8,7 @@
 
 namespace abh {
 // [shards]
-/// Cuts the pairs of a batch into neighbours that have about equally many words to compute.
+/// Cuts the pairs of a batch into neighbors that have about equally many words to compute.
 /// @return  the first pair of each shard, and the number of pairs at the end, `shards + 1` numbers
 std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad);
 // [data parallel]
@@ -22,7 +22,7 @@ struct DataParallelOptions {
 /// Training on several ranks, each of which has the whole model and computes a part of each batch.
 ///
 /// The gradient of a step is defined over a fixed number of shards: each is computed by itself, and
-/// their sum is a `TreeSum`. A rank computes some neighbouring shards. So losses, gradients and
+/// their sum is a `TreeSum`. A rank computes some neighboring shards. So losses, gradients and
 /// weights are the same bits for any number of ranks up to that of the shards.
 ///
 /// Each rank keeps what the optimizer remembers for its own slice of the parameters alone, updates

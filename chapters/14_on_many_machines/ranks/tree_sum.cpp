@@ -11,7 +11,7 @@ Parts parts_of(Index rank, Index ranks, Index parts) {
 // [tree sum]
 namespace {
 
-/// Whether two neighbours are the halves of a node: of the same size, the left one beginning where
+/// Whether two neighbors are the halves of a node: of the same size, the left one beginning where
 /// the node does.
 bool are_halves(Parts left, Parts right) {
     return left.count() == right.count() && left.begin % (2 * left.count()) == 0;

@@ -14,14 +14,14 @@ struct Parts {
     bool operator==(const Parts&) const = default;
 };
 
-/// Those parts of `parts` that rank `rank` of `ranks` computes: neighbours, about as many for each.
+/// Those parts of `parts` that rank `rank` of `ranks` computes: neighbors, about as many for each.
 Parts parts_of(Index rank, Index ranks, Index parts);
 // [tree sum]
 /// A sum whose bits do not depend on who computes which parts.
 ///
 /// Floating-point sums depend on the order of their additions. Here the order is a fixed tree:
 /// parts 2i and 2i + 1 are added, then these pairs, then pairs of pairs. Whoever holds some
-/// neighbouring parts can add up the nodes of the tree that lie among them, and hand on these.
+/// neighboring parts can add up the nodes of the tree that lie among them, and hand on these.
 class TreeSum {
 public:
     /// The sum of some parts.

@@ -8,7 +8,7 @@ namespace abh {
 // [cut]
 namespace {
 
-/// Which of `count` neighbours are this rank's.
+/// Which of `count` neighbors are this rank's.
 Parts share_of(Index count, const char* what, const Ranks& ranks) {
     require(count % ranks.size() == 0, "tensor parallel: {} {} is not divisible by {} ranks", what,
             count, ranks.size());

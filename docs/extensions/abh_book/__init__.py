@@ -18,7 +18,7 @@
 | `access`  | boxes that scroll can be reached by keyboard, and say what they are            |
 | `navigation` | the list of all pages beside each page, made once for the book              |
 | `search`  | a search that finds Chinese words too                                          |
-| `colours` | the colours of code on a light page                                            |
+| `colors` | the colors of code on a light page                                            |
 """
 
 from __future__ import annotations

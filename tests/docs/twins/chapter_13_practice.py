@@ -1,4 +1,4 @@
-"""Chapter 13, training as practised: means over several batches, and a constant prediction."""
+"""Chapter 13, training as practiced: means over several batches, and a constant prediction."""
 
 from __future__ import annotations
 

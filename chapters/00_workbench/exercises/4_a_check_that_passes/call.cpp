@@ -26,7 +26,7 @@ Tensor each(const Tensor& x, const std::function<Real(Real)>& f) {
 }
 
 /// Each element less the mean of its row.
-Tensor centre(const Tensor& x) {
+Tensor center(const Tensor& x) {
     Tensor y = x.clone();
     for (Index r = 0; r < x.dim(0); ++r) {
         Real mean = 0;
@@ -68,9 +68,9 @@ bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Inde
             return dx;
         };
     };
-    const auto of_centre = [](Real factor) {
+    const auto of_center = [](Real factor) {
         return [factor](const Tensor& dy, const Tensor&) {
-            return each(centre(dy), [factor](Real v) { return factor * v; });
+            return each(center(dy), [factor](Real v) { return factor * v; });
         };
     };
     const std::map<std::string, std::pair<Forward, Backward>> functions{
@@ -80,8 +80,8 @@ bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Inde
           [&](const Tensor& dy, const Tensor&) {
               return matmul(dy.reshape({dy.dim(1), dy.dim(0)}), drawn);
           }}},
-        {"centre", {centre, of_centre(1)}},
-        {"twice centre", {centre, of_centre(2)}},
+        {"center", {center, of_center(1)}},
+        {"twice center", {center, of_center(2)}},
         {"one element",
          {product, spoilt(of_product, at, [](Real largest) { return Real(1e-4) * largest; })}},
         {"not a number",

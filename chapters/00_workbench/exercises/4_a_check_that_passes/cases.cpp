@@ -36,9 +36,9 @@ int main(int argc, char** argv) {
     add(cases, cotangent, "product", true, x(3, 5), fine);
     add(cases, cotangent, "reshape", false, x(3, 5),
         "dW of a linear map, wrong: dy is reshaped where it should be transposed");
-    add(cases, cotangent, "centre", true, x(4, 3),
+    add(cases, cotangent, "center", true, x(4, 3),
         "dx of x less the mean of its row, and it is right");
-    add(cases, cotangent, "twice centre", false, x(4, 3),
+    add(cases, cotangent, "twice center", false, x(4, 3),
         "dx of x less the mean of its row, wrong: twice too large");
     add(cases, worst, "product", true, x(20, 21), fine);
     add(cases, worst, "product", true, x(1, 5),

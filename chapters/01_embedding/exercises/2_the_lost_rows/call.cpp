@@ -34,8 +34,8 @@ void read_first(Tensor& dtable, const Ids& ids, const Tensor& dy) {
         matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
 }
 
-/// Equal ids are found only where they are neighbours.
-void neighbours(Tensor& dtable, const Ids& ids, const Tensor& dy) {
+/// Equal ids are found only where they are neighbors.
+void neighbors(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
     for (Index r = 0; r < ids.size(); ++r)
         if (r > 0 && ids(r) == ids(r - 1))
@@ -79,7 +79,7 @@ bool accepts(const std::string& which) {
                                                     {"right", right},
                                                     {"read first", read_first},
                                                     {"from zero", from_zero},
-                                                    {"neighbours", neighbours},
+                                                    {"neighbors", neighbors},
                                                     {"first and last", first_and_last},
                                                     {"column left over", column_left_over}};
     if (!functions.contains(which)) throw std::invalid_argument("no such function");

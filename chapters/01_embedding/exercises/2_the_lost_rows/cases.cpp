@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     cases.add_test(others, "own", own);
     cases.add_test(others, "right", right);
     cases.add_test(others, "from zero", "a function that loses what dtable held before");
-    cases.add_test(others, "neighbours",
+    cases.add_test(others, "neighbors",
                    "a function that adds equal ids only where they follow one another");
     cases.add_test(
         others, "first and last",

@@ -12,7 +12,7 @@ namespace {
 
 using namespace abh;
 
-/// Sectors that 32 neighbours at a time touch when they read rows of `n` numbers.
+/// Sectors that 32 neighbors at a time touch when they read rows of `n` numbers.
 Index sectors_of(Index n_rows, Index n) {
     constexpr Index real = sizeof(Real), sector = 32;
     Index count = 0;

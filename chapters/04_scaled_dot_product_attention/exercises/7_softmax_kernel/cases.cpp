@@ -39,7 +39,7 @@ void add(Cases& cases, const char* criterion, const Tensor& z, bool counts = fal
            .results = values(r.w, r.log_sums),
            .about = "z " + to_string(z.shape()) + (n_rows * n < 4 ? "" : ", drawn"),
            .names = {"z", "w", "the row's log of the sum", "the number of bytes read and written",
-                     "the number of sectors more than 32 neighbours need",
+                     "the number of sectors more than 32 neighbors need",
                      "the number of barriers and of requests to shared memory"},
            .mistakes = {{"the maximum is not added to the logarithm again", values(r.w, without)},
                         {"log_sums is the maximum alone", values(r.w, r.largest)}}};

@@ -11,7 +11,7 @@ namespace {
 
 using GroupOf = std::function<Index(Index h, Index n_heads, Index n_groups)>;
 
-Index neighbours(Index h, Index n_heads, Index n_groups) {
+Index neighbors(Index h, Index n_heads, Index n_groups) {
     return h / (n_heads / n_groups);
 }
 
@@ -68,12 +68,12 @@ Values backward(const Inputs& in, const GroupOf& group_of, Take take = Take::sum
 
 void check(const Inputs& in) {
     AttentionCache cache;
-    forward(in, neighbours, &cache);
+    forward(in, neighbors, &cache);
     const auto [dq, dk, dv] = attention_backward(in.dy, cache);
-    const auto again = [&] { return forward(in, neighbours); };
+    const auto again = [&] { return forward(in, neighbors); };
     require_close(dq, differences(again, in.q, in.dy), "dq");
-    require_close(gather(dk, in.n_groups, neighbours), differences(again, in.k, in.dy), "dk");
-    require_close(gather(dv, in.n_groups, neighbours), differences(again, in.v, in.dy), "dv");
+    require_close(gather(dk, in.n_groups, neighbors), differences(again, in.k, in.dy), "dk");
+    require_close(gather(dv, in.n_groups, neighbors), differences(again, in.v, in.dy), "dv");
 }
 
 void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
@@ -93,17 +93,17 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
     const std::string about =
         fmt::format("H = {}, G = {}{}", n_heads, n_groups, masked ? ", masked" : "");
     const std::string turned =
-        "query heads take key heads in turn; those of a group are neighbours";
+        "query heads take key heads in turn; those of a group are neighbors";
     cases.add({.criterion = own ? "a group for each head" : "forward",
                .call = "grouped_attention",
                .arguments = values(in.q, in.k, in.v, in.mask),
-               .results = values(forward(in, neighbours)),
+               .results = values(forward(in, neighbors)),
                .about = about,
                .names = {"q", "k", "v", "mask", "y"},
                .mistakes = {{turned, values(forward(in, in_turn))},
-                            {"the mask has no effect", values(forward(bare, neighbours))}}});
+                            {"the mask has no effect", values(forward(bare, neighbors))}}});
     AttentionCache cache;
-    forward(in, neighbours, &cache);
+    forward(in, neighbors, &cache);
     const auto [dq, dk, dv] = attention_backward(in.dy, cache);
     cases.add(
         {.criterion = own   ? "a group for each head"
@@ -111,19 +111,19 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
                             : "backward",
          .call = "grouped_attention_backward",
          .arguments = values(in.dy, in.q, in.k, in.v, in.mask),
-         .results = backward(in, neighbours),
+         .results = backward(in, neighbors),
          .about = about,
          .names = {"dy", "q", "k", "v", "mask", "dq", "dk", "dv"},
          .constants = {{"H / G", static_cast<double>(n_heads / n_groups)}},
          .mistakes = {
              {turned, backward(in, in_turn)},
              {"a key head gets the gradient of its last head alone; all heads of the group read it",
-              backward(in, neighbours, Take::last)},
+              backward(in, neighbors, Take::last)},
              {"this is the mean over a group's heads; gradients of copies add, so it is the sum",
-              backward(in, neighbours, Take::mean)},
+              backward(in, neighbors, Take::mean)},
              {"one gradient for each query head; those of a group share a key head: add them up",
               values(dq, dk, dv)},
-             {"the mask has no effect", backward(bare, neighbours)}}});
+             {"the mask has no effect", backward(bare, neighbors)}}});
 }
 
 }  // namespace

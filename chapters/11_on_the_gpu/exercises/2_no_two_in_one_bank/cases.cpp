@@ -48,7 +48,7 @@ void add(Cases& cases, const char* criterion, const Tensor& x, bool counts = fal
            .tolerance = 0,
            .about = "x " + to_string(x.shape()) + ", drawn",
            .names = {"x", "y", "the number of bytes read and written",
-                     "the number of sectors more than neighbours need",
+                     "the number of sectors more than neighbors need",
                      "the number of turns more than two a request"},
            .mistakes = {{"each tile is turned, but stays where it was: swap row and column of the "
                          "tile, too",

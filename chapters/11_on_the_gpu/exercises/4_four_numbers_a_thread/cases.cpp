@@ -57,9 +57,9 @@ int main(int argc, char** argv) {
     const Index bytes = (2 * 2 * 128 * 128 + 128 * 128) * static_cast<Index>(sizeof(Real));
     append(memory.results, bytes, 0);
     memory.names.insert(memory.names.end(), {"the number of bytes that threads ask for",
-                                             "the number of sectors more than neighbours need"});
+                                             "the number of sectors more than neighbors need"});
     const char* const apart =
-        "the columns of a thread lie side by side, so neighbours are four numbers apart";
+        "the columns of a thread lie side by side, so neighbors are four numbers apart";
     mistake(memory, apart, 12288);
     cases.add(memory);
 

@@ -120,7 +120,7 @@ void add(Cases& cases, const char* criterion, const Ids& words, const Ids& count
               with({.skips_both = false})},
              {"the pairs of the beginning are taken in order: count again after each merge",
               with({.recount = false})},
-             {"the pair 0 0 stands in 0 0 0 twice: each two neighbours are a pair",
+             {"the pair 0 0 stands in 0 0 0 twice: each two neighbors are a pair",
               with({.overlapping = false})},
              {"of equally frequent pairs the last of several is taken", with({.ties = Ties::last})},
              {"of equally frequent pairs the one that stands in the text first is taken: their "

@@ -46,7 +46,7 @@ Tensor in_rounds(const Tensor& parts, const std::function<Index(Index i, Index c
     return left.front();
 }
 
-Index neighbour(Index i, Index) {
+Index neighbor(Index i, Index) {
     return i % 2 == 0 ? i + 1 : 0;
 }
 
@@ -63,7 +63,7 @@ Tensor halves(const Tensor& parts) {
 
 void add(Cases& cases, const char* criterion, const Tensor& parts) {
     const Tensor right = tree(parts);
-    require_close(right, in_rounds(parts, neighbour), "tree_sum", 0);
+    require_close(right, in_rounds(parts, neighbor), "tree_sum", 0);
     cases.add(
         {.criterion = criterion,
          .call = "tree_sum",
@@ -74,13 +74,13 @@ void add(Cases& cases, const char* criterion, const Tensor& parts) {
          .names = {"parts", "sum"},
          .mistakes = {
              {"the parts are added from left to right", values(from_left_to_right(parts))},
-             {"neighbours are added, 2i and 2i + 1, and not those that are half of them apart",
+             {"neighbors are added, 2i and 2i + 1, and not those that are half of them apart",
               values(in_rounds(parts, half_away))},
              {"the parts are cut in the middle, and not at the largest power of two",
               values(halves(parts))},
              {"the last one of a round, where it has no partner, is lost: it goes on to the "
               "next round",
-              values(in_rounds(parts, neighbour, false))}}});
+              values(in_rounds(parts, neighbor, false))}}});
 }
 
 /// Normal numbers, and in each column two large ones that cancel.
