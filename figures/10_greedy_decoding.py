@@ -108,23 +108,6 @@ def inside_words(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="x", labelrotation=90)
 
 
-@figure("inside_offsets", width=7.2, height=2.9, narrow=(3.7, 5.0))
-def inside_offsets(data: Data, fig: Figure) -> None:
-    by_offset = data.array("offsets", run="inside")  # [layers, heads, 2 far + 1]
-    far = by_offset.shape[2] // 2
-    grid = panels(fig, by_offset.shape[0])
-    for layer, axes in enumerate(grid):
-        looks = zip(by_offset[layer], "os^D", ("-", "--", "-.", ":"), strict=True)
-        for head, (weights, marker, line) in enumerate(looks):
-            axes.plot(range(-far, far + 1), weights, marker=marker, linestyle=line, label=f"head {head + 1}")
-        axes.set_xticks(range(-far, far + 1))
-        axes.set_xlabel(f"layer {layer + 1}: distance from the word itself")
-        axes.set_ylim(0, 1.1 * by_offset.max())
-        axes.grid()
-    grid[0].set_ylabel("mean weight")
-    grid[0].legend()
-
-
 @figure("inside_self", width=4.6, height=3.6, narrow=(3.6, 3.2))
 def inside_self(data: Data, fig: Figure) -> None:
     weights = data.array("self", run="inside")[0].mean(axis=0)  # over heads

@@ -63,40 +63,6 @@ void show_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& resul
     results.array("word_cosines", cosines);
     results.set("words", join_words(words.words()));
 }
-// [offsets]
-/// How far from its own place does each head of the encoder look? Weights by distance, mean over
-/// all words of the sentences held out.
-void show_offsets(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
-    constexpr Index far = 5;
-    const Transformer& model = translator.checkpoint.model;
-    const Index layers = static_cast<Index>(model.encoder.layers.size());
-    const Index heads = model.options().layer.attention.n_heads;
-    Tensor by_offset = Tensor::zeros({layers, heads, 2 * far + 1});
-    Index rows = 0;
-    for (const SentencePair& pair : corpus.held_out) {
-        Transformer::AttentionWeights weights;
-        const Ids src = translator.ids(pair.source);
-        model.encode(src, nullptr, &weights);
-        rows += src.size();
-        for (Index l = 0; l < layers; ++l) {
-            const Tensor& w = weights.encoder[static_cast<std::size_t>(l)];
-            for (Index h = 0; h < heads; ++h)
-                for (Index i = 0; i < src.size(); ++i)
-                    for (Index j = 0; j < src.size(); ++j)
-                        if (std::abs(j - i) <= far) by_offset(l, h, j - i + far) += w(0, h, i, j);
-        }
-    }
-    by_offset *= 1 / static_cast<Real>(rows);
-    for (Index l = 0; l < layers; ++l)
-        for (Index h = 0; h < heads; ++h) {
-            Index most = 0;
-            for (Index o = 0; o <= 2 * far; ++o)
-                if (by_offset(l, h, o) > by_offset(l, h, most)) most = o;
-            fmt::print("layer {} head {}: most weight at distance {:+d}, {:.2f}\n", l + 1, h + 1,
-                       most - far, by_offset(l, h, most));
-        }
-    results.array("offsets", by_offset);
-}
 // [without positions]
 /// How many sentences held out come out without an error if every word gets the code of place 0?
 void show_without_positions(const GreedyTranslator& translator, const Corpus& corpus,
@@ -248,8 +214,6 @@ void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::
 
     section("Words that are alike");
     show_words(translator.checkpoint, seed, results);
-    section("Where the encoder's heads look");
-    show_offsets(translator, corpus, results);
     section("Without positions");
     show_without_positions(translator, corpus, results);
     section("Hidden units");

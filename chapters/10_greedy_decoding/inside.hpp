@@ -7,11 +7,10 @@ namespace abh {
 /// Prints what the parts of a model that knows the grammar do with a sentence that it has not seen:
 /// 你 认 识 两 个 老 师 吗. Each chapter that builds a part shows its picture.
 /// @param seed     that the model was trained with: its first numbers are made again
-/// @param results  receives `word_cosines` of what training added to the target's table, `offsets`
-/// (by layer and head, how
-///                 far from its own place the encoder looks), `self` and `cross` weights,
-///                 `heads` of the first layer, `units` (hidden units by word), `uses` (cosines
-///                 between uses of 老, by layer) and `lens` (the next word after each layer)
+/// @param results  receives `word_cosines` of what training added to the target's table, the
+///                 weights `self`, `cross` and `heads` (of the encoder's first layer), `units`
+///                 (hidden units by word), `uses` (cosines between uses of 老, by layer) and
+///                 `lens` (the next word after each layer)
 /// @throws std::invalid_argument if the model does not know the sentence's words
 void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::uint64_t seed,
                  Results& results);
