@@ -110,7 +110,7 @@ void show_units(const GreedyTranslator& translator, const Corpus& corpus, Result
         model.encode(src, &cache);
         const Tensor& hidden = cache.encoder.layers.front().ff.hidden;  // [1, L, d_ff]
         for (Index i = 0; i < src.size(); ++i) {
-            const std::int32_t word = src.data()[i];
+            const std::int32_t word = src(0, i);
             ++counts[static_cast<std::size_t>(word)];
             for (Index u = 0; u < units; ++u) {
                 sums(word, u) += hidden(0, i, u);

@@ -104,7 +104,7 @@ class Epub(Case):
     def test_mathematics_is_mathml_with_its_tex(self) -> None:
         page = self.pages()["EPUB/chapters-04-small-attention-index.xhtml"]
         formulas = list(page.iter("{http://www.w3.org/1998/Math/MathML}math"))
-        self.assertEqual(len(formulas), 8)
+        self.assertEqual(len(formulas), 10)
         self.assertEqual(formulas[2].get("display"), "block")
         self.assertTrue(all(f.get("alttext") for f in formulas))
         self.assertFalse([e for e in page.iter() if "katex-html" in e.get("class", "")])
@@ -175,7 +175,7 @@ class Pdf(Case):
     def test_bookmarks_are_the_headings_in_their_order(self) -> None:
         found = self.bookmarks()
         titles = [title for _, title, _ in found]
-        wanted = ["Contents", "About this book", "The workbench", "Small attention", "Lists"]
+        wanted = ["Contents", "About this book", "The workbench", "Small attention", "Answers", "Lists"]
         self.assertEqual(titles, wanted)
         pages = [page for _, _, page in found]
         self.assertEqual(pages, sorted(pages))
@@ -339,7 +339,7 @@ class Refused(Case):
             with self.subTest(width=width):
                 project = self.project()
                 line = "// " + "".join(str(n % 10) for n in range(width))
-                project.edit("lib/tensor.cpp", "// [shape text]\n", f"// [shape text]\n{line}\n")
+                project.edit("lib/tensor.cpp", "    // [at]\n", f"    // [at]\n{line}\n")
                 self.assert_succeeds(project.render())
                 self.assert_succeeds(make(project, "--pdf"))
                 path = project.build / "attention-by-hand.pdf"
