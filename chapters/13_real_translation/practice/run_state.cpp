@@ -13,7 +13,6 @@
 #include "chapters/09_training/checkpoint.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
-#include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
 
@@ -52,7 +51,6 @@ TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& no
     TensorFile file{{}, notes};
     file.metadata["origin"] = origin;
     file.metadata["progress"] = json(run.progress()).dump();
-    file.metadata["threads"] = std::to_string(threads());
     put_weights(file, run.model());
     for (const NamedTensor& t : run.trainer().memory())
         file.tensors["optimizer." + t.name] = t.tensor;
