@@ -104,7 +104,7 @@ void* from_system(std::size_t bytes) {
     ++fresh_count;
     void* const data = ::operator new(bytes, std::align_val_t(large_page));
 #ifdef __linux__
-    madvise(data, bytes, MADV_HUGEPAGE);  // a wish
+    madvise(data, bytes, MADV_HUGEPAGE);  // a hint
 #endif
     return data;
 }

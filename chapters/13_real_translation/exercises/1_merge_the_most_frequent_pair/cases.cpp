@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
     add(cases, "equally frequent pairs", Ids({4, 2}, {1, 2, 1, 3, 1, 0, 2, 0}),
         Ids({4}, {1, 1, 1, 1}), 4);
     add(cases, "one piece twice in a row", Ids({1, 5}, {0, 0, 0, 0, 0}), Ids({1}, {2}), 3);
-    // 0 0 stands there six times, 1 2 four times; taken without an overlap, 0 0 only three times.
+    // 0 0 occurs six times, 1 2 four times; without overlaps, 0 0 occurs only three times.
     add(cases, "one piece twice in a row", Ids({2, 3}, {1, 2, -1, 0, 0, 0}), Ids({2}, {4, 3}), 2);
     add(cases, "nothing left to join", small, Ids({2}, {3, 2}), 4);
     add(cases, "nothing left to join", Ids({2, 1}, {0, 1}), Ids({2}, {3, 2}), 2);
