@@ -27,7 +27,6 @@ Transfers transfers();
 /// Whether products on the device may round their operands to TF32: 10 bits of 23. Off at the
 /// start.
 void set_tf32(bool allowed);
-bool tf32();
 
 }  // namespace abh
 

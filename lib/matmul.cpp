@@ -38,10 +38,6 @@ Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
     return c;
 }
 
-void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options) {
-    multiply(c, a, b, options, true);
-}
-
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add) {
     require_shape(c.shape(), shape_of(a, b, options), "matmul", "result");
     if (!c.empty())

@@ -19,10 +19,12 @@ struct MatmulOptions {
 /// @throws std::invalid_argument if the shapes do not fit
 Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options = {});
 
-/// `c += scale * op(a) op(b)`, with `c` of the shape that `matmul` would return.
-void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options = {});
-/// Both: `c = scale * op(a) op(b)`, or, with `add`, `c += ...`.
+/// Into a `c` of that shape: `c = scale * op(a) op(b)`, or, with `add`, `c += ...`.
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add);
+/// `c += scale * op(a) op(b)`.
+inline void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options = {}) {
+    multiply(c, a, b, options, true);
+}
 // [matmul: backward]
 /// Gradients of a product with respect to its two factors.
 struct MatmulGradients {

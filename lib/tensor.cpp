@@ -101,12 +101,12 @@ void plain::scale(Tensor& y, Real factor) {
 }
 // [fill]
 template <class T>
-void fill(BasicTensor<T>& x, T value) {
-    Ways{"fill", plain::fill<T>, plain::fill<T>, cuda::fill<T>}(x, value);
+void BasicTensor<T>::fill(T value) {
+    Ways{"fill", plain::fill<T>, plain::fill<T>, cuda::fill<T>}(*this, value);
 }
-template void fill(Tensor& x, Real value);
-template void fill(Ids& x, std::int32_t value);
-template void fill(Mask& x, std::uint8_t value);
+template void Tensor::fill(Real value);
+template void Ids::fill(std::int32_t value);
+template void Mask::fill(std::uint8_t value);
 
 template <class T>
 void plain::fill(BasicTensor<T>& x, T value) {

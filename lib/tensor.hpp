@@ -106,13 +106,6 @@ void require(bool condition, fmt::format_string<Args...> message, Args&&... args
 /// `linear: x has shape [2, 3], expected [2, 4]`.
 void require_shape(const Shape& actual, const Shape& expected, const char* who, const char* what);
 // [tensor]
-template <class T>
-class BasicTensor;
-
-/// Sets all elements to `value`; for the kinds of tensor below.
-template <class T>
-void fill(BasicTensor<T>& x, T value);
-
 /// A contiguous, row-major array of rank up to 4.
 ///
 /// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
@@ -198,7 +191,8 @@ public:
         if (!empty()) t.storage_->copy(*storage_, static_cast<std::size_t>(first_) * sizeof(T));
         return t;
     }
-    void fill(T value) { abh::fill(*this, value); }
+    /// Sets all elements to `value`; for the kinds of tensor below.
+    void fill(T value);
 
 private:
     Index offset(std::initializer_list<Index> indices) const {

@@ -8,11 +8,7 @@
 
 namespace abh {
 // [way]
-namespace {
-
 constexpr std::array names{"plain", "fast", "cuda"};  // in the order of Way
-
-}  // namespace
 
 void set_way(Way way) {
     static bool open = false;

@@ -22,7 +22,7 @@ void set_tf32(bool allowed) {
     tf32_allowed = allowed;
 }
 
-bool tf32() {
+bool cuda::tf32() {
     return tf32_allowed;
 }
 

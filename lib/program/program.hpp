@@ -39,8 +39,8 @@ public:
 private:
     Options options_;
     std::uint64_t seed_ = 1;
-    int threads_;
     std::string way_;
+    int threads_;
     bool tf32_ = false;
     std::filesystem::path out_, trace_;
     Results results_;
