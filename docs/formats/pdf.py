@@ -56,6 +56,20 @@ def uncolored(element: ET.Element) -> list[ET.Element | str] | None:
     return [element.text or "", *element]
 
 
+def indented(code: ET.Element) -> None:
+    """Move space that stands alone into the colored text after it: WeasyPrint draws no such space, and
+    code copied from the PDF would lose its indentation."""
+    holder, slot = code, "text"
+    for child in code:
+        text = getattr(holder, slot) or ""
+        start = text.rfind("\n") + 1
+        if text[start:].isspace() and child.tag == "span" and "".join(child.itertext()):
+            setattr(holder, slot, text[:start])
+            child.text = text[start:] + (child.text or "")
+        indented(child)
+        holder, slot = child, "tail"
+
+
 def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
@@ -105,6 +119,7 @@ def fit_code(page: Page) -> None:
     def fit(pre: ET.Element, room: int) -> int:
         """Returns the number of lines."""
         rebuild(pre, uncolored)
+        indented(pre)
         lines = "".join(pre.itertext()).rstrip("\n").split("\n")
         widest = max(columns(line) for line in lines)
         if widest > room:

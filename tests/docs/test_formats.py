@@ -15,6 +15,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,10 @@ def make(project: Project, *kinds: str) -> subprocess.CompletedProcess[str]:
     return run(FORMATS, "--root", project.root, "--build", project.build, *kinds)
 
 
-def listed(root: Path) -> list[str]:
+def listed(root: Path, stripped: Callable[[str], str] = str.strip) -> list[str]:
     """All lines of code that teach, without space at their ends."""
     return [
-        line.strip()
+        stripped(line)
         for source in (weave.read_source(root, name) for name in weave.source_names(root))
         for part in source.teaches
         for line in source.text(part).split("\n")
@@ -264,6 +265,12 @@ class Pdf(Case):
 
         shown = closed(self.text())
         self.assertEqual([line for line in listed(self.good.root) if closed(line) not in shown], [])
+
+    def test_copied_code_keeps_its_indentation(self) -> None:
+        shown = {line.rstrip() for line in self.text().splitlines()}
+        wanted = [line for line in listed(self.good.root, str.rstrip) if line.startswith("    ")]
+        self.assertGreater(len(wanted), 3)
+        self.assertEqual([line for line in wanted if line not in shown], [])
 
     def test_the_light_figure_alone_is_printed(self) -> None:
         text = (self.good.build / "print.html").read_text(encoding="utf-8")
