@@ -8,34 +8,34 @@
 
 namespace abh {
 // [device]
-/// Whether operations run on the device. Tensors follow by themselves: see `Storage`.
+/// Whether operations run on the device. Tensors move there on their own: see `Storage`.
 inline bool on_cuda() {
     return way() == Way::cuda;
 }
-/// The device by the name that its maker gave it; `cpu` for the processor.
+/// The name that the device's maker gave it, or `cpu` if the processor computes.
 std::string device_name();
-/// Waits until the device has done all that it was asked for.
+/// Waits until the device has finished everything that it was asked to do.
 void synchronize();
 // [transfers]
-/// What went between the two memories since the program began.
+/// What has been copied between the two memories since the program began.
 struct Transfers {
-    std::int64_t to_device = 0, to_host = 0;              ///< how often
-    std::int64_t bytes_to_device = 0, bytes_to_host = 0;  ///< how much
+    std::int64_t to_device = 0, to_host = 0;              ///< number of copies
+    std::int64_t bytes_to_device = 0, bytes_to_host = 0;  ///< their bytes in total
 };
 Transfers transfers();
 // [precision]
-/// Whether products on the device may round their operands to TF32: 10 bits of 23. Off at the
-/// start.
+/// Sets whether matrix products on the device may round their operands to TF32, which keeps 10 of
+/// the 23 bits of a float's fraction. Off at the start.
 void set_tf32(bool allowed);
 
 }  // namespace abh
 
 namespace abh::cuda {
 // [memory]
-// The device's memory. Written twice: for a real device in runtime.cu, for the emulated one in
-// emulator.cpp; a build without either has absent.cpp, where `open` throws.
+// The device's memory, implemented twice: for a real device in runtime.cu, and for the emulated one
+// in emulator.cpp. A build with neither uses absent.cpp, where `open` throws.
 
-/// Whether the processor plays the device.
+/// Whether the processor emulates the device.
 extern const bool emulated;
 
 /// Looks for a device. @throws std::runtime_error that says in one line what is missing
@@ -44,7 +44,7 @@ std::string name();
 
 void* take(std::size_t bytes);
 void give(void* block) noexcept;
-/// Each address may be in the device's memory or in the processor's.
+/// Both `to` and `from` may point into the device's memory or into the processor's.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 void synchronize();
 

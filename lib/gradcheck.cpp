@@ -10,8 +10,8 @@ namespace abh {
 // [floor]
 namespace {
 
-/// The gradient below which errors count as absolute ones: a thousandth of the largest element, and
-/// at least a million times what ten roundings of the loss's terms make of one difference.
+/// Below this gradient, errors are absolute: a thousandth of the largest element, and at least a
+/// million times the error that ten roundings of the loss's terms put into one difference.
 double smallest_told(const Tensor& dx, const Tensor& y, const Tensor& cotangent, double step) {
     require_shape(cotangent.shape(), y.shape(), "check_gradient", "cotangent");
     double largest = 0;
@@ -53,7 +53,7 @@ GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, c
                 if (const GradientError other = compare(i, delta); other.relative < error.relative)
                     error = other;
         if (!(error.relative <= worst.relative) || i == 0)
-            worst = error;  // NaN is the worst of all
+            worst = error;  // NaN counts as the worst
         worst.checked = i + 1;
         if (std::isnan(worst.relative)) break;
     }

@@ -29,14 +29,14 @@ std::string to_string(const GradientError& error);
 /// round-off of one difference, so that a gradient of zero passes a bound of 1e-6. Meant for
 /// `Real = double`.
 ///
-/// @param forward    computes the output anew
-/// @param x          what the gradient is taken for: an input, or a parameter's value
+/// @param forward    computes the output again, from the current values
+/// @param x          the tensor whose gradient is checked: an input, or a parameter's value
 /// @param dx         the analytic gradient, shape of `x`
 /// @param cotangent  the gradient of the loss with respect to the output; draw it at random
-/// @param step       half the distance of the two evaluations
-/// @param other_steps  where an element is off by more than 1e-7, also try steps ten times smaller
-///                   and larger, and take the nearest: a kink, such as that of max(x, 0) at 0, or
-///                   round-off spoils one difference, a wrong gradient is far from all three
+/// @param step       half the distance between the two evaluations
+/// @param other_steps  if an element is off by more than 1e-7, also try steps ten times smaller and
+///                   larger, and take the closest: a kink, such as that of max(x, 0) at 0, or
+///                   round-off spoils one difference, but a wrong gradient is far from all three
 GradientError check_gradient(const std::function<Tensor()>& forward, Tensor x, const Tensor& dx,
                              const Tensor& cotangent, double step = 1e-5, bool other_steps = false);
 

@@ -7,48 +7,48 @@
 
 namespace abh {
 // [gradient]
-/// The gradient of the loss with respect to a parameter: a tensor that everybody adds to.
+/// The gradient of the loss with respect to a parameter. Each layer that has it adds a share.
 ///
 /// Copying a gradient copies a handle, as with tensors: what is added to a copy is added to all.
 class Gradient {
 public:
-    /// What is still to be added: the business of fast ways, which may wait with it.
+    /// Shares that are still to be added. Only fast ways use this, as they may postpone additions.
     struct Waiting {
         virtual ~Waiting() = default;
         virtual bool empty() const = 0;
-        /// `sum += all that waits`; if `is_zero`, `sum` is not written yet, and becomes it.
+        /// `sum += all waiting shares`; if `is_zero`, `sum` holds nothing yet and is overwritten.
         virtual void add_to(Tensor& sum, bool is_zero) const = 0;
         virtual void clear() = 0;
     };
     struct State {
         Tensor sum;
-        bool is_zero = true;               ///< whatever `sum` holds
-        std::unique_ptr<Waiting> waiting;  ///< null where none ever waited
-        int layers = 1, added = 0;         ///< that have the parameter; that added their share
+        bool is_zero = true;               ///< if so, the contents of `sum` do not count
+        std::unique_ptr<Waiting> waiting;  ///< null if nothing has ever waited
+        int layers = 1, added = 0;         ///< how many have the parameter; how many have added
         std::function<void()> complete;
     };
 
     Gradient() = default;
     explicit Gradient(const Shape& shape) : shape_(shape) {}
 
-    /// The gradient with all that waited; zeros when first asked for.
+    /// The gradient, including everything that waited; zeros if nothing has been added.
     Tensor& tensor();
-    /// No memory is touched: the next addition overwrites.
+    /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero();
-    /// `+= share`, of the gradient's shape.
+    /// Adds `share`, which has the gradient's shape.
     void add(const Tensor& share);
-    /// Becomes these numbers, of the gradient's shape, and keeps their tensor.
+    /// Replaces the gradient by `numbers`, of its shape; it keeps their tensor and copies nothing.
     void assign(Tensor numbers);
     // [gradient: complete]
-    /// One more layer adds to this gradient.
+    /// Says that one more layer adds to this gradient.
     void add_layer() { ++state_->layers; }
-    /// A layer has added its share. When all have, in one backward, the gradient is complete.
+    /// Says that a layer has added its share. Once all have, in one backward, it is complete.
     void added();
-    /// Is called from here on whenever backward has completed the gradient; empty: nothing is.
+    /// From here on, calls `hook`, unless it is empty, when backward has completed the gradient.
     void on_complete(std::function<void()> hook) { state_->complete = std::move(hook); }
 
     const Shape& shape() const { return shape_; }
-    /// Whether anything waits.
+    /// Whether anything is still waiting to be added.
     bool waits() const { return state_->waiting && !state_->waiting->empty(); }
     State& state() { return *state_; }
 
@@ -58,7 +58,7 @@ private:
     }
 
     Shape shape_{0};
-    std::shared_ptr<State> state_ = std::make_shared<State>();  ///< of all copies
+    std::shared_ptr<State> state_ = std::make_shared<State>();  ///< shared by all copies
 };
 
 }  // namespace abh

@@ -9,7 +9,7 @@
 
 namespace abh {
 // [linear]
-/// The linear map `y = x W^T + b` over the last axis, as PyTorch's `nn.Linear`.
+/// The linear map `y = x W^T + b` over the last axis, like PyTorch's `nn.Linear`.
 ///
 /// Starts with weight and bias uniform in +-1/sqrt(d_in), PyTorch's default.
 class Linear {
@@ -25,7 +25,7 @@ public:
     /// @param x      `[..., d_in]`
     /// @param cache  filled for `backward`; leave it out at inference
     /// @return       `[..., d_out]`
-    /// @throws std::invalid_argument for another shape of `x`
+    /// @throws std::invalid_argument unless the last axis of `x` is d_in
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
     /// Adds to the gradients of weight and bias.
     /// @param dy  gradient of the loss with respect to `y`, `[..., d_out]`

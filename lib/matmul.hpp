@@ -4,11 +4,11 @@
 
 namespace abh {
 // [matmul]
-/// How `matmul` reads its operands.
+/// How `matmul` reads its operands and scales their product.
 struct MatmulOptions {
     bool transpose_a = false;
     bool transpose_b = false;
-    Real scale = 1;  ///< factor of the whole product
+    Real scale = 1;  ///< multiplies the whole product
 };
 
 /// `scale * op(a) op(b)`, where `op` transposes the last two axes on request.
@@ -19,7 +19,7 @@ struct MatmulOptions {
 /// @throws std::invalid_argument if the shapes do not fit
 Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options = {});
 
-/// Into a `c` of that shape: `c = scale * op(a) op(b)`, or, with `add`, `c += ...`.
+/// Writes the product into a `c` of its shape: `c = scale * op(a) op(b)`, or `c += ...` with `add`.
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add);
 /// `c += scale * op(a) op(b)`.
 inline void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options = {}) {

@@ -17,20 +17,20 @@ struct Parameter {
     Parameter() = default;
     explicit Parameter(Tensor initial) : value(std::move(initial)), gradient(value.shape()) {}
 
-    /// The gradient, shape of `value`; zeros when first asked for. `backward` functions add to it.
+    /// The gradient, of the shape of `value`, which `backward` adds to; zeros if nothing was added.
     Tensor& grad() { return gradient.tensor(); }
-    /// Sets the gradient to zero. No memory is touched: the next addition overwrites.
+    /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero_grad() { gradient.zero(); }
-    /// A handle for another layer that has this parameter, too.
+    /// A handle for one more layer that uses this parameter.
     Parameter shared();
-    /// Says at the end of a layer's `backward` that it has added its share to the gradient.
+    /// A layer calls this at the end of its `backward`, after adding its share to the gradient.
     void added() { gradient.added(); }
-    /// Copies these numbers into the elements of `value`, and so into those of all copies.
-    /// @throws std::invalid_argument if the shape is another
+    /// Copies `numbers` into the elements of `value`, and so into those of all copies.
+    /// @throws std::invalid_argument if the shapes differ
     void assign(const Tensor& numbers);
 };
 // [list]
-/// A parameter under the name that it has in the whole model.
+/// A parameter and its name in the whole model.
 struct NamedParameter {
     std::string name;  ///< in the style of PyTorch's `state_dict`: `encoder.layers.0.norm1.weight`
     Parameter* parameter;
@@ -40,7 +40,7 @@ struct NamedParameter {
 /// `void collect(Parameters& list, const std::string& name)`, which appends its own.
 using Parameters = std::vector<NamedParameter>;
 
-/// All parameters of `layer`, their names beginning with `name`.
+/// All parameters of `layer`, under names that begin with `name`.
 template <class Layer>
 Parameters parameters_of(Layer& layer, const std::string& name = "") {
     Parameters list;
@@ -48,9 +48,9 @@ Parameters parameters_of(Layer& layer, const std::string& name = "") {
     return list;
 }
 
-/// `prefix.name`, or `name` alone where the prefix is empty.
+/// `prefix.name`, or `name` alone if the prefix is empty.
 std::string join_name(const std::string& prefix, const std::string& name);
-/// Sum of the sizes.
+/// The total number of elements.
 Index count_elements(const Parameters& parameters);
 void zero_grad(const Parameters& parameters);
 /// Square root of the sum of squares of all gradients.

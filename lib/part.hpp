@@ -4,12 +4,12 @@
 
 namespace abh {
 // [part]
-/// Where a part of the cache is kept, or null where nothing is: `part(cache, &Cache::norm1)`.
+/// A pointer to one part of the cache, or null if no cache is kept: `part(cache, &Cache::norm1)`.
 template <class Cache, class Owner, class Part>
 Part* part(Cache* cache, Part Owner::*member) {
     return cache ? &(cache->*member) : nullptr;
 }
-/// The same for element `i` of a vector that has it: `part(part(cache, &Cache::layers), i)`.
+/// The same for element `i` of a long enough vector: `part(part(cache, &Cache::layers), i)`.
 template <class Vector>
 typename Vector::value_type* part(Vector* vector, std::size_t i) {
     return vector ? &(*vector)[i] : nullptr;

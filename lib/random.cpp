@@ -56,12 +56,12 @@ Tensor normal(const Shape& shape, const Stream& stream) {
     return Ways{"random numbers", plain::normal, fast::normal}(shape, stream);
 }
 
-/// Box and Muller: two uniform numbers make two normal ones.
+/// Box-Muller: two uniform numbers give two normal ones.
 Tensor plain::normal(const Shape& shape, const Stream& stream) {
     Tensor t(shape);
     for (Index i = 0; i < t.size(); ++i) {
         const Index pair = i - i % 2;
-        const Real radius = std::sqrt(-2 * std::log(1 - stream.uniform(pair)));  // of (0, 1]
+        const Real radius = std::sqrt(-2 * std::log(1 - stream.uniform(pair)));  // log of (0, 1]
         const Real angle = 2 * std::numbers::pi_v<Real> * stream.uniform(pair + 1);
         vector(t)(i) = radius * (i == pair ? std::cos(angle) : std::sin(angle));
     }
@@ -69,7 +69,7 @@ Tensor plain::normal(const Shape& shape, const Stream& stream) {
 }
 // [fill: whole numbers]
 Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream) {
-    require(low < high, "random_ids: no whole number from {} to {} - 1", low, high);
+    require(low < high, "random_ids: low {} and high {}, expected low < high", low, high);
     Ids t(shape);
     Index i = 0;
     for (std::int32_t& id : t.values())

@@ -23,29 +23,29 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
     return c;
 }
 // [stream]
-/// Where all streams of a model stand.
+/// The position that all streams of a model share.
 struct RandomPlace {
     std::uint64_t step = 0;   ///< of training
-    std::uint64_t shard = 0;  ///< the part of the step that is computed
+    std::uint64_t shard = 0;  ///< the part of the step that is being computed
 };
 
-/// One named sequence of random numbers: element i is a pure function of (seed, stream id, training
-/// step, shard, i), so it is the same on every device and for any number of threads.
+/// One numbered sequence of random numbers: element i is a pure function of (seed, stream id,
+/// training step, shard, i), so it is the same on every device and for any number of threads.
 class Stream {
 public:
-    /// @param place  as it is whenever numbers are drawn
+    /// @param place  read again each time numbers are drawn
     Stream(std::uint64_t seed, std::uint32_t id, std::shared_ptr<const RandomPlace> place)
         : seed_(seed), id_(id), place_(std::move(place)) {}
 
-    /// Uniform numbers for elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
+    /// The uniform numbers of elements 4 * block .. 4 * block + 3, in [0, 1), multiples of 2^-24.
     std::array<Real, 4> uniform4(std::uint64_t block) const;
-    /// The one for element `i`.
+    /// The uniform number of element `i`.
     Real uniform(Index i) const;
 
     std::uint64_t seed() const { return seed_; }
     std::uint32_t id() const { return id_; }
     std::uint64_t step() const { return place_->step; }
-    /// The block with which element 0 begins: no tensor reaches from one shard's to the next.
+    /// The block that holds element 0. Shards are so far apart that no tensor reaches the next one.
     std::uint64_t first() const { return place_->shard << 44; }
 
 private:
@@ -54,8 +54,8 @@ private:
     std::shared_ptr<const RandomPlace> place_;
 };
 // [random]
-/// The source of all randomness of a model. Each parameter and each dropout takes a stream of its
-/// own, in the order in which they are made; `next_step` moves all of them on by one training step.
+/// The source of all randomness of a model. Each parameter and each dropout takes its own stream,
+/// in the order of construction; `next_step` moves all of them on by one training step.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : seed_(seed) {}
@@ -64,7 +64,7 @@ public:
     void next_step() { ++place_->step; }
     std::uint64_t step() const { return place_->step; }
     std::uint64_t seed() const { return seed_; }
-    /// Where the streams of this model are to stand.
+    /// Moves all streams of this model to `place`.
     /// @throws std::invalid_argument for a shard of 2^20 or more
     void go_to(const RandomPlace& place);
 
@@ -80,7 +80,7 @@ Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream);
 Tensor normal(const Shape& shape, const Stream& stream);
 /// A fresh tensor of whole numbers, uniform in low..high-1.
 Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream);
-/// Brings numbers into random order (Fisher-Yates).
+/// Puts `numbers` into random order (Fisher-Yates).
 void shuffle(std::span<Index> numbers, const Stream& stream);
 
 }  // namespace abh

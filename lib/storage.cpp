@@ -10,13 +10,13 @@
 namespace abh {
 namespace {
 
-std::mutex moving;  // held while elements go from one memory to the other
+std::mutex moving;  // held while elements are copied between the memories
 Transfers moved;
 
 }  // namespace
 // [storage]
 Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
-    if (on_cuda()) return;  // whoever writes first decides
+    if (on_cuda()) return;  // the side that writes first decides
     host_ = memory::take(bytes_);
     at_ = on_host;
     never_on_device_ = true;

@@ -34,7 +34,7 @@ Shape::Shape(std::initializer_list<Index> sizes)
     : Shape(std::span<const Index>(sizes.begin(), sizes.size())) {}
 
 Shape::Shape(std::span<const Index> sizes) : rank_(static_cast<int>(sizes.size())) {
-    require(rank_ <= max_rank, "shape: rank {}, at most 4 is possible", rank_);
+    require(rank_ <= max_rank, "shape: rank {}, expected at most 4", rank_);
     std::copy(sizes.begin(), sizes.end(), sizes_.begin());
     check();
 }

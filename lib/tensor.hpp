@@ -17,17 +17,17 @@
 namespace abh {
 // [real]
 /// The number type of every computation. The library is built twice from the same sources:
-/// with `float`, which is what runs, and with `double`, which is what the gradient checks run.
+/// with `float` for programs, and with `double` for gradient checks.
 #ifdef ABH_DOUBLE
 using Real = double;
 #else
 using Real = float;
 #endif
 
-/// Sizes and positions: signed, 64 bits, so that differences are safe.
+/// The type of sizes and positions: signed, with 64 bits, so that differences are safe.
 using Index = std::int64_t;
 
-/// How many parts of this size cover `n`.
+/// How many parts of size `size` cover `n`.
 constexpr Index ceil_div(Index n, Index size) {
     return (n + size - 1) / size;
 }
@@ -36,7 +36,7 @@ constexpr Index ceil_div(Index n, Index size) {
 class Shape {
 public:
     static constexpr int max_rank = 4;
-    static constexpr Index max_size = Index{1} << 59;  ///< so that a count of bytes is an Index too
+    static constexpr Index max_size = Index{1} << 59;  ///< so that a count of bytes fits an Index
 
     Shape() = default;
     /// @throws std::invalid_argument for more than four sizes, a negative one, or too many elements
@@ -67,13 +67,13 @@ private:
     int rank_ = 0;
 };
 // [shape: rows]
-/// Rows of a tensor of this shape seen as a matrix: the product of all sizes but the last.
+/// The number of rows of this shape, read as a matrix: the product of all sizes but the last.
 inline Index rows(const Shape& shape, int inner_axes = 1) {
     Index product = 1;
     for (int axis = 0; axis + inner_axes < shape.rank(); ++axis) product *= shape[axis];
     return product;
 }
-/// Matrices of a tensor of this shape, `[..., m, n]`: the product of all sizes but the last two.
+/// The number of matrices in a shape `[..., m, n]`: the product of all sizes but the last two.
 inline Index matrices(const Shape& shape) {
     return rows(shape, 2);
 }
@@ -96,7 +96,7 @@ struct fmt::formatter<abh::Shape> {
 namespace abh {
 // [check]
 /// Throws `std::invalid_argument` unless `condition` holds. Messages begin with the name of
-/// the function and hold the values: `attention: key has d_k 32, query has 64`.
+/// the function and give the values: `attention: key has d_k 32, query has 64`.
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
     if (!condition) throw std::invalid_argument(fmt::format(message, std::forward<Args>(args)...));
@@ -109,8 +109,8 @@ void require_shape(const Shape& actual, const Shape& expected, const char* who, 
 /// A contiguous, row-major array of rank up to 4.
 ///
 /// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
-/// copies the elements. Functions of this book never write to arguments that they take by const
-/// reference; what they return may share its elements with one, as a view does.
+/// copies the elements. No function of this book writes to an argument that it takes by const
+/// reference, but its result may share elements with one, as a view does.
 template <class T>
 class BasicTensor {
 public:
@@ -140,17 +140,17 @@ public:
     /// Size of one axis; negative axes count from the end.
     Index dim(int axis) const { return shape_[axis]; }
     bool empty() const { return size() == 0; }
-    /// Whether both are the same elements under the same shape.
+    /// Whether both have the same shape and the same elements in memory.
     bool is(const BasicTensor& other) const {
         return shape_ == other.shape_ && storage_ == other.storage_ && first_ == other.first_;
     }
 
-    /// The elements in the processor's memory; where the device wrote last, they are fetched.
+    /// The elements in the processor's memory; if the device wrote last, they are fetched first.
     T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) + first_ : nullptr; }
     const T* data() const {
         return storage_ ? static_cast<const T*>(storage_->host(false)) + first_ : nullptr;
     }
-    /// The elements in the device's memory; null where there are none.
+    /// The elements in the device's memory; null if there are none.
     T* on_device() { return storage_ ? static_cast<T*>(storage_->device(true)) + first_ : nullptr; }
     const T* on_device() const {
         return storage_ ? static_cast<const T*>(storage_->device(false)) + first_ : nullptr;
@@ -176,11 +176,12 @@ public:
         t.shape_ = shape;
         return t;
     }
-    /// Rows `begin` to `end - 1`, that is along the first axis; shares memory.
-    /// @throws std::out_of_range unless there are such rows
+    /// Rows `begin` to `end - 1` along the first axis; shares memory.
+    /// @throws std::out_of_range unless these rows exist
     BasicTensor rows(Index begin, Index end) const {
         if (begin < 0 || begin > end || end > dim(0))
-            throw std::out_of_range(fmt::format("rows: no {} to {} in {}", begin, end, shape_));
+            throw std::out_of_range(
+                fmt::format("rows: no rows {} to {} in {}", begin, end, shape_));
         BasicTensor t(*this);
         t.shape_ = shape_.with(0, end - begin);
         t.first_ += dim(0) == 0 ? 0 : begin * (size() / dim(0));
@@ -191,7 +192,7 @@ public:
         if (!empty()) t.storage_->copy(*storage_, static_cast<std::size_t>(first_) * sizeof(T));
         return t;
     }
-    /// Sets all elements to `value`; for the kinds of tensor below.
+    /// Sets all elements to `value`. Defined for the kinds of tensor below.
     void fill(T value);
 
 private:
@@ -202,8 +203,7 @@ private:
         for (Index i : indices) position = position * shape_[axis++] + i;
         return position;
     }
-    /// Is there one index for each axis, and does each lie within its axis? Asked in double
-    /// precision alone, which is for tests.
+    /// Throws unless there is one index per axis, each within it. Only in double, for tests.
     void check(std::initializer_list<Index> indices) const {
         bool fits = static_cast<int>(indices.size()) == rank();
         int axis = 0;
@@ -216,16 +216,16 @@ private:
 
     Shape shape_;
     std::shared_ptr<Storage> storage_;
-    Index first_ = 0;  ///< the storage's element that is the tensor's first
+    Index first_ = 0;  ///< position of the tensor's first element in the storage
 };
 // [tensor: kinds]
 using Tensor = BasicTensor<Real>;
 /// Token ids.
 using Ids = BasicTensor<std::int32_t>;
-/// 0 or 1 for each element. A mask of attention is 1 where attention must not look.
+/// 0 or 1 for each element. An attention mask is 1 where attention must not look.
 using Mask = BasicTensor<std::uint8_t>;
 // [arithmetic]
-/// `sum = a + b`, element by element; `sum` may be one of them.
+/// `sum = a + b`, element by element; `sum` may be `a` or `b`.
 /// @throws std::invalid_argument if the shapes differ
 void add(Tensor& sum, const Tensor& a, const Tensor& b);
 /// `y += x`, element by element.
@@ -239,7 +239,7 @@ Tensor& operator*=(Tensor& y, Real factor);
 void add_column_sums(Tensor& sums, const Tensor& x);
 /// `sum_i a_i b_i`, in double precision whatever `Real` is.
 double dot(const Tensor& a, const Tensor& b);
-/// The largest `|a_i - b_i|`; NaN if there is one.
+/// The largest `|a_i - b_i|`; NaN if any of them is NaN.
 double max_difference(const Tensor& a, const Tensor& b);
 /// `[..., m, n]` becomes `[..., n, m]`; copies.
 Tensor transpose(const Tensor& x);

@@ -13,18 +13,18 @@ namespace detail {
 inline Way current_way = Way::fast;
 }
 
-/// The way of all operations from here on; `fast` at the start.
+/// The way in which operations are computed; `fast` at the start.
 inline Way way() {
     return detail::current_way;
 }
-/// To be called from one thread, while no operation runs.
-/// @throws std::runtime_error in one line for `cuda` if there is no device, or this build has none
+/// Sets the way of all operations from here on. Call it from one thread, while no operation runs.
+/// @throws std::runtime_error in one line for `cuda` if the machine or this build has no device
 void set_way(Way way);
-/// `plain`, `fast` or `cuda`. @throws std::invalid_argument naming any other
+/// The way called `plain`, `fast` or `cuda`. @throws std::invalid_argument naming any other
 Way way_named(const std::string& name);
 const char* to_string(Way way);
 // [scoped way]
-/// Another way until the end of the block: backward follows that of its cache.
+/// Sets another way until the end of the block, so that backward follows its cache's way.
 class ScopedWay {
 public:
     explicit ScopedWay(Way way) : before_(abh::way()) {
@@ -40,7 +40,7 @@ private:
     Way before_;
 };
 // [timed]
-/// Who is told when an operation begins and ends: a profile.
+/// The functions that are called when an operation begins and ends, for a profile.
 struct Observer {
     void (*begin)(const char* operation);
     void (*end)();
@@ -49,10 +49,10 @@ namespace detail {
 inline const Observer* observer = nullptr;
 }
 
-/// Tells the observer, if there is one, of the block that it stands in.
+/// Tells the observer, if there is one, when the enclosing block begins and ends.
 class Timed {
 public:
-    /// @param name  a literal: it is kept, not copied
+    /// @param name  a string literal, because it is kept, not copied
     explicit Timed(const char* name) : observer_(detail::observer) {
         if (observer_) observer_->begin(name);
     }
@@ -66,13 +66,13 @@ private:
     const Observer* observer_;
 };
 // [threads]
-/// Sets how many threads fast ways use, the calling one included. 1 at the start.
+/// Sets how many threads fast ways use, including the calling one. 1 at the start.
 /// @throws std::invalid_argument unless 1 <= n <= 256
 void set_threads(int n);
 int threads();
 // [ways]
-/// The functions that compute one operation, all of one signature. A way that is left out is served
-/// by the one before it.
+/// The functions that compute one operation, all of the same signature. A way that is left out uses
+/// the function of the way before it.
 template <class F>
 struct Ways {
     const char* name;  ///< in a profile
