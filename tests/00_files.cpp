@@ -72,8 +72,8 @@ TEST_CASE("what a link leads to is written, and what is no file is refused") {
     REQUIRE_THROWS_WITH(AtomicFile(folder / "around"), Contains("cannot write"));
     REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
     REQUIRE_THROWS_WITH(AtomicFile(folder / "pipe"),
-                        "cannot write " + (folder / "pipe").string() + ": not a file");
-    REQUIRE_THROWS_WITH(AtomicFile("/dev/null"), "cannot write /dev/null: not a file");
+                        "cannot write " + (folder / "pipe").string() + ": not a regular file");
+    REQUIRE_THROWS_WITH(AtomicFile("/dev/null"), "cannot write /dev/null: not a regular file");
     REQUIRE(fs::is_character_file("/dev/null"));
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("no more of a file is read than may be, whatever it is") {
     REQUIRE(read_file(folder / "file", 100000).size() == 100000);
     REQUIRE_THROWS_WITH(read_file(folder / "file", 99999), Contains("more than 99999 bytes"));
     REQUIRE_THROWS_WITH(read_file("/dev/zero", 100000),
-                        "cannot read /dev/zero: more than 100000 bytes, the most that are read");
+                        "cannot read /dev/zero: it has more than 100000 bytes, the limit");
 }
 
 TEST_CASE("a full disk is reported, and the old file stays") {

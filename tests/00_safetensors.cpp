@@ -173,12 +173,12 @@ TEST_CASE("a safetensors entry that does not add up is refused") {
                  Contains("dtype \"I16\", expected F32, F64, F16 or BF16"));
     REQUIRE_THAT(refused("f16", "[6]", "[0,12]"), Contains("dtype \"f16\""));
     REQUIRE_THAT(refused("F16", "[3]", "[0,12]"),
-                 Contains("shape [3] needs 6 bytes, data_offsets hold 12"));
+                 Contains("shape [3] needs 6 bytes, data_offsets span 12"));
     REQUIRE_THAT(refused("BF16", "[7]", "[0,12]"), Contains("shape [7] needs 14 bytes"));
     REQUIRE_THAT(refused("F32", "[4]", "[0,12]"),
-                 Contains("shape [4] needs 16 bytes, data_offsets hold 12"));
+                 Contains("shape [4] needs 16 bytes, data_offsets span 12"));
     REQUIRE_THAT(refused("F32", "[2]", "[0,12]"),
-                 Contains("shape [2] needs 8 bytes, data_offsets hold 12"));
+                 Contains("shape [2] needs 8 bytes, data_offsets span 12"));
     REQUIRE_THAT(refused("F32", "[1,1,1,1,3]", "[0,12]"), Contains("rank 5"));
     REQUIRE_THAT(refused("F32", "[-3]", "[0,12]"), Contains("shape holds -3"));
     REQUIRE_THAT(refused("F32", "[3.0]", "[0,12]"), Contains("shape holds 3.0"));
@@ -188,9 +188,9 @@ TEST_CASE("a safetensors entry that does not add up is refused") {
     REQUIRE_THAT(refused("F32", "[3]", "[12,0]"), Contains("data_offsets [12,0]"));
     REQUIRE_THAT(refused("F32", "[3]", "[0,12,12]"), Contains("data_offsets [0,12,12]"));
     REQUIRE_THAT(refused("F32", "[3]", "[12,24]"), Contains("lies at bytes 12 to 24"));
-    REQUIRE_THAT(refused("F32", "[2]", "[4,12]"), Contains("expected a start at 0"));
-    REQUIRE_THAT(refused("F32", "[2]", "[0,8]"), Contains("4 bytes after the last tensor"));
-    REQUIRE_THAT(refused("F32", "[4]", "[0,16]"), Contains("an end within 12"));
+    REQUIRE_THAT(refused("F32", "[2]", "[4,12]"), Contains("expected to begin at 0"));
+    REQUIRE_THAT(refused("F32", "[2]", "[0,8]"), Contains("bytes after the last tensor: 4"));
+    REQUIRE_THAT(refused("F32", "[4]", "[0,16]"), Contains("end by 12"));
     // products that a 64-bit number does not hold: 2^62 * 4 + 12 bytes would look like 12
     REQUIRE_THAT(refused("F32", "[4611686018427387907]", "[0,12]"), Contains("too many elements"));
     REQUIRE_THAT(refused("F32", "[4294967296,4294967296]", "[0,0]"), Contains("too many"));
@@ -224,7 +224,7 @@ TEST_CASE("tensors that share bytes, leave holes or have one name are refused") 
     std::string crowd;
     for (int i = 0; i < 100000; ++i)
         crowd += fmt::format("{}{}", i ? "," : "", one(fmt::format("{}", i), 0, 12));
-    REQUIRE_THAT(refused(crowd), Contains("expected a start at 12"));
+    REQUIRE_THAT(refused(crowd), Contains("expected to begin at 12"));
     std::string values = R"("w":{"shape":[0)";
     for (int i = 0; i < 2'000'000; ++i) values += ",0";
     REQUIRE_THAT(refused(values + "]}"), Contains("more than 2000000 values"));
@@ -243,7 +243,7 @@ TEST_CASE("a safetensors file cut at any length or changed in any header byte do
         CAPTURE(length);
         REQUIRE(refusal(folder, whole.substr(0, length)) != "accepted");
     }
-    REQUIRE_THAT(refusal(folder, whole + '\0'), Contains("1 bytes after the last tensor"));
+    REQUIRE_THAT(refusal(folder, whole + '\0'), Contains("bytes after the last tensor: 1"));
     for (std::size_t at = 0; at < whole.size() - 7 * sizeof(Real); ++at)
         for (char c : {'\0', '\xff', '"', '{', '0', '9', '-', ' '}) {
             std::string changed = whole;

@@ -92,7 +92,7 @@ TEST_CASE("text of 16 or 32 bits is refused, and a stray zero is not") {
     CHECK(message(gzip(marked)) == message(marked));
     CHECK_THAT(message(std::string("\xFF\xFE\0\0", 4)), Contains("text in UTF-32"));
     CHECK_THAT(message(std::string("H\0i\0.\0\n\0", 8)),
-               Contains("text in UTF-16 or UTF-32, or no text"));
+               Contains("text in UTF-16 or UTF-32, or not text at all"));
     CHECK(message(std::string(100, 'x') + '\0' + std::string(100, 'x')) == "no error");
 }
 
@@ -105,12 +105,12 @@ TEST_CASE("an archive or a document is named, and how to come to its text") {
                                 "7zXZ\0\0\4\xE6\xD6\xB4"
                                 "F",
                                 12),
-                    "packed with xz; unpack it (xz -d)"},
-          {"BZh91AY&SY\x10\x39\xA5\x36", "packed with bzip2; unpack it (bzip2 -d)"},
-          {"\x28\xB5\x2F\xFD\x04\x58\x21", "packed with zstd; unpack it (zstd -d)"},
-          {gzip(gzip("a\n")), "packed with gzip; unpack it (gzip -d)"},
+                    "compressed with xz; decompress it (xz -d)"},
+          {"BZh91AY&SY\x10\x39\xA5\x36", "compressed with bzip2; decompress it (bzip2 -d)"},
+          {"\x28\xB5\x2F\xFD\x04\x58\x21", "compressed with zstd; decompress it (zstd -d)"},
+          {gzip(gzip("a\n")), "compressed with gzip; decompress it (gzip -d)"},
           {"PK\3\4\x14\0\0\0\x08\0", "a zip archive or an office document; unpack it (unzip)"},
-          {"%PDF-1.7\n", "a PDF document; take its text out (pdftotext)"},
+          {"%PDF-1.7\n", "a PDF document; extract its text (pdftotext)"},
           {"version https://git-lfs.github.com/spec/v1\n",
            "fetch the file itself (git lfs pull)"}}) {
         put(file, begins);

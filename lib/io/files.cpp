@@ -35,7 +35,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
     if (error) fail("write", path_, error.message());
     if (std::filesystem::is_directory(path_, unknown)) fail("write", path_, message(EISDIR));
-    if (std::filesystem::is_other(path_, unknown)) fail("write", path_, "not a file");
+    if (std::filesystem::is_other(path_, unknown)) fail("write", path_, "not a regular file");
     file_.reset(std::fopen(beside_.c_str(), "wb"));
     if (!file_) fail("write", path_);
 }
@@ -70,7 +70,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most_bytes)
     }
     if (std::ferror(file.get())) fail("read", path);
     if (content.size() > most_bytes)
-        fail("read", path, fmt::format("more than {} bytes, the most that are read", most_bytes));
+        fail("read", path, fmt::format("it has more than {} bytes, the limit", most_bytes));
     if (content.starts_with("version https://git-lfs.github.com/"))
         fail("read", path, foreign_kind(content));
     return content;

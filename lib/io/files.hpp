@@ -13,20 +13,20 @@ namespace abh {
 // [files]
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-/// A file that appears whole or not at all: it is written beside its place under another name, and
-/// `commit` moves it there. If anything fails before, what stood there stays, and nothing is left.
-/// Where a symbolic link stands, the file that it leads to is written. What is no file, as
-/// /dev/null, is refused: it would be replaced.
+/// A file that appears whole or not at all: it is written under another name in the same folder,
+/// and `commit` moves it into place. If anything fails before that, the old file stays, and no
+/// other is left behind. If the path is a symbolic link, the file that it leads to is written.
+/// Anything but a regular file, such as /dev/null, is refused, because it would be replaced.
 class AtomicFile {
 public:
-    /// Makes the folder if need be. @throws std::runtime_error naming path and reason
+    /// Creates the folder if necessary. @throws std::runtime_error naming path and reason
     explicit AtomicFile(std::filesystem::path path);
     ~AtomicFile();
 
-    /// @throws std::runtime_error naming path and reason, a full disk for instance
+    /// @throws std::runtime_error naming path and reason, such as a full disk
     void write(const void* data, std::size_t bytes);
     void write(std::string_view text) { write(text.data(), text.size()); }
-    /// Puts the file in its place; nothing can be written after.
+    /// Moves the file into place; nothing can be written afterwards.
     /// @throws std::runtime_error as `write` does
     void commit();
 
@@ -35,12 +35,12 @@ private:
     File file_{nullptr, std::fclose};
 };
 
-/// The whole content of a file, of at most so many bytes, and no pointer of git-lfs in its place.
+/// The whole content of a file. A file of more than `most_bytes` and a git-lfs pointer are refused.
 /// @throws std::runtime_error naming path and reason
 std::string read_file(const std::filesystem::path& path,
                       std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 // [bytes]
-/// Numbers as bytes in the order of this machine, on their way to another process, and back.
+/// Converts numbers to bytes in this machine's order, to send them to another process, and back.
 template <class T>
 std::string to_bytes(const std::vector<T>& numbers) {
     return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};

@@ -27,7 +27,8 @@ constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 }  // namespace
 // [save]
 void save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
-    require(!content.tensors.contains("__metadata__"), "safetensors: no tensor is __metadata__");
+    require(!content.tensors.contains("__metadata__"),
+            "safetensors: no tensor may be named __metadata__");
     json header = json::object();
     if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
     std::uint64_t offset = 0;
@@ -45,14 +46,14 @@ void save_safetensors(const std::filesystem::path& path, const TensorFile& conte
     AtomicFile file(path);
     file.write(&length, sizeof length);
     file.write(text);
-    for (const auto& [name, tensor] : content.tensors)  // the map's order is that of the offsets
+    for (const auto& [name, tensor] : content.tensors)  // in the order of the offsets
         file.write(tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(Real));
     file.commit();
 }
 // [load: data]
 namespace {
 
-/// Elements of type `T`, from wherever they begin, as `Real`.
+/// Reads elements of type `T`, which may begin anywhere, as `Real`.
 template <class T>
 Tensor read_elements(const Shape& shape, const char* bytes) {
     Tensor tensor(shape);
@@ -65,10 +66,10 @@ Tensor read_elements(const Shape& shape, const char* bytes) {
     return tensor;
 }
 
-/// A type of elements that we can read.
+/// An element type that we can read.
 struct Dtype {
     const char* name;
-    std::uint64_t bytes;  ///< of an element
+    std::uint64_t bytes;  ///< per element
     Tensor (*read)(const Shape&, const char* bytes);
 };
 constexpr std::array dtypes{
@@ -79,9 +80,9 @@ constexpr std::array dtypes{
 // [load: refuse]
 namespace {
 
-constexpr std::size_t most_header_bytes = 100'000'000;  // as many as the reference reader takes
+constexpr std::size_t most_header_bytes = 100'000'000;  // the reference reader's limit
 
-/// Where one tensor lies in the data, as the header says.
+/// One tensor's place in the data, according to the header.
 struct Entry {
     std::string name;
     const Dtype* dtype;
@@ -105,7 +106,8 @@ Entry parse_entry(const std::string& name, const json& item) {
         const auto found = item.is_object() ? item.find(key) : item.end();
         require(found != item.end() && found->is_array(), "tensor {} has no list {}", name, key);
         for (const json& number : *found)
-            require(number.is_number_unsigned(), "tensor {}: {} holds {}", name, key,
+            require(number.is_number_unsigned(),
+                    "tensor {}: {} holds {}, expected whole numbers >= 0", name, key,
                     number.dump());
         return found->get<std::vector<std::uint64_t>>();
     };
@@ -115,9 +117,10 @@ Entry parse_entry(const std::string& name, const json& item) {
         std::ranges::find_if(dtypes, [&](const Dtype& d) { return written == d.name; });
     require(dtype != dtypes.end(), "tensor {} has dtype {}, expected F32, F64, F16 or BF16", name,
             written.dump());
-    require(sizes.size() <= Shape::max_rank, "tensor {} has rank {}, at most 4 is possible", name,
+    require(sizes.size() <= Shape::max_rank, "tensor {} has rank {}, expected at most 4", name,
             sizes.size());
-    require(offsets.size() == 2 && offsets[0] <= offsets[1], "tensor {}: data_offsets {}", name,
+    require(offsets.size() == 2 && offsets[0] <= offsets[1],
+            "tensor {}: data_offsets {}, expected [begin, end] with begin <= end", name,
             item["data_offsets"].dump());
 
     constexpr std::uint64_t most = Shape::max_size;
@@ -129,7 +132,7 @@ Entry parse_entry(const std::string& name, const json& item) {
         elements *= size;
     }
     const std::uint64_t needed = elements * dtype->bytes, held = offsets[1] - offsets[0];
-    require(needed == held, "tensor {}: shape {} needs {} bytes, data_offsets hold {}", name, shape,
+    require(needed == held, "tensor {}: shape {} needs {} bytes, data_offsets span {}", name, shape,
             needed, held);
     const std::vector<Index> axes(sizes.begin(), sizes.end());
     return {name, &*dtype, Shape(std::span<const Index>(axes)), offsets[0], offsets[1]};
@@ -137,7 +140,7 @@ Entry parse_entry(const std::string& name, const json& item) {
 // [load]
 TensorFile parse(std::string_view file) {
     std::uint64_t length = 0;
-    require(file.size() >= 8, "it has {} bytes", file.size());
+    require(file.size() >= 8, "it has {} bytes, expected at least 8", file.size());
     std::memcpy(&length, file.data(), 8);
     require(length <= most_header_bytes && length <= file.size() - 8,
             "header length {} in a file of {} bytes", length, file.size());
@@ -163,12 +166,13 @@ TensorFile parse(std::string_view file) {
     std::uint64_t position = 0;
     for (const Entry& e : entries) {
         require(e.begin == position && e.end <= data.size(),
-                "tensor {} lies at bytes {} to {}, expected a start at {}, an end within {}",
-                e.name, e.begin, e.end, position, data.size());
+                "tensor {} lies at bytes {} to {}, expected to begin at {} and end by {}", e.name,
+                e.begin, e.end, position, data.size());
         position = e.end;
         content.tensors[e.name] = e.dtype->read(e.shape, data.data() + e.begin);
     }
-    require(position == data.size(), "{} bytes after the last tensor", data.size() - position);
+    require(position == data.size(), "bytes after the last tensor: {}, expected none",
+            data.size() - position);
     return content;
 }
 

@@ -15,7 +15,7 @@ namespace abh {
 Character first_character(std::string_view text) {
     if (text.empty()) return {};
     const auto first = static_cast<unsigned char>(text[0]);
-    const auto ones = static_cast<std::size_t>(std::countl_one(first));  // in front say how many
+    const auto ones = static_cast<std::size_t>(std::countl_one(first));  // they say how many bytes
     const std::size_t bytes = ones == 0 ? 1 : ones;
     if (ones == 1 || ones > 4 || bytes > text.size()) return {};
     char32_t code = first & (0xFFu >> ones);
@@ -23,7 +23,7 @@ Character first_character(std::string_view text) {
         if ((next & 0xC0) != 0x80) return {};
         code = code << 6 | (next & 0x3F);
     }
-    constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000};  // for which so many bytes are needed
+    constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000};  // for 1, 2, 3 and 4 bytes
     const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
     if (code < least[bytes - 1] || surrogate || code > 0x10FFFF) return {};
     return {code, bytes};
@@ -48,7 +48,7 @@ std::string printable(std::string_view text, std::size_t most) {
     for (; !text.empty(); --most) {
         if (most == 0) return shown + "...";
         const Character c = first_character(text);
-        const bool control = c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0);  // or no UTF-8
+        const bool control = c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0);  // or not UTF-8
         const bool ends_line = c.code == 0x2028 || c.code == 0x2029;
         const std::string_view bytes = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
         text.remove_prefix(bytes.size());
@@ -65,7 +65,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Bytes with which each file of a kind begins.
+/// A kind of file, and the bytes with which its files begin.
 struct Kind {
     std::string_view bytes, is;
 };
@@ -74,18 +74,18 @@ constexpr auto utf_16 = "text in UTF-16; convert it (iconv -f UTF-16 -t UTF-8)"s
                utf_32 = "text in UTF-32; convert it (iconv -f UTF-32 -t UTF-8)"sv;
 
 constexpr auto kinds = std::to_array<Kind>({
-    {"\xFF\xFE\0\0"sv, utf_32},  // before the mark of 16 bits, which begins it
+    {"\xFF\xFE\0\0"sv, utf_32},  // first, because it begins with the mark of UTF-16
     {"\0\0\xFE\xFF"sv, utf_32},
     {"\xFF\xFE"sv, utf_16},
     {"\xFE\xFF"sv, utf_16},
-    {"\x1F\x8B"sv, "packed with gzip; unpack it (gzip -d)"sv},
-    {"\xFD\x37zXZ\0"sv, "packed with xz; unpack it (xz -d)"sv},
-    {"BZh91AY&SY"sv, "packed with bzip2; unpack it (bzip2 -d)"sv},
-    {"\x28\xB5\x2F\xFD"sv, "packed with zstd; unpack it (zstd -d)"sv},
+    {"\x1F\x8B"sv, "compressed with gzip; decompress it (gzip -d)"sv},
+    {"\xFD\x37zXZ\0"sv, "compressed with xz; decompress it (xz -d)"sv},
+    {"BZh91AY&SY"sv, "compressed with bzip2; decompress it (bzip2 -d)"sv},
+    {"\x28\xB5\x2F\xFD"sv, "compressed with zstd; decompress it (zstd -d)"sv},
     {"PK\x03\x04"sv, "a zip archive or an office document; unpack it (unzip) or save it as text"sv},
-    {"%PDF-"sv, "a PDF document; take its text out (pdftotext)"sv},
+    {"%PDF-"sv, "a PDF document; extract its text (pdftotext)"sv},
     {"version https://git-lfs.github.com/"sv,
-     "a pointer that git-lfs leaves in a file's place; fetch the file itself (git lfs pull)"sv},
+     "a git-lfs pointer in place of the file; fetch the file itself (git lfs pull)"sv},
 });
 
 }  // namespace
@@ -94,17 +94,17 @@ std::string foreign_kind(std::string_view beginning) {
     beginning = beginning.substr(0, 4096);
     for (const auto& [bytes, is] : kinds)
         if (beginning.starts_with(bytes)) return std::string(is);
-    // a text in UTF-8 has a stray zero byte at most
+    // UTF-8 text has at most a stray zero byte
     const auto zeros = static_cast<std::size_t>(std::ranges::count(beginning, '\0'));
     if (64 * zeros <= beginning.size()) return "";
-    return "text in UTF-16 or UTF-32, or no text; convert text to UTF-8 (iconv -t UTF-8)";
+    return "text in UTF-16 or UTF-32, or not text at all; convert text to UTF-8 (iconv -t UTF-8)";
 }
 // [watch]
 namespace {
 
 using nlohmann::json;
 
-/// Looks through a text, and throws where something is wrong.
+/// Goes through a JSON text and throws if something is wrong.
 class Watch : public nlohmann::json_sax<json> {
 public:
     explicit Watch(const JsonLimits& limits) : limits_(limits) {}
@@ -125,7 +125,7 @@ public:
     bool start_array(std::size_t) override { return open(); }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t byte, const std::string&, const json::exception&) override {
-        throw std::invalid_argument(fmt::format("not JSON from byte {} on", byte));
+        throw std::invalid_argument(fmt::format("not JSON: error at byte {}", byte));
     }
     bool null() override { return value(); }
     bool boolean(bool) override { return value(); }
@@ -147,7 +147,7 @@ private:
     }
 
     const JsonLimits& limits_;
-    std::vector<std::set<std::string>> names_;  // of the objects that are open
+    std::vector<std::set<std::string>> names_;  // of the objects that are still open
     int depth_ = 0;
     std::size_t values_ = 0;
 };
@@ -155,7 +155,7 @@ private:
 }  // namespace
 // [strict json]
 json strict_json(std::string_view text, const JsonLimits& limits) {
-    require(text.size() <= limits.bytes, "{} bytes, at most {} are possible", text.size(),
+    require(text.size() <= limits.bytes, "{} bytes, expected at most {}", text.size(),
             limits.bytes);
     Watch watch(limits);
     json::sax_parse(text, &watch);
