@@ -1,6 +1,6 @@
 #include "lib/program/options.hpp"
 
-#include <CLI/CLI.hpp>  // takes a compiler seconds: nowhere else
+#include <CLI/CLI.hpp>  // slow to compile, so included only here
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -29,7 +29,7 @@ Option Option::default_shown(const std::string& text) {
 // [numbers]
 namespace {
 
-/// Whole numbers are decimal: 010 is refused, which some readers take for 8.
+/// Whole numbers are decimal. 010 is refused, because some programs would read it as 8.
 template <class T>
 std::string refuse_other_than_whole(const std::string& s) {
     T value = 0;
@@ -76,7 +76,7 @@ Options Options::command(const std::string& name, const std::string& meaning) {
 std::optional<std::string> Options::read(const std::string& program,
                                          std::vector<std::string> words) {
     app_->name(program);
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // the order that CLI11 expects
     try {
         app_->parse(std::move(words));
         return {};

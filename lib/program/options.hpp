@@ -12,18 +12,18 @@ class Option;
 
 namespace abh {
 // [option]
-/// An option that was added: what else holds for it. Each call returns the option, for the next
-/// one.
+/// An added option. Its functions set what else holds for it; each returns the option, so that
+/// calls can be chained.
 struct Option {
     CLI::Option* option;
 
-    /// Refuses numbers below `least` and above `most`.
+    /// Refuses numbers below `least` or above `most`.
     template <class T>
     Option range(T least, T most);
     Option one_of(const std::vector<std::string>& values);
-    /// Refuses both this option and the one of that name.
+    /// Refuses a command line that has both this option and `other`.
     Option excludes(const std::string& other);
-    /// What `--help` shows as the default, instead of the variable's value.
+    /// Sets what `--help` shows as the default instead of the variable's value.
     Option default_shown(const std::string& text);
 };
 // [options]
@@ -44,10 +44,10 @@ public:
     Options command(const std::string& name, const std::string& meaning);
 
     /// Reads the words that follow the program's name.
-    /// @return what `--help` prints, if they ask for it
-    /// @throws std::invalid_argument if they make no sense
+    /// @return the text that `--help` prints, if they ask for it
+    /// @throws std::invalid_argument saying what is wrong with them
     std::optional<std::string> read(const std::string& program, std::vector<std::string> words);
-    /// Whether this command was named.
+    /// Whether the command line names this command.
     bool chosen() const;
     /// Whether the command line has this option.
     bool given(const std::string& name) const;

@@ -35,7 +35,7 @@ void Progress::clear() {
 // [numbers]
 void Results::require_writable() const {
     if (!folder_.empty())
-        AtomicFile probe(folder_ / "results.json");  // not committed: leaves nothing
+        AtomicFile probe(folder_ / "results.json");  // leaves no file, as it is not committed
 }
 
 void Results::save() const {
@@ -70,7 +70,7 @@ void Results::array(const std::string& name, const BasicTensor<T>& values) const
     AtomicFile file(folder_ / (name + ".npy"));
     file.write(std::string_view("\x93NUMPY\x01\x00", 8));
     const auto length =
-        static_cast<std::uint16_t>(header.size());  // little-endian, as this machine
+        static_cast<std::uint16_t>(header.size());  // little-endian, like this machine
     file.write(&length, sizeof length);
     file.write(header);
     file.write(values.data(), static_cast<std::size_t>(values.size()) * sizeof(T));
@@ -124,7 +124,7 @@ void Table::print_row(const std::string& key, const std::vector<Cell>& cells, bo
 
 void Table::print_line(const std::vector<std::string>& texts) const {
     std::string line;
-    for (std::size_t i = 0; i < texts.size(); ++i)  // there may be a mark behind the last column
+    for (std::size_t i = 0; i < texts.size(); ++i)  // a mark may follow the last column
         line +=
             fmt::format(fmt::runtime(i < formats_.size() ? formats_[i] : "{}"), texts[i]) + "  ";
     line.erase(line.find_last_not_of(' ') + 1);

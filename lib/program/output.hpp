@@ -18,7 +18,7 @@ inline void section(const std::string& title) {
     fmt::print("\n== {} ==\n", title);
 }
 
-/// A bar on the terminal's last line while long work goes on; nothing where the output is a file.
+/// A progress bar on the terminal's last line; nothing if standard error is not a terminal.
 class Progress {
 public:
     Progress(std::string what, Index total);
@@ -26,20 +26,20 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Shows that `done` of `total` is reached.
+    /// Shows that `done` of `total` are done.
     void show(Index done, const std::string& note = "");
-    /// Takes the bar away so that a line can be printed.
+    /// Removes the bar so that a line can be printed.
     void clear();
 
 private:
     std::string what_;
     Index total_;
     bool terminal_;
-    int shown_permille_ = -1;  ///< -1: there is no bar
+    int shown_permille_ = -1;  ///< -1 if there is no bar
 };
 // [results]
-/// What a program found out, for the pages and figures of the book: named numbers and texts in
-/// `results.json`, arrays in `.npy` files, all in one folder. Without a folder nothing is written.
+/// What a program has found, for the pages and figures of the book: named numbers and texts in
+/// `results.json`, arrays in `.npy` files, all in one folder. Without a folder, nothing is written.
 class Results {
 public:
     Results() = default;
@@ -49,20 +49,20 @@ public:
     void set(const std::string& name, double value) { entries_[name] = {value}; }
     void set(const std::string& name, const std::string& text) { entries_[name] = {text}; }
     /// A number that depends on the machine, such as a time or a round-off, with its unit.
-    /// @param disturbed  the measurement was disturbed, and supports no conclusion
+    /// @param disturbed  whether the measurement was disturbed, and so supports no conclusion
     void set_varying(const std::string& name, double value, const std::string& unit = "",
                      bool disturbed = false) {
         entries_[name] = {value, unit, true, disturbed};
     }
-    /// A text that depends on the machine, such as the name of what is slowest there.
+    /// A text that depends on the machine, such as the name of the slowest operation.
     void set_varying(const std::string& name, const std::string& text) {
         entries_[name] = {text, "", true};
     }
-    /// An array, as `NAME.npy`.
+    /// Writes an array to `NAME.npy`.
     template <class T>
     void array(const std::string& name, const BasicTensor<T>& values) const;
 
-    /// Makes the folder and tries to write in it, so that hours of work do not end in an error.
+    /// Creates the folder and tries to write to it, so that hours of work do not end in an error.
     /// @throws std::runtime_error if that fails
     void require_writable() const;
     /// Writes `results.json`. @throws std::runtime_error if it cannot be written
@@ -83,11 +83,11 @@ private:
 /// A column of a `Table`.
 struct Column {
     std::string heading;
-    /// How cells are printed: `[<][width][.digits type]`, such as "<24", "8" or "8.2f". Cells stand
-    /// to the right, with `<` to the left. A column is at least as wide as its heading.
+    /// How cells are printed: `[<][width][.digits type]`, such as "<24", "8" or "8.2f". Cells are
+    /// aligned right, or left with `<`. A column is at least as wide as its heading.
     std::string format;
-    /// The name in the results, in which `{}` stands for the row's key: `{}_ms` or `spread_{}`.
-    /// Empty: the column is printed only.
+    /// The name in the results, with `{}` in place of the row's key: `{}_ms` or `spread_{}`.
+    /// If it is empty, the column is only printed.
     std::string record = "";
     bool varies = false;  ///< between machines
     std::string unit = "";
@@ -100,7 +100,7 @@ Column varying(std::string heading, std::string format, std::string record = "",
 /// Prints rows under headings, and records their values in the results.
 ///
 ///     Table table(results, {{"sentences", "8"},
-///                           varying("ms a sentence", "8.2f", "batch_{}_ms", "ms"),
+///                           varying("ms per sentence", "8.2f", "batch_{}_ms", "ms"),
 ///                           {"parameters", "12", "batch_{}_parameters"}});
 ///     table.row(n, n, ms, parameters);
 class Table {
@@ -108,15 +108,15 @@ public:
     /// Prints the headings. @throws std::invalid_argument if `record` has no `{}`
     Table(Results& results, std::vector<Column> columns);
 
-    /// Prints one value in each column. Text in a column of numbers is aligned as they are; `""`
+    /// Prints one value in each column. Text in a column of numbers is aligned like them; `""`
     /// leaves a cell empty and records nothing.
-    /// @param key  tells this row's names in the results from those of the others
-    /// @throws std::invalid_argument if there is not one value for each column
+    /// @param key  replaces `{}` in the names of this row's results
+    /// @throws std::invalid_argument unless there is one value for each column
     template <class Key, class... Values>
     void row(const Key& key, const Values&... values) {
         print_row(fmt::format("{}", key), {cell(values)...}, false);
     }
-    /// Marks the row as disturbed if it is, here and in the results.
+    /// The same, but marks the row, here and in the results, if its measurement was disturbed.
     template <class Key, class... Values>
     void measured_row(bool disturbed, const Key& key, const Values&... values) {
         print_row(fmt::format("{}", key), {cell(values)...}, disturbed);
@@ -138,7 +138,7 @@ private:
 
     Results* results_;
     std::vector<Column> columns_;
-    std::vector<std::string> formats_;  // of cells that are text already
+    std::vector<std::string> formats_;  // for cells that are already text
 };
 
 }  // namespace abh

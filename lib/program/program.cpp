@@ -21,21 +21,24 @@ Program::Program(const std::string& description, std::string way)
     : options_(description),
       way_(std::move(way)),
       threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
-    options_.add("--seed", seed_, "seed of all random numbers");
+    options_.add("--seed", seed_, "seed for all random numbers");
     options_.add("--threads", threads_, "number of threads").range(1, 256);
     options_
-        .add("--way", way_, "how to compute: plain, the equations; fast; or cuda, on the device")
+        .add("--way", way_,
+             "how to compute: plain (as the equations say), fast (tuned) or cuda (on the device)")
         .one_of({"plain", "fast", "cuda"});
-    options_.flag("--tf32", tf32_, "let products on the device round their operands to TF32");
-    options_.add("--out", out_, "folder for results.json and arrays; none: not written");
+    options_.flag("--tf32", tf32_,
+                  "let matrix products on the device round their operands to TF32");
+    options_.add("--out", out_,
+                 "folder for results.json and arrays; without it, nothing is written");
     options_.add("--profile", trace_,
-                 "show where the time goes; a trace for chrome://tracing in this file");
+                 "print where the time goes, and write a trace for chrome://tracing to this file");
 }
 // [denormals]
 namespace {
 
-/// Numbers too small to be normal become 0, on this thread and on those that it starts: some
-/// processors need a hundred cycles for each of them.
+/// Makes numbers that are too small to be normal 0, on this thread and on those that it starts,
+/// because some processors need a hundred cycles for each of them.
 void flush_denormals() {
 #ifdef __SSE2__
     constexpr unsigned results_to_zero = 1 << 15, operands_to_zero = 1 << 6;
@@ -86,7 +89,7 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         wrong = error.what();
     }
     std::fflush(stdout);
-    wrong = printable(wrong, 2000);  // a page at most: a file may have brought anything into it
+    wrong = printable(wrong, 2000);  // at most a page: any text of a file may be in it
     std::fprintf(stderr, "%s: %s\n", name.c_str(), wrong.c_str());
     return 1;
 }

@@ -12,7 +12,7 @@ namespace abh {
 /// What every chapter's program shares: the common options, error handling and results.
 ///
 ///     int main(int argc, char** argv) {
-///         Program program("Look up word vectors.");
+///         Program program("Look up word vectors");
 ///         program.options().add("--d-model", d_model, "width of a vector");
 ///         return program.run(argc, argv, [&] { ... });
 ///     }
@@ -21,16 +21,16 @@ public:
     /// @param way  the default of `--way`
     explicit Program(const std::string& description, std::string way = "fast");
 
-    /// Where a chapter adds options of its own.
+    /// The options, to which a chapter adds its own.
     Options& options() { return options_; }
 
-    /// Reads the command line, calls `body`, writes the results. Returns the exit status: 0, or 1
-    /// after printing one line that says what was wrong.
+    /// Reads the command line, calls `body`, and writes the results. Returns the exit status: 0, or
+    /// 1 after printing one line that says what was wrong.
     int run(int argc, char** argv, const std::function<void()>& body);
 
     std::uint64_t seed() const { return seed_; }
     Results& results() { return results_; }
-    /// Writes neither results nor a trace: another process of the run does.
+    /// Leaves results and trace to another process of the run: this one writes neither.
     void keep_nothing() {
         results_ = Results();
         trace_.clear();

@@ -32,7 +32,8 @@ double milliseconds(const Work& work, const Clock& clock) {
 }
 
 double quantile(std::vector<double> numbers, double part) {
-    require(!numbers.empty() && part >= 0 && part <= 1, "quantile: share {} of {} numbers", part,
+    require(!numbers.empty() && part >= 0 && part <= 1,
+            "quantile: share {} of {} numbers, expected 0 to 1 of at least 1", part,
             numbers.size());
     std::sort(numbers.begin(), numbers.end());
     const double at = part * static_cast<double>(numbers.size() - 1);
@@ -45,19 +46,19 @@ namespace {
 
 struct Block {
     const char* name;
-    double begin, end, inner;  ///< milliseconds: its moments, and what blocks inside it took
+    double begin, end, inner;  ///< in milliseconds; `inner`: what the blocks inside it took
 };
 
 struct Profile {
     double start = steady_ms();
-    std::vector<Block> open, closed;  // of those closed, the first ones: a trace need not be long
+    std::vector<Block> open, closed;  // of those closed, only the first: a trace may be short
     std::map<std::string_view, ProfileRow> sums;
 };
 
 constexpr std::size_t longest_trace = 1 << 18;
 thread_local std::optional<Profile> profile;  // of the thread that is measured
 
-/// So that a block's time is that of the kernels which it starts. An error comes up again later.
+/// Makes a block's time include the kernels that it starts. An error will come up again later.
 void wait_for_device() noexcept {
     try {
         synchronize();
@@ -66,7 +67,7 @@ void wait_for_device() noexcept {
 }
 
 void begin_block(const char* name) {
-    if (!profile) return;  // of another thread
+    if (!profile) return;  // on another thread
     wait_for_device();
     profile->open.push_back({name, steady_ms(), 0, 0});
 }
@@ -153,13 +154,13 @@ std::optional<double> share_of_others(const std::optional<ProcessorTime>& before
 // [measure]
 namespace {
 
-/// Calls `round` at least so many times, and until half a second has passed.
+/// Calls `round` at least `times` times, and goes on until half a second has passed.
 void repeat(int times, const Clock& clock, const Work& round) {
     const double start = clock();
     for (int i = 0; i < times || clock() - start < 500; ++i) round();
 }
 
-/// What these numbers say. @param before  the load by other programs is that since then
+/// Sums up these numbers. @param before  since when the load by other programs counts
 Measured measured(const std::vector<double>& numbers, const std::optional<ProcessorTime>& before) {
     const double median = quantile(numbers, 0.5), low = quantile(numbers, 0.25),
                  high = quantile(numbers, 0.75);
@@ -186,8 +187,8 @@ Work under(Way way, const Work& work) {
 
 namespace {
 
-/// Milliseconds of one call, the mean of so many. The call before is not timed: it fills caches,
-/// and calls back threads that waited while the other way computed.
+/// Milliseconds per call, the mean of `calls`. One call before them is not timed: it fills caches
+/// and wakes threads that waited while the other way computed.
 double time_of(const Work& work, int calls, const Clock& clock) {
     work();
     const auto turn = [&] {
@@ -196,7 +197,7 @@ double time_of(const Work& work, int calls, const Clock& clock) {
     return milliseconds(turn, clock) / calls;
 }
 
-/// How many calls fill a turn.
+/// How many calls fill a turn of 5 ms or more.
 int calls_of(const Work& work, const Clock& clock) {
     int calls = 1;
     while (time_of(work, calls, clock) * calls < 5 && calls < 100'000) calls *= 2;

@@ -12,21 +12,21 @@
 namespace abh {
 // [stopwatch]
 using Work = std::function<void()>;
-/// Milliseconds since some moment. A test has a clock of its own, which only its work moves on.
+/// Milliseconds since some moment. Tests have a clock of their own, which only their work advances.
 using Clock = std::function<double()>;
 
-/// The machine's clock, which nobody sets.
+/// Milliseconds on the machine's steady clock, which is never set back.
 double steady_ms();
 /// Milliseconds that `work` takes.
 double milliseconds(const Work& work, const Clock& clock = steady_ms);
-/// The number below which the share `part` of the numbers lies, interpolated; 0.5: the median.
-/// @throws std::invalid_argument if there is no number
+/// The number below which the share `part` of the numbers lies, interpolated; 0.5 gives the median.
+/// @throws std::invalid_argument if there are no numbers, or unless 0 <= part <= 1
 double quantile(std::vector<double> numbers, double part);
 // [profile]
-/// Measures from here on how long operations take on this thread, which waits for the others.
-/// Blocks may nest: the outer one's own time is what the inner ones leave.
+/// From here on, measures how long operations take on this thread, which waits for the others.
+/// Blocks may nest: the own time of an outer block excludes the blocks inside it.
 ///
-/// `Timed` marks a block; each operation is one. Where no profile is being taken it costs nothing.
+/// `Timed` marks a block, and each operation is one. It costs next to nothing without a profile.
 void start_profile();
 // [rows]
 /// What all blocks of one name took together.
@@ -37,12 +37,12 @@ struct ProfileRow {
 };
 
 /// A row for each name and one for the time outside all blocks, the longest own time first.
-/// @throws std::bad_optional_access if no profile is being taken, as the next two do
+/// @throws std::bad_optional_access if no profile is being taken, as do the next two
 std::vector<ProfileRow> profile_rows();
-/// Prints these rows: calls, own time, its share of all.
+/// Prints these rows: calls, own time, and its share of all time.
 void print_profile();
-/// The first quarter of a million blocks one by one, in the format that `chrome://tracing` and
-/// Perfetto open.
+/// Writes the first quarter of a million blocks, one by one, in a format that `chrome://tracing`
+/// and Perfetto open.
 /// @throws std::runtime_error if the file cannot be written
 void save_trace(const std::filesystem::path& path);
 // [load]
@@ -54,15 +54,15 @@ struct ProcessorTime {
     double now = 0;   ///< on the machine's clock
 };
 
-/// None where the system does not say.
-/// @param file  counts of ticks, as Linux keeps them
+/// The time so far, or none if the system does not provide it.
+/// @param file  counts of ticks, in the format of Linux
 std::optional<ProcessorTime> processor_time(const std::filesystem::path& file = "/proc/stat");
-/// The share of all processors that other programs used between two moments. None where it is
-/// unknown, or the moments are less than 0.4 s apart: the system counts in hundredths of a second.
+/// The share of all processors that other programs used between two moments. None if it is unknown
+/// or the moments are less than 0.4 s apart, because the system counts in hundredths of a second.
 std::optional<double> share_of_others(const std::optional<ProcessorTime>& before,
                                       const std::optional<ProcessorTime>& after = processor_time());
 // [noise]
-/// What can disturb a measurement.
+/// What may have disturbed a measurement.
 struct Noise {
     std::optional<double> others;  ///< share of the processors that other programs used
     double spread = 0;             ///< distance between the quartiles, divided by the median
@@ -88,25 +88,25 @@ struct Measured {
     Noise noise;
 };
 
-/// Times at least so many calls, and goes on until half a second has passed, long enough to tell
-/// the load by other programs. A disturbed measurement is repeated. Warm up before.
+/// Times at least `calls` calls, and goes on until half a second has passed, which is long enough
+/// to notice the load by other programs. A disturbed measurement is repeated. Warm up first.
 Measured measure(const Work& work, int calls = 7, const Clock& clock = steady_ms);
 // [take turns]
-/// `work` under one of its ways.
+/// `work`, computed in the given way.
 Work under(Way way, const Work& work);
 
-/// How long two ways to the same result took, in rounds in which they took turns.
+/// How long two ways to the same result took when they took turns, round by round.
 struct Comparison {
-    double plain_ms = 0, fast_ms = 0;  ///< medians, of one call
+    double plain_ms = 0, fast_ms = 0;  ///< medians, per call
     double ratio = 0;                  ///< median of the rounds' ratios, plain over fast
     double low = 0, high = 0;          ///< their quartiles
     Noise noise;
 };
 
-/// Lets the two ways take turns: then whatever else runs on the machine slows both. Before each
+/// Lets the two ways take turns, so that whatever else runs on the machine slows both. Before each
 /// turn the work runs once without being timed; work of less than 5 ms is repeated within a turn. A
 /// disturbed comparison is repeated.
-/// @param rounds  at least; there are more until half a second has passed
+/// @param rounds  how many at least; more follow until half a second has passed
 Comparison take_turns(const Work& plain, const Work& fast, int rounds = 7,
                       const Clock& clock = steady_ms);
 // [gain table]
@@ -117,9 +117,9 @@ Comparison take_turns(const Work& plain, const Work& fast, int rounds = 7,
 ///     table.ways("softmax", "softmax", [&] { softmax(x); });
 class GainTable {
 public:
-    /// Prints the number of threads and the heading.
-    /// @param first, second  what the columns of times are called
-    /// @param digits         of a time, behind the point
+    /// Prints the number of threads and the headings.
+    /// @param first, second  headings of the two columns of times
+    /// @param digits         of a time, after the point
     GainTable(Results& results, const std::string& title, const std::string& first = "plain",
               const std::string& second = "fast", int digits = 3, Clock clock = steady_ms);
 
@@ -127,7 +127,7 @@ public:
     /// `KEY_fast`, `KEY_gain`, and the gain's quartiles `KEY_low` and `KEY_high`.
     Comparison ways(const std::string& what, const std::string& key, const Work& work,
                     int rounds = 7);
-    /// Compares two pieces of code that are no ways of one operation; `first` counts as plain.
+    /// Compares two pieces of code that are not ways of one operation; `first` counts as plain.
     Comparison sides(const std::string& what, const std::string& key, const Work& first,
                      const Work& second, int rounds = 7);
 
