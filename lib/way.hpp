@@ -49,7 +49,7 @@ namespace detail {
 inline const Observer* observer = nullptr;
 }
 
-/// Tells the observer, if there is one, when the enclosing block begins and ends.
+/// Tells the observer, if there is one, when its block begins and ends.
 class Timed {
 public:
     /// @param name  a string literal, because it is kept, not copied

@@ -31,7 +31,7 @@ std::string printable(std::string_view text, std::size_t most = std::string_view
 // [kind]
 /// What a file is, according to its first bytes, if it is not the text in UTF-8 that it should be,
 /// and how to get such text from it: "compressed with xz; decompress it (xz -d)". Empty if it may
-/// be text. Latin-1 and similar encodings cannot be told here: look for bytes that are not UTF-8.
+/// be text. Latin-1 and the like pass here, but they contain bytes that are not UTF-8.
 /// @param beginning  of the file; 4096 bytes are enough
 std::string foreign_kind(std::string_view beginning);
 // [strict json]
