@@ -51,7 +51,7 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
                  {"the residual connection adds x', but should add x",
                   values(h + f1 + layer.ff.forward(h))},
                  {"feed-forward reads x, but should read x'", values(x + f1 + layer.ff.forward(x))},
-                 {"the mask has no influence: is it handed to attention?",
+                 {"the mask has no influence; is it passed to attention?",
                   values(x + layer.self_attn.forward(h, h, h, {}) + layer.ff.forward(h))},
                  {"both sublayers read x, but should read x', which the norm returns",
                   values(x + layer.self_attn.forward(x, x, x, mask) + layer.ff.forward(x))}}});
