@@ -78,7 +78,7 @@ void add(Cases& cases, const char* criterion, const Tensor& x, const Tensor& dy,
          .mistakes = {
              {"the path through the variance is missing", mistake({.variance = 0})},
              {"the path through the mean is missing", mistake({.mean = 0})},
-             {"only the direct path, dx_hat / sigma, is there",
+             {"only the direct path, dx_hat / sigma, is included",
               mistake({.mean = 0, .variance = 0})},
              {"the division by sigma is missing", mistake({.sigma = false})},
              {"gamma is missing; dx_hat is gamma dy", mistake({.gain = false})},
