@@ -419,13 +419,15 @@ TEST_CASE("packed attention refuses what would let a sentence see another") {
     mask.keys = p;
     CHECK_THROWS_WITH(attend_heads(y, x, x, 2, mask), message);
     mask.queries = p;
-    CHECK_THROWS_WITH(attend_heads(y, y, y, 2, mask),
-                      "attention: x has shape [2, 3, 6], packed are 5 rows");
+    CHECK_THROWS_WITH(
+        attend_heads(y, y, y, 2, mask),
+        "attention: x has shape [2, 3, 6], expected [1, 5, d_model] for packed sentences");
     Tensor weights;
     CHECK_THROWS_WITH(attend_heads(x, x, x, 2, mask, {}, nullptr, &weights),
-                      "attention: no weights of packed sentences");
-    CHECK_THROWS_WITH(attend_heads(x, x, x, 2, mask, {.fill = -5}),
-                      "attention: fill -5 does not part sentences");
+                      "attention: weights are not available for packed sentences");
+    CHECK_THROWS_WITH(
+        attend_heads(x, x, x, 2, mask, {.fill = -5}),
+        "attention: fill -5 does not separate packed sentences, expected at most -10000");
     CHECK_NOTHROW(attend_heads(x, x, x, 2, mask, {.fill = -infinity}));
 }
 

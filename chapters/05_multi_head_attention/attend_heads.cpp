@@ -20,15 +20,16 @@ decltype(attend_heads_backward) attend_heads_backward;
 // [checks]
 namespace {
 
-/// The shape of `x`, not packed, after `split_heads`.
+/// The shape that `x` has after `split_heads`, as if it were padded.
 Shape shape_of_heads(const Tensor& x, Index n_heads, const Packing& p) {
     require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % n_heads == 0,
             "attention: x has shape {}, its last axis is not divisible by {} heads", x.shape(),
             n_heads);
     const Index d_k = x.dim(2) / n_heads;
     if (p.empty()) return {x.dim(0), n_heads, x.dim(1), d_k};
-    require(x.dim(0) == 1 && x.dim(1) == p.rows(), "attention: x has shape {}, packed are {} rows",
-            x.shape(), p.rows());
+    require(x.dim(0) == 1 && x.dim(1) == p.rows(),
+            "attention: x has shape {}, expected [1, {}, d_model] for packed sentences", x.shape(),
+            p.rows());
     return {p.sentences(), n_heads, p.length, d_k};
 }
 
@@ -48,8 +49,10 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
                     AttendHeadsCache* cache, Tensor* weights) {
     mask.check(scores_shape(q, k, v, n_heads, mask));
     const Real fill = fill_of(options, q.dim(2) / n_heads);
-    require(!mask.packed() || fill <= -10'000, "attention: fill {} does not part sentences", fill);
-    require(!mask.packed() || !weights, "attention: no weights of packed sentences");
+    require(!mask.packed() || fill <= -10'000,
+            "attention: fill {} does not separate packed sentences, expected at most -10000", fill);
+    require(!mask.packed() || !weights,
+            "attention: weights are not available for packed sentences");
     if (cache) *cache = {way(), n_heads, {}};
     return Ways{"attention", plain::attend_heads, fast::attend_heads, cuda::attend_heads}(
         q, k, v, n_heads, mask, options, cache, weights);
@@ -75,7 +78,7 @@ Tensor plain::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, In
 }
 // [plain: backward]
 // forward was:  y = join(attention(split(q), split(k), split(v)))
-// hence:        the same from last to first; the backward of split is join, and that of join split
+// hence:        the same steps in reverse; the backward of split is join, that of join is split
 AttentionGradients plain::attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache) {
     const Tensor dy_h = split_heads(dy, cache.n_heads);  // [B, H, Lq, d_k]
     const auto [dq, dk, dv] = attention_backward(dy_h, std::get<AttentionCache>(cache.kept));

@@ -11,17 +11,17 @@ namespace abh::cuda {
 // [sizes]
 namespace {
 
-/// Columns of a head whose rows, some queries' and some keys', fit into the memory that the threads
-/// of a block share.
+/// The most columns that a head may have if some of its queries and keys are to fit into the memory
+/// that the threads of a block share.
 constexpr Index widest_head = sizeof(Real) == 4 ? 128 : 64;
 
-constexpr int across = 16, down = 8;    // a block's threads, as they lie over a tile
-constexpr int threads = across * down;  // so the 16 that have the same rows are half a warp
+constexpr int across = 16, down = 8;    // a block's threads, as laid out over a tile
+constexpr int threads = across * down;  // so the 16 with the same rows are half a warp
 
-constexpr Index longest_short = 32;  // queries and keys for which small tiles are enough
+constexpr Index longest_short = 32;  // up to so many queries and keys, small tiles are enough
 
-/// Queries and keys of a tile of scores, for heads of up to D columns: as many as fit into 64 KiB,
-/// or fewer, if all queries and keys are no more than `longest_short`.
+/// How many queries and keys a tile of scores has, for heads of up to D columns: as many as fit
+/// into 64 KiB, or fewer if no sentence has more than `longest_short` queries or keys.
 template <int D, bool all_short>
 struct Sizes {
     static constexpr int columns = D;
@@ -34,33 +34,34 @@ struct Sizes {
     static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
 };
 // [shared rows]
-/// Numbers that a thread takes from shared memory at once.
+/// Numbers that a thread reads from shared memory at once.
 template <int n>
 struct alignas(n * sizeof(Real) < 16 ? n * sizeof(Real) : 16) Some {
     Real v[n];
 };
 using Four = Some<4>;
 
-/// Fours from one row of a tile to the next. An odd number puts the same four columns of eight rows
-/// into different banks.
+/// Distance in fours from one row of a tile to the next. Because it is odd, the same four columns
+/// of eight rows lie in different banks.
 template <int D>
 constexpr int pitch = D / 4 + 1;
 
-/// Fours from one row of weights to the next: what the two halves of a warp write, a number a
-/// thread, lies in different banks.
+/// Distance in fours from one row of weights to the next, chosen so that the two halves of a warp,
+/// which write one number per thread, write to different banks.
 template <int columns>
 constexpr int weights_pitch = columns / 4 + (sizeof(Real) == 8   ? 1
                                              : columns % 32 == 0 ? 4
                                                                  : 0);
 
-/// The shared memory, by its fours.
+/// Reads the four at index `at` of the shared memory.
 __device__ inline Four four(int at) {
     return dynamic_shared<Four>()[at];
 }
 
-/// Writes rows `first`, `first + 1`, ... of one head to `tile`, zeros beyond the last one and
-/// beyond d_k. Neighbors take neighboring columns; eight loads of a thread are on their way at a
-/// time, and none waits for a branch: what is beyond reads the last row or column instead.
+/// Writes `factor` times rows `first`, `first + 1`, ... of one head to `tile`, with zeros beyond
+/// the last row and beyond d_k. Neighboring threads take neighboring columns. Up to eight loads of
+/// a thread are under way at a time, and none waits for a branch, because a thread that would go
+/// beyond the end reads the last row or column instead.
 /// @param x  this head's columns, from row 0 on
 template <int D, int rows>
 __device__ inline void load(int tile, Global<const Real> x, Index first, Index n_rows,
@@ -86,8 +87,8 @@ __device__ inline void load(int tile, Global<const Real> x, Index first, Index n
     }
 }
 // [products]
-// Of a product's table, thread (x, y) computes rows y, y + 8, y + 16, ... and columns x, x + 16,
-// ...: what it reads from shared memory it uses for a whole row, or column, of these.
+// Thread (x, y) computes rows y, y + 8, y + 16, ... and columns x, x + 16, ... of a product, so it
+// uses what it reads from shared memory for a whole row or column of its results.
 
 __device__ inline int own_x() {
     return static_cast<int>(threadIdx.x) % across;
@@ -96,7 +97,7 @@ __device__ inline int own_y() {
     return static_cast<int>(threadIdx.x) / across;
 }
 
-/// `s = a b^T`, for the rows of two tiles: scores, and the gradients of weights.
+/// `s = a b^T`, for the rows of two tiles: the scores, or the gradients of the weights.
 template <int D, int R, int C>
 __device__ inline void dot_rows(Real (&s)[R][C], int a, int b) {
     for (int i = 0; i < R; ++i)
@@ -112,8 +113,8 @@ __device__ inline void dot_rows(Real (&s)[R][C], int a, int b) {
     }
 }
 
-/// The columns of a row of a tile that belong to this thread: D / 16 in pieces of up to four, so
-/// that neighbors read neighbors.
+/// This thread's columns of one row of a tile: D / 16 numbers in pieces of up to four, so that
+/// neighboring threads read neighboring pieces.
 template <int D>
 struct Columns {
     static constexpr int at_once = D / across < 4 ? D / across : 4;
@@ -129,13 +130,13 @@ struct Columns {
         for (int p = 0; p < pieces; ++p)
             for (int e = 0; e < at_once; ++e) y[p * at_once + e] += factor * piece[p].v[e];
     }
-    /// Which column of the head `y[c]` is.
+    /// The column of the head that `y[c]` holds.
     __device__ static int column(int c) {
         return (own_x() + c / at_once * across) * at_once + c % at_once;
     }
 };
 
-/// `y += w x`: rows y, y + 8, ... of the weights, with the n rows of a tile.
+/// `y += w x`: rows y, y + 8, ... of the weights times the n rows of a tile.
 template <int D, int R, int n>
 __device__ inline void add_weighted(Real (&y)[R][D / across], int w, int x) {
     for (int j = 0; j < n / 4; ++j) {
@@ -149,8 +150,8 @@ __device__ inline void add_weighted(Real (&y)[R][D / across], int w, int x) {
     }
 }
 
-/// `y += w^T x`, for n rows of weights and of the tile. Here `y[i]` is row `transposed_row(i)`, so
-/// that four weights are read at once.
+/// `y += w^T x`, for n rows of weights and n rows of a tile. Here `y[i]` is row
+/// `transposed_row(i)`, so that four weights are read at once.
 template <int D, int R, int n>
 __device__ inline void add_weighted_transposed(Real (&y)[R][D / across], int w, int x) {
     for (int j = 0; j < n; ++j) {
@@ -166,14 +167,14 @@ __device__ inline int transposed_row(int i) {
     return 4 * (own_y() + i / 4 * down) + i % 4;
 }
 // [helpers]
-/// Puts a number of this thread's row i and column j into a tile of weights.
+/// Writes the number at this thread's row i and column j to a tile of weights.
 template <int n>
 __device__ inline void put_weight(int w, int i, int j, Real v) {
     const int row = own_y() + i * down, column = own_x() + j * across;
     dynamic_shared<Real>()[column + 4 * (w + row * weights_pitch<n>)] = v;
 }
 // [problem]
-/// What all kernels are given.
+/// The arguments that all kernels share.
 struct Problem {
     Index n_heads, n_queries, n_keys, d_model;  ///< n_queries, n_keys: of the longest sentences
     int d_k;
@@ -184,13 +185,13 @@ struct Problem {
     Global<const std::uint8_t> extra;  ///< any other mask, or null
     MaskSteps step;                    ///< in `extra`
 
-    /// Whether some of the keys up to the last one may be hidden from this query or a later one.
+    /// Whether any of the keys up to the last one may be hidden from this query or a later one.
     __device__ bool may_hide(Index first_query, Index last_key) const {
         return pads || extra || (causal && last_key > first_query);
     }
 };
 
-/// Where the rows of a sentence begin, and how many they are.
+/// Where the rows of a sentence begin, and how many there are.
 struct Sentence {
     Index begin, count;
 
@@ -199,10 +200,10 @@ struct Sentence {
           count(offsets ? offsets[b + 1] - begin : longest) {}
 };
 
-/// The part of the problem that a block works at: `rows` queries or keys of one head.
+/// The part of the problem that a block works on: `rows` queries or keys of one head.
 struct Part {
-    Index first;              ///< of its rows, counted in the sentence
-    Index head;               ///< counted through all sentences
+    Index first;              ///< its first row, counted within the sentence
+    Index head;               ///< counted across all sentences
     Index n_queries, n_keys;  ///< of its sentence
     Index queries, keys;      ///< where this head's columns begin
     Index pads, extra;
@@ -222,11 +223,11 @@ struct Part {
     }
 };
 // [hidden]
-/// Which of this thread's R x C scores are hidden, a bit each.
+/// Which of this thread's R x C scores are hidden, one bit each.
 template <int R, int C>
 struct Hidden {
     unsigned bits = 0;
-    bool all = true;  ///< of those that exist
+    bool all = true;  ///< whether all that exist are hidden
 
     __device__ Hidden(const Problem& p, const Part& part, Index query, Index key) {
         const Index last_q = part.n_queries - 1, last_k = part.n_keys - 1;
@@ -246,7 +247,7 @@ struct Hidden {
     __device__ bool operator()(int i, int j) const { return (bits >> (i * C + j) & 1) != 0; }
 };
 
-/// Whether a thread of the block says so.
+/// Whether `v` is true for any thread of the block.
 __device__ inline bool any_of_block(bool v) {
     return block_max(v ? Real(1) : Real(0)) > 0;
 }
@@ -255,10 +256,10 @@ template <class T>
 constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + T::keys) * pitch<T::columns> +
                                                       T::queries * weights_pitch<T::keys>);
 
-/// A block takes some queries of one head, and the keys tile by tile. Shared memory holds the
-/// queries, a tile of keys and then of values in the same place, and the tile's weights; the
-/// scores, the running maxima and sums, and the results stay in registers. Bound by arithmetic: 4
-/// d_k operations for each pair of query and key.
+/// Each block takes some queries of one head and goes through the keys tile by tile. Shared memory
+/// holds the queries, one tile that holds first keys and then their values, and the tile's weights;
+/// the scores, the running maxima and sums, and the results stay in registers. The kernel is bound
+/// by arithmetic: 4 d_k operations for each pair of a query and a key.
 template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
     attention_kernel(Problem p, Global<Real> y, Global<Real> row_max, Global<Real> row_sum,
@@ -285,11 +286,11 @@ __global__ void __launch_bounds__(threads)
                 if (part.first + own_y() + i * down < part.n_queries)
                     matters = matters || !(exp_or_zero(p.fill - max[i]) == 0);
             if (!any_of_block(matters)) {
-                if (p.causal && key >= part.first + M) break;  // what follows is hidden, too
+                if (p.causal && key >= part.first + M) break;  // all later keys are hidden, too
                 continue;
             }
         }
-        __syncthreads();  // everybody is done with the last values
+        __syncthreads();  // all threads are done with the previous values
         load<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
         __syncthreads();
         Real s[R][C];
@@ -303,7 +304,7 @@ __global__ void __launch_bounds__(threads)
                 now = s[i][j] > now ? s[i][j] : now;
             }
             now = warp_max<across>(now);
-            const Real kept = exp_or_zero(max[i] - now);  // what was summed so far shrinks
+            const Real kept = exp_or_zero(max[i] - now);  // scales down what was summed so far
             max[i] = now;
             sum[i] *= kept;
             for (int c = 0; c < D / across; ++c) context[i][c] *= kept;
@@ -313,7 +314,7 @@ __global__ void __launch_bounds__(threads)
                 put_weight<N>(weights, i, j, w);
             }
         }
-        __syncthreads();  // everybody is done with the keys
+        __syncthreads();  // all threads are done with the keys
         load<D, N>(keys, v + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
         __syncthreads();
         add_weighted<D, R, N>(context, weights, keys);
@@ -334,9 +335,10 @@ __global__ void __launch_bounds__(threads)
     }
 }
 // [row sums]
-/// A thread computes `<dy_i, y_i>` of one query and head, bound by the bytes of dy and y. It adds
-/// in the order in which `dot_rows` adds `<dy_i, v_j>`: where all weight lies on one key, the two
-/// are equal, and their difference, a gradient, is 0 and not a rounding of it.
+/// Each thread computes `<dy_i, y_i>` for one query and head, bound by the bytes of dy and y. It
+/// adds in the same order as `dot_rows` adds `<dy_i, v_j>`, so where all weight is on one key, the
+/// two are equal and their difference, which is a gradient, is exactly 0 instead of a rounding
+/// error.
 __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
                                 Global<const Real> y) {
     for (Index r = first_element(); r < n; r += all_threads()) {
@@ -351,7 +353,7 @@ __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<co
     }
 }
 // [backward]
-/// What is known of each query, [B, H, Lq].
+/// What backward knows of each query, [B, H, Lq].
 struct Rows {
     Global<const Real> row_max, row_sum, dot;  ///< dot: <dy_i, y_i>
 };
@@ -371,8 +373,8 @@ template <class T>
 constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
                                                  T::own * weights_pitch<T::others>);
 
-/// dq: a block takes some queries of one head, whose dq stay in registers, and the keys tile by
-/// tile. Three products, 6 d_k operations for each pair.
+/// dq: each block takes some queries of one head, keeps their dq in registers, and goes through the
+/// keys tile by tile. Three products, so 6 d_k operations for each pair.
 template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
     dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
@@ -392,7 +394,7 @@ __global__ void __launch_bounds__(threads)
         if (query < part.n_queries) row[i] = Row(rows, part.head * p.n_queries + query);
         for (int c = 0; c < D / across; ++c) sum[i][c] = 0;
     }
-    // a hidden score is a constant, whose gradient is 0
+    // a hidden score is a constant, so its gradient is 0
     const Index end = p.causal && part.first + M < part.n_keys ? part.first + M : part.n_keys;
     for (Index key = 0; key < end; key += N) {
         Hidden<R, C> hidden;
@@ -413,7 +415,7 @@ __global__ void __launch_bounds__(threads)
                 const Real ds = none ? Real(0) : row[i].weight(s[i][j]) * (dw[i][j] - row[i].dot);
                 put_weight<N>(dscores, i, j, ds);
             }
-        __syncwarp();  // a row of dscores is written and read by the same half of a warp
+        __syncwarp();  // the same half of a warp writes and reads a row of dscores
         add_weighted<D, R, N>(sum, dscores, keys);
     }
     for (int i = 0; i < R; ++i) {
@@ -430,8 +432,8 @@ template <class T>
 constexpr std::size_t dkv_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
                                                   T::others * weights_pitch<T::own>);
 
-/// dk and dv: a block takes some keys of one head, whose dk and dv stay in registers, and the
-/// queries tile by tile. Four products, 8 d_k operations for each pair.
+/// dk and dv: each block takes some keys of one head, keeps their dk and dv in registers, and goes
+/// through the queries tile by tile. Four products, so 8 d_k operations for each pair.
 template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
     dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
@@ -497,7 +499,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 // [launch]
-/// @param scores  their shape, `[B, H, Lq, Lk]`
+/// @param scores  the shape of the scores, `[B, H, Lq, Lk]`
 Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask,
                    const AttentionOptions& o) {
     const Index d_k = d_model / scores[1];
@@ -521,8 +523,8 @@ Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask
     return p;
 }
 
-/// Calls `f` with what the kernels are compiled for, as types: the narrowest width that holds the
-/// head's columns, and whether all queries and keys fit into small tiles.
+/// Calls `f` with the template arguments of the kernels, as types: the narrowest width that holds
+/// the head's columns, and whether all queries and keys fit into small tiles.
 template <class F>
 void for_sizes(const Problem& p, const F& f) {
     const auto for_width = [&](auto all_short) {
@@ -536,7 +538,7 @@ void for_sizes(const Problem& p, const F& f) {
         for_width(std::false_type());
 }
 
-/// A block for each `rows` of `n_rows` queries or keys of each head.
+/// One block for every `rows` of the `n_rows` queries or keys of each head.
 Grid grid_of(Index heads, Index n_rows, int rows, std::size_t shared_bytes) {
     Grid grid = blocks_of(heads * ceil_div(n_rows, rows), threads);
     grid.shared_bytes = shared_bytes;

@@ -16,19 +16,20 @@ namespace abh::fast {
 // [sizes]
 namespace {
 
-/// A block of scores and what it is multiplied with stay in a core's own caches. Both are whole
-/// lanes, and multiples of the rows that `small_matmul` computes at once.
+/// At these sizes, a block of scores and what it is multiplied by stay in a core's own caches. Both
+/// are whole numbers of lanes, and multiples of the rows that `small_matmul` computes at once.
 constexpr Index query_block = 48, key_block = 256;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
-constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf less itself is no number
+constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf minus itself is NaN
 
-/// Numbers from one row of n to the next: an odd number of lanes, since the rows of a matrix whose
-/// width is a power of two would all compete for the same few lines of the first cache.
+/// Distance from one row of n numbers to the next: an odd number of lanes, because the rows of a
+/// matrix whose width is a power of two would all compete for the same few lines of the first
+/// cache.
 constexpr Index pitch(Index n) {
     return whole_lanes(n) | lanes;
 }
 
-/// Some rows one behind the other: queries or keys.
+/// Consecutive rows: queries or keys.
 struct Rows {
     Index begin, end;
 
@@ -41,8 +42,8 @@ void for_blocks(Rows rows, Index size, const F& f) {
     for (Index i = rows.begin; i < rows.end; i += size) f(Rows{i, std::min(i + size, rows.end)});
 }
 // [hidden keys]
-/// What hides keys from the queries of one head of one sentence. Both are counted from the
-/// sentence's first.
+/// Tells which keys are hidden from the queries of one head of one sentence. Keys and queries are
+/// counted from the sentence's first.
 class HiddenKeys {
 public:
     HiddenKeys(const AttentionMask& mask, Index b, Index h, Index n_keys)
@@ -57,15 +58,16 @@ public:
         while (words_.begin < n_keys && pads_[words_.begin] != 0) ++words_.begin;
         while (words_.end > words_.begin && pads_[words_.end - 1] != 0) --words_.end;
     }
-    /// Keys outside of these are hidden from all of these queries: pads at either end, and, with
-    /// look-ahead, what comes after the last query. Begins with a whole number of lanes.
+    /// The keys outside this range are hidden from all of these queries: pads at either end and, if
+    /// the future is hidden, the keys after the last query. The range begins at a multiple of
+    /// `lanes`.
     Rows seen_from(Rows queries) const {
         const Index end = causal_ ? std::min(words_.end, queries.end) : words_.end;
         if (end <= words_.begin) return {0, 0};
         return {words_.begin / lanes * lanes, std::min(whole_lanes(end), n_keys_)};
     }
     // [hidden keys: row]
-    /// Overwrites the scores, of query i and these keys, of what is hidden.
+    /// Sets the scores of query i to `value` wherever one of these keys is hidden.
     void overwrite(Real* scores, Index i, Rows keys, Real value) const {
         if (causal_ && keys.end > i + 1)
             std::fill(scores + std::max<Index>(i + 1 - keys.begin, 0), scores + keys.count(),
@@ -88,10 +90,10 @@ private:
     const std::uint8_t* pads_;  ///< a byte for each key, or null
     const Mask& extra_;
     Index b_, h_, n_keys_;
-    Rows words_;  ///< keys from the first to the last that is no pad
+    Rows words_;  ///< from the first to the last key that is not a pad
 };
 // [one head]
-/// The rows of one sentence among those of all.
+/// The rows of sentence b among the rows of all sentences.
 Rows rows_of(const Tensor& x, const Packing& p, Index b) {
     if (p.empty()) return {b * x.dim(1), (b + 1) * x.dim(1)};
     return {p.begin(b), p.begin(b + 1)};
@@ -99,7 +101,7 @@ Rows rows_of(const Tensor& x, const Packing& p, Index b) {
 
 /// One head of one sentence: its rows and columns of the tensors, and what hides its keys.
 struct Head {
-    Index b, h, d_k, width;  ///< width: d_k in whole lanes
+    Index b, h, d_k, width;  ///< width: d_k, rounded up to whole lanes
     Rows queries, keys;
     HiddenKeys hidden;
     Real scale, fill;
@@ -119,10 +121,10 @@ struct Head {
     /// This head's columns of row `i` of `x`.
     const Real* row(const Tensor& x, Index i) const { return x.data() + i * x.dim(2) + h * d_k; }
     // [one head: copies]
-    // Each copy prefetches the next head's columns, too: they lie in the same rows, far from one
-    // row to the next, and the processor does not foresee such leaps.
+    // Each copy also prefetches the next head's columns. They lie in the same rows, but the rows
+    // are far apart, and the processor does not foresee such leaps.
 
-    /// Copies `factor` times this head's columns of some rows of `x`, with zeros beyond d_k.
+    /// Copies `factor` times this head's columns of these rows of `x`, with zeros beyond d_k.
     void copy(const Tensor& x, Rows rows, Tensor& y, Real factor = 1) const {
         Real* to = y.data();
         for (Index i = rows.begin; i < rows.end; ++i, to += y.dim(1)) {
@@ -131,8 +133,8 @@ struct Head {
             std::fill(to + d_k, to + width, Real(0));
         }
     }
-    /// Copies this head's columns of some rows of `x` as rows, with zeros up to whole lanes:
-    /// `[width, L]`, a square at a time, which is turned around in registers.
+    /// Copies this head's columns of these rows of `x` as rows, `[width, L]`, with zeros up to
+    /// whole lanes. It goes square by square and transposes each in registers.
     void transpose(const Tensor& x, Rows rows, Tensor& y) const {
         for (Index i = 0; i < rows.count(); i += lanes)
             for (Index c = 0; c < d_k; c += lanes) {
@@ -160,14 +162,14 @@ struct Head {
             VectorMap(to + i * x.dim(2), d_k) = factor * ConstVectorMap(from, d_k);
         }
     }
-    /// The rows of all queries that are those of this block of the sentence.
+    /// The place of this block of the sentence among the rows of all queries.
     Rows among_all(Rows block) const {
         return {queries.begin + block.begin, queries.begin + block.end};
     }
 };
 // [all heads]
-/// Calls `f(head, scratch)` for each head of each sentence, on all threads. The heads of a sentence
-/// share what `make_scratch()` returns.
+/// Calls `f(head, scratch)` for each head of each sentence, on all threads. With several sentences,
+/// the heads of a sentence share what `make_scratch()` returns; with one, each head gets its own.
 template <class MakeScratch, class F>
 void for_heads(const Tensor& q, const Tensor& k, Index n_heads, const AttentionMask& mask,
                const AttentionOptions& options, const MakeScratch& make_scratch, const F& f) {
@@ -179,8 +181,8 @@ void for_heads(const Tensor& q, const Tensor& k, Index n_heads, const AttentionM
     });
 }
 
-/// Calls `f` for blocks of the keys that some of these queries see, and then, if `hidden_count()`,
-/// for blocks of those that are hidden from all of them.
+/// Calls `f` for blocks of the keys that some of these queries may see and then, if
+/// `hidden_count()`, for blocks of the keys that are hidden from all of them.
 template <class HiddenCount, class F>
 void for_key_blocks(const Head& head, Rows queries, const HiddenCount& hidden_count, const F& f) {
     const Rows seen = head.hidden.seen_from(queries);
@@ -190,8 +192,8 @@ void for_key_blocks(const Head& head, Rows queries, const HiddenCount& hidden_co
     for_blocks({seen.end, head.keys.count()}, key_block, f);
 }
 
-/// Whether a hidden key has a weight, for one of n queries with these largest scores: where the
-/// fill is not far below, as when the query sees no key.
+/// Whether a hidden key gets a weight from one of n queries with these largest scores. It does if
+/// the fill is not far below the largest score, as when the query sees no key.
 bool fill_counts(Real fill, const Real* max, Index n) {
     return std::any_of(max, max + n, [&](Real largest) {
         return largest == lowest || std::exp(fill - largest) >= std::numeric_limits<Real>::min();
@@ -205,9 +207,9 @@ Strided rows_of(const Tensor& t) {
 
 using Row = Eigen::Map<Eigen::Array<Real, Eigen::Dynamic, 1>>;
 
-/// One head while its keys go by, in the memory that the heads of a thread share.
+/// The forward pass of one head, in memory that the heads of a sentence may share.
 struct Forward {
-    Tensor queries, keys, values;  ///< a block's; all, transposed; all
+    Tensor queries, keys, values;  ///< of a block; all, transposed; all
     Tensor scores, context;
     Real *max = nullptr, *sum = nullptr;  ///< of the block's queries, over the keys so far
 
@@ -235,7 +237,7 @@ struct Forward {
             head.hidden.overwrite(s, block.begin + i, of, head.fill);
             std::fill(s + of.count(), s + n, -infinity);
             const Real now = std::max(max[i], Row(s, n).maxCoeff());
-            if (now > max[i] && sum[i] > 0) {  // what was summed so far shrinks
+            if (now > max[i] && sum[i] > 0) {  // what was summed so far must shrink
                 const Real kept = std::exp(max[i] - now);
                 sum[i] *= kept;
                 matrix(context).row(i) *= kept;
@@ -257,7 +259,7 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
     const Shape shape = scores_shape(q, k, v, n_heads, mask);  // [B, H, Lq, Lk]
     Tensor y(q.shape()), row_max({shape[0], n_heads, shape[2]}), row_sum(row_max.shape());
     if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
-    if (weights)  // in a pass of its own, so that the result is the same with or without it
+    if (weights)  // in a separate pass, so that the result is the same without it
         *weights = attention_weights(split_heads(q, n_heads), split_heads(k, n_heads),
                                      mask.dense(shape), options);
     const auto scratch = [&] { return Forward(q.dim(2) / n_heads, shape[3]); };
@@ -279,7 +281,7 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
 // [backward: one head]
 namespace {
 
-/// One head while backward goes through it, in the memory that the heads of a thread share.
+/// The backward pass of one head, in memory that the heads of a sentence may share.
 struct Backward {
     Tensor queries, dy;                ///< a block's
     Tensor keys, keys_across, values;  ///< all; `keys_across` and `values` transposed
@@ -312,7 +314,7 @@ struct Backward {
                               head.row(cache.context, head.among_all(block).begin + i), head.d_k));
     }
     // [backward: one block]
-    /// Adds what these queries and keys have to do with each other to the gradients of both.
+    /// Adds what these queries and keys contribute through each other to the gradients of both.
     void add(const Head& head, Rows block, Rows of) {
         const Index n_i = block.count(), n_j = of.count(), n = whole_lanes(n_j);
         small_matmul({weights.data(), weights.dim(1), rows_of(queries),

@@ -8,18 +8,17 @@
 
 namespace abh {
 // [cache]
-/// What backward needs where attention was computed block by block: no weights, which it computes
-/// anew.
+/// What backward needs when attention was computed block by block. It holds no weights, because
+/// backward computes them again.
 struct BlockwiseCache {
     Tensor q, k, v;           ///< the inputs
     Tensor context;           ///< the result
-    Tensor row_max, row_sum;  ///< of each query's scores, the sum of exp(score - max); [B, H, Lq]
+    Tensor row_max, row_sum;  ///< each query's max and sum of exp(score - max); [B, H, Lq]
     AttentionMask mask;
     AttentionOptions options;
 };
 
-/// What `attend_heads_backward` needs. The ways keep different things; the variant says what is
-/// there.
+/// What `attend_heads_backward` needs. The ways keep different things, and the variant says which.
 struct AttendHeadsCache {
     Way way = Way::fast;
     Index n_heads = 0;
@@ -37,18 +36,18 @@ struct AttendHeadsCache {
 ///                 same bits without it
 /// @return         the shape of `q`
 ///
-/// A query whose every key is hidden gets equal attention weights for all keys of its sentence. In
-/// packed sentences there is none: they begin with a word.
+/// A query whose keys are all hidden gives the same weight to every key of its sentence. Packed
+/// sentences have no such query, because they begin with a word.
 ///
-/// @throws std::invalid_argument if shapes do not fit; of packed sentences, if a fill above -10,000
-///         would let them see each other, or if weights are asked for
+/// @throws std::invalid_argument if shapes do not fit; for packed sentences, also if the fill is
+///         above -10,000, which would let them see each other, or if weights are requested
 Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                     const AttentionMask& mask, const AttentionOptions& options = {},
                     AttendHeadsCache* cache = nullptr, Tensor* weights = nullptr);
 /// @param dy  gradient of the loss with respect to the result
 /// @return    gradients, of the shapes of q, k and v
 AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache);
-/// The shape of the scores, `[B, H, Lq, Lk]`; of packed sentences that of the padded ones.
+/// The shape of the scores, `[B, H, Lq, Lk]`; for packed sentences, as if they were padded.
 /// @throws std::invalid_argument if the shapes of q, k and v do not fit
 Shape scores_shape(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                    const AttentionMask& mask);

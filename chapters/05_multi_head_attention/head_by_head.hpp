@@ -6,7 +6,7 @@
 
 namespace abh {
 // [head by head]
-/// One head's own projection: rows `h * d_k` to `(h + 1) * d_k - 1` of the large one.
+/// One head's own projection, which is rows `h * d_k` to `(h + 1) * d_k - 1` of the large one.
 inline Tensor one_head(const Linear& projection, const Tensor& x, Index h, Index d_k) {
     Tensor y({1, 1, x.dim(1), d_k});
     matrix(y) = matrix(x) * matrix(projection.weight.value).middleRows(h * d_k, d_k).transpose();
@@ -15,7 +15,7 @@ inline Tensor one_head(const Linear& projection, const Tensor& x, Index h, Index
     return y;
 }
 
-/// Multi-head attention with nothing but chapter 4: y = b_O + sum over heads of context_h W_O,h.
+/// Multi-head attention built from chapter 4 alone: y = b_O + sum over heads of context_h W_O,h.
 inline Tensor head_by_head(const MultiHeadAttention& layer, const Tensor& x, const Mask& mask) {
     const Index n_heads = layer.options().n_heads, d_k = layer.options().d_model / n_heads;
     Tensor y = Tensor::zeros(x.shape());  // [1, L, d_model]

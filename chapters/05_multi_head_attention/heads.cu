@@ -5,8 +5,9 @@ namespace abh::cuda {
 // [heads]
 namespace {
 
-/// One block per word, whose threads take its numbers side by side: a warp reads or writes the
-/// word's row in one piece, and the heads' rows in pieces of d_k numbers. A copy, bound by bytes.
+/// One block per word, and neighboring threads take neighboring numbers, so a warp reads or writes
+/// the word's row in one piece and the heads' rows in pieces of d_k numbers. Since this is a copy,
+/// it is bound by bytes.
 __global__ void move_heads_kernel(Index length, Index n_heads, unsigned d_k, Global<Real> y,
                                   Global<const Real> x, bool split) {
     const Index word = blockIdx.x, b = word / length, l = word % length;

@@ -16,7 +16,7 @@ using namespace abh;
 
 namespace {
 // [print]
-/// Prints the rows of `t`, after a name that stands before the first one.
+/// Prints the rows of `t`, with the name in front of the first one.
 void print(const std::string& name, const Tensor& t, int digits) {
     for (Index r = 0; r < rows(t.shape()); ++r) {
         fmt::print("{:<22}", r == 0 ? name : "");
@@ -25,7 +25,8 @@ void print(const std::string& name, const Tensor& t, int digits) {
     }
 }
 // [by hand]
-/// A query that has one tie to each of two words: one wide head cannot tell them apart, two can.
+/// A query with one tie to each of two words: a single wide head cannot tell them apart, but two
+/// heads can.
 void by_hand() {
     section("Two heads by hand");
     const Real s = std::sqrt(Real(2)) * std::log(Real(3));  // e^(s / sqrt(2)) = 3
@@ -53,7 +54,8 @@ void joining() {
     print("bare reshape", heads.reshape(x.shape()), 0);
 }
 
-/// Two arrays for the figure: the position that each number comes from, joined and only reshaped.
+/// Two arrays for the figure: the position that each number comes from, after the join and after a
+/// bare reshape.
 void origin(const Results& results, Index length) {
     Tensor from({4 * length, 4});
     for (Index r = 0; r < from.dim(0); ++r)
@@ -77,7 +79,8 @@ void compare(Program& program, const Tensor& x, const Mask& mask, MultiHeadOptio
     }
 }
 // [weights]
-/// What each head makes of one word of the sentence; the weights of all words go to the figure.
+/// Prints each head's weights for one word of the sentence; the weights of all words go to the
+/// figure.
 void show_weights(const Results& results, const MultiHeadAttention& layer, const Tensor& x,
                   const Mask& mask, const std::string& sentence) {
     section("What each head sees from 好");
@@ -94,8 +97,8 @@ void show_weights(const Results& results, const MultiHeadAttention& layer, const
     results.array("weights", weights.reshape({weights.dim(1), x.dim(1), x.dim(1)}));
 }
 // [shared]
-/// Largest difference between the first head's weights of `x` and the second head's of the same
-/// with the slices of both exchanged.
+/// Largest difference between the first head's weights for `x` and the second head's weights for
+/// `x` with both slices exchanged.
 double exchanged_difference(const MultiHeadAttention& layer, const Tensor& x) {
     const Index d_k = layer.options().d_model / layer.options().n_heads, n = x.dim(1) * x.dim(1);
     Tensor other = x.clone();
@@ -128,7 +131,7 @@ void parameters(Program& program, Index length) {
     show("the same, one projection shared", small);
 }
 // [gradient]
-/// The gradient of self-attention by hand and by differences, on odd sizes.
+/// The gradient of self-attention, by hand and by finite differences, on odd sizes.
 void gradient(Program& program) {
     section("The gradient of self-attention, in single precision");
     Random random(program.seed());
@@ -146,13 +149,14 @@ void gradient(Program& program) {
     program.results().set_varying("gradient_error_no_value", two);
 }
 // [speed]
-/// Forward and backward of 8 heads of 64 columns, the future hidden; and what is kept in between.
+/// Times forward and backward of 8 heads of 64 columns with the future hidden, and counts what is
+/// kept in between.
 void speed(Program& program) {
     section("Making it fast");
     GainTable gains(program.results(), "attention of all heads");
     Random random(program.seed());
     double difference = 0;
-    std::vector<std::array<Index, 4>> kept;  // length, numbers of both, of plain, of blockwise
+    std::vector<std::array<Index, 4>> kept;  // length; numbers kept by both, by plain, by blockwise
     for (const auto& [batch, length] : {std::pair<Index, Index>{32, 24}, {6, 128}, {1, 512}}) {
         const auto drawn = [&, shape = Shape{batch, length, 512}] {
             return normal(shape, random.stream());
@@ -192,9 +196,9 @@ void speed(Program& program) {
 // [main]
 int main(int argc, char** argv) {
     MultiHeadOptions options{.bias_qkv = false, .bias_out = false};
-    Program program("Multi-head attention: several attentions side by side.");
+    Program program("Run multi-head attention: several attentions side by side");
     program.options().add("--d-model", options.d_model, "width of a word's vector");
-    program.options().add("--heads", options.n_heads, "number of heads; divides the width");
+    program.options().add("--heads", options.n_heads, "number of heads, a divisor of the width");
     return program.run(argc, argv, [&] {
         const std::string sentence = "我 有 一 个 好 朋 友 P";
         const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});

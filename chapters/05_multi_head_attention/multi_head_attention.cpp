@@ -46,7 +46,7 @@ Tensor MultiHeadAttention::forward(const Tensor& query, const Tensor& key, const
 // forward was:  q = query W_Q^T,  k = key W_K^T,  v = value W_V^T,
 //               y = attend_heads(q, k, v) W_O^T
 // hence:        dcontext = dy W_O;  dq, dk, dv = attend_heads backward of dcontext;
-//               dquery = dq W_Q, and so for key and value; the projections add to their gradients
+//               dquery = dq W_Q, likewise for key and value; each projection adds to its gradients
 MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, const Cache& cache) {
     const Tensor dcontext = w_o.backward(dy, cache.out);
     const auto [dq, dk, dv] = attend_heads_backward(dcontext, cache.attention);
@@ -54,8 +54,8 @@ MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, con
             project_backward(w_v, dv, cache.v)};
 }
 // [projections]
-/// The shape in which `x` is projected: as it is, or, where all heads share a projection, as
-/// slices.
+/// `x` in the shape in which it is projected: unchanged, or cut into slices if all heads share a
+/// projection.
 Tensor MultiHeadAttention::slices(const Tensor& x, std::string_view name) const {
     require(x.rank() == 3 && x.dim(2) == options_.d_model,
             "multi-head attention: {} has shape {}, expected [B, L, {}]", name, x.shape(),

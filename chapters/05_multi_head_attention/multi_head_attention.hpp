@@ -9,7 +9,7 @@
 
 namespace abh {
 // [options]
-/// Where the sources of this book differ; the defaults are PyTorch's.
+/// Choices on which the sources of this book differ; the defaults are PyTorch's.
 struct MultiHeadOptions {
     Index d_model = 512;
     Index n_heads = 8;
@@ -20,8 +20,8 @@ struct MultiHeadOptions {
     AttentionOptions attention = {};
 };
 // [multi-head attention]
-/// `join(attention of each head) W_O`, where head h sees `query W_Q`, `key W_K`, `value W_V` in its
-/// own d_k columns. Vaswani et al. 2017, section 3.2.2.
+/// `join(attention of each head) W_O`, where head h works on its own d_k columns of `query W_Q`,
+/// `key W_K` and `value W_V`. Vaswani et al. 2017, section 3.2.2.
 class MultiHeadAttention {
 public:
     struct Cache {
@@ -38,7 +38,7 @@ public:
     /// @param query    `[B, Lq, d_model]`
     /// @param key      `[B, Lk, d_model]`
     /// @param value    `[B, Lk, d_model]`
-    /// @param mask     who sees whom
+    /// @param mask     which keys each query sees
     /// @param cache    filled for `backward`; leave it out at inference
     /// @param weights  if given, receives the attention weights `[B, H, Lq, Lk]`
     /// @return         `[B, Lq, d_model]`
@@ -46,12 +46,13 @@ public:
     Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value,
                    const AttentionMask& mask, Cache* cache = nullptr,
                    Tensor* weights = nullptr) const;
-    /// Adds to the gradients of the four projections. In self-attention, where query, key and value
-    /// are one tensor, its gradient is the sum of the three.
+    /// Adds to the gradients of the four projections. In self-attention, query, key and value are
+    /// the same tensor, so its gradient is the sum of the three.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lq, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
     // [multi-head attention: projections]
-    /// `x W` of one projection, `w_q`, `w_k` or `w_v`; where all heads share one, slice by slice.
+    /// Applies one projection, `w_q`, `w_k` or `w_v`, to `x`; if all heads share it, slice by
+    /// slice.
     /// @param x  `[B, L, d_model]` @return the same shape
     Tensor project(const Linear& projection, const Tensor& x, Linear::Cache* cache = nullptr) const;
 

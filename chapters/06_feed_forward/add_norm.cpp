@@ -67,7 +67,7 @@ Tensor AddNorm::after(const Tensor& x, const Tensor& sublayer, Cache* cache) con
 }
 // [backward]
 // forward was:  post: y = norm(x + dropout(f)),  pre: y = x + dropout(f);  then dropout of y
-// hence:        the same from last to first; with pre a sum gives its gradient to both of its terms
+// hence:        the same in reverse; with pre, a sum gives its gradient to both of its terms
 AddNorm::Gradients AddNorm::after_backward(const Tensor& dy, const Cache& cache) {
     const Tensor d = dropout_after_norm_.backward(dy, cache.dropout_after_norm);
     if (placement_ == NormPlacement::post) return add_norm_backward(d, dropout_, norm, cache);
@@ -75,7 +75,7 @@ AddNorm::Gradients AddNorm::after_backward(const Tensor& dy, const Cache& cache)
 }
 
 // forward was:  post: h = x,   pre: h = norm(x)
-// hence:        post: dx = dh,  pre: dx = norm backward of dh;  to be added to the other dx
+// hence:        post: dx = dh,  pre: dx = norm backward of dh;  add it to the other dx
 Tensor AddNorm::before_backward(const Tensor& dh, const Cache& cache) {
     return placement_ == NormPlacement::post ? dh : norm.backward(dh, cache.norm);
 }

@@ -20,7 +20,7 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
             return to;
         }
         std::uint8_t* const keep = kept.data() + first;
-        draw(dropout, first, {keep, keep + n});  // `some` is a multiple of 4, so `first` is one
+        draw(dropout, first, {keep, keep + n});  // `some` is a multiple of 4, and so is `first`
         const Real factor = dropout.factor();
         for (Index i = 0; i < n; ++i)
             to[i] = from[i] + branch[i] * (factor * static_cast<Real>(keep[i]));

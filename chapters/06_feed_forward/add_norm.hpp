@@ -7,8 +7,8 @@
 
 namespace abh {
 // [options]
-/// Where the norm stands: after the residual sum (the paper of 2017), or before the sublayer (most
-/// later models).
+/// Where the norm goes: after the residual sum (as in the paper of 2017) or before the sublayer (as
+/// in most later models).
 enum class NormPlacement { post, pre };
 
 struct AddNormOptions {
@@ -31,7 +31,7 @@ struct AddNormGradients {
 /// `norm(x + dropout(sublayer))`.
 /// @param x         `[..., d_model]`
 /// @param sublayer  the same shape
-/// @param cache     filled for `add_norm_backward`, and the sign that we train
+/// @param cache     filled for `add_norm_backward`; null at inference, which turns dropout off
 /// @throws std::invalid_argument unless both are `[..., d_model]`
 Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
                 const LayerNorm& norm, AddNormCache* cache);
@@ -44,13 +44,13 @@ AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, Lay
 ///     post:  y = norm(x + dropout(sublayer(x)))
 ///     pre:   y = x + dropout(sublayer(norm(x)))
 ///
-/// The sublayer stands between `before`, which gives its input, and `after`, which takes its
+/// The sublayer is called between `before`, which returns its input, and `after`, which takes its
 /// output:
 ///
 ///     const Tensor h = add_norm.before(x, &cache);
 ///     const Tensor y = add_norm.after(x, sublayer.forward(h), &cache);
 ///
-/// and backward, from last to first, `x` collecting from both of its uses:
+/// Backward runs from last to first, and `x` collects gradients from both of its uses:
 ///
 ///     auto [dx, df] = add_norm.after_backward(dy, cache);
 ///     dx = dx + add_norm.before_backward(sublayer.backward(df), cache);
@@ -70,7 +70,7 @@ public:
 
     /// Gradients of `after`; then the sublayer's own backward turns `dsublayer` into `dh`.
     Gradients after_backward(const Tensor& dy, const Cache& cache);
-    /// Gradient of `before`; its result is added to `dx`.
+    /// Gradient of `before`, to be added to `dx`.
     Tensor before_backward(const Tensor& dh, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name) { norm.collect(list, name); }

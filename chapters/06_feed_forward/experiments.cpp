@@ -32,7 +32,7 @@ double error_of_paths(int terms, const Tensor& x_row, const Tensor& dy_row) {
 // [deep stack]
 namespace {
 
-/// Root of the mean of squares.
+/// Root mean square.
 double size(const Tensor& t) {
     return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
 }
@@ -53,7 +53,7 @@ Tensor by_depth(Index depth, NormPlacement placement, std::uint64_t seed) {
     for (Index i = 0; i < depth; ++i)
         stack.push_back({AddNorm(d_model, {.placement = placement}, random),
                          FeedForward(d_model, 4 * d_model, false, random)});
-    LayerNorm last(d_model);  // with the norm before the sublayers, one more stands at the end
+    LayerNorm last(d_model);  // with the norm before the sublayers, one more follows the last
     Tensor x = normal({64, d_model}, random.stream()), sizes({3, depth + 1});
     Tensor full = normal(x.shape(), random.stream());
     sizes(0, 0) = static_cast<Real>(size(x));

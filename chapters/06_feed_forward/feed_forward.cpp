@@ -25,7 +25,7 @@ Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
 }
 // [feed-forward: backward]
 // forward was:  y = second(relu(first(x))), or with swish
-// hence:        the three backward passes from last to first
+// hence:        the three backward passes, from last to first
 Tensor FeedForward::backward(const Tensor& dy, const Cache& cache) {
     const Tensor dhidden = second.backward(dy, cache.second);  // [B, L, d_ff]
     const auto to_x =

@@ -8,16 +8,16 @@
 
 namespace abh {
 // [activation]
-/// What stands between the two maps.
+/// The activation between the two maps.
 enum class Activation { relu, swish };
 // [feed-forward]
-/// Two linear maps with a ReLU between, each position on its own: `relu(x W_1^T + b_1) W_2^T +
-/// b_2`. Vaswani et al. 2017, eq. 2. Or with swish in ReLU's place.
+/// Two linear maps with a ReLU in between, applied to each position on its own: `relu(x W_1^T +
+/// b_1) W_2^T + b_2`. Vaswani et al. 2017, eq. 2. Swish may take ReLU's place.
 class FeedForward {
 public:
     struct Cache {
         Linear::Cache first, second;
-        Tensor hidden;  ///< relu(x W_1^T + b_1), or with swish x W_1^T + b_1 itself: [B, L, d_ff]
+        Tensor hidden;  ///< relu(x W_1^T + b_1); with swish, x W_1^T + b_1 itself; [B, L, d_ff]
     };
 
     FeedForward(Index d_model, Index d_ff, bool bias, Random& random,

@@ -13,17 +13,17 @@ namespace abh::cuda {
 // [rows]
 namespace {
 
-constexpr int held = 16;  // elements of a row that a thread has, in registers
-constexpr int rows_of_block = block_size / warp;  // where a warp holds a row: up to 512 elements
+constexpr int held = 16;  // elements of a row that a thread holds in registers
+constexpr int rows_of_block = block_size / warp;  // if a warp holds a row of up to 512 elements
 
-/// Places that a row takes: with dropout it begins where four random numbers begin, at most three
-/// elements before its own first.
+/// Places that a row takes. With dropout, they begin where four random numbers begin, at most three
+/// elements before the row itself.
 Index places(Index n) {
     return n % 4 == 0 ? n : n + 3;
 }
 
-/// The threads for a row of `n` elements: as many warps as it takes, and rows to fill a block where
-/// one warp is enough. Threads of a row have the same threadIdx.y.
+/// The threads of a block for rows of `n` elements: as many warps as a row takes or, if one warp is
+/// enough, as many rows as fill the block. Threads of a row have the same threadIdx.y.
 dim3 threads_for(Index n) {
     const Index warps = ceil_div(places(n), held * warp);
     return warps == 1 ? dim3(warp, rows_of_block) : dim3(static_cast<unsigned>(warps * warp));
@@ -34,8 +34,8 @@ __device__ Real row_sum(Real v) {
     return blockDim.x == warp ? warp_sum(v) : block_sum(v);
 }
 
-/// Whether a block's registers hold a row of `n` elements: up to 4096 of them. Wider rows are left
-/// to the processor.
+/// Whether a block's registers hold a row of `n` elements, of which there may be up to 4096. The
+/// processor takes wider rows.
 bool takes_rows_of(Index n) {
     return places(n) <= held * block_size;
 }
@@ -44,7 +44,8 @@ bool takes_rows_of(Index n) {
 // [layer norm]
 namespace {
 
-/// What is added to a row before it is normalized: `x`, of which `kept` is drawn. Null: nothing.
+/// What is added to a row before it is normalized: `x`, unless it is null. If `kept` is not null,
+/// dropout draws which elements of `x` are kept and notes it there.
 struct Branch {
     Global<const Real> x;
     Global<std::uint8_t> kept;
@@ -52,10 +53,10 @@ struct Branch {
     Real p, factor;
 };
 
-/// A warp a row, or a block where the row is wider than 512. The row is read once, and stays in
-/// registers, 16 elements a thread, from the sum to the result: the mean is there before the
+/// One warp per row, or one block if the row is wider than 512. The row is read once and stays in
+/// registers, 16 elements per thread, from the sum to the result, so the mean is known before the
 /// squares are added up. In single precision an element costs 8 bytes, with the cache 12, and in
-/// the residual connection 17: x and branch are read, kept (1), normalized and y are written.
+/// the residual connection 17: x and branch are read; kept (1), normalized and y are written.
 __global__ void __launch_bounds__(block_size)
     layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
                       Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gamma,
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(block_size)
     if (r >= n_rows) return;
     const int w = static_cast<int>(threadIdx.x) / warp;
     const int before = branch.kept ? static_cast<int>(start % 4) : 0;
-    // the column of element k of this thread: each warp has 512 side by side
+    // the column of element k of this thread; each warp has 512 consecutive ones
     const auto column = [=](int k) { return (w * held + k) * warp + lane() - before; };
     const auto inside = [=](int k) { return column(k) >= 0 && column(k) < n; };
 
@@ -139,16 +140,17 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
 // [layer norm: backward]
 namespace {
 
-constexpr Index rows_of_share = 8;     // at least: shares are small beside the rows
+constexpr Index rows_of_share = 8;     // at least, so that shares are small beside the rows
 constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
 [[maybe_unused]] constexpr int blocks_at_once =
-    sizeof(Real) == 4 ? 2 : 1;  // by their registers, at least
+    sizeof(Real) == 4 ? 2 : 1;  // at least, as far as registers go
 
-/// Rows as in the kernel before, several to a warp or block one after another: so a thread adds up
-/// its columns' share of dgamma and dbeta in registers. The warps of a block then add their shares,
-/// one after the other. All of a row is asked for before anything is done with it. In single
-/// precision an element costs 12 bytes, dy and x_hat read and dx written, and in the residual
-/// connection 17: kept (1) is read, dsublayer is written.
+/// Rows are laid out as in the forward kernel, but a warp or block takes several, one after
+/// another, so that a thread can add up its columns' share of dgamma and dbeta in registers. The
+/// warps of a block then add their shares in turn. A row is loaded completely before anything is
+/// computed from it. In single precision an element costs 12 bytes, because dy and x_hat are read
+/// and dx is written, and in the residual connection 17, because kept (1) is read, too, and
+/// dsublayer is written.
 __global__ void __launch_bounds__(block_size, blocks_at_once)
     layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
                                Global<Real> shares, Global<const Real> dy, Global<const Real> x_hat,
@@ -205,8 +207,8 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
     }
 }
 // [shares]
-/// A block adds up the shares of 32 columns of gamma, or of beta where blockIdx.y is 1. Thread
-/// (j, s) takes every 32nd share of column j; then these 32 sums are added, in one order.
+/// Each block adds up the shares of 32 columns of gamma, or of beta if blockIdx.y is 1. Thread (j,
+/// s) takes every 32nd share of column j; then these 32 sums are added, always in the same order.
 __global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgamma, Global<Real> dbeta,
                                   Global<const Real> shares) {
     __shared__ Shared<Real, warp, warp> sums;

@@ -12,9 +12,9 @@ namespace abh::fast {
 using Row = Eigen::Map<Eigen::Array<Real, Eigen::Dynamic, 1>>;
 using ConstRow = Eigen::Map<const Eigen::Array<Real, Eigen::Dynamic, 1>>;
 
-constexpr Index some = 16;  // rows at a time: they stay in a core's cache
+constexpr Index some = 16;  // rows at a time, few enough to stay in a core's cache
 
-/// Returns 1 / sqrt(var + eps). The three rows may be the same.
+/// Writes `normalized` and `y`, and returns 1 / sqrt(var + eps). The three rows may be the same.
 inline Real normalize_row(const LayerNorm& norm, const Real* x, Real* normalized, Real* y) {
     const Index n = norm.d_model();
     const ConstRow row(x, n);
@@ -27,8 +27,9 @@ inline Real normalize_row(const LayerNorm& norm, const Real* x, Real* normalized
     return inverse_stddev;
 }
 // [forward]
-/// `layer_norm` of rows whose address `source(begin, end, x_hat)` gives. It may write them into the
-/// same rows of `x_hat` first; that memory is the cache's, or at inference the result's.
+/// `layer_norm` of the rows at the address that `source(begin, end, x_hat)` returns. `source` may
+/// first write them into the same rows of `x_hat`, whose memory is the cache's or, at inference,
+/// the result's.
 template <class Source>
 Tensor normalize_rows(const Shape& shape, const LayerNorm& norm, LayerNorm::Cache* cache,
                       const Source& source) {
@@ -54,13 +55,13 @@ inline void normalize_row_backward(const LayerNorm& norm, const ConstRow& dy, co
     dx_hat = (dx_hat - mean - x_hat * mean_along) * inverse_stddev;
 }
 
-/// `layer_norm_backward`, whose rows of `dx` `use(begin, end, dx)` reads as soon as they are there.
+/// `layer_norm_backward`; `use(begin, end, dx)` reads rows of `dx` as soon as they are computed.
 template <class Use>
 Tensor normalize_rows_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache,
                                const Use& use) {
     const Tensor& x_hat = cache.normalized;
     const Index n = norm.d_model(), n_rows = rows(x_hat.shape());
-    constexpr Index many = 4 * some;  // rows whose shares of dgamma and dbeta are added up at once
+    constexpr Index many = 4 * some;  // rows whose shares of dgamma and dbeta are added together
     Tensor dx(x_hat.shape()), shares = Tensor::zeros({ceil_div(n_rows, many), 2, n});
     parallel_ranges(n_rows, many, [&](Index first, Index last) {
         Row dgamma(&shares(first / many, 0, 0), n), dbeta(&shares(first / many, 1, 0), n);

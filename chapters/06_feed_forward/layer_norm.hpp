@@ -9,11 +9,11 @@
 namespace abh {
 // [options]
 struct LayerNormOptions {
-    bool affine = true;  ///< gamma and beta are parameters; false: 1 and 0 for ever
+    bool affine = true;  ///< gamma and beta are parameters; false: always 1 and 0
     Real eps = Real(1e-5);
 };
 // [layer norm]
-/// Each row brought to mean 0 and variance 1, then stretched and shifted:
+/// Brings each row to mean 0 and variance 1, then stretches and shifts it:
 ///
 ///     y = gamma * (x - mean) / sqrt(var + eps) + beta
 ///

@@ -78,8 +78,8 @@ void paths(Results& results, Random random) {
         table.row(n, names[n - 1], error_of_paths(n, x, ones), error_of_paths(n, x, dy));
 }
 // [sentence]
-/// The running example through one feed-forward sublayer: its rows before and after the norm, post
-/// and pre, with plain or with scaled embeddings.
+/// Sends the running example through one feed-forward sublayer and shows its rows before and after
+/// the norm, post and pre, with plain or scaled embeddings.
 void sentence(Results& results, Random random, Index d_model, Index d_ff, bool scaled) {
     section(scaled ? "The same with the embedding times sqrt(d_model)"
                    : "Rows before and after the norm");
@@ -129,7 +129,7 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     FeedForward::Cache cache;
     const Tensor y = ff.forward(x, &cache);
     const double percent = 100 * (vector(cache.hidden).array() == 0).cast<double>().mean();
-    fmt::print("parameters: {} without biases, {} with\n", count_elements(parameters_of(ff)),
+    fmt::print("parameters: {} without biases, {} with biases\n", count_elements(parameters_of(ff)),
                count_elements(parameters_of(with_bias)));
     fmt::print("{:.1f} % of the hidden numbers are zero\n", percent);
     results.set("hidden_zeros", percent);
@@ -138,7 +138,7 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     Tensor other = x.clone();
     matrix(other).row(4).array() += 1;
     const auto change = (matrix(ff.forward(other)) - matrix(y)).cwiseAbs().eval();
-    fmt::print("the fifth word changed; largest change by word:");
+    fmt::print("the fifth word is changed; largest change of each word:");
     for (Index r = 0; r < 8; ++r) fmt::print(" {:.2f}", change.row(r).maxCoeff());
     fmt::print("\n");
     results.array("relu_before", ff.first.forward(x).reshape({8, d_ff}));
@@ -164,7 +164,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
     results.set("post_residual", post(2, 0));
 }
 // [speed]
-/// Dropout, sum and norm, swish, and a linear map with ReLU, plain and fast.
+/// Times dropout, sum and norm, swish, and a linear map with ReLU, plain and fast.
 void speed(Results& results, Random random) {
     section("Making it fast");
     AddNorm add_norm(512, {.dropout = Real(0.1)}, random), no_dropout(512, {}, random);
@@ -172,7 +172,7 @@ void speed(Results& results, Random random) {
     const Linear map(512, 2048, true, random);
     const auto rows_of = [&] { return normal({64, 24, 512}, random.stream()); };
     const Tensor x = rows_of(), s = rows_of(), dy = rows_of();
-    std::map<Way, AddNorm::Cache> added, summed;  // backward goes the way of its cache
+    std::map<Way, AddNorm::Cache> added, summed;  // backward runs the way of its cache
     std::map<Way, LayerNorm::Cache> normed;
     double difference = 0;
     GainTable table(results, "64 sentences of 24 words, width 512");
@@ -198,7 +198,7 @@ void speed(Results& results, Random random) {
 // [main]
 int main(int argc, char** argv) {
     constexpr Index d_model = 512, d_ff = 2048, depth = 48;
-    Program program("Feed-forward, layer norm, and the residual connection around a sublayer.");
+    Program program("Run feed-forward, layer norm, and the residual connection around a sublayer");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         const Random random(program.seed());

@@ -6,7 +6,7 @@ namespace abh::cuda {
 // [relu]
 namespace {
 
-/// One thread per element, neighbors side by side. Bytes: 8 an element in single precision.
+/// One thread per element, in the order of memory. 8 bytes per element in single precision.
 __global__ void relu_kernel(Index n, Global<Real> y, Global<const Real> x) {
     for (Index i = first_element(); i < n; i += all_threads()) {
         const Real v = x[i];
@@ -28,7 +28,7 @@ Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
 // [relu: backward]
 namespace {
 
-/// The same with 12 bytes an element.
+/// The same, with 12 bytes per element.
 __global__ void relu_backward_kernel(Index n, Global<Real> dx, Global<const Real> dy,
                                      Global<const Real> y) {
     for (Index i = first_element(); i < n; i += all_threads()) {

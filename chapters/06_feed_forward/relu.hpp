@@ -4,7 +4,7 @@
 
 namespace abh {
 // [relu]
-/// `max(x, 0)`, element by element; what is not a number stays so.
+/// `max(x, 0)`, element by element; NaN stays NaN.
 Tensor relu(const Tensor& x);
 /// Gradient of `relu`: `dy` where `y > 0`, else 0.
 /// @param y  what `relu` returned

@@ -5,7 +5,7 @@ namespace abh::cuda {
 // [swish]
 namespace {
 
-/// One thread per element. Bytes bound it still: 8 an element in single precision for one
+/// One thread per element. It is still bound by bytes: 8 per element in single precision, for one
 /// exponential and one division.
 __global__ void swish_kernel(Index n, Global<Real> y, Global<const Real> x) {
     for (Index i = first_element(); i < n; i += all_threads()) {
@@ -14,8 +14,8 @@ __global__ void swish_kernel(Index n, Global<Real> y, Global<const Real> x) {
     }
 }
 
-/// The same with 12 bytes an element; the exponential is computed again, since to keep it would
-/// cost 4 bytes more in either pass.
+/// The same, with 12 bytes per element. The exponential is computed again, because keeping it would
+/// cost 4 more bytes in each pass.
 __global__ void swish_backward_kernel(Index n, Global<Real> dx, Global<const Real> dy,
                                       Global<const Real> x) {
     for (Index i = first_element(); i < n; i += all_threads()) {

@@ -8,7 +8,7 @@ namespace abh {
 /// Ramachandran et al. 2017.
 Tensor swish(const Tensor& x);
 /// Gradient of `swish`: `dy s (1 + x (1 - s))` with `s = 1 / (1 + exp(-x))`.
-/// @param x  what `swish` was given
+/// @param x  the argument of `swish`
 /// @throws std::invalid_argument if the shapes differ
 Tensor swish_backward(const Tensor& dy, const Tensor& x);
 /// `map.backward(swish_backward(dy, h), cache)`. @param h  what `map.forward` returned

@@ -85,7 +85,7 @@ Tensor Encoder::forward(const Tensor& x, const AttentionMask& mask, Cache* cache
     return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [encoder: backward]
-// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i),  and with pre a norm at the end
+// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i),  and with pre, a norm at the end
 // hence:        dy_i = backward of layer_i at dy_{i+1}, from the last layer to the first
 Tensor Encoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;

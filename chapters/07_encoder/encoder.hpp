@@ -10,7 +10,7 @@
 
 namespace abh {
 // [options]
-/// What an encoder or decoder layer is made of; the sources of this book differ in it.
+/// How an encoder or decoder layer is built, which the sources of this book do differently.
 struct LayerOptions {
     MultiHeadOptions attention;  ///< of every attention block; its `d_model` is the layer's width
     Index d_ff = 2048;           ///< width inside the feed-forward network
@@ -21,7 +21,8 @@ struct LayerOptions {
 // [layers of the sources]
 /// The Chinese-English toy: no biases, and a layer norm that is not learned.
 LayerOptions toy_layer();
-/// The German-English notebook: biases everywhere; with the norm that it leaves out, learned.
+/// The German-English notebook: biases everywhere, and a learned norm, which the notebook leaves
+/// out.
 LayerOptions notebook_layer();
 /// The shared-head block: small projections without biases that all heads share, scores times
 /// 1/sqrt(d_model).
@@ -37,11 +38,12 @@ public:
         AddNorm::Cache norm1, norm2;
     };
 
-    /// All weights are fresh. A copy of a layer would share them: construct every layer anew.
+    /// Draws its own weights. A copy of a layer would share them, so construct each layer
+    /// separately.
     EncoderLayer(const LayerOptions& options, Random& random);
 
     /// @param x        `[B, L, d_model]`
-    /// @param mask     who sees whom
+    /// @param mask     which words each word sees
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
     /// @return         `[B, L, d_model]`
@@ -60,7 +62,7 @@ public:
     AddNorm norm2;
 };
 // [encoder]
-/// A stack of layers, each with weights of its own; with the norm before the sublayers (pre) a last
+/// A stack of layers, each with its own weights. With the norm before the sublayers (pre), a last
 /// layer norm follows the stack.
 class Encoder {
 public:

@@ -55,8 +55,8 @@ void show_parameters(Results& results) {
     row("shared-head block", "block", shared_head_layer());
 }
 // [statistics]
-/// Of the words' rows: mean, standard deviation, mean norm of a row, mean
-/// cosine to the input, mean cosine between two words.
+/// Statistics of the words' rows: mean, standard deviation, mean norm of a row, mean cosine to the
+/// input, mean cosine between two words.
 Eigen::Array<double, 1, 5> statistics(const Tensor& y, const Tensor& input) {
     const double n = static_cast<double>(n_words);
     const auto words_of = [&](const Tensor& t) { return matrix(t).topRows(n_words).eval(); };
@@ -69,7 +69,8 @@ Eigen::Array<double, 1, 5> statistics(const Tensor& y, const Tensor& input) {
             (cosines.sum() - cosines.trace()) / (n * (n - 1))};
 }
 // [layer by layer]
-/// Prints what each layer makes of the words, and returns its attention weights, `[1, H, L, L]`.
+/// Prints statistics of the words' rows after each layer, and returns each layer's attention
+/// weights, `[1, H, L, L]`.
 std::vector<Tensor> show_layers(const Encoder& encoder, const Tensor& x, const AttentionMask& mask,
                                 Results& results) {
     section("A sentence through the layers");
@@ -99,7 +100,7 @@ std::vector<Tensor> show_layers(const Encoder& encoder, const Tensor& x, const A
     return weights;
 }
 // [weights]
-/// Prints the weights of one head, and gives all of them to the figures.
+/// Prints the weights of one head, and saves the weights of all heads for the figures.
 void show_weights(const std::vector<Tensor>& weights, Results& results) {
     section("Attention of layer 1, head 1");
     const Index n_layers = static_cast<Index>(weights.size()), n_heads = weights[0].dim(1);
@@ -119,7 +120,7 @@ void show_weights(const std::vector<Tensor>& weights, Results& results) {
     results.set("n_weights", static_cast<double>(n_layers * n_heads));
 }
 // [padding]
-/// Appends pads: how far do the rows of the words move, with and without the mask?
+/// Appends pads, and prints how far the words' rows move, with and without the mask.
 template <class Vectors>
 void show_padding(const Encoder& encoder, const Vectors& vectors, Results& results) {
     section("More padding");
@@ -137,7 +138,7 @@ void show_padding(const Encoder& encoder, const Vectors& vectors, Results& resul
         table.row(more, more, moved(more, true), moved(more, false));
 }
 // [copies]
-/// How many numbers the parameters really hold, where several may share their elements.
+/// How many numbers are really stored; parameters that share their elements count once.
 Index count_stored(std::vector<EncoderLayer>& layers) {
     std::set<const Real*> seen;
     Index sum = 0;
@@ -157,10 +158,10 @@ void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
               count_stored(copies));
 
     const Tensor& last = copies.back().ff.first.weight.value;
-    fmt::print("\nWe write 42 into a weight of the first copy. In the last one it was {:.4f}, ",
+    fmt::print("\nWe write 42 into a weight of the first copy. In the last copy it was {:.4f} ",
                last(0, 0));
     copies.front().ff.first.weight.value(0, 0) = 42;
-    fmt::print("and is {:.4f}.\n", last(0, 0));
+    fmt::print("before and is {:.4f} after.\n", last(0, 0));
 }
 // [backward]
 /// Sends a random gradient back through the layers, from the last to the first.
@@ -192,9 +193,9 @@ void show_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask,
 // [main]
 int main(int argc, char** argv) {
     std::string norm = "post";
-    Program program("Send a Chinese sentence through an encoder with random weights.");
+    Program program("Send a Chinese sentence through an encoder with random weights");
     program.options()
-        .add("--norm", norm, "layer norm after (post) or before (pre) sublayers")
+        .add("--norm", norm, "layer norm after (post) or before (pre) each sublayer")
         .one_of({"post", "pre"});
     return program.run(argc, argv, [&] {
         Random random(program.seed());

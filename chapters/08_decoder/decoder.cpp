@@ -80,7 +80,7 @@ Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const AttentionMa
     return norm ? norm->forward(y, part(cache, &Cache::norm)) : y;
 }
 // [decoder: backward]
-// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i, memory),  and with pre a norm at the end
+// forward was:  y_0 = x,  y_{i+1} = layer_i(y_i, memory),  and with pre, a norm at the end
 // hence:        dy_i from dy_{i+1}, from the last layer to the first; each layer read memory, so
 //               dmemory is the sum of what the layers return
 Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache) {

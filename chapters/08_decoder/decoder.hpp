@@ -32,17 +32,17 @@ public:
 
     /// @param x           `[B, Lt, d_model]`
     /// @param memory      the encoder's output `[B, Ls, d_model]`
-    /// @param self_mask   who sees whom among the target's words: not the future, not pads
-    /// @param cross_mask  which words of the source are seen: not pads
+    /// @param self_mask   which words of the target each one sees: not the future, not pads
+    /// @param cross_mask  which words of the source each one sees: not pads
     /// @param cache       filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights     if given, receives the weights of both attention blocks
     /// @return            `[B, Lt, d_model]`
-    /// @throws std::invalid_argument if memory is of another batch or width, or a mask does not fit
+    /// @throws std::invalid_argument if memory's batch or width differs, or a mask does not fit
     Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                    const AttentionMask& cross_mask, Cache* cache = nullptr,
                    AttentionWeights* weights = nullptr) const;
-    /// The layer around its two attention blocks: `self(h)` and `cross(h)` give what these make of
-    /// their query, `[B, Lt, d_model]`.
+    /// Runs the layer around its two attention blocks: `self(h)` and `cross(h)` return what these
+    /// compute for the query `h`, `[B, Lt, d_model]`.
     template <class Self, class Cross>
     Tensor around(const Tensor& x, const Self& self, const Cross& cross,
                   Cache* cache = nullptr) const;
@@ -87,7 +87,8 @@ public:
     /// @throws std::invalid_argument unless there is at least one layer
     Decoder(const LayerOptions& options, Index n_layers, Random& random);
 
-    /// The arguments are those of `DecoderLayer::forward`; memory and masks serve every layer.
+    /// The arguments are those of `DecoderLayer::forward`; memory and masks are the same for every
+    /// layer.
     /// @param weights  if given, receives the attention weights of every layer
     Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                    const AttentionMask& cross_mask, Cache* cache = nullptr,

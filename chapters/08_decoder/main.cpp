@@ -26,7 +26,7 @@ std::vector<std::string> words_of(const Ids& ids) {
     return words;
 }
 
-/// Prints `cell(t, j)` of each word t of the input and each column j.
+/// Prints `cell(t, j)` for each word t of the input and each column j.
 template <class Cell>
 void print_table(const std::string& corner, const std::vector<std::string>& columns,
                  const Cell& cell) {
@@ -79,19 +79,19 @@ AttentionMask self_mask_of(const Ids& ids) {
     return hide_pads(ids) | hide_future();
 }
 
-/// What the decoder makes of these words; its cross-attention does not see the source's P.
+/// The decoder's output for these words; its cross-attention does not see the source's P.
 Tensor decode(const Translator& model, const Ids& ids, const Tensor& memory,
               const AttentionMask& self_mask) {
     return model.decoder.forward(model.vectors(ids), memory, self_mask, hide_pads(source_ids));
 }
 // [influence]
-/// How far each row of `b` is from that of `a`: the largest difference. Zero means that all its
-/// numbers are equal, to the last bit.
+/// The largest difference between each row of `b` and the same row of `a`. Zero means that all
+/// numbers of the row are equal, to the last bit.
 auto moved(const Tensor& a, const Tensor& b) {
     return (matrix(a) - matrix(b)).cwiseAbs().rowwise().maxCoeff().transpose().eval();
 }
 
-/// Row j: what moves when we put "girl" in the place of word j of the decoder's input.
+/// Row j says how far each row moves when we put "girl" in the place of word j of the input.
 Tensor influence(const Translator& model, const Tensor& memory, const Ids& ids,
                  const AttentionMask& mask) {
     const Tensor y = decode(model, ids, memory, mask);
@@ -110,8 +110,8 @@ void show_influence(const Tensor& table, Results& results) {
     results.set("own_least", matrix(table).diagonal().minCoeff());
 }
 // [leaks]
-/// Which rows depend on the word that they must say? `ahead` is how many places after row t that
-/// word stands in the decoder's input: 1 where the input is shifted, else 0.
+/// How many rows depend on the word that they must say. In the decoder's input, that word comes
+/// `ahead` places after row t: 1 if the input is shifted, else 0.
 Index count_leaks(const Tensor& table, Index ahead) {
     Index leaks = 0;
     for (Index t = 0; t + ahead < n_target; ++t) leaks += table(t + ahead, t) != 0;
@@ -136,7 +136,7 @@ void show_source(const Translator& model, const Tensor& memory, Results& results
     Tensor rows({n_source, n_target});
     Table table(results, {{"changed", "<8"}, {"rows that move", "14"}, {"largest move", "12.3f"}});
     for (Index j = 0; j < n_source; ++j) {
-        // 女; the mask is that of the whole sentence, whatever word we put into it
+        // 女 takes the place of word j; the mask is that of the unchanged sentence
         const Tensor other = model.memory(with_word(source_ids, j, 9), hide_pads(source_ids));
         const auto row = moved(y, decode(model, input_ids, other, mask));
         matrix(rows).row(j) = row;
@@ -168,7 +168,7 @@ void show_weights(const Translator& model, const Tensor& memory, Results& result
     results.array("cross", cross.reshape({8, n_target, n_source}));
 }
 // [backward]
-/// Sends a random gradient back through the decoder, and watches what reaches the encoder's output.
+/// Sends a random gradient back through the decoder, and prints what reaches the encoder's output.
 void show_backward(Translator& model, const Tensor& memory, Random& random, Results& results) {
     section("The gradient that reaches the encoder");
     const Tensor x = model.vectors(input_ids);
@@ -198,8 +198,8 @@ void show_backward(Translator& model, const Tensor& memory, Random& random, Resu
 // [main]
 int main(int argc, char** argv) {
     Index n_layers = 6;
-    Program program("Let a decoder with random weights read the start of a translation.");
-    program.options().add("--layers", n_layers, "number of layers of encoder and decoder");
+    Program program("Let a decoder with random weights read the start of a translation");
+    program.options().add("--layers", n_layers, "number of encoder and of decoder layers");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Random random(program.seed());

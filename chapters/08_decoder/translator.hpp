@@ -6,7 +6,7 @@
 
 namespace abh {
 // [translator]
-/// All that stands between the ids of the toy and the decoder's output, with random weights.
+/// Everything between the toy's ids and the decoder's output, with random weights.
 struct Translator {
     Embedding source_words, target_words;
     PositionalEncoding source_positions, target_positions;

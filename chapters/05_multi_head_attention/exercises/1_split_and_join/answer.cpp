@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-/// Cuts each word's row into the pieces of the heads.
+/// Cuts each word's row into one piece for each head.
 /// @param x        [B, L, H * d_k]
 /// @param n_heads  H, which divides the last axis
 /// @return         [B, H, L, d_k]

@@ -22,10 +22,9 @@ void add(Cases& cases, const char* of, const Tensor& x, Index n_heads) {
                 }
     const std::string
         bare =
-            "a reshape moves nothing: in memory all words of a head must stand together after a "
-            "split, "
-            "and all heads of a word after a join",
-        in_turn = "the columns are dealt out in turn; a head takes columns that are neighbors";
+            "a reshape moves nothing; in memory, all words of a head must be together after a "
+            "split, and all heads of a word after a join",
+        in_turn = "the columns are dealt out in turn, but a head takes neighboring columns";
     cases.add({.criterion = std::string("split ") + of,
                .call = "split_heads",
                .arguments = values(x, n_heads),

@@ -13,7 +13,7 @@ Index group_of(Index h, Index n_heads, Index n_groups) {
     return h * n_groups / n_heads;
 }
 
-/// A copy of its group for each query head: [B, G, L, d] becomes [B, H, L, d].
+/// Gives each query head a copy of its group: [B, G, L, d] becomes [B, H, L, d].
 Tensor spread(const Tensor& x, Index n_heads) {
     const Index n_groups = x.dim(1);
     Tensor y(x.shape().with(1, n_heads));
@@ -26,7 +26,7 @@ Tensor spread(const Tensor& x, Index n_heads) {
 }
 
 // forward was:  each head gets a copy of its group
-// hence:        the group gets the sum of what its heads' copies get
+// hence:        the group gets the sum of what the copies get
 Tensor gather(const Tensor& dy, Index n_groups) {
     const Index n_heads = dy.dim(1);
     Tensor dx = Tensor::zeros(dy.shape().with(1, n_groups));
@@ -46,8 +46,8 @@ Tensor gather(const Tensor& dy, Index n_groups) {
 /// @param q      queries, [B, H, Lq, d_k]
 /// @param k      keys, [B, G, Lk, d_k], where G divides H
 /// @param v      values, [B, G, Lk, d_v]
-/// @param mask   as that of `attention`
-/// @param cache  to be filled for `grouped_attention_backward`
+/// @param mask   as for `attention`
+/// @param cache  filled for `grouped_attention_backward`
 /// @return       [B, H, Lq, d_v]
 Tensor grouped_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                          AttentionCache& cache) {
@@ -61,7 +61,7 @@ Tensor grouped_attention(const Tensor& q, const Tensor& k, const Tensor& v, cons
 
 /// Gradients of `grouped_attention`.
 /// @param dy        gradient of the loss with respect to the result, [B, H, Lq, d_v]
-/// @param cache     what `grouped_attention` filled
+/// @param cache     as `grouped_attention` filled it
 /// @param n_groups  G
 /// @return          dq, dk and dv, of the shapes of q, k and v: [B, G, Lk, d_k] for the keys
 AttentionGradients grouped_attention_backward(const Tensor& dy, const AttentionCache& cache,

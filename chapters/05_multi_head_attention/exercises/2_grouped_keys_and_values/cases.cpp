@@ -93,7 +93,7 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
     const std::string about =
         fmt::format("H = {}, G = {}{}", n_heads, n_groups, masked ? ", masked" : "");
     const std::string turned =
-        "query heads take key heads in turn; those of a group are neighbors";
+        "query heads take key heads in turn, but the query heads of a group are neighbors";
     cases.add({.criterion = own ? "a group for each head" : "forward",
                .call = "grouped_attention",
                .arguments = values(in.q, in.k, in.v, in.mask),
@@ -117,11 +117,14 @@ void add(Cases& cases, Index n_heads, Index n_groups, bool masked) {
          .constants = {{"H / G", static_cast<double>(n_heads / n_groups)}},
          .mistakes = {
              {turned, backward(in, in_turn)},
-             {"a key head gets the gradient of its last head alone; all heads of the group read it",
+             {"a key head gets the gradient of its last head alone, but all heads of the group "
+              "read it",
               backward(in, neighbors, Take::last)},
-             {"this is the mean over a group's heads; gradients of copies add, so it is the sum",
+             {"this is the mean over a group's heads, but gradients of copies add, so it is the "
+              "sum",
               backward(in, neighbors, Take::mean)},
-             {"one gradient for each query head; those of a group share a key head: add them up",
+             {"this is one gradient for each query head; add up those of a group, which share a "
+              "key head",
               values(dq, dk, dv)},
              {"the mask has no effect", backward(bare, neighbors)}}});
 }

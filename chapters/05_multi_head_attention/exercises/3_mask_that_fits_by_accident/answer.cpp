@@ -9,7 +9,7 @@ namespace abh::mine {
 
 /// Inserts the axis for the heads.
 /// @param any  masks of the sentences, [B, Lq, Lk]
-/// @return     the same for all heads, as `attention` takes it
+/// @return     the same for all heads, in the shape that `attention` takes
 Mask with_heads(const Mask& any) {
     // solution
     return any.reshape({any.dim(0), 1, any.dim(1), any.dim(2)});
@@ -30,7 +30,7 @@ std::string outcome(Index n_sentences, Index n_heads) {
     // end
 }
 
-/// Your test of a function that should do what `with_heads` should.
+/// Your test of a function that should do the same as `with_heads`.
 /// @return  true if `f` is right
 bool accepts(const std::function<Mask(const Mask&)>& f) {
     // solution

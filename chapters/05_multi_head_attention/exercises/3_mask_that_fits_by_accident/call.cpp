@@ -22,7 +22,7 @@ Mask as_it_was(const Mask& any) {
     return any.reshape({1, any.dim(0), any.dim(1), any.dim(2)});
 }
 
-/// All sentences get the mask of the first.
+/// Gives all sentences the mask of the first.
 Mask first_for_all(const Mask& any) {
     Mask mask({any.dim(0), 1, any.dim(1), any.dim(2)});
     for (Index b = 0; b < any.dim(0); ++b)
@@ -31,7 +31,7 @@ Mask first_for_all(const Mask& any) {
     return mask;
 }
 
-/// A 1 keeps.
+/// Takes a 1 to mean that a key is kept.
 Mask inverted(const Mask& any) {
     Mask mask({any.dim(0), 1, any.dim(1), any.dim(2)});
     for (Index i = 0; i < any.size(); ++i) mask.data()[i] = any.data()[i] == 0;

@@ -18,11 +18,11 @@ void add_mask(Cases& cases, const Shape& shape) {
                .results = values(over_heads(any)),
                .about = fmt::format("any {}", shape),
                .names = {"any", "mask"},
-               .mistakes = {{"this is what the code as it was gives: its mistake is still there",
+               .mistakes = {{"this is what the original code gives; its mistake is still there",
                              values(any.reshape({1, any.dim(0), any.dim(1), any.dim(2)}))}}});
 }
 
-/// What attention does where two sentences, if there are two, have different masks.
+/// What attention does when two sentences, if there are two, have different masks.
 std::string outcome(Cases& cases, Index batch, Index heads) {
     const Tensor q = cases.normal({batch, heads, 2, 3}), k = cases.normal({batch, heads, 2, 3});
     Mask any({batch, 2, 2});
@@ -60,9 +60,9 @@ int main(int argc, char** argv) {
     add_outcome(cases, 2, 8);
     add_outcome(cases, 4, 2);
     cases.add_test("your test", "own", "your own with_heads");
-    cases.add_test("your test", "right", "a function that is right and not yours");
-    cases.add_test("your test", "as it was", "with_heads as it was");
+    cases.add_test("your test", "right", "a correct function that is not yours");
+    cases.add_test("your test", "as it was", "the original with_heads");
     cases.add_test("your test", "first for all",
                    "a function that gives all sentences the mask of the first");
-    cases.add_test("your test", "inverted", "a function in which a 1 keeps");
+    cases.add_test("your test", "inverted", "a function that takes a 1 to mean that a key is kept");
 }

@@ -18,7 +18,7 @@ namespace {
 
 using namespace abh;
 
-/// Some of the gradients.
+/// The gradients that `choose` takes from all of them.
 template <class Choose>
 judge::Function gradients(Choose choose) {
     return judge::function([choose](const Tensor& dy, const Tensor& x, const Tensor& a_plus,

@@ -22,7 +22,7 @@ struct FirstMap {
     Tensor dx, dw, db;
 };
 
-/// The row r alone, with zeros elsewhere.
+/// Row r alone, with zeros elsewhere.
 Tensor row_alone(const Tensor& x, Index r) {
     Tensor y = Tensor::zeros(x.shape());
     for (Index j = 0; j < x.dim(1); ++j) y(r, j) = x(r, j);
@@ -74,9 +74,9 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, FeedForward& ff) {
     const std::string
         forgotten = "ReLU is forgotten on the way back",
         sign =
-            "ReLU goes by the sign of the gradient; it should go by what was "
-            "positive forward",
-        alone = "this is the last row alone; all rows share weights and biases, so it is a sum";
+            "ReLU goes by the sign of the gradient, but it should go by what was "
+            "positive in the forward pass",
+        alone = "this is the last row alone, but all rows share weights and biases, so it is a sum";
     add_case("dx", "dx", values(right.dx), {"dx"},
              {{forgotten, values(no_relu.dx)}, {sign, values(by_gradient.dx)}});
     add_case("the first map", "first", values(right.dw, right.db), {"dW_1", "db_1"},

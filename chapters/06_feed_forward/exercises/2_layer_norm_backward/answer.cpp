@@ -7,8 +7,8 @@ namespace abh::mine {
 
 /// Adds to the gradients of gamma and beta.
 /// @param dy     gradient of the loss with respect to y, [..., d_model]
-/// @param norm   whose gamma.value is [d_model], and whose gamma.grad() and beta.grad() grow
-/// @param cache  normalized is x_hat, the shape of dy; inverse_stddev is 1 / sigma, [rows]
+/// @param norm   gamma.value is [d_model]; gamma.grad() and beta.grad() are added to
+/// @param cache  normalized is x_hat, of the shape of dy; inverse_stddev is 1 / sigma, [rows]
 /// @return       dx, the shape of dy
 Tensor layer_norm_backward(const Tensor& dy_, LayerNorm& norm, const LayerNorm::Cache& cache) {
     const Shape flat{rows(dy_.shape()), dy_.dim(-1)};

@@ -9,7 +9,7 @@ namespace mine {
 decltype(layer_norm_backward) layer_norm_backward;
 }
 
-// The chapter's library is not linked: this is all of the class that is needed here.
+// The chapter's library is not linked, so this defines all that is needed of the class.
 LayerNorm::LayerNorm(Index d_model, LayerNormOptions options)
     : gamma(Tensor::full({d_model}, 1)), beta(Tensor::zeros({d_model})), options_(options) {}
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace abh;
 
-/// dx, then dgamma and dbeta, which held `dgamma` and `dbeta` before.
+/// dx, then the gradients of gamma and beta, which held `dgamma` and `dbeta` before.
 std::vector<Tensor> gradients(const Tensor& dy, const Tensor& x_hat, const Tensor& inverse_stddev,
                               const Tensor& gamma, const Tensor& dgamma, const Tensor& dbeta) {
     LayerNorm norm(gamma.dim(0));

@@ -7,13 +7,13 @@ using namespace abh::judge;
 
 namespace {
 
-/// Which terms of dx are there.
+/// Which terms dx has.
 struct Terms {
     Real directly = 1, mean = 1, variance = 1;
     bool gain = true, sigma = true, projected = false;
 };
 
-/// dx of an answer with some of the terms.
+/// dx with these terms.
 Values dx_with(const Terms& terms, const Tensor& dy_, const LayerNorm& norm,
                const LayerNorm::Cache& cache) {
     const Shape matrix{rows(dy_.shape()), dy_.dim(-1)};
@@ -78,13 +78,15 @@ void add(Cases& cases, const char* criterion, const Tensor& x, const Tensor& dy,
          .mistakes = {
              {"the path through the variance is missing", mistake({.variance = 0})},
              {"the path through the mean is missing", mistake({.mean = 0})},
-             {"only the direct path is there, dx_hat / sigma", mistake({.mean = 0, .variance = 0})},
+             {"only the direct path, dx_hat / sigma, is included",
+              mistake({.mean = 0, .variance = 0})},
              {"the division by sigma is missing", mistake({.sigma = false})},
-             {"gamma is missing: dx_hat is gamma dy", mistake({.gain = false})},
+             {"gamma is missing; dx_hat is gamma dy", mistake({.gain = false})},
              {"a path is added that should be subtracted", mistake({.mean = -1, .variance = -1})},
-             {"the mean of x_hat^2 is taken to be 1; with epsilon it is a little less",
+             {"the mean of x_hat^2 is taken to be 1, but with epsilon it is a little less",
               mistake({.projected = true})},
-             {"sums over the row stand where means should", mistake({.mean = n, .variance = n})},
+             {"these are sums over the row where means should be",
+              mistake({.mean = n, .variance = n})},
              {"the sum of dx_hat should be its mean", mistake({.mean = n})},
              {"the sum of dx_hat x_hat should be its mean", mistake({.variance = n})},
              {"the path through the variance has the wrong sign", mistake({.variance = -1})}}});

@@ -8,8 +8,8 @@ namespace abh::mine {
 /// `norm(x + dropout(sublayer))`.
 /// @param x         [..., d_model]
 /// @param sublayer  the sublayer's output, the same shape
-/// @param dropout   of the sublayer's output
-/// @param norm      of the sum
+/// @param dropout   for the sublayer's output
+/// @param norm      for the sum
 /// @param cache     its parts are filled for `add_norm_backward`; null at inference
 /// @return          the same shape
 Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
@@ -25,8 +25,8 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
 
 /// Adds to the gradients of gamma and beta.
 /// @param dy     gradient of the loss with respect to the result, [..., d_model]
-/// @param cache  what `add_norm` filled
-/// @return       dx, along the residual connection, and dsublayer; both of dy's shape
+/// @param cache  as `add_norm` filled it
+/// @return       dx, along the residual connection, and dsublayer, both of the shape of dy
 AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
                                    const AddNormCache& cache) {
     // solution

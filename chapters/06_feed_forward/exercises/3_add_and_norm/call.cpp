@@ -10,8 +10,8 @@ decltype(add_norm) add_norm;
 decltype(add_norm_backward) add_norm_backward;
 }  // namespace abh::mine
 
-// The chapter's library is not linked, as it has add_norm in it. This is what is needed of the
-// norm.
+// The chapter's library is not linked, because it contains add_norm. This defines what is needed of
+// the norm.
 namespace abh {
 
 LayerNorm::LayerNorm(Index d_model, LayerNormOptions options)
@@ -62,7 +62,7 @@ namespace {
 
 using namespace abh;
 
-/// What stands around a sublayer, with numbers that the judge knows, too.
+/// All that surrounds a sublayer, with numbers that the judge knows, too.
 struct Around {
     Around(Real p, std::uint64_t seed, const Tensor& gamma, const Tensor& beta)
         : random(seed), dropout(p, random), norm(gamma.dim(0)) {

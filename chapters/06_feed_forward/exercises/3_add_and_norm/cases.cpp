@@ -42,7 +42,7 @@ void add(Cases& cases, const Shape& shape, Real p) {
                    .names = {"x", "f", "p", "seed", "gamma", "beta", "y"},
                    .mistakes = {{"x is missing in the sum", normed(dropped)},
                                 {"nothing is dropped", normed(x + f)},
-                                {"x is dropped, too: dropout is for the sublayer's output alone",
+                                {"x is dropped, too; dropout is for the sublayer's output alone",
                                  normed(dropout.backward(x + f, cache.dropout))},
                                 {"the result is dropped instead of the sublayer's output",
                                  values(dropout.backward(norm.forward(x + f), cache.dropout))}}});
@@ -69,7 +69,7 @@ void add(Cases& cases, const Shape& shape, Real p) {
                        values(dsublayer, dsublayer, dgamma, dbeta)},
                       {"the sublayer's gradient does not go back through dropout",
                        values(dx, dx, dgamma, dbeta)},
-                      {"both gradients are added up; the caller does that, behind the sublayer's "
+                      {"both gradients are added up; the caller does that, after the sublayer's "
                        "own backward pass",
                        values(dx + dsublayer, dsublayer, dgamma, dbeta)}}});
 }

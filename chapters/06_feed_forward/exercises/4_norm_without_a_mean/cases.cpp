@@ -20,13 +20,13 @@ Tensor rms_norm(const Tensor& x, const Tensor& gamma, Real eps, bool outside = f
     return y;
 }
 
-/// Which terms of dx are there.
+/// Which terms dx has.
 struct Terms {
     bool gain = true;   ///< dx_hat = gamma dy
     Real root = 1;      ///< the path through the root
     Real mean = 0;      ///< layer norm's path through the mean
     bool sum = false;   ///< a sum over the row where a mean should be
-    bool late = false;  ///< gamma stands in front of the whole, and not in dx_hat
+    bool late = false;  ///< gamma multiplies the whole instead of being in dx_hat
 };
 
 Tensor dx_with(const Terms& terms, const Tensor& dy, const Tensor& x, const Tensor& gamma,
@@ -75,7 +75,7 @@ void add(Cases& cases, const Tensor& x, const Tensor& gamma, const Tensor& dy, R
     std::vector<Mistake> of_forward{
         {"gamma is missing", values(rms_norm(x, Tensor::full(gamma.shape(), 1), eps))},
         {"epsilon is left out", values(rms_norm(x, gamma, 0))},
-        {"epsilon stands outside the root", values(rms_norm(x, gamma, eps, true))}};
+        {"epsilon is outside the root", values(rms_norm(x, gamma, eps, true))}};
     cases.add({.criterion = named("forward"),
                .call = "rms_norm",
                .arguments = values(x, gamma, eps),
@@ -93,11 +93,11 @@ void add(Cases& cases, const Tensor& x, const Tensor& gamma, const Tensor& dy, R
                .about = about,
                .names = {"dy", "x", "gamma", "eps", "dx"},
                .mistakes = {
-                   {"the path through the root is missing: it depends on every x of the row",
+                   {"the path through the root is missing; the root depends on every x of the row",
                     wrong({.root = 0})},
                    {"the path through the root has the wrong sign", wrong({.root = -1})},
-                   {"gamma is missing: dx_hat is gamma dy", wrong({.gain = false})},
-                   {"the mean is of dx_hat x_hat: gamma belongs inside, at each column",
+                   {"gamma is missing; dx_hat is gamma dy", wrong({.gain = false})},
+                   {"the mean is of dx_hat x_hat, so gamma belongs inside, at each column",
                     wrong({.late = true})},
                    {"this norm subtracts no mean, so no path leads through it", wrong({.mean = 1})},
                    {"the sum over the row should be a mean", wrong({.sum = true})}}});

@@ -9,8 +9,8 @@ namespace abh::mine {
 
 /// The backward pass of a block.
 /// @param dy      gradient of the loss with respect to the result, [B, L, d_model]
-/// @param around  what the forward pass of `add_norm` has kept
-/// @param inside  what the forward pass of `ff` has kept
+/// @param around  what the forward pass of `add_norm` kept
+/// @param inside  what the forward pass of `ff` kept
 /// @return        dx, [B, L, d_model]
 Tensor block_backward(const Tensor& dy, AddNorm& add_norm, FeedForward& ff,
                       const AddNorm::Cache& around, const FeedForward::Cache& inside) {
@@ -26,7 +26,7 @@ Tensor block_backward(const Tensor& dy, AddNorm& add_norm, FeedForward& ff,
 using BlockBackward = std::function<Tensor(const Tensor&, AddNorm&, FeedForward&,
                                            const AddNorm::Cache&, const FeedForward::Cache&)>;
 
-/// Your test of a function that should do what `block_backward` should.
+/// Your test of a function that should do the same as `block_backward`.
 /// @return  true if `f` is right
 bool accepts(const BlockBackward& f) {
     // solution

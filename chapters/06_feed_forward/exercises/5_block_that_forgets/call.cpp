@@ -36,14 +36,14 @@ Tensor block(const Tensor& dy, const Tensor& x, const Tensor& w_1, const Tensor&
     return mine::block_backward(dy, add_norm, ff, around, inside);
 }
 
-/// Right for post-norm alone.
+/// Right only for post-norm.
 Tensor without_norm(const Tensor& dy, AddNorm& add_norm, FeedForward& ff,
                     const AddNorm::Cache& around, const FeedForward::Cache& inside) {
     const auto [dx, df] = add_norm.after_backward(dy, around);
     return dx + ff.backward(df, inside);
 }
 
-/// Whether the reader's test accepts a function: factors of the two gradients that add.
+/// Whether the reader's test accepts this function; `with` scales the two gradients that add.
 bool accepts(const std::string& which) {
     const auto with = [](Real residual, Real sublayer) {
         return [=](const Tensor& dy, AddNorm& add_norm, FeedForward& ff,

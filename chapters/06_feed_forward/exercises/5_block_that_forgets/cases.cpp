@@ -37,8 +37,8 @@ void add_block(Cases& cases, const Shape& shape, Index d_ff, bool pre) {
          .about = fmt::format("x {}, d_ff {}, {}", shape, d_ff, pre ? "pre-norm" : "post-norm"),
          .names = {"dy", "x", "W_1", "b_1", "W_2", "b_2", "gamma", "pre", "dx"},
          .mistakes = {
-             {"this is what the code as it was gives: its mistake is still there", values(through)},
-             {"what comes through the sublayer is lost", values(residual)},
+             {"this is what the original code gives; its mistake is still there", values(through)},
+             {"the gradient through the sublayer is lost", values(residual)},
              {"the norm before the sublayer is left out", values(residual + dh)}}});
 }
 
@@ -54,14 +54,14 @@ int main(int argc, char** argv) {
     const char* other = "your test: the other half";
     for (const char* criterion : {original, other}) {
         cases.add_test(criterion, "own", "your own block_backward");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
-    cases.add_test(original, "as it was", "block_backward as it was");
+    cases.add_test(original, "as it was", "the original block_backward");
     cases.add_test(other, "residual alone",
-                   "a function that loses what comes through the sublayer");
-    cases.add_test(other, "twice", "a function that adds what comes through the sublayer twice");
+                   "a function that loses the gradient through the sublayer");
+    cases.add_test(other, "twice", "a function that adds the gradient through the sublayer twice");
     cases.add_test(other, "subtracted",
-                   "a function that subtracts what comes through the sublayer");
+                   "a function that subtracts the gradient through the sublayer");
     cases.add_test(other, "no norm",
-                   "a function that leaves out the norm before the sublayer, with pre-norm");
+                   "a function that leaves out the norm before the sublayer of pre-norm");
 }

@@ -8,10 +8,10 @@
 namespace abh::mine {
 
 /// @param x          `[B, L, d_model]`
-/// @param mask       who sees whom
-/// @param norm1      of attention, the first sublayer
-/// @param norm2      of feed-forward, the second
-/// @param placement  post: behind the residual sum; pre: in front of the sublayer
+/// @param mask       which words each word sees
+/// @param norm1      for attention, the first sublayer
+/// @param norm2      for feed-forward, the second
+/// @param placement  of the norms; post: after the residual sum, pre: before the sublayer
 /// @return           `[B, L, d_model]`
 Tensor encoder_layer(const Tensor& x, const AttentionMask& mask,
                      const MultiHeadAttention& self_attn, const LayerNorm& norm1,

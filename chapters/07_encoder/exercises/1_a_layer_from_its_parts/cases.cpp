@@ -12,7 +12,7 @@ void learned(LayerNorm& norm, Random& random) {
     norm.beta.value = normal(norm.beta.value.shape(), random.stream());
 }
 
-/// The book's own layer, its weights drawn in the order in which call.cpp draws them.
+/// The book's own layer, with weights drawn in the same order as in call.cpp.
 EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, bool pre, Index seed) {
     LayerOptions options;
     options.attention.d_model = d_model;
@@ -30,7 +30,7 @@ EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, bool pre, Index 
 
 enum class Slip { first_residual, second_residual, adds_x, adds_norm, keys_of_x, one_norm, last };
 
-/// The layer with one of the mistakes that people make.
+/// The layer with one of the common mistakes.
 Tensor wrong(const EncoderLayer& layer, const Tensor& x, const AttentionMask& mask, bool pre,
              Slip slip) {
     const LayerNorm &n1 = layer.norm1.norm,
@@ -61,17 +61,17 @@ void add(Cases& cases, const char* criterion, const Tensor& x, const Ids& words,
               values(wrong(layer, x, mask, pre, Slip::first_residual))},
              {"the residual connection around feed-forward is missing",
               values(wrong(layer, x, mask, pre, Slip::second_residual))},
-             {"the second residual connection adds x, and should add the first one's result",
+             {"the second residual connection adds x, but should add the first one's result",
               values(wrong(layer, x, mask, pre, Slip::adds_x))},
-             {"the residual connection adds the normalized input, and should add x",
+             {"the residual connection adds the normalized input, but should add x",
               values(wrong(layer, x, mask, pre, Slip::adds_norm))},
-             {"keys and values come from x, and should come from its norm, as the query does",
+             {"keys and values come from x, but should come from its norm, as the query does",
               values(wrong(layer, x, mask, pre, Slip::keys_of_x))},
-             {"norm1 stands in both places", values(wrong(layer, x, mask, pre, Slip::one_norm))},
-             {"with pre no norm ends the layer: one stands after the stack, and not after each "
-              "layer",
+             {"norm1 is used in both places", values(wrong(layer, x, mask, pre, Slip::one_norm))},
+             {"with pre, no norm ends the layer; the last norm comes after the stack, not after "
+              "each layer",
               values(wrong(layer, x, mask, pre, Slip::last))},
-             {"the mask has no influence: is it handed to attention?",
+             {"the mask has no influence; is it passed to attention?",
               values(layer.forward(x, {}))},
              {"this is the layer with the norm in the other place",
               values(layer_of(x.dim(2), n_heads, d_ff, !pre, seed).forward(x, mask))}}});

@@ -7,7 +7,7 @@ namespace abh::mine {
 
 /// `y = x + attn(x', x', x') + ff(x')` with `x' = norm(x)`; the norm is `layer.norm1.norm`.
 /// @param x      `[B, L, d_model]`
-/// @param cache  filled for `parallel_backward`: its `norm1.norm`, `self_attn` and `ff`; null at
+/// @param cache  `norm1.norm`, `self_attn` and `ff` are filled for `parallel_backward`; null at
 ///               inference
 /// @return       `[B, L, d_model]`
 Tensor parallel_forward(const EncoderLayer& layer, const Tensor& x, const AttentionMask& mask,

@@ -27,7 +27,7 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
     layer.ff.forward(h, &ff_cache);
     const auto [dq, dk, dv] = layer.self_attn.backward(dy, attn_cache);
     const Tensor dff = layer.ff.backward(dy, ff_cache), dattn = dq + dk + dv;
-    LayerNorm other = LayerNorm(x.dim(2));  // whose gradients nobody reads
+    LayerNorm other = LayerNorm(x.dim(2));  // its gradients are not read
     other.gamma.value = norm.gamma.value;
     const auto back = [&](const Tensor& dh) { return other.backward(dh, norm_cache); };
     const Tensor dx = dy + layer.norm1.norm.backward(dattn + dff, norm_cache);
@@ -45,15 +45,15 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
              .about = about,
              .names = {"x", "words", "n_heads", "d_ff", "deviation", "seed", "y"},
              .mistakes = {
-                 {"feed-forward reads the sum: the two sublayers stand one after the other",
+                 {"feed-forward reads the sum, so the two sublayers come one after the other",
                   values(x + f1 + layer.ff.forward(x + f1))},
                  {"the residual connection is missing", values(f1 + layer.ff.forward(h))},
-                 {"the residual connection adds x', and should add x",
+                 {"the residual connection adds x', but should add x",
                   values(h + f1 + layer.ff.forward(h))},
-                 {"feed-forward reads x, and should read x'", values(x + f1 + layer.ff.forward(x))},
-                 {"the mask has no influence: is it handed to attention?",
+                 {"feed-forward reads x, but should read x'", values(x + f1 + layer.ff.forward(x))},
+                 {"the mask has no influence; is it passed to attention?",
                   values(x + layer.self_attn.forward(h, h, h, {}) + layer.ff.forward(h))},
-                 {"both sublayers read x: they should read x', which the norm returns",
+                 {"both sublayers read x, but should read x', which the norm returns",
                   values(x + layer.self_attn.forward(x, x, x, mask) + layer.ff.forward(x))}}});
     if (which == std::string("dx"))
         cases.add(
@@ -65,14 +65,14 @@ void add(Cases& cases, const char* which, const Tensor& x, const Ids& words, Ind
              .names = {"x", "dy", "words", "n_heads", "d_ff", "deviation", "seed", "dx"},
              .mistakes = {
                  {"the residual connection's own share, dy, is missing", values(back(dattn + dff))},
-                 {"what comes back from feed-forward is missing", values(dy + back(dattn))},
-                 {"what comes back from attention is missing", values(dy + back(dff))},
-                 {"of attention's three gradients only that of the value is there",
+                 {"the gradient from feed-forward is missing", values(dy + back(dattn))},
+                 {"the gradient from attention is missing", values(dy + back(dff))},
+                 {"of attention's three gradients, only the value's is included",
                   values(dy + back(dv + dff))},
-                 {"of attention's three gradients only that of the query is there",
+                 {"of attention's three gradients, only the query's is included",
                   values(dy + back(dq + dff))},
                  {"the sum has not gone back through the norm", values(dy + dattn + dff)},
-                 {"dy goes through the norm, too: the residual connection leads past it",
+                 {"dy goes through the norm, too, but the residual connection leads past it",
                   values(back(dy + dattn + dff))}}});
     if (which == std::string("parameters")) {
         Case c{.criterion = "the gradients of the parameters",

@@ -4,7 +4,7 @@
 
 namespace abh::judge {
 
-/// Weights are drawn, those of the norm too; `size` is their deviation.
+/// A layer whose weights, also those of the norm, are drawn with standard deviation `size`.
 inline EncoderLayer layer_of(Index d_model, Index n_heads, Index d_ff, double size, Index seed) {
     LayerOptions options;
     options.attention.d_model = d_model;

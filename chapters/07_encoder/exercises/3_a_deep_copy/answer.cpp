@@ -8,8 +8,8 @@ namespace abh::mine {
 
 using Copy = std::function<Encoder(Encoder& original, const LayerOptions& options)>;
 
-/// An encoder with the same values, and no element in common with the original.
-/// @param options  those that the original was made with
+/// An encoder with the same values and no element in common with the original.
+/// @param options  the original's
 Encoder copy_of(Encoder& original, const LayerOptions& options) {
     Random random(0);
     Encoder copy(options, static_cast<Index>(original.layers.size()), random);
@@ -33,7 +33,7 @@ void backward_of(Encoder& encoder, const Tensor& x) {
     encoder.backward(normal(x.shape(), Random(8).stream()), cache);
 }
 
-/// All gradients, in copies.
+/// Copies of all gradients.
 std::vector<Tensor> gradients_of(Encoder& encoder) {
     std::vector<Tensor> list;
     for (const NamedParameter& p : parameters_of(encoder))
@@ -51,7 +51,7 @@ bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 // stub
 // end
 
-/// Whether `copy` keeps what is promised of `copy_of`.
+/// Whether `copy` does what `copy_of` promises.
 bool accepts(const Copy& copy) {
     // solution
     LayerOptions options;

@@ -14,7 +14,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// What both give, and what the original gives after one weight of the copy is 42.
+/// The results of both, and the original's result after one weight of the copy is set to 42.
 std::vector<Tensor> copied(const Tensor& x, Index n_layers, bool pre, Index weight, Index seed) {
     const LayerOptions options = options_of(x.dim(2), pre);
     Encoder original = encoder_of(options, n_layers, seed);
@@ -31,7 +31,7 @@ void backward_of(Encoder& encoder, const Tensor& x, const Tensor& dy) {
     encoder.backward(dy, cache);
 }
 
-/// One gradient of the original, which it had before, and one of the copy.
+/// One gradient of the original, which has it before the copy is made, and the copy's.
 std::vector<Tensor> gradients(const Tensor& x, const Tensor& dy, const Tensor& dy_of_copy,
                               Index n_layers, bool pre, Index weight, Index seed) {
     const LayerOptions options = options_of(x.dim(2), pre);
@@ -44,7 +44,7 @@ std::vector<Tensor> gradients(const Tensor& x, const Tensor& dy, const Tensor& d
     return {a[i].parameter->grad(), b[i].parameter->grad()};
 }
 
-/// Copies that are wrong in one way each, and the right one.
+/// A copy that is wrong in one way, or the right one.
 Encoder other_copy(const std::string& what, Encoder& original, const LayerOptions& options) {
     if (what == "the same handles") return original;
     Random random(0);

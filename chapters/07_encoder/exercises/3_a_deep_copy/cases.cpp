@@ -56,7 +56,7 @@ void add(Cases& cases, Index n_layers, bool pre) {
                          "the original's gradient", "the copy's gradient"},
                .mistakes = {{"the copy's backward pass adds to the original's gradients",
                              values(sum, g_of_copy)},
-                            {"the copy starts with the original's gradients, and not with zero",
+                            {"the copy starts from the original's gradients instead of from zero",
                              values(g, sum)}}});
 }
 
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     for (const char* criterion :
          {"your test notices shared values", "your test notices shared gradients"}) {
         cases.add_test(criterion, "own", "your own copy_of");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     for (const char* what : {"the same handles", "parameters assigned", "values shared",
                              "the first layer alone copied", "fresh weights"})

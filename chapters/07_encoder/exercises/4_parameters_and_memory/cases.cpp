@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
         {{"the biases are missing", layer - biases},
          {"the norms' gains and shifts are missing", layer - norms},
          {"biases, gains and shifts are missing", layer - biases - norms},
-         {"three projections are counted: the output projection is the fourth", layer - d * d - d},
-         {"the heads' projections stand beside one another in one matrix: H is no factor",
+         {"three projections are counted; the output projection is the fourth", layer - d * d - d},
+         {"the heads' projections lie side by side in one matrix, so H is not a factor",
           layer + (n_heads - 1) * 4 * (d * d + d)}});
     add("parameters of the stack", "stack", stack,
         {{"the norm after the stack is missing", n_layers * layer},
@@ -63,13 +63,13 @@ int main(int argc, char** argv) {
     add("attention weights", "weights", weights,
         {{"each head has weights of its own", weights / n_heads},
          {"each layer has weights of its own", weights / n_layers},
-         {"this is one sentence, and not the batch", weights / batch},
+         {"this is one sentence, not the batch", weights / batch},
          {"a row of weights has a number for each key, not one for each column of a head",
           batch * n_heads * length * (d / n_heads) * n_layers}});
     const Index l = longest(stack, n_layers * n_heads);
     add("the longest sentence", "longest", l,
-        {{"with one more word the weights take more than the parameters: round down", l + 1},
-         {"B = 1 here: this is the length for your batch",
+        {{"at this length there are more weights than parameters; round down", l + 1},
+         {"B = 1 here, but this is the length for your batch",
           longest(stack, batch * n_layers * n_heads)},
-         {"all layers keep weights", longest(stack, n_heads)}});
+         {"all layers keep their weights", longest(stack, n_heads)}});
 }

@@ -22,9 +22,9 @@ Tensor language_model(const Ids& words, const Embedding& words_of,
     // end
 }
 
-/// Which rows of the logits move if one word is changed, `id` to `(id + 1) % n_words`.
+/// Which rows of the logits move if one word is changed from `id` to `(id + 1) % n_words`.
 /// @param words   ids of one sentence, `[1, L]`
-/// @param logits  from words of the same shape, `[1, L, n_words]`
+/// @param logits  takes words of the same shape, returns `[1, L, n_words]`
 /// @return        `[L, L]`: entry (j, t) is 1 if row t moves with word j, else 0
 Tensor influence(const Ids& words, Index n_words,
                  const std::function<Tensor(const Ids& words)>& logits) {

@@ -20,7 +20,7 @@ Tensor language_model(const Ids& words, Index n_words, Index n_layers, bool pre,
     return mine::language_model(words, model.words_of, model.positions, model.stack, model.output);
 }
 
-/// A model in which row t reads words `first` to `t + ahead`, and at least one of them.
+/// A model in which row t reads words `first` to `t + ahead`, if there are any.
 Tensor influence(const Ids& words, Index n_words, Index first, Index ahead) {
     const Index n = words.dim(1);
     return mine::influence(words, n_words, [=](const Ids& ids) {

@@ -23,11 +23,11 @@ void add_logits(Cases& cases, const char* criterion, const Ids& words, Index n_w
                .about = fmt::format("words {}, {} layers, {}", words.shape(), n_layers,
                                     pre ? "pre" : "post"),
                .names = {"words", "n_words", "n_layers", "pre", "seed", "the logits"},
-               .mistakes = {{"later words are seen: hide the future, too", logits(x, pads)},
+               .mistakes = {{"later words are seen; hide the future, too", logits(x, pads)},
                             {"pads are seen", logits(x, future)},
                             {"pads and later words are seen", logits(x, {})},
                             {"the words have no positions", logits(vectors, pads | future)},
-                            {"this is the stack's result: logits come from the output map",
+                            {"this is the stack's result, but logits come from the output map",
                              values(model.stack.forward(x, pads | future))}}});
 }
 
@@ -46,9 +46,9 @@ void add_influence(Cases& cases, const Ids& words, Index n_words, Index first, I
          .results = values(moved),
          .about = fmt::format("a model whose row t reads words {} to t{:+}", first, ahead),
          .names = {"words", "n_words", "first", "ahead", "the influence"},
-         .mistakes = {{"a change shows in rows that do not read it: rows are compared as a whole, "
-                       "or words changed before were not put back (a copy of Ids "
-                       "shares its elements; clone it)",
+         .mistakes = {{"a change shows in rows that do not read it; either rows are not compared "
+                       "one by one, or words changed earlier were not put back (a copy of Ids "
+                       "shares its elements, so clone it)",
                        values(whole)}}});
 }
 
@@ -64,9 +64,9 @@ int main(int argc, char** argv) {
     add_logits(cases, "logits", words_without_pads({1, 1}, 5), 5, 1, false);
     for (const bool pre : {false, true})
         add_logits(cases, "logits", words_without_pads({2, 5}, 9), 9, 2, pre);
-    for (const bool pre : {false, true})  // a pad among the words: the triangle does not hide it
+    for (const bool pre : {false, true})  // a pad among the words, which the triangle does not hide
         add_logits(cases, "pads", Ids({2, 5}, {1, 0, 3, 2, 4, 0, 5, 2, 0, 0}), 6, 2, pre);
-    // row t reads what the case says: only a comparison gives the right answer
+    // row t reads what the case says, so only a comparison gives the right answer
     add_influence(cases, cases.ids({1, 4}, 6), 6, 0, 0);
     add_influence(cases, cases.ids({1, 7}, 5), 5, 0, 1);
     add_influence(cases, cases.ids({1, 6}, 4), 4, 2, 0);

@@ -17,7 +17,7 @@ inline LayerOptions options_of(bool pre) {
     return options;
 }
 
-/// The parts of a language model, drawn one after the other.
+/// The parts of a language model, drawn in this order.
 struct Parts {
     Random random;
     Embedding words_of;

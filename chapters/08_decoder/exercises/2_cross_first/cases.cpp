@@ -23,7 +23,8 @@ Tensor forward(const DecoderLayer& l, const Tensor& x, const Tensor& memory,
     return l.norm3.after(x2, l.ff.forward(h3, part(cache, &Cache::ff)), part(cache, &Cache::norm3));
 }
 
-/// Backward, where asked for without the residual connections of self- and cross-attention.
+/// The backward pass; each flag that is false leaves out a gradient: the one past self- or
+/// cross-attention, that of memory as key or as value, those of self-attention's key and value.
 DecoderLayer::Gradients backward(DecoderLayer l, const Tensor& dy, const Cache& cache,
                                  bool past_self = true, bool past_cross = true, bool as_key = true,
                                  bool as_value = true, bool all_three = true) {
@@ -65,22 +66,22 @@ void add(Cases& cases, const std::string& which, const Ids& src, const Ids& tgt,
         c.results = values(y());
         c.names = {"x", "memory", "src", "tgt", "pre", "seed", "y"};
         c.mistakes = {
-            {"this is the layer of the chapter: self-attention is first",
+            {"this is the chapter's layer, in which self-attention comes first",
              values(layer.forward(x, memory, self_mask, cross_mask))},
             {"self_mask hides nothing", values(forward(layer, x, memory, {}, cross_mask))},
             {"cross_mask hides nothing", values(forward(layer, x, memory, self_mask, {}))}};
     }
     const std::string three =
-        "self-attention reads one tensor as query, key and value: its three gradients add";
+        "self-attention reads one tensor as query, key and value, so its three gradients add";
     if (which == "the gradient of x") {
         require_close(dx, differences(y, x, dy), "dx");
         c.call = "dx";
         c.results = values(dx);
         c.names.push_back("dx");
         c.mistakes = {
-            {"what comes past self-attention, along its residual connection, is missing",
+            {"the gradient past self-attention, along its residual connection, is missing",
              values(backward(layer, dy, cache, false).dx)},
-            {"what comes past cross-attention, along its residual connection, is missing",
+            {"the gradient past cross-attention, along its residual connection, is missing",
              values(backward(layer, dy, cache, true, false).dx)},
             {three, values(backward(layer, dy, cache, true, true, true, true, false).dx)}};
     }
@@ -94,7 +95,7 @@ void add(Cases& cases, const std::string& which, const Ids& src, const Ids& tgt,
              values(backward(layer, dy, cache, true, true, true, false).dmemory)},
             {"the gradient through memory as key is missing",
              values(backward(layer, dy, cache, true, true, false).dmemory)},
-            {"what comes past self-attention, along its residual connection, is missing",
+            {"the gradient past self-attention, along its residual connection, is missing",
              values(backward(layer, dy, cache, false).dmemory)},
             {three, values(backward(layer, dy, cache, true, true, true, true, false).dmemory)}};
     }
@@ -105,7 +106,7 @@ void add(Cases& cases, const std::string& which, const Ids& src, const Ids& tgt,
             c.results.push_back(value(expected));
             c.names.push_back("the gradient of " + p.name);
         }
-        c.tolerance = 1e-6;  // of differences
+        c.tolerance = 1e-6;  // that of differences
     }
     cases.add(c);
 }

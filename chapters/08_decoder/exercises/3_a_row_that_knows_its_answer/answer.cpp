@@ -9,7 +9,7 @@ namespace abh::mine {
 
 using Rows = std::function<Tensor(const Ids& target)>;
 
-/// The decoder's rows, of which row t is to say word t of the target.
+/// The decoder's rows, where row t must say word t of the target.
 /// @param target    ids `[B, Lt]`, 0 is the pad
 /// @param start     the id of the start symbol
 /// @param memory    `[B, Ls, d_model]`

@@ -40,7 +40,7 @@ Tensor rows_of(const Ids& target, const Tensor& memory, const Ids& source, Index
                          parts.words_of, parts.decoder);
 }
 
-/// The input of a target that is shifted to the right by `shift`.
+/// The input for a target, which is shifted to the right by `shift`.
 Ids shifted(const Ids& target, Index shift, std::int32_t start) {
     Ids input(target.shape());
     for (Index b = 0; b < target.dim(0); ++b)
@@ -49,7 +49,7 @@ Ids shifted(const Ids& target, Index shift, std::int32_t start) {
     return input;
 }
 
-/// Row t of what comes back sees word t - 1 of the target alone.
+/// With this mask and the shift, row t sees only word t - 1 of the target.
 AttentionMask own_word_alone(Index length) {
     Mask mask({1, 1, length, length});
     for (Index i = 0; i < length; ++i)
@@ -59,7 +59,7 @@ AttentionMask own_word_alone(Index length) {
     return result;
 }
 
-/// Hides the words from two places on.
+/// Hides the future one word too late: row t sees the input up to word t + 1.
 AttentionMask one_word_too_many(Index length) {
     Mask mask({1, 1, length, length});
     for (Index i = 0; i < length; ++i)

@@ -40,14 +40,15 @@ void add_rows(Cases& cases, const Ids& target, const Ids& source, Index n_layers
          .about = fmt::format("target {}, {} layers", target.shape(), n_layers),
          .names = {"target", "memory", "source", "n_words", "n_layers", "seed", "the rows"},
          .mistakes = {
-             {"each row sees the words that it and later rows must say: the future is not hidden",
+             {"the future is not hidden, so each row sees the words that it and later rows must "
+              "say",
               rows(right, hide_pads(right))},
-             {"the input is not shifted: row t reads the word that it must say",
+             {"the input is not shifted, so row t reads the word that it must say",
               rows(target, hide_pads(target) | future)},
              {"the input is shifted the wrong way", rows(left, hide_pads(left) | future)},
              {"the pads of the input are seen", rows(right, future)},
-             {"the mask hides the target's pads, and the keys are those of the input, one place "
-              "further",
+             {"the mask hides the target's pads, but the keys are the input's, whose pads are one "
+              "place further",
               rows(right, hide_pads(target) | future)}}});
 }
 
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
     };
     for (const char* criterion : {early, gap}) {
         cases.add_test(criterion, "own", "your own rows_of", drawn());
-        cases.add_test(criterion, "right", "a function that is right and not yours", drawn());
+        cases.add_test(criterion, "right", "a correct function that is not yours", drawn());
     }
     for (const char* what : {"no look-ahead mask", "no shift", "no shift and no look-ahead mask",
                              "a look-ahead mask that begins one place too late"})

@@ -12,8 +12,8 @@ namespace abh::mine {
 
 /// Adds to the gradients of all parameters.
 /// @param dy          gradient of the loss with respect to the last y, `[B, Lt, d_model]`
-/// @param caches      of the layers, as their forward passes have filled them
-/// @param norm_cache  of the norm's one forward pass
+/// @param caches      the layers', as their forward passes filled them
+/// @param norm_cache  the norm's, from its one forward pass
 /// @return            `dx`, `[B, Lt, d_model]`, and the gradient with respect to the encoder's
 ///                    result, `[B, Ls, d_model]`
 std::pair<Tensor, Tensor> memory_backward(const Tensor& dy, std::vector<MultiHeadAttention>& layers,

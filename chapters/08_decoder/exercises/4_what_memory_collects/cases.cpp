@@ -8,7 +8,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// What a backward pass may leave out, or do wrongly.
+/// What a backward pass may leave out or get wrong.
 struct Slips {
     bool key = true, value = true, all_layers = true, residual = true, at_dy = false, normed = true;
 };
@@ -74,12 +74,13 @@ void add(Cases& cases, const std::string& which, const Ids& src, Index length, I
     const std::vector<std::pair<const char*, Slips>> slips{
         {"the gradient through memory as key is missing", {.key = false}},
         {"the gradient through memory as value is missing", {.value = false}},
-        {"only the layer that is reached last has its share in this: each layer read memory",
+        {"only the layer that is reached last contributes to this, but each layer read memory",
          {.all_layers = false}},
-        {"what comes past a layer, along its residual connection, is missing", {.residual = false}},
-        {"each layer's attention goes back at dy of the whole stack, and not at its own",
+        {"the gradient past a layer, along its residual connection, is missing",
+         {.residual = false}},
+        {"each layer's attention goes back from dy of the whole stack instead of its own",
          {.at_dy = true}},
-        {"this is the gradient before the norm: the norm's backward pass follows the sum",
+        {"this is the gradient before the norm; the norm's backward pass follows the sum",
          {.normed = false}}};
     const auto collect = [&](const auto& pick) {
         for (const auto& [says, slip] : slips)
