@@ -67,11 +67,10 @@ public:
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
         for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
             if (const char* started = std::getenv(name); started && std::atoi(started) != size_)
-                throw std::runtime_error(
-                    fmt::format("mpi: {} processes were started, but this one sees {}: does mpirun "
-                                "belong to the "
-                                "MPI library that this program was built with?",
-                                started, size_));
+                throw std::runtime_error(fmt::format(
+                    "mpi: {} processes were started, but this one sees {}: does mpirun belong to "
+                    "the MPI library that this program was built with?",
+                    started, size_));
     }
     Index rank() const override { return rank_; }
     Index size() const override { return size_; }

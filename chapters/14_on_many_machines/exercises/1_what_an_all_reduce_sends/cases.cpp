@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
           2 * whole}});
     add("tree_rounds", rounds,
         {{"there is a way up and a way down", down},
-         {"the ranks with the sum double in each round, but the last round may need only a few",
+         {"the ranks that have the sum double in each round; the last round may be for a few only",
           2 * (down - 1)},
          {"several ranks send in the same round", 2 * (n - 1)}});
     add("tree_bytes", down * whole,
