@@ -297,11 +297,11 @@ class Rendered(Case):
             ("a.html", '<img src="https://example.org/a.png">', "loads https://example.org/a.png"),
             ("a.html", '<script src="//example.org/a.js"></script>', "loads //example.org/a.js"),
             ("a.html", '<link rel="stylesheet" href="http://example.org/a.css">', "a.html loads http"),
-            ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which is not there"),
+            ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which does not exist"),
             ("a.html", '<a href="index.html#nowhere">x</a>', "links to index.html#nowhere, an anchor"),
             ("a.html", '<a href="#%E5%A5%BD">x</a><p id="坏">', "links to #%E5%A5%BD, an anchor"),
             ("a.css", "@font-face { src: url('https://example.org/a.woff2') }", "a.css loads https"),
-            ("a.js", "fetch('https://example.org/')", "a.js loads by fetch"),
+            ("a.js", "fetch('https://example.org/')", "a.js loads from another host, by fetch"),
         ):
             with self.subTest(flaw=flaw):
                 path = self.good.html / name
@@ -438,7 +438,7 @@ class Incremental(Case):
         tree = (project.build / "doctrees" / f"{name}.doctree").stat().st_mtime_ns
         os.utime(project.html / f"{name}.html", ns=(tree - 1, tree - 1))
         project.edit(WORKBENCH, "On to", "Now to")
-        self.assert_refused(project.render(), f"pages read and not written: 1, such as {name}", "anew")
+        self.assert_refused(project.render(), f"pages read but not written: 1, such as {name}", "anew")
         self.assert_succeeds(project.render())
 
     def test_pages_follow_sources_results_and_figures(self) -> None:
@@ -523,7 +523,7 @@ class Offline(Case):
                 self.assert_succeeds(look())
             page.write_text('<p id="b"><a href="#a">a</a></p>', encoding="utf-8")
             for _ in range(2):
-                self.assert_refused(look(), "links to #a, an anchor that is not there")
+                self.assert_refused(look(), "links to #a, an anchor that does not exist")
             known.write_text("{", encoding="utf-8")
             self.assert_refused(look(), "links to #a")
 
