@@ -7,7 +7,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ABH_ROOT)
 option(ABH_TESTS "build the tests (target tests)" OFF)
 option(ABH_NATIVE "use all instructions of this machine's processor" ON)
 option(ABH_WARNINGS "show warnings" OFF)
-option(ABH_PRECOMPILED "precompile the library headers that most files include" OFF)
+option(ABH_PRECOMPILED "compile the library headers that most files include only once" OFF)
 option(ABH_FUZZ "build the fuzzers (Clang with libFuzzer)" OFF)
 option(ABH_JUDGE "build the programs that judge the exercises (target judge_libraries)" OFF)
 option(ABH_BOOK "run the programs, draw the figures and render the pages (target book)" OFF)
@@ -170,7 +170,7 @@ function(abh_test name files)
 endfunction()
 
 # abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in
-# chapters/NN_NAME/CMakeLists.txt: library abh_NN from the chapter's sources, including those in its subfolders, program
+# chapters/NN_NAME/CMakeLists.txt: library abh_NN from the chapter's sources, including those in its folders, program
 # NAME from main.cpp, tests from tests/NN_*.cpp. A chapter builds on lib and on all earlier chapters. RUNS are the runs of
 # the program that the book shows; `main`, without options or with those of MAIN, is always one of them. MEASURES names
 # the runs that measure times: they start when everything is compiled and nothing else runs. AFTER: the runs need files

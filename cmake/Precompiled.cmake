@@ -21,9 +21,9 @@ if(TARGET abh_catch)
   endforeach()
 endif()
 
-# abh_precompiled(FOLDER): makes the targets of the folder and of its subfolders use them: libraries and programs, in
-# double precision if their names say so, and tests. In precompiled headers, GCC does not recognize system headers, and
-# would warn about them.
+# abh_precompiled(FOLDER): makes the targets of the folder and of those below it use them: libraries and programs, in
+# double precision if their names say so, and tests. Once compiled this way, system headers are no longer recognized by
+# GCC, which would warn about them.
 function(abh_precompiled folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
