@@ -225,7 +225,7 @@ class Rendered(Case):
         self.assertIn("nothing can be concluded", found.group(1))
         self.assertIn("(disturbed)", found.group(2))
         self.assertEqual(self.page.count("(disturbed)"), 1)
-        line = "Not concluded, since measurements were disturbed: 1 "
+        line = "Not concluded, because measurements were disturbed: 1 "
         line += "(chapters/04_small_attention/index: 04/main/gain >= 2)"
         self.assertIn(line, self.said.stdout)
 
@@ -380,21 +380,21 @@ class Refused(Case):
 
     def test_bounds_that_do_not_hold(self) -> None:
         wrong = (
-            ("raw_std <= -9", "04/main/raw_std is -8.0271, and the page says <= -9"),
-            ("raw_std:.1f > -8.0271", "04/main/raw_std is -8.0271, and the page says > -8.0271"),
-            ("seconds > 0 < 0.1", "04/main/seconds is 0.125, and the page says < 0.1"),
-            ("raw_std <= eight", "bound 'eight' is no number"),
-            ("gain:.1f >= two", "bound 'two' is no number"),
+            ("raw_std <= -9", "04/main/raw_std is -8.0271, but the page says <= -9"),
+            ("raw_std:.1f > -8.0271", "04/main/raw_std is -8.0271, but the page says > -8.0271"),
+            ("seconds > 0 < 0.1", "04/main/seconds is 0.125, but the page says < 0.1"),
+            ("raw_std <= eight", "bound 'eight' is not a number"),
+            ("gain:.1f >= two", "bound 'two' is not a number"),
             ("raw_std usually <= -8", "04/main/raw_std is the same on every machine", "leave out usually"),
             ("slow_gain:.1f usually", "what does 04/main/slow_gain usually do?"),
-            ("slow_gain:.1f usually >= two", "bound 'two' is no number"),
-            ("slow_gain:.2f >= 1.2", "04/main/slow_gain is 0.94, and the page says >= 1.2"),
-            ("words > 3", "04/main/words is the text", "and cannot be > 3"),
+            ("slow_gain:.1f usually >= two", "bound 'two' is not a number"),
+            ("slow_gain:.2f >= 1.2", "04/main/slow_gain is 0.94, but the page says >= 1.2"),
+            ("words > 3", "04/main/words is the text", "which cannot be > 3"),
         )
         kept = (
-            ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, and the page says > 40.1"),
+            ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, but the page says > 40.1"),
             ("2026-01-02_long/test/beam:.2f", "no value test/beam", "values: date, steps/first/ms, "),
-            ("2026-01-02_long/test/beams", "is no number or string: {'value': [1, 4]}"),
+            ("2026-01-02_long/test/beams", "is neither a number nor a string: {'value': [1, 4]}"),
             ("2026-01-03_long/test/greedy", "no bench/results/2026-01-03_long.json"),
         )
         project = self.project()
@@ -579,10 +579,10 @@ class Weave(unittest.TestCase):
 
     def test_flaws_are_named_with_their_line(self) -> None:
         for content, words in (
-            (b"a\n// [x]\nb\n// [x]\nc\n", "f.cpp:4: part [x] stands in line 2 already"),
+            (b"a\n// [x]\nb\n// [x]\nc\n", "f.cpp:4: part [x] is already in line 2"),
             (b"a\n// [x]\n// [y]\nb\n", "f.cpp:2: part [x] is empty"),
             (b"a\n// [x]\n", "f.cpp:2: part [x] is empty"),
-            (b"a\n// [head]\nb\n", "f.cpp:2: part [head] stands in line 0 already"),
+            (b"a\n// [head]\nb\n", "f.cpp:2: part [head] is already in line 0"),
             (b"a\r\nb\n", "f.cpp:1: control character"),
             (b"a\xff\n", "f.cpp: not UTF-8"),
         ):
