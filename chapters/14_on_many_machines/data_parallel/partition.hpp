@@ -33,8 +33,8 @@ struct Bucket {
 ///
 /// From the end of the list, because backward completes gradients in that order, each large
 /// parameter becomes a bucket; small ones are collected until they are as large together. The row
-/// of each bucket is cut into one slice per rank. Cuts fall between blocks of 4,096 elements of a
-/// parameter only, and the blocks are the same for any number of ranks.
+/// of each bucket is cut into one slice per rank. Cuts fall only between blocks of 4,096
+/// elements of a parameter, and the blocks are the same for any number of ranks.
 class Partition {
 public:
     static constexpr Index block = 4096;

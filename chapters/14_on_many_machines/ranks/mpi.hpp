@@ -20,7 +20,7 @@ std::unique_ptr<Engine> make_mpi_engine();
 int end_mpi(int status);
 // [launch]
 /// Runs a program on `n` ranks of this machine with `mpirun`. If a rank is killed, the others end
-/// within seconds, and one line on stderr says which one it was, if `mpirun` has told.
+/// within seconds, and one line on stderr says which one it was, if `mpirun` tells.
 /// @param arguments  the program and its arguments
 /// @return           its exit status
 /// @throws std::runtime_error that says what is missing

@@ -17,7 +17,7 @@ void Ranks::share_values(const char* what, std::vector<T>& values) {
     wait(share(what, rooms));
 }
 
-/// Tells the others what this rank is about to do, and compares that with what they are.
+/// Tells the others what this rank is about to do, and checks that they are about to do the same.
 void Ranks::meet(const char* what, const Shape& shape, Index root) {
     ++calls_;
     if (size() == 1) return;

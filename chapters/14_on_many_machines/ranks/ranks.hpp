@@ -17,7 +17,8 @@ struct Traffic {
 ///
 /// Every rank calls the same functions in the same order. Each collective compares what the ranks
 /// are about to do (function, kind of number, shape). If two ranks differ, it throws
-/// `std::runtime_error` on every rank and names both. Only `exchange` compares nothing.
+/// `std::runtime_error` on every rank and names both. Only `exchange`, `share` and `send_receive`
+/// compare nothing.
 class Ranks {
 public:
     /// One process alone.
