@@ -195,7 +195,7 @@ def race(
 
 def slow(ratio: float, wanted: float, rounds: int) -> Fault:
     """The fault of a slow answer: the speed that was measured, and the one that is asked for."""
-    said = f"{ratio:.2f} times as fast as the plain way; the exercise asks for {wanted:g} times (the fastest of {rounds} rounds each)"
+    said = f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (the fastest of {rounds} rounds each)"
     return Fault("slow", said)
 
 
