@@ -1,19 +1,19 @@
-# Target `book_runs`: compile the programs that the book shows, and run them. Target `book`: then render the pages.
+# Target `book_runs` compiles the programs that the book shows, and runs them. Target `book` then renders the pages.
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/Python.cmake)
 
-# The order: programs are compiled, and those that measure nothing run beside the compilers as soon as they are there, two
-# at a time; when all that is done (`book_quiet`), what takes times is run, one after another and alone. These are
-# dependencies between targets: they order work that has to be done, but a program that is compiled again does not make
-# another chapter's runs start again.
+# The order: while programs are compiled, those that measure nothing are run as soon as they are ready, two at a time. When
+# all that is done (`book_quiet`), the runs that measure times follow, one after another, with nothing else running. These
+# are dependencies between targets: they put the work in order, but when a program is compiled again, other chapters'
+# runs are not repeated.
 add_custom_target(book_programs)
 add_custom_target(book_quiet)
 add_custom_target(book_runs)
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS abh_quiet_runs=2)
 
 # abh_book_run(FOLDER NAME CAPTION [ALONE] COMMAND program options... [DEPENDS ...]): one run of a program, with `--out`, into
-# runs/FOLDER/NAME/. The page shows CAPTION above what was printed. ALONE: it says meanwhile that it runs. Appends the file
-# to the caller's list `outputs`.
+# runs/FOLDER/NAME/. The page shows CAPTION above what was printed. ALONE: the run shows its progress in the terminal.
+# Appends the file to the caller's list `outputs`.
 function(abh_book_run folder name caption)
   cmake_parse_arguments(arg "ALONE" "" "COMMAND;DEPENDS" ${ARGN})
   if(arg_ALONE)
@@ -32,7 +32,7 @@ function(abh_book_run folder name caption)
 endfunction()
 
 # abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [MEASURES name...] [AFTER NN]): the runs of one chapter.
-# MEASURES names those that take times. AFTER names a chapter whose runs must come first.
+# MEASURES names the runs that measure times. AFTER names a chapter whose runs must come first.
 function(abh_book_chapter folder program)
   cmake_parse_arguments(arg "" "AFTER" "RUNS;MEASURES" ${ARGN})
   string(SUBSTRING ${folder} 0 2 number)
@@ -79,7 +79,7 @@ function(abh_book_chapter folder program)
   add_dependencies(book_runs book_measures_${number})
 endfunction()
 
-# The proof, which stands behind the chapters, and the pages.
+# The proof, which follows the chapters, and the pages.
 function(abh_book_pages)
   set(outputs)
   file(GLOB fixtures CONFIGURE_DEPENDS ${ABH_ROOT}/tests/golden/*.safetensors)

@@ -1,15 +1,15 @@
-# How lib and the chapters are built: with Real = float, which is what runs, as target NAME, and with Real = double, in
-# which things are proved, as target NAME_double. The latter is the same on every machine: its objects have no
-# instructions that only some processors have, so that hand-outs hold them, too.
+# How lib and the chapters are built: with Real = float, for running, as target NAME, and with Real = double, for proofs,
+# as target NAME_double. The latter is the same on every machine: its objects use no instructions that only some
+# processors have, so hand-outs can contain them.
 include_guard(GLOBAL)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ABH_ROOT)
 
-option(ABH_TESTS "tests (target tests)" OFF)
-option(ABH_NATIVE "use every instruction of this machine's processor" ON)
+option(ABH_TESTS "build the tests (target tests)" OFF)
+option(ABH_NATIVE "use all instructions of this machine's processor" ON)
 option(ABH_WARNINGS "show warnings" OFF)
-option(ABH_PRECOMPILED "compile once what most files include of the libraries" OFF)
+option(ABH_PRECOMPILED "compile the library headers that most files include only once" OFF)
 option(ABH_FUZZ "build the fuzzers (Clang with libFuzzer)" OFF)
-option(ABH_JUDGE "what judges the exercises (target judge_libraries)" OFF)
+option(ABH_JUDGE "build the programs that judge the exercises (target judge_libraries)" OFF)
 option(ABH_BOOK "run the programs, draw the figures and render the pages (target book)" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -27,18 +27,18 @@ target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
   nlohmann_json::nlohmann_json Threads::Threads)
 if(ABH_DEVICE STREQUAL "runtime")
   target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
-  # nvcc cannot check fmt's format strings when it compiles; they are checked when they are used
+  # nvcc cannot check fmt's format strings at compile time, so they are checked at run time
   target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
   # kernels call functions that are constexpr
   target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 elseif(ABH_DEVICE STREQUAL "emulator")
   target_link_libraries(abh_flags INTERFACE Boost::context)
 endif()
-# A product and a sum in one instruction, where there is one: GCC's default
+# A product and a sum become one instruction if the processor has it, as is GCC's default
 target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ffp-contract=fast>)
 if(ABH_WARNINGS)
   target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 finds a false one in its own AVX-512 header
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 gives a false warning about its own AVX-512 header
     target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
 endif()
@@ -51,21 +51,21 @@ if(ABH_NATIVE)
   target_compile_options(abh_flags_float INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 
-# Kernels, *.cu: without a CUDA compiler they are C++, and the emulator stands behind CUDA's names.
+# Kernels, *.cu: without a CUDA compiler they are compiled as C++, and the emulator implements CUDA's names.
 function(abh_kernels)
-  if(NOT ABH_DEVICE STREQUAL "runtime")  # in lib, runtime is a variable, too
+  if(NOT ABH_DEVICE STREQUAL "runtime")  # quoted, because lib has a variable named runtime
     set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
   endif()
 endfunction()
 
-# abh_light(TARGET): code that compares numbers or reads a command line, and computes nothing itself. Optimized less, it
-# takes half the time to compile and as long to run.
+# abh_light(TARGET): for code that compares numbers or reads a command line, and computes nothing itself. With less
+# optimization it compiles in half the time and runs as fast.
 function(abh_light target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
 endfunction()
 
-# abh_library(NAME SOURCES... [TWINS name...] DEPENDS...): NAME with float, and NAME_double of what is proved in double
-# precision or judges exercises: all sources, or those that TWINS names (without .cpp; `none` for none at all)
+# abh_library(NAME SOURCES... [TWINS name...] DEPENDS...): NAME in single precision, and NAME_double with the sources that
+# proofs or the judge need in double precision: all of them, or those that TWINS names (without .cpp; `none` for none)
 function(abh_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;TWINS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -80,29 +80,29 @@ function(abh_library name)
   add_library(${name}_double STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
   target_link_libraries(${name}_double PUBLIC abh_flags_double)
   foreach(below IN LISTS arg_DEPENDS)
-    while(NOT TARGET ${below}_double)  # it has no twins: what it stands on
+    while(NOT TARGET ${below}_double)  # it has no twins, so take the library below it
       get_target_property(below ${below} ABH_BELOW)
     endwhile()
     target_link_libraries(${name}_double PUBLIC ${below}_double)
   endforeach()
 endfunction()
 
-# abh_test(NAME FILES... [ONCE] DEPENDS...): test programs. The first line of a file says how often it is needed,
-# unless ONCE does:
+# abh_test(NAME FILES... [ONCE] DEPENDS...): test programs. ONCE, or else the first line of each file, says how often its
+# tests are to be run:
 #
-#     // Once: ...              in single precision and the way fast: what computes nothing, or in one way alone
+#     // Once: ...              in single precision and the way fast: code that computes nothing, or in one way only
 #     // Per real: ...          in single and in double precision
 #     // Per way: ...           in each way: plain, fast, cuda
 #     // Per real and way: ...  in both precisions and in each way
 #
-# Where there is no device, the tests of cuda are skipped. Tests tagged [cuda] are about the device, those tagged [fast]
-# about the tuned code.
+# Without a device, the cuda tests are skipped. Tests tagged [cuda] are about the device, those tagged [fast] about the
+# tuned code.
 function(abh_test name files)
   cmake_parse_arguments(arg "ONCE" "" "" ${ARGN})
   set(not_for_plain "~[cuda]~[fast]")
   set(not_for_cuda "~[fast]")
   if(NOT TARGET tests)
-    add_custom_target(tests)  # all that is tested with
+    add_custom_target(tests)  # all test programs
   endif()
   if(NOT TARGET abh_catch)
     add_library(abh_catch OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/tests/main.cpp)
@@ -112,7 +112,7 @@ function(abh_test name files)
   endif()
   set(in_double)
   set(double_in_each_way)
-  set(in_each_way)  # the tags that Catch2 makes of the files' names
+  set(in_each_way)  # the tags that Catch2 derives from file names
   foreach(file IN LISTS files)
     if(arg_ONCE)
       break()
@@ -169,11 +169,12 @@ function(abh_test name files)
   endforeach()
 endfunction()
 
-# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in chapters/NN_NAME/CMakeLists.txt: library
-# abh_NN from the chapter's sources, those in its rooms included, program NAME from main.cpp, tests from tests/NN_*.cpp. A chapter
-# stands on lib and on all earlier chapters. RUNS are the runs of the program that the book shows;
-# `main`, without options or with those that MAIN gives, is always one of them. MEASURES names those runs that take times: they start when
-# everything is compiled and nothing else runs. AFTER: the runs need what those of chapter NN wrote. TWINS: see abh_library.
+# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in
+# chapters/NN_NAME/CMakeLists.txt: library abh_NN from the chapter's sources, including those in its folders, program
+# NAME from main.cpp, tests from tests/NN_*.cpp. A chapter builds on lib and on all earlier chapters. RUNS are the runs of
+# the program that the book shows; `main`, without options or with those of MAIN, is always one of them. MEASURES names
+# the runs that measure times: they start when everything is compiled and nothing else runs. AFTER: the runs need files
+# that those of chapter NN wrote. TWINS: see abh_library.
 function(abh_chapter)
   cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES;TWINS" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
@@ -199,10 +200,10 @@ function(abh_chapter)
   endforeach()
 
   add_custom_target(abh_${number}_built)
-  set(rooms ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*)  # exercises are a level further down
+  set(rooms ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*)  # exercises are one level deeper
   list(TRANSFORM rooms APPEND /*.cpp OUTPUT_VARIABLE sources)
   file(GLOB sources CONFIGURE_DEPENDS ${sources})
-  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/(exercises|ranks)/")  # ranks: cmake/Ranks.cmake
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/(exercises|ranks)/")  # for ranks see cmake/Ranks.cmake
   list(TRANSFORM rooms APPEND /*.cu OUTPUT_VARIABLE kernels)
   file(GLOB kernels CONFIGURE_DEPENDS ${kernels})
   abh_kernels(${kernels})

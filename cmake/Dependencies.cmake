@@ -1,5 +1,5 @@
-# What the book is built with. A package that the system has is used; another is fetched, pinned by
-# its hash.
+# The packages that the book is built with. One that the system has is used; any other is fetched, and
+# pinned by its hash.
 include_guard(GLOBAL)
 include(FetchContent)
 
@@ -7,15 +7,15 @@ include(FetchContent)
 function(abh_find package target url hash)
   find_package(${package} QUIET)
   if(NOT TARGET ${target})
-    message(STATUS "${package} is not installed and is fetched")
+    message(STATUS "${package} is not installed; fetching it")
     set(BUILD_TESTING OFF)
     FetchContent_Declare(${package} URL ${url} URL_HASH SHA256=${hash} SYSTEM)
     FetchContent_MakeAvailable(${package})
   endif()
   if(NOT TARGET ${target})
-    message(FATAL_ERROR "${package}: neither installed nor fetched; see ./book --help")
+    message(FATAL_ERROR "${package} is not installed and could not be fetched; see ./book --help")
   endif()
-  set(${package}_VERSION ${${package}_VERSION} PARENT_SCOPE)  # empty where fetched
+  set(${package}_VERSION ${${package}_VERSION} PARENT_SCOPE)  # empty if it was fetched
 endfunction()
 
 abh_find(Eigen3 Eigen3::Eigen
@@ -30,7 +30,7 @@ abh_find(CLI11 CLI11::CLI11
 abh_find(nlohmann_json nlohmann_json::nlohmann_json
   https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
   d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
-if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
+if(ABH_TESTS)  # versions 2 and 3 both work, see tests/catch.hpp
   abh_find(Catch2 Catch2::Catch2
     https://github.com/catchorg/Catch2/archive/refs/tags/v2.13.10.tar.gz
     d54a712b7b1d7708bc7a819a8e6e47b2fde9536f487b89ccbca295072a7d9943)
@@ -42,9 +42,9 @@ if(ABH_TESTS)  # version 2 and 3 both serve, see tests/catch.hpp
 endif()
 find_package(Threads REQUIRED)
 
-# Large matrix products by oneDNN (libdnnl-dev). AUTO: where it is installed and the faster way, which
+# Large matrix products by oneDNN (libdnnl-dev). AUTO: if it is installed, and where it is faster, which
 # lib/fast/matmul.fast.cpp decides. ON: on every processor.
-set(ABH_ONEDNN AUTO CACHE STRING "large matrix products by oneDNN: AUTO, ON, OFF")
+set(ABH_ONEDNN AUTO CACHE STRING "use oneDNN for large matrix products: AUTO, ON, OFF")
 set(ABH_HAS_ONEDNN OFF)
 if(NOT ABH_ONEDNN STREQUAL OFF)
   find_package(dnnl QUIET)
@@ -52,12 +52,12 @@ if(NOT ABH_ONEDNN STREQUAL OFF)
   if(TARGET DNNL::dnnl AND OpenMP_CXX_FOUND)
     set(ABH_HAS_ONEDNN ON)
   elseif(ABH_ONEDNN STREQUAL ON)
-    message(FATAL_ERROR "ABH_ONEDNN is ON, but oneDNN (package libdnnl-dev) or its OpenMP (which comes with GCC; for Clang libomp-dev of its version) is not found")
+    message(FATAL_ERROR "ABH_ONEDNN is ON, but oneDNN (package libdnnl-dev) or the OpenMP that it needs is not found (GCC includes OpenMP; Clang needs the libomp-dev of its version)")
   endif()
 endif()
 
 # The device: a CUDA compiler, or the emulator, which needs Boost.Context; see docs/how_to_run.md.
-set(ABH_CUDA AUTO CACHE STRING "kernels for a device: AUTO (ON where there is a CUDA compiler), ON, OFF, EMULATED")
+set(ABH_CUDA AUTO CACHE STRING "compile kernels for a device: AUTO (ON if there is a CUDA compiler), ON, OFF, EMULATED")
 set_property(CACHE ABH_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
 if(DEFINED ATTN_CUDA)
   set(ABH_CUDA ${ATTN_CUDA})
@@ -65,12 +65,12 @@ endif()
 if(NOT ABH_CUDA MATCHES "^(AUTO|ON|OFF|EMULATED)$")
   message(FATAL_ERROR "ABH_CUDA is ${ABH_CUDA}, expected AUTO, ON, OFF or EMULATED")
 endif()
-set(ABH_DEVICE absent)  # what stands behind lib/cuda/runtime.hpp: runtime, emulator, absent
+set(ABH_DEVICE absent)  # what implements lib/cuda/runtime.hpp: runtime, emulator, absent
 if(ABH_CUDA STREQUAL EMULATED)
   set(ABH_DEVICE emulator)
   find_package(Boost 1.71 QUIET COMPONENTS context)
   if(NOT TARGET Boost::context)
-    message(STATUS "Boost.Context is not installed and is fetched")
+    message(STATUS "Boost.Context is not installed; fetching it")
     set(BOOST_INCLUDE_LIBRARIES context)
     set(BUILD_SHARED_LIBS OFF)
     FetchContent_Declare(Boost SYSTEM
@@ -86,7 +86,7 @@ elseif(NOT ABH_CUDA STREQUAL OFF)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)  # the last one as PTX too, for newer devices
     endif()
     enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc supports C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     endif()
@@ -97,6 +97,6 @@ elseif(NOT ABH_CUDA STREQUAL OFF)
     endif()
   endif()
   if(ABH_CUDA STREQUAL ON AND NOT ABH_DEVICE STREQUAL "runtime")
-    message(FATAL_ERROR "ABH_CUDA is ON, but no CUDA compiler of version 12 or newer is found (nvcc on PATH, or CMAKE_CUDA_COMPILER)")
+    message(FATAL_ERROR "ABH_CUDA is ON, but no CUDA compiler of version 12 or newer is found; put nvcc on PATH, or set CMAKE_CUDA_COMPILER")
   endif()
 endif()

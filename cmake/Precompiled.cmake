@@ -1,9 +1,9 @@
-# What most files include of the libraries, compiled once for each way to compile. A compiler cache would not take files
-# that use it, and missing includes do not show: tests/compilers.sh does without.
+# The library headers that most files include, compiled once for each set of compiler options. A compiler cache cannot
+# store files that use them, and they hide missing includes, so tests/compilers.sh does not use them.
 set(headers <Eigen/Core> <fmt/format.h> <algorithm> <array> <chrono> <cmath> <filesystem> <fstream> <functional> <limits>
   <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <thread> <vector>)
 
-# abh_precompile(KIND FLAGS HEADERS...): for the targets of this kind, see abh_precompiled
+# abh_precompile(KIND FLAGS HEADERS...): compiles headers for the targets of this kind; see abh_precompiled
 function(abh_precompile kind flags)
   add_library(abh_headers${kind} OBJECT EXCLUDE_FROM_ALL ${ABH_ROOT}/cmake/precompiled.cpp)
   target_link_libraries(abh_headers${kind} PRIVATE ${flags})
@@ -21,9 +21,9 @@ if(TARGET abh_catch)
   endforeach()
 endif()
 
-# abh_precompiled(FOLDER): the targets of the folder, and of those below it, use them: libraries and programs, in double
-# precision where their name says so, and tests. Inside, GCC no longer knows the systems' headers as such, and would
-# warn of them.
+# abh_precompiled(FOLDER): makes the targets of the folder and of those below it use them: libraries and programs, in
+# double precision if their names say so, and tests. Once compiled this way, system headers are no longer recognized by
+# GCC, which would warn about them.
 function(abh_precompiled folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)

@@ -1,5 +1,5 @@
-# The Python tools of the book, in a virtual environment of their own: ABH_PYTHON runs them, and what
-# uses it depends on ABH_PYTHON_STAMP.
+# The Python tools of the book, in a virtual environment of their own. ABH_PYTHON runs them; whatever
+# uses it must depend on ABH_PYTHON_STAMP.
 include_guard(GLOBAL)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 set(ABH_PYTHON ${ABH_ROOT}/build/venv/bin/python)

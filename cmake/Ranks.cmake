@@ -1,9 +1,9 @@
-# Processes that compute together: abh_ranks, on MPI where it is installed (Open MPI or MPICH). Without MPI a program has
-# one process, and everything else is as with it. NCCL carries messages between GPUs where it is installed and the
-# kernels are for a real device.
+# Processes that compute together: abh_ranks, over MPI if it is installed (Open MPI or MPICH). Without MPI, a program has
+# one process and is otherwise the same. NCCL carries messages between GPUs if it is installed and the kernels are for a
+# real device.
 include_guard(GLOBAL)
 
-option(ABH_MPI "several processes by MPI, where it is found" ON)
+option(ABH_MPI "run several processes with MPI, if it is found" ON)
 set(ABH_HAS_MPI OFF CACHE INTERNAL "processes by MPI")  # for tests/, too
 if(ABH_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
@@ -11,12 +11,12 @@ if(ABH_MPI)
   set(ABH_HAS_MPI ${MPI_CXX_FOUND} CACHE INTERNAL "processes by MPI")
 endif()
 if(NOT ABH_MPI)
-  message(STATUS "MPI is switched off: programs have one process")
+  message(STATUS "MPI is switched off, so programs have one process")
 elseif(NOT ABH_HAS_MPI)
-  message(STATUS "MPI is not found: programs have one process (on Debian: libopenmpi-dev openmpi-bin)")
+  message(STATUS "MPI is not found, so programs have one process (on Debian, install libopenmpi-dev openmpi-bin)")
 endif()
 
-set(ABH_NCCL AUTO CACHE STRING "messages between GPUs by NCCL: AUTO, ON, OFF")
+set(ABH_NCCL AUTO CACHE STRING "send messages between GPUs with NCCL: AUTO, ON, OFF")
 set(ABH_HAS_NCCL OFF)
 if(ABH_DEVICE STREQUAL "runtime" AND NOT ABH_NCCL STREQUAL OFF)
   find_path(ABH_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -26,11 +26,11 @@ if(ABH_DEVICE STREQUAL "runtime" AND NOT ABH_NCCL STREQUAL OFF)
   endif()
 endif()
 if(ABH_NCCL STREQUAL ON AND NOT ABH_HAS_NCCL)
-  message(FATAL_ERROR "ABH_NCCL is ON, but NCCL (packages libnccl2 libnccl-dev), or a CUDA compiler, is not found")
+  message(FATAL_ERROR "ABH_NCCL is ON, but NCCL (packages libnccl2 libnccl-dev) or a CUDA compiler is not found")
 endif()
 
-# abh_use_ranks(LIBRARY): links chapter 14's library, and its double twin, with its room `ranks`, which answers of its
-# exercises may use, too.
+# abh_use_ranks(LIBRARY): links chapter 14's library, and its double twin, with the chapter's folder `ranks`, which answers
+# to its exercises may use, too.
 function(abh_use_ranks library)
   if(NOT TARGET abh_ranks)
     set(here ${ABH_ROOT}/chapters/14_on_many_machines/ranks)

@@ -1,5 +1,5 @@
-# What reads and cuts up real text: SentencePiece, utf8proc and zlib. Nothing but chapter 13 and what stands on it needs
-# them, so where one is missing this chapter alone is left out.
+# Libraries that read and split real text: SentencePiece, utf8proc and zlib. Only chapter 13 and what builds on it need
+# them, so if one is missing, only this chapter is left out.
 include_guard(GLOBAL)
 
 find_package(ZLIB QUIET)
@@ -39,14 +39,14 @@ function(abh_use_text library)
   endforeach()
 endfunction()
 
-# abh_chapter_left_out(): in place of abh_chapter. All else builds; asking for this chapter's program, or for the pages,
+# abh_chapter_left_out(): replaces abh_chapter. Everything else builds; building this chapter's program, or the pages,
 # says what is missing.
 function(abh_chapter_left_out)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
   list(JOIN ABH_TEXT_MISSING " " packages)
-  set(missing "chapter ${number} is left out; it needs these packages: ${packages}")
+  set(missing "chapter ${number} is left out, because it needs these packages: ${packages}")
   message(STATUS "${missing}")
   add_custom_target(abh_${number}_built)
   add_custom_target(${name} COMMAND ${CMAKE_COMMAND} -E echo "${missing}" COMMAND ${CMAKE_COMMAND} -E false VERBATIM)

@@ -3,11 +3,11 @@
     python3 docs/build.py --root . --build build/book
 
 reads the pages ROOT/docs/*.md and ROOT/chapters/*/*.md, the sources under ROOT/lib and
-ROOT/chapters, what ROOT/bench/results keeps, and what the programs wrote: in BUILD/runs, where they were run
-here, else in ROOT/recorded. So it needs no compiler. It writes BUILD/results, BUILD/figures and BUILD/html, and prints
-the path of its index.html last. Every warning is an error. What has not changed since the last call is not done again.
-With --compare it ends with a table of this machine's numbers beside the recorded ones, and fails where they differ.
-With ABH_NO_SOLUTIONS in the environment the exercises are without their solutions.
+ROOT/chapters, the measurements in ROOT/bench/results, and the programs' output, from BUILD/runs if they were run here,
+otherwise from ROOT/recorded. So it needs no compiler. It writes BUILD/results, BUILD/figures and BUILD/html, and finally
+prints the path of its index.html. Every warning is an error. Nothing is done again unless its input has changed.
+With --compare it ends with a table of this machine's numbers beside the recorded ones, and fails if they differ.
+With ABH_NO_SOLUTIONS in the environment, exercises are rendered without their solutions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ import tools
 from abh_book import weave
 
 SOLUTIONS = not os.environ.get("ABH_NO_SOLUTIONS")
-SILENT = 8  # seconds after which something is said
-PHASE = re.compile(r"([a-z][a-z -]+)\.\.\. *(?:\[ *(\d+)%\])?")  # as Sphinx says where it is
+SILENT = 8  # seconds between progress lines
+PHASE = re.compile(r"([a-z][a-z -]+)\.\.\. *(?:\[ *(\d+)%\])?")  # Sphinx's lines about its progress
 DOXYFILE = """\
 PROJECT_NAME = abh
 INPUT = {inputs} {foreign}
@@ -62,7 +62,7 @@ WARN_NO_PARAMDOC = NO
 WARN_FORMAT = "$file:$line: $text"
 """
 
-# Namespaces that Doxygen must have heard of to accept a specialization in them.
+# Namespaces that Doxygen must know before it accepts a specialization in them.
 FOREIGN = ("CLI", "fmt", "std")
 
 
@@ -75,7 +75,7 @@ def say(text: str) -> None:
 
 
 def write_if_changed(path: Path, content: str) -> None:
-    """Leave an unchanged file and its time alone, so that nothing is read again."""
+    """Write a file. An unchanged one keeps its time, so that nothing that depends on it is redone."""
     if path.is_file() and path.read_text(encoding="utf-8") == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def prune(folder: Path, keep: Iterable[Path]) -> None:
 
 
 def pages(root: Path) -> dict[str, Path]:
-    """Every page written by hand: its place in the book, its file."""
+    """Every page written by hand: its file, by its place in the book."""
     found: dict[str, Path] = {}
     for path in sorted((root / "docs").rglob("*.md")):
         name = path.relative_to(root / "docs")
@@ -121,7 +121,7 @@ def headers(root: Path) -> list[str]:
 
 
 def fingerprint(root: Path, build: Path) -> str:
-    """Changes when a file that the book is made from does."""
+    """A hash that changes with any file that the book is made from."""
     inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py")]
     inputs += [*(HERE / "extensions").rglob("*.py"), *(HERE / "extensions").rglob("*.js")]
     inputs += [p for p in (HERE / "_static").rglob("*") if p.is_file()]
@@ -140,7 +140,7 @@ def fingerprint(root: Path, build: Path) -> str:
 
 # Results and figures ------------------------------------------------------------------------------
 
-# What needs no compiler is printed anew, never recorded: caption, command, files that it reads.
+# Lists that need no compiler are printed for each build, not recorded: caption, command, files that it reads.
 LISTS = {
     "proof/faults": ("./book mutate --list", "tests/mutate.py --list", ["tests/mutants.toml"]),
     "proof/seeds": (
@@ -162,7 +162,7 @@ def print_lists(root: Path, build: Path) -> None:
             continue
         program = [sys.executable, str(root / script), *options]
         if subprocess.run([sys.executable, str(HERE / "run.py"), str(out), caption, *program], check=False).returncode:
-            raise BuildError(f"{caption} failed")
+            raise BuildError(f"{caption} failed; its messages are above")
         stamp.write_text(digest)
 
 
@@ -172,14 +172,14 @@ def draw_figures(root: Path, build: Path, jobs: int) -> None:
     command = [sys.executable, HERE.parent / "figures" / "draw.py", "--figures", root / "figures"]
     command += ["--results", build / "results", "--out", build / "figures", "--jobs", str(jobs)]
     if subprocess.run(command, check=False).returncode != 0:
-        raise BuildError("not all figures can be drawn")
+        raise BuildError("some figures cannot be drawn; their names are above")
 
 
 # API reference ------------------------------------------------------------------------------------
 
 
 def with_folders(index: str, path: Path) -> str:
-    """Doxygen lists files by their last name alone; Breathe finds them by what the index says."""
+    """Doxygen lists files without their folders, but Breathe finds them by the names in the index."""
 
     def full(found: re.Match[str]) -> str:
         text = path.with_name(f"{found.group(2)}.xml").read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def with_folders(index: str, path: Path) -> str:
 
 
 def run_doxygen(root: Path, build: Path) -> None:
-    """XML of all headers in BUILD/xml; only what changed is written."""
+    """Write XML of all headers to BUILD/xml, but only the files that have changed."""
     names = headers(root)
     digest = hashlib.sha256(DOXYFILE.encode())
     for name in names:
@@ -199,7 +199,7 @@ def run_doxygen(root: Path, build: Path) -> None:
     if stamp.is_file() and stamp.read_text() == digest.hexdigest():
         return
     if shutil.which("doxygen") is None:
-        raise BuildError("doxygen is missing: install the package doxygen")
+        raise BuildError("doxygen is not installed (apt-get install doxygen)")
     say(f"reading the declarations of {len(names)} headers")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -222,7 +222,7 @@ def run_doxygen(root: Path, build: Path) -> None:
         text = path.read_text(encoding="utf-8")
         write_if_changed(xml / path.name, with_folders(text, path) if path.name == "index.xml" else text)
     if {path.name for path in xml.iterdir()} - {path.name for path in new}:
-        shutil.rmtree(build / "doctrees", ignore_errors=True)  # Breathe remembers files now gone
+        shutil.rmtree(build / "doctrees", ignore_errors=True)  # Breathe would remember deleted files
     prune(xml, [xml / path.name for path in new])
     shutil.rmtree(fresh)
     stamp.write_text(digest.hexdigest())
@@ -234,7 +234,7 @@ def short(header: str) -> str:
 
 
 def api_pages(root: Path) -> dict[str, str]:
-    """A page for each header, and their list."""
+    """A page for each header, and the list of these pages."""
     names = headers(root)
     out = {
         f"api/{name}.md": (
@@ -264,7 +264,7 @@ def api_pages(root: Path) -> dict[str, str]:
 
 
 def stage(root: Path, build: Path) -> Path:
-    """All pages in one tree, BUILD/src, with the times of their originals."""
+    """Collect all pages in one tree, BUILD/src, with the times of their originals."""
     src = build / "src"
     hand, made = pages(root), api_pages(root)
     for name, path in hand.items():
@@ -276,7 +276,7 @@ def stage(root: Path, build: Path) -> Path:
 
 
 def remove_stale(root: Path, src: Path, html: Path) -> None:
-    """Pages whose source is gone must go too."""
+    """Delete rendered pages whose source is gone."""
     sources = {f"source/{name}.html" for name in weave.source_names(root)}
     for path in html.rglob("*.html"):
         name = path.relative_to(html).as_posix()
@@ -286,15 +286,15 @@ def remove_stale(root: Path, src: Path, html: Path) -> None:
 
 
 def named_as_written(text: str, src: Path, root: Path) -> str:
-    """Sphinx names the staged pages: name the originals."""
+    """Sphinx's messages with the names of the original pages, not of the staged ones."""
     text = re.sub(rf"{re.escape(str(src))}/((?:chapters|api)/)", r"\1", text)
     text = re.sub(rf"{re.escape(str(src))}/", "docs/", text)
     return text.replace(f"{root}/", "")
 
 
 def unwritten(doctrees: Path, html: Path) -> list[str]:
-    """Pages that were read and not written. Sphinx loses what goes wrong in a parallel writer while another one
-    is started (`ParallelTasks.add_task`), and ends as if all were well."""
+    """Pages that were read but not written. Sphinx loses an error of a parallel writer while it starts another one
+    (`ParallelTasks.add_task`), and then ends as if all were well."""
     left = []
     for tree in sorted(doctrees.rglob("*.doctree")):
         name = tree.relative_to(doctrees).with_suffix("").as_posix()
@@ -305,7 +305,7 @@ def unwritten(doctrees: Path, html: Path) -> list[str]:
 
 
 def follow(command: list[str], complaints: Path) -> int:
-    """Run Sphinx; every few seconds a line says how far it is."""
+    """Run Sphinx, and print its progress every few seconds."""
     said, phase, rest = time.monotonic(), "starting", b""
     with complaints.open("wb") as errors, selectors.DefaultSelector() as ready:
         sphinx = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
@@ -330,7 +330,7 @@ def follow(command: list[str], complaints: Path) -> int:
 def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> None:
     doctrees, html = build / "doctrees", build / builder
     unfinished = doctrees / "unfinished"
-    if unfinished.is_file():  # what a failed call left behind may hide its warnings
+    if unfinished.is_file():  # remains of a failed call may hide its warnings
         shutil.rmtree(doctrees)
     doctrees.mkdir(parents=True, exist_ok=True)
     unfinished.touch()
@@ -351,19 +351,19 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
     if status != 0:
         raise BuildError(f"Sphinx:\n{complaints}")
     if left := unwritten(doctrees, html):
-        what = f"{complaints}\npages read and not written: {len(left)}, such as {left[0]}"
-        raise BuildError(f"Sphinx:\n{what.lstrip()}; the next call reads all pages anew")
+        what = f"{complaints}\npages read but not written: {len(left)}, such as {left[0]}"
+        raise BuildError(f"Sphinx:\n{what.lstrip()}; call ./book build again, which will read all pages anew")
     if complaints:
         print(complaints)
     unfinished.unlink()
 
 
 def check_pages(root: Path, html: Path) -> None:
-    """What has to hold of the rendered pages, looked at all at once."""
+    """Check what must hold for the rendered pages, with all checks at once."""
     checks = {
-        ("tangle.py", "--sources", str(root)): "the sources cannot be put together again from the pages",
+        ("tangle.py", "--sources", str(root)): "the sources cannot be reassembled from the pages",
         ("offline.py", "--known", str(html.with_name("addresses.json"))): "the pages would fetch something that is not stored beside them",
-        ("length.py",): "a page is longer than one sitting: move or fold what its idea does not need",
+        ("length.py",): "a page is too long for one sitting: move or fold what its idea does not need",
     }
     running = [
         (subprocess.Popen([sys.executable, str(HERE / script), str(html), *options]), complaint)
@@ -396,14 +396,14 @@ def build_book(root: Path, build: Path, jobs: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="render the book")
-    parser.add_argument("--root", type=Path, default=HERE.parent, help="the repository")
-    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--compare", action="store_true", help="end with this machine's numbers beside the record's")
+    parser.add_argument("--root", type=Path, default=HERE.parent, help="folder of the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes (default: 2)")
+    parser.add_argument("--compare", action="store_true", help="finally compare this machine's numbers with the recorded ones")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
     try:
-        if sys.prefix == sys.base_prefix:  # in no virtual environment: start again in the book's own
+        if sys.prefix == sys.base_prefix:  # not in a virtual environment: start again in the book's own
             tools.install()
             os.execv(tools.PYTHON, [str(tools.PYTHON), *sys.argv])
         build_book(root, build, options.jobs)

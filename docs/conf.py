@@ -17,8 +17,8 @@ extensions = ["abh_book", "myst_parser", "sphinx_copybutton", "sphinx_inline_tab
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 
-# Where the repository, the programs' output, the figures and Doxygen's XML are: given by build.py
-# with -D, since a build folder may lie anywhere.
+# build.py passes the places of the repository, the programs' output, the figures and Doxygen's XML
+# with -D, because a build folder may lie anywhere.
 breathe_default_project = "abh"
 breathe_domain_by_extension = {"hpp": "cpp"}
 breathe_show_include = False
@@ -36,7 +36,7 @@ bibtex_default_style = "abh"
 bibtex_reference_style = "abh"
 bibtex_cite_id = "{key}"
 
-# References must resolve; these names are described elsewhere.
+# References must resolve, except those to names that are described elsewhere.
 nitpicky = True
 nitpick_ignore_regex = [
     (r"cpp:.*", r"(std|Eigen|nlohmann|CLI|fmt)(::.*)?"),

@@ -1,11 +1,12 @@
-"""Check that a page of the book is one sitting: what it shows, without unfolding, is not too long.
+"""Check that each page of the book can be read in one sitting: what it shows before anything is unfolded is not too long.
 
     python docs/length.py build/book/html             check every page of the chapters
-    python docs/length.py build/book/html --list      and print for each its words, and what they are
+    python docs/length.py build/book/html --list      and print the words of each page, by kind
 
-Listings are code of the book; checks are what programs print, common mistakes, tests, sections that compare
-with differences or with PyTorch; all the rest is the idea. A word is what stands between blanks and holds a letter or a digit; code, tables and console output
-count, a formula counts as its symbols; where the numbers come from does not count. Exit status 1 names each page that is too long.
+Listings are the book's code. Checks are programs' output, common mistakes, tests, and sections that compare with
+differences or with PyTorch. All the rest is the idea. A word is anything between blanks that contains a letter or a
+digit. Code, tables and console output count, and a formula counts as its symbols, but notes on where numbers come from
+do not. Each page that is too long is printed, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 LIMIT = 5500
-INDEX_LIMIT = 4000  # of a chapter's first page
+INDEX_LIMIT = 4000  # for a chapter's first page
 VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
@@ -29,12 +30,12 @@ UNSEEN = frozenset(["script", "style", "annotation", "svg"])
 
 
 class Words(HTMLParser):
-    """Counts the words of a page's article, those in folded boxes apart."""
+    """Counts the words of a page's article, with those in folded boxes separate."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
         self.words = dict.fromkeys(("idea", "listing", "checks", "folded"), 0)
-        self._open: list[tuple[str, str]] = []  # tag, what it makes of its text
+        self._open: list[tuple[str, str]] = []  # tag, and the kind of its text
         self.feed(page)
         self.close()
 
@@ -73,9 +74,9 @@ class Words(HTMLParser):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="check that no page is too long")
-    parser.add_argument("html", type=Path, help="the rendered book")
-    parser.add_argument("--list", action="store_true", help="print the words of every page")
+    parser = argparse.ArgumentParser(description="check that no page is too long for one sitting")
+    parser.add_argument("html", type=Path, help="folder of the rendered book")
+    parser.add_argument("--list", action="store_true", help="print the number of words of every page, by kind")
     options = parser.parse_args()
     too_long = 0
     for path in sorted((options.html / "chapters").rglob("*.html")):
@@ -87,7 +88,7 @@ def main() -> int:
         limit = INDEX_LIMIT if name.endswith("/index.html") else LIMIT
         if words.shown > limit:
             too_long += 1
-            print(f"length: {name} shows {words.shown} words, at most {limit} are one sitting", file=sys.stderr)
+            print(f"length: {name} shows {words.shown} words, but one sitting is at most {limit}", file=sys.stderr)
     return 1 if too_long else 0
 
 

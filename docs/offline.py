@@ -1,10 +1,10 @@
-"""Check that the pages load nothing from another host, and that what they load or link to is there.
+"""Check that the pages load nothing from other hosts, and that what they load or link to exists.
 
     python docs/offline.py build/book/html [--known FILE]
 
-Links that a reader may click lead anywhere. What a browser loads by itself, and every link inside
-the book, must lie beside the pages, with the anchor that it names. Exit status 1 names each page and address.
-With --known, what a page asks for is read again only where the page has changed.
+Links that a reader may click can lead anywhere. What a browser loads by itself, and the target of every link
+inside the book, must lie beside the pages and have the anchor that is named. Each wrong address is printed with its
+page, and the exit status is then 1. With --known, only pages that have changed are parsed again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ IN_STYLE = re.compile(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)")
 IN_SCRIPT = re.compile(
     r"(?:\bfetch|\bimport|importScripts|\.open|\.src\s*=|sendBeacon)\s*\(?\s*[\"'`](?:https?:)?//[^\"'`]*"
 )
-PARSER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()  # another program finds other things
+PARSER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()  # because another version may find other addresses
 NOT_LOADED = {"next", "prev", "index", "search", "canonical", "license"}
 
 
 class Page(HTMLParser):
-    """Addresses that a browser loads without being asked, and links."""
+    """The addresses that a browser loads by itself, and the links."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Page(HTMLParser):
 
 
 def read_pages(folder: Path, known: Path | None) -> dict[Path, Page]:
-    """All pages; those whose text is known are not parsed again."""
+    """All pages. Those whose text is known are not parsed again."""
     try:
         before = json.loads(known.read_text(encoding="utf-8")) if known else {}
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def read_pages(folder: Path, known: Path | None) -> dict[Path, Page]:
 
 @cache
 def there(folder: Path, name: str) -> bool:
-    """The pages of a folder ask for the same few hundred addresses."""
+    """Whether a file exists; cached, because the pages of a folder ask for the same few hundred."""
     return (folder / name).exists()
 
 
@@ -89,7 +89,7 @@ def target_of(folder: Path, name: str) -> str:
 
 
 def complaints(folder: Path, known: Path | None = None) -> tuple[list[str], int]:
-    """What is wrong, and how many addresses were looked at."""
+    """What is wrong, and how many addresses were checked."""
     wrong: list[str] = []
     count = 0
 
@@ -102,7 +102,7 @@ def complaints(folder: Path, known: Path | None = None) -> tuple[list[str], int]
         elif not re.match(r"#|$|[a-z][a-z0-9+.-]*:|//", address, re.IGNORECASE):
             name = unquote(re.split(r"[?#]", address)[0])
             if name and not there(path.parent, name):
-                wrong.append(f"{where} {how} {address}, which is not there")
+                wrong.append(f"{where} {how} {address}, which does not exist")
 
     pages = read_pages(folder, known)
     anchors = {str(path): page.anchors for path, page in pages.items()}
@@ -111,7 +111,7 @@ def complaints(folder: Path, known: Path | None = None) -> tuple[list[str], int]
         name, _, anchor = (unquote(part) for part in address.partition("#"))
         target = target_of(path.parent, name.split("?")[0]) if name else str(path)
         if anchor and anchor != "top" and anchor not in anchors.get(target, {anchor}):
-            wrong.append(f"{path.relative_to(folder).as_posix()} links to {address}, an anchor that is not there")
+            wrong.append(f"{path.relative_to(folder).as_posix()} links to {address}, an anchor that does not exist")
 
     for path in sorted(folder.rglob("*")):
         if path in pages:
@@ -132,14 +132,14 @@ def complaints(folder: Path, known: Path | None = None) -> tuple[list[str], int]
         elif path.suffix == ".js":
             for found in IN_SCRIPT.findall(path.read_text(encoding="utf-8")):
                 count += 1
-                wrong.append(f"{path.relative_to(folder).as_posix()} loads by {found}")
+                wrong.append(f"{path.relative_to(folder).as_posix()} loads from another host, by {found}")
     return wrong, count
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="check that the pages need no network")
+    parser = argparse.ArgumentParser(description="check that the rendered pages need no network")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
-    parser.add_argument("--known", type=Path, metavar="FILE", help="what the pages asked for when last looked at")
+    parser.add_argument("--known", type=Path, metavar="FILE", help="file that keeps the addresses of pages between calls")
     options = parser.parse_args()
     wrong, count = complaints(options.html.resolve(), options.known)
     for line in wrong:

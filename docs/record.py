@@ -1,10 +1,10 @@
-"""What the programs wrote: recorded in ROOT/recorded, run here into BUILD/runs, and shown from BUILD/results.
+"""The programs' output: recorded in ROOT/recorded, written here to BUILD/runs, and shown from BUILD/results.
 
-    python docs/record.py --root . --build build/book        write ROOT/recorded anew from BUILD/runs
+    python docs/record.py --root . --build build/book        rewrite ROOT/recorded from BUILD/runs
 
 Each run of a program has a folder CHAPTER/RUN with results.json, stdout.txt, command.txt and arrays. The pages show
-those of this machine where there are some, else the recorded ones. recorded/about.json says when, on what, and from
-which sources the record was made. Standard library only.
+this machine's results if there are any, otherwise the recorded ones. recorded/about.json says when, on what machine, and
+from which sources the record was made. Standard library only.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def declared(root: Path) -> dict[str, Run]:
 
 
 def stands_on(root: Path, chapter: str) -> str:
-    """A digest of what decides which numbers a chapter's runs write: its main.cpp and its commands, without comments and includes."""
+    """A digest of what determines the numbers of a chapter's runs: main.cpp and commands, without comments and includes."""
     folder = root / ("tests/proof" if chapter == "proof" else f"chapters/{chapter}")
     digest = hashlib.sha256()
     for path in [folder / "main.cpp", *sorted(folder.glob("*_command.cpp"))]:
@@ -87,7 +87,7 @@ def stands_on(root: Path, chapter: str) -> str:
 
 
 def compiler(build: Path) -> str:
-    """What CMake found, such as `GNU 12.2.0`."""
+    """The compiler that CMake found, such as `GCC 12.2.0`."""
     for path in sorted(build.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")):
         found = dict(re.findall(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)', path.read_text(encoding="utf-8")))
         if len(found) == 2:
@@ -96,7 +96,7 @@ def compiler(build: Path) -> str:
 
 
 def complete(folder: Path) -> dict[str, Path]:
-    """The runs that have ended, by `chapter/name`."""
+    """The folders of the runs that have ended, by `chapter/name`."""
     return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in sorted(folder.glob(f"*/*/{DONE}"))}
 
 
@@ -126,7 +126,7 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """An unchanged file keeps its time, so that nothing is done again."""
+    """Write JSON. An unchanged file keeps its time, so that nothing that depends on it is redone."""
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
@@ -151,8 +151,8 @@ def mirror(source: Path, target: Path) -> None:
 
 
 def gather(root: Path, build: Path) -> None:
-    """BUILD/results: of each run what this machine wrote, else what is recorded; origin.json says which. Beside them
-    stands what is printed anew for each book, in BUILD/lists."""
+    """Fill BUILD/results with each run's output from this machine or, if there is none, from the record; origin.json says
+    which. Beside the runs it puts the lists that are printed for each build, from BUILD/lists."""
     record, runs, results = root / "recorded", build / "runs", build / "results"
     here, kept = complete(runs), complete(record)
     chosen = {**kept, **here}
@@ -182,18 +182,18 @@ def gather(root: Path, build: Path) -> None:
 
 # This machine beside the record -------------------------------------------------------------------
 
-# What a number may differ by, relative to the larger of both, where its program declares nothing (`Results::set`).
-# Programs compute in single precision, whose steps are 6e-8; a sum of some hundred terms, added in another order by
-# another processor's instructions, is off by some ten of them, and a few layers multiply that. 1e-5 leaves a factor of ten.
+# By how much a number may differ, relative to the larger of both, if its program declares nothing (`Results::set`).
+# Programs compute in single precision, with steps of 6e-8. If another processor's instructions add a hundred or so terms
+# in another order, the sum is off by ten or so steps, and a few layers multiply that. 1e-5 leaves a factor of ten.
 ROUNDING = 1e-5
-# What is left where numbers of size 1 cancel is rounding, whatever its relative size.
+# When numbers of size 1 cancel, what is left is rounding, whatever its relative size.
 RESIDUAL = 1e-6
 TIMES = frozenset({"ms", "us", "s"})
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One value, as the record and this machine have it; None where one of them has no such value."""
+    """One value in the record and on this machine; None if one of them does not have it."""
 
     run: str
     name: str
@@ -226,7 +226,7 @@ class Pair:
 
 
 def pairs(record: Path, runs: Path) -> dict[str, list[Pair]]:
-    """The values of all runs that took place here and are recorded, by run. Arrays are not compared."""
+    """The values of all runs that are recorded and were also run here, by run. Arrays are not compared."""
 
     def values(folder: Path) -> dict[str, Any]:
         path = folder / "results.json"
@@ -241,7 +241,7 @@ def pairs(record: Path, runs: Path) -> dict[str, list[Pair]]:
 
 
 def speed(found: Iterable[Pair]) -> float | None:
-    """How many times as long as in the record the times of these take here: the median."""
+    """The median ratio of this machine's times to the recorded ones."""
     ratios = [
         pair.ratio
         for pair in found
@@ -274,15 +274,15 @@ def row(name: str, found: list[Pair]) -> str:
 
 
 def compare(root: Path, build: Path) -> list[str]:
-    """Print a table, a line for each chapter. Returns a line for each difference beyond its tolerance."""
+    """Print a table with a line for each chapter. Returns a line for each difference beyond its tolerance."""
     found = pairs(root / "recorded", build / "runs")
     recorded = about(root / "recorded")
-    path = build / "values_shown.json"  # the pages say which values they show
+    path = build / "values_shown.json"  # written by the pages, which know which values they show
     on_pages = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     print(
         f"\nThis machine's numbers beside those recorded on {recorded.get('date')} ({recorded.get('processor')}).\n"
-        "Values that differ between machines are not compared, and neither are arrays; times: the median of this\n"
-        "machine's times over the recorded ones.\n"
+        "Values that vary between machines are not compared, and neither are arrays. The column 'times' is the median\n"
+        "ratio of this machine's times to the recorded ones.\n"
     )
     print(f"{'chapter':30} {'compared':>8} {'equal':>6} {'within':>7} {'different':>10} {'times':>6}")
     for chapter, values in by_chapter(found).items():
@@ -294,7 +294,7 @@ def compare(root: Path, build: Path) -> list[str]:
             if pair.verdict == "different":
                 pages = ", ".join(on_pages.get(f"{run}/{pair.name}", [])) or "no page"
                 differences.append(
-                    f"{pair.name} is {shown(pair.recorded)} in recorded/{run} and {shown(pair.here)} in "
+                    f"{pair.name} is {shown(pair.recorded)} in recorded/{run}, but {shown(pair.here)} in "
                     f"{build.name}/runs/{run}; shown by {pages}"
                 )
     return differences
@@ -304,7 +304,7 @@ def compare(root: Path, build: Path) -> list[str]:
 
 
 def stale(root: Path) -> Iterator[str]:
-    """What is wrong with the record: a line for each run whose command or program is another one now."""
+    """What is wrong with the record: a line for each run whose command or program has changed."""
     recorded, runs = about(root / "recorded").get("runs", {}), declared(root)
     there = complete(root / "recorded")
     for key, run in runs.items():
@@ -312,27 +312,27 @@ def stale(root: Path) -> Iterator[str]:
         if known is None or key not in there:
             yield f"{key} ({run.command}) is not recorded"
         elif known["command"] != run.command:
-            yield f"{key} was recorded by {known['command']}, and is {run.command} now"
+            yield f"{key} was recorded by {known['command']}, but its command is {run.command}"
         elif known["program"] != stands_on(root, run.chapter):
             yield f"{key} ({run.command}) was recorded by a program that has changed since"
     for key in sorted({*recorded, *there} - runs.keys()):
-        yield f"{key} is recorded, and no chapter has such a run"
+        yield f"{key} is recorded, but no chapter has such a run"
 
 
 def write(root: Path, build: Path) -> tuple[int, int]:
-    """ROOT/recorded from BUILD/runs. Returns the number of runs and of bytes."""
+    """Rewrite ROOT/recorded from BUILD/runs. Returns the numbers of runs and of bytes."""
     here, runs = complete(build / "runs"), declared(root)
     if missing := sorted(runs.keys() - here.keys()):
-        raise RecordError(f"these runs have not ended here: {', '.join(missing)}")
+        raise RecordError(f"these runs are missing in {build / 'runs'}: {', '.join(missing)}")
     size = sum(path.stat().st_size for key in runs for path in here[key].iterdir())
     if size > LARGEST:
-        raise RecordError(f"the runs wrote {size} bytes; a record has at most {LARGEST}")
+        raise RecordError(f"the runs wrote {size} bytes, but a record may have at most {LARGEST}")
     record = root / "recorded"
     shutil.rmtree(record, ignore_errors=True)
     for key in runs:
         mirror(here[key], record / key)
         printed = record / key / "stdout.txt"
-        if printed.is_file():  # of one machine's folders the book shows nothing
+        if printed.is_file():  # the book does not show one machine's folders
             printed.write_bytes(printed.read_bytes().replace(f"{build.resolve()}/".encode(), b""))
     machine = about_here(build)
     dates = [entry["date"] for key, entry in machine.pop("runs").items() if key in runs]
@@ -342,9 +342,9 @@ def write(root: Path, build: Path) -> tuple[int, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="record what the programs wrote")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the repository")
-    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
+    parser = argparse.ArgumentParser(description="record the output of the programs")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="folder of the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     options = parser.parse_args()
     try:
         runs, size = write(options.root.resolve(), options.build.resolve())

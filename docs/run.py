@@ -1,9 +1,9 @@
-"""Run a program for the book: its output and results into one folder, which is complete when stdout.txt is there.
+"""Run a program for the book, with output and results in one folder, which is complete once it has stdout.txt.
 
     python3 docs/run.py OUT CAPTION PROGRAM OPTIONS...
 
-PROGRAM is called in OUT, with `--out OUT`; OUT/command.txt holds CAPTION, which the page shows above the output. While
-it runs, a line every ten seconds says so. Standard library only.
+PROGRAM is called in OUT, with `--out OUT`. OUT/command.txt contains CAPTION, which the page shows above the output. A
+line every ten seconds says that the program is still running. Standard library only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> int:
             except subprocess.TimeoutExpired:
                 print(f"{caption}: running for {time.monotonic() - start:.0f} s", flush=True)
     if status != 0:
-        print(f"{caption}: exit status {status}; what it printed is in {part}", file=sys.stderr)
+        print(f"{caption}: exit status {status}; its output is in {part}", file=sys.stderr)
         return 1
     part.rename(out / "stdout.txt")
     return 0

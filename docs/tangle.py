@@ -1,13 +1,13 @@
-"""Read the sources out of the rendered pages alone, and check that the book shows what it owes.
+"""Read the sources from the rendered pages alone, and check that the book shows all that it should.
 
     python docs/tangle.py build/book/html                   check the pages against each other
     python docs/tangle.py build/book/html --out DIR         and write the files
     python docs/tangle.py build/book/html --sources .       and compare them with the repository, byte for byte
 
-The pages are read as a browser reads them. Each source file stands on a page of its own, as the text of an
+The pages are read as a browser reads them. Each source file has a page of its own, where it is the text of an
 element that has `data-source`. Each listing, an element with `data-file` and `data-lines`, has exactly these
-lines of its file; no line is shown by two listings; and every part that teaches (see `weave`) is shown, or
-a page says that it leaves it to the source. Exit status 1 names the first difference.
+lines of its file; no line is shown by two listings; and every part that teaches (see `weave`) is shown, unless
+a page says that it leaves it to the source. The first difference is printed, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ VOID = frozenset(
 
 
 class TangleError(Exception):
-    """The pages do not hold the sources; the message is one line."""
+    """The pages do not contain the sources; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """The text of one listing, or of a whole file: then `lines` is empty."""
+    """The text of one listing, or of a whole file if `lines` is empty."""
 
     file: str
     lines: str
@@ -62,7 +62,7 @@ class Page(HTMLParser):
             self.left.add((found["data-left"], found["data-part"]))
         if self._depth:
             if code:
-                raise TangleError(f"{self.page}: a listing inside another")
+                raise TangleError(f"{self.page}: one listing is inside another")
             self._depth += tag not in VOID
         elif code:
             self._open, self._depth, self._text = found, 1, []
@@ -106,7 +106,7 @@ def read_pages(folder: Path) -> tuple[dict[str, weave.Source], list[Piece], set[
             if piece.lines:
                 listings.append(piece)
             elif piece.file.startswith("/") or ".." in piece.file.split("/"):
-                raise TangleError(f"{piece.page}: {piece.file} is no path inside the repository")
+                raise TangleError(f"{piece.page}: {piece.file} is not a path inside the repository")
             elif piece.file in files:
                 raise TangleError(f"{piece.page}: {piece.file} has two pages")
             else:
@@ -115,13 +115,13 @@ def read_pages(folder: Path) -> tuple[dict[str, weave.Source], list[Piece], set[
 
 
 def check(files: dict[str, weave.Source], listings: list[Piece], left: set[tuple[str, str]]) -> None:
-    """Each listing has its file's lines, and the parts that teach are shown once."""
+    """Check that each listing has its file's lines, and that the parts that teach are shown once."""
     shown: dict[tuple[str, int], str] = {}
     for piece in listings:
         place = f"{piece.file}:{piece.lines} ({piece.page})"
         first, _, last = piece.lines.partition("-")
         if not (first.isdigit() and last.isdigit()):
-            raise TangleError(f"{place}: data-lines are no two numbers")
+            raise TangleError(f"{place}: expected two numbers for data-lines")
         if piece.file not in files:
             raise TangleError(f"{place}: the file has no page")
         file = files[piece.file]
@@ -144,7 +144,7 @@ def check(files: dict[str, weave.Source], listings: list[Piece], left: set[tuple
 
 
 def compare(files: dict[str, weave.Source], root: Path) -> None:
-    """Compare with the repository."""
+    """Compare the files with those in the repository."""
     names = weave.source_names(root)
     if missing := sorted(set(names) - set(files)):
         raise TangleError(f"{missing[0]}: this file has no page")
@@ -159,9 +159,9 @@ def compare(files: dict[str, weave.Source], root: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="read the sources out of the pages")
+    parser = argparse.ArgumentParser(description="read the sources from the rendered pages, and check the listings")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
-    parser.add_argument("--sources", type=Path, metavar="ROOT", help="repository to compare with")
+    parser.add_argument("--sources", type=Path, metavar="ROOT", help="repository to compare the files with")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write the files to")
     options = parser.parse_args()
     try:

@@ -2,7 +2,7 @@
 
     python3 docs/tools.py
 
-installs what docs/requirements.txt names, unless that is there already. Standard library only.
+installs what docs/requirements.txt names, unless it is already installed. Standard library only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ToolsError(Exception):
 
 
 def install() -> None:
-    """Several callers wait for the first."""
+    """Install the tools. Several callers wait for the first one."""
     wanted = ROOT / "docs" / "requirements.txt"
     stamp, digest = VENV / "installed", hashlib.sha256(wanted.read_bytes()).hexdigest()
     VENV.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def install() -> None:
                 [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted],
             ):
                 if subprocess.run(command, check=False).returncode != 0:
-                    raise ToolsError(f"this failed: {' '.join(map(str, command))}")
+                    raise ToolsError(f"this command failed: {' '.join(map(str, command))}")
             stamp.write_text(digest)
         stamp.touch()  # newer than what CMake compares it with
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patches import ConnectionPatch
 from style import Axes, Data, Figure, figure, heat, ink, muted, narrow
 
-#: The ids that stand twice, and how their lines are drawn.
+#: The ids that occur twice, and how their lines are drawn.
 TWICE = {2: ("C1", "-"), 4: ("C2", (0, (4, 1.5)))}
 
 
@@ -23,7 +23,7 @@ def join(fig: Figure, left: Axes, right: Axes, pairs: Sequence[tuple[int, int, i
 
 
 def name_rows(axes: Axes, labels: Sequence[str], ids: Sequence[int]) -> None:
-    """Labels at the rows, those of a repeated word in its color."""
+    """Labels at the rows; the label of a repeated word has the word's color."""
     axes.set_yticks(range(len(labels)), labels)
     for text, word in zip(axes.get_yticklabels(), ids, strict=True):
         text.set_color(TWICE[word][0] if word in TWICE else ink())
@@ -52,7 +52,7 @@ def lookup(data: Data, fig: Figure) -> None:
         axes.set_title(title)
     for axes in (one, two, three, four):
         axes.set_xticks([])
-        axes.set_ylim(len(table) - 0.5, -0.5)  # rows of one height in all four
+        axes.set_ylim(len(table) - 0.5, -0.5)  # rows of the same height in all four
     for axes in (one, four):
         name_rows(axes, [str(j) for j in rows], list(rows))
     for axes in (two, three):

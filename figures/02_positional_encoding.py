@@ -9,7 +9,7 @@ WORDS = ("我", "有", "一", "个", "好", "朋", "友", "P")
 
 
 def face(axes: Axes, row: np.ndarray, label: str) -> None:
-    """A clock: its hands end at (sine, cosine), and so turn clockwise from twelve."""
+    """A clock. Its hands end at (sine, cosine), so they turn clockwise from twelve."""
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
@@ -83,7 +83,7 @@ def rows(data: Data, fig: Figure) -> None:
 
 @figure("two-formulas", width=6.8, height=3.8, narrow=(3.7, 6.6))
 def two_formulas(data: Data, fig: Figure) -> None:
-    """The paper's table beside the toy's, on one range of colors."""
+    """The paper's table beside the toy's, with the same range of colors."""
     left, right = panels(fig, 2, sharey=True)
     heat(left, data.array("code_of_16"), signed=True, low=-1, high=1,
          bar="entry" if narrow() else None)

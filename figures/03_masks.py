@@ -16,7 +16,7 @@ def softmax(data: Data, fig: Figure) -> None:
     ):
         axes.bar(places, row, color="C0", width=0.7)
         for place, weight in enumerate(row):
-            height = weights[0, place] if mask[place] else weight  # what a hidden key had
+            height = weights[0, place] if mask[place] else weight  # a hidden key's weight without a mask
             if mask[place]:
                 axes.bar(place, height, color="none", edgecolor=muted(), hatch="////", width=0.7,
                          linewidth=0.8)
@@ -61,7 +61,7 @@ def grids(data: Data, fig: Figure) -> None:
 
 
 def mark(axes: Axes, taken: np.ndarray, right: np.ndarray) -> None:
-    """Colors the cells that are wrong: a word that is hidden, a pad that is seen."""
+    """Colors the wrong cells: a word that is hidden, or a pad that is not."""
     for i, j in np.argwhere(taken != right):
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="C1", edgecolor=paper(),
                                  linewidth=0.6, alpha=1 if taken[i, j] else 0.45))
@@ -78,7 +78,7 @@ def heads(data: Data, fig: Figure) -> None:
         words = data.value(f"source_{sentence}").split()
         for head in range(2):
             ax = axes[sentence][head]
-            # what broadcasting takes: the mask of the sentence with the head's number
+            # broadcasting takes the mask of the sentence with the head's number
             heat(ax, mask[head], rows=words, columns=words, low=0, high=1)
             ax.tick_params(labelsize=7)
             mark(ax, mask[head], mask[sentence])

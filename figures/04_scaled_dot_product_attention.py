@@ -7,7 +7,7 @@ from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels, 
 
 
 class Sheets:
-    """Matrices on one pair of axes, a cell one unit wide, y downwards."""
+    """Matrices on one pair of axes, with cells one unit wide and y pointing down."""
 
     def __init__(self, axes: Axes) -> None:
         self.axes = axes
@@ -47,7 +47,7 @@ class Sheets:
         )
 
     def name(self, x: float, y: float, name: str, shape: str) -> None:
-        """A matrix' name and below it its shape."""
+        """A matrix's name, with its shape below."""
         self.text(x, y, name)
         self.text(x, y + 1.5, shape)
 

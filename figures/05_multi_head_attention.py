@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from style import Axes, Data, Figure, figure, heat, ink, narrow, panels, paper
 
-HEADS = 4  # of the figures `split` and `join`
+HEADS = 4  # in the figures `split` and `join`
 SHIFT = 3.0  # cells from one head's sheet to the next
 
 
@@ -57,7 +57,7 @@ class Rows:
             self.text(left + (head + 0.5) * self.d_k, top - 0.9, f"$h = {head}$", 7.0)
 
     def apart(self, left: float, top: float) -> None:
-        """The first head's sheet in front."""
+        """Sheets for all heads, with the first head's in front."""
         for head in reversed(range(HEADS)):
             x, y = left + SHIFT * head, top - 1.5 * head
             self.sheet(x, y, [head])

@@ -64,7 +64,7 @@ def depth(data: Data, fig: Figure) -> None:
 
 @figure("three_paths", width=6.4, height=2.9, narrow=(3.7, 3.6))
 def three_paths(data: Data, fig: Figure) -> None:
-    """The three ways from an element to the normalized row, and what comes back along each."""
+    """The three paths from an element to the normalized row, with the gradient that comes back along each."""
     axes = fig.subplots()
     axes.set_axis_off()
     small = narrow()

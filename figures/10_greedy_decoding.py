@@ -26,7 +26,7 @@ def alignment(data: Data, fig: Figure) -> None:
 
 
 def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
-    """A panel for each head, all with the same colors."""
+    """One panel per head, all with the same range of colors."""
     weights = data.array("unseen_heads", run=run)  # [H, t, Ls]
     said = data.value("unseen_said", run=run).split()
     source = data.value("unseen_source", run=run).split()
@@ -87,7 +87,7 @@ def words_of(data: Data, name: str) -> list[str]:
 
 
 def alike_together(cosines: np.ndarray, chosen: list[int]) -> list[int]:
-    """The words in an order in which each follows the one that it is most like."""
+    """The words, ordered so that each follows the one that it is most like."""
     order, left = [chosen[0]], set(chosen[1:])
     while left:
         order.append(max(left, key=lambda word: cosines[order[-1], word]))

@@ -17,7 +17,7 @@ from style import ink, muted, narrow, paper
 
 __all__ = ["MARKED", "draw", "draw_labeled"]
 
-#: What each chapter builds. A name ending in a colon stands for a whole half.
+#: What each chapter builds. A name that ends in a colon means a whole half.
 MARKED = {
     "01_embedding": {"embedding"},
     "02_positional_encoding": {"positions"},
@@ -47,14 +47,14 @@ DECODER = [
 
 @dataclass(frozen=True)
 class Place:
-    """Where a box stands: its step along the flow, its half (0 encoder, 1 decoder)."""
+    """The place of a box: its step along the flow, and its half (0 encoder, 1 decoder)."""
 
     step: float
     half: int
 
 
 class Plan:
-    """Turns steps and halves into coordinates, for either shape."""
+    """Turns steps and halves into coordinates, for either shape of the figure."""
 
     def __init__(self, axes: Axes, labeled: bool = False) -> None:
         self.axes = axes
@@ -88,7 +88,7 @@ class Plan:
             self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0, color=muted(), zorder=4)
 
     def shapes(self) -> None:
-        """The shapes of what flows, beside its lines."""
+        """The shapes of the tensors, beside their lines."""
         if not self.labeled:
             return
         memory, end = "memory [B, Ls, d_model]", len(DECODER)
@@ -115,7 +115,7 @@ class Plan:
         )
 
     def line(self, *places: Place, marked: bool = False) -> None:
-        """Through all the places; an arrow head at the last."""
+        """A line through all the places, with an arrowhead at the last."""
         points = [self.at(place) for place in places]
         for start, end in itertools.pairwise(points):
             self.axes.plot(*zip(start, end, strict=True), color="C1" if marked else muted(),
@@ -150,7 +150,7 @@ def draw(fig: Figure, chapter: str) -> None:
 
 
 def draw_labeled(fig: Figure) -> None:
-    """Nothing marked; chapters and shapes."""
+    """The figure with nothing marked, but with chapters and shapes."""
     _draw(fig, set(), labeled=True)
 
 

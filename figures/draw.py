@@ -43,7 +43,7 @@ class DrawError(Exception):
 
 
 def write_if_changed(path: Path, content: bytes) -> None:
-    """Write beside and rename, unless the file holds just that already."""
+    """Write a file under another name and rename it, unless it already has this content."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def load(source: Path) -> None:
 
 
 def explained(source: Path, name: str, error: Exception) -> DrawError:
-    """Whatever the chapter's file raises, one line says it."""
+    """An error in a chapter's file, reduced to one line."""
     import style
 
     where = f" figure {name}:" if name else ""
@@ -134,7 +134,7 @@ def figure_names(source: Path) -> list[str]:
 
 
 class Chapter:
-    """The figures of one chapter: what they were drawn from, and which have to be drawn."""
+    """The figures of one chapter: what they were drawn from, and which must be drawn."""
 
     def __init__(self, source: Path, results: Path, out: Path) -> None:
         self.source, self.results, self.folder = source, results, out / source.stem
@@ -173,7 +173,7 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
     work = [(chapter, name) for chapter in chapters for name in chapter.missing]
     if work:
         import matplotlib.backends.backend_svg
-        import style  # noqa: F401 - once, before the workers part
+        import style  # noqa: F401 - once, before the workers fork
 
     wrong, said, done = [], time.monotonic(), 0
     with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
@@ -202,19 +202,19 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="draw the chapters' figures")
-    parser.add_argument("chapter", nargs="*", help="a chapter's folder name; without one, all")
+    parser.add_argument("chapter", nargs="*", help="folder name of a chapter to draw (default: all)")
     parser.add_argument("--results", type=Path, required=True, help="folder of the programs' output")
     parser.add_argument("--out", type=Path, required=True, help="folder for the SVG files")
     parser.add_argument("--figures", type=Path, default=HERE, help="folder of the figure files")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes (default: 2)")
     options = parser.parse_args()
 
-    # A font list of our own, so that a home folder is neither needed nor written to.
+    # A font list of our own, so that no home folder is needed or written to.
     options.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MPLCONFIGDIR", str(options.out.resolve() / ".matplotlib"))
     there = {p.stem: p for p in sorted(options.figures.glob("*.py")) if p.stem not in HELPERS}
     if unknown := [name for name in options.chapter if name not in there]:
-        print(f"draw.py: no file {options.figures / unknown[0]}.py", file=sys.stderr)
+        print(f"draw.py: there is no file {options.figures / unknown[0]}.py", file=sys.stderr)
         return 1
     chosen = [there[name] for name in options.chapter or there]
     for old in options.out.glob(f"*/{DRAWN}"):

@@ -132,12 +132,12 @@ _narrow = False
 
 
 def ink() -> str:
-    """Color of text and of lines that matter."""
+    """Color of text and of important lines."""
     return _current.ink
 
 
 def muted() -> str:
-    """Color of lines and labels that only help."""
+    """Color of auxiliary lines and labels."""
     return _current.muted
 
 
@@ -147,7 +147,7 @@ def paper() -> str:
 
 
 def narrow() -> bool:
-    """Whether the shape for a phone is being drawn."""
+    """Whether the figure is being drawn in its shape for phones."""
     return _narrow
 
 
@@ -157,17 +157,17 @@ def panels(fig: Figure, count: int, **options: Any) -> Any:
 
 
 def sequential() -> Colormap:
-    """Map for magnitudes: the page's own color is nothing, the strongest blue is much."""
+    """Color map for magnitudes: the page's own color for 0, the strongest blue for the largest."""
     return LinearSegmentedColormap.from_list("abh_sequential", _current.sequential)
 
 
 def diverging() -> Colormap:
-    """Map for signed values: blue below 0, the page's own color at 0, orange above."""
+    """Color map for signed values: blue below 0, the page's own color at 0, orange above."""
     return LinearSegmentedColormap.from_list("abh_diverging", _current.diverging)
 
 
 def _cjk_font() -> str:
-    """Name of an installed font with Chinese glyphs, also if matplotlib's list is older than it."""
+    """Name of an installed font with Chinese glyphs, even one that is newer than matplotlib's list."""
     known = {entry.name for entry in font_manager.fontManager.ttflist}
     for name in CJK_FONTS:
         if name in known:
@@ -185,14 +185,14 @@ def _cjk_font() -> str:
                 font_manager.fontManager.addfont(path)
                 return font_manager.FontProperties(fname=path).get_name()
     raise FigureError(
-        f"no font with Chinese characters: install the package fonts-wqy-microhei "
+        f"no font with Chinese characters; install the package fonts-wqy-microhei "
         f"(looked for {', '.join(CJK_FONTS)})"
     )
 
 
 @contextmanager
 def look(name: str, *, narrow: bool = False) -> Iterator[Look]:
-    """Everything drawn and saved inside has the look `light` or `dark`, and a phone's shape or not."""
+    """Gives everything drawn and saved inside the look `light` or `dark`, in the shape for phones or not."""
     global _current, _narrow
     before, _current = (_current, _narrow), LOOKS[name]
     _narrow = narrow
@@ -274,7 +274,7 @@ def figure(
         if name in drawings:
             raise FigureError(f"figure {name} is defined twice")
         if not name or not all(c.isalnum() or c in "_-" for c in name):
-            raise FigureError(f"figure name {name!r}: only letters, digits, '_' and '-'")
+            raise FigureError(f"figure name {name!r}: expected only letters, digits, '_' and '-'")
         drawings[name] = Drawing(name, width, height, draw, narrow)
         return draw
 
@@ -283,11 +283,11 @@ def figure(
 
 @dataclass
 class Data:
-    """What the programs wrote. See the top of this file."""
+    """The programs' output. See the top of this file."""
 
     chapter: str
     results: Path
-    #: Every file that was read: the figure is drawn again when one changes.
+    #: Every file that was read. The figure is drawn again when one of them changes.
     read: set[Path] = field(default_factory=set)
 
     def _folder(self, run: str, chapter: str | None) -> Path:
@@ -345,7 +345,7 @@ class Data:
         return {k: v["value"] for k, v in self.json("results.json", run=run, chapter=chapter).items()}
 
 
-#: Up to this many cells are drawn as shapes; beyond, as one image with a pixel a cell.
+#: Up to this many cells are drawn as shapes; more, as one image with one pixel per cell.
 SHAPES = 400
 
 
@@ -365,7 +365,7 @@ def heat(
     """Draw `matrix` as a heat map, row 0 on top, and return what a color bar needs."""
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
-        raise FigureError(f"heat: a matrix is needed, got shape {matrix.shape}")
+        raise FigureError(f"heat: shape {matrix.shape}, expected a matrix")
     height, width = matrix.shape
     for what, labels, count in (("rows", rows, height), ("columns", columns, width)):
         if labels is not None and len(labels) != count:
@@ -418,7 +418,7 @@ def heat(
 def box(
     axes: Axes, x: float, text: str, width: float, color: str, *, fontsize: float = 8.0
 ) -> None:
-    """A part of a layer: a frame with text, 0.8 high, its center at (x, 0)."""
+    """A part of a layer: a frame with text, 0.8 high, centered at (x, 0)."""
     axes.add_patch(
         FancyBboxPatch(
             (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
@@ -429,7 +429,7 @@ def box(
 
 
 def arrow(axes: Axes, *points: tuple[float, float]) -> None:
-    """A line through `points` with its head at the last one."""
+    """A line through `points`, with an arrowhead at the last one."""
     axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
     head = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", points[-1], points[-2], zorder=1, arrowprops=head)

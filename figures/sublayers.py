@@ -18,7 +18,7 @@ __all__ = ["Sublayer", "draw"]
 
 @dataclass(frozen=True)
 class Sublayer:
-    """Its text and the color of its frame; `reads` is what comes in from outside."""
+    """A box's text and the color of its frame; `reads` is its input from outside."""
 
     text: str
     color: str
@@ -26,7 +26,7 @@ class Sublayer:
 
 
 class Plan:
-    """Places along the flow, and across it, for either shape."""
+    """Places along the flow and across it, for either shape of the figure."""
 
     def __init__(self, axes: Axes) -> None:
         self.axes = axes

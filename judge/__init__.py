@@ -1,1 +1,1 @@
-"""Judges the exercises: compiles a reader's C++, meets it with drawn inputs, and says what is wrong."""
+"""Judges the exercises: compiles a reader's C++, calls it with random inputs, and says what is wrong."""

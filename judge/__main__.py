@@ -1,4 +1,4 @@
-"""python3 -m judge VERB ...: the verbs of ./book that are about exercises."""
+"""python3 -m judge VERB ...: the verbs of ./book that deal with exercises."""
 
 import sys
 
@@ -16,10 +16,10 @@ VERBS = {
 
 
 def main(arguments: list[str]) -> int:
-    """The verb that comes first. Exit code 2: there is none of this name."""
+    """Runs the verb that comes first. Exit code 2 means that there is no such verb."""
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if verb not in VERBS:
-        print(f"book: there is no verb {verb!r}; there are {', '.join(VERBS)}", file=sys.stderr)
+        print(f"book: there is no verb {verb!r}; the verbs are {', '.join(VERBS)}", file=sys.stderr)
         return 2
     return VERBS[verb](rest)
 

@@ -67,7 +67,7 @@ void Cases::add(const Case& c) {
     for (const auto& [name, constant] : c.constants) append(all, name, constant);
     for (const Mistake& mistake : c.mistakes) {
         if (mistake.results.size() != c.results.size())
-            throw std::logic_error("a mistake has other results than what is right");
+            throw std::logic_error("a mistake has another number of results than the right answer");
         append(all, mistake.says);
         all.insert(all.end(), mistake.results.begin(), mistake.results.end());
     }

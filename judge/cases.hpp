@@ -10,20 +10,20 @@
 
 namespace abh::judge {
 
-/// An answer that many people give, and what to say to it.
+/// A common wrong answer, and what to say about it.
 struct Mistake {
     std::string says;  ///< "the factor 1/sqrt(d_k) is forgotten"
     Values results;    ///< what such an answer returns
 };
 
-/// One call of the reader's function.
+/// One call to the reader's function.
 struct Case {
-    std::string criterion;  ///< one of those in exercise.json
+    std::string criterion;  ///< one of the criteria in exercise.json
     std::string call;       ///< the function's name in call.cpp
     Values arguments;
-    Values results;           ///< what is right
-    double tolerance = 1e-9;  ///< relative to each result's largest element; 0: the same numbers
-    std::string about = {};   ///< "w [2, 5], dw drawn": what was special
+    Values results;           ///< the right ones
+    double tolerance = 1e-9;  ///< relative to each result's largest element; 0: exact
+    std::string about = {};   ///< what is special: "w [2, 5], dw drawn"
     std::vector<std::string> names =
         {};  ///< of the arguments, then of the results: "dw", "w", "dz"
     std::vector<std::pair<std::string, double>> constants = {};  ///< {"sqrt(d_k)", 2.83}, ...
@@ -33,25 +33,25 @@ struct Case {
 /// Draws an exercise's cases and writes them to standard output, for the judge to read.
 class Cases {
 public:
-    /// Reads `--seed N` from the command line, and `--given`: see `given`.
+    /// Reads `--seed N` and `--given` from the command line; for the latter see `given`.
     Cases(int argc, char** argv);
 
     /// A tensor of standard normal numbers.
     Tensor normal(const Shape& shape);
     /// A tensor of numbers uniform in [low, high).
     Tensor uniform(const Shape& shape, double low, double high);
-    /// From `first` to `last`, both included.
+    /// A number from `first` to `last`, both included.
     Index between(Index first, Index last);
     /// Ids from 0 to `n - 1`.
     Ids ids(const Shape& shape, Index n);
 
     void add(const Case& c);
-    /// With `--given` the program ends here, and has said what is drawn. `add` calls it; an
-    /// exercise that computes for long calls it before.
+    /// With `--given`, writes the arguments that were drawn, and exits. `add` calls it; an exercise
+    /// with long computations calls it before them.
     void given(const Values& arguments, const std::vector<std::string>& names) const;
-    /// Calls the reader's test, `accepts` in call.cpp, with the function that call.cpp knows by
-    /// this name: "own" is the reader's repaired one, "right" is one of call.cpp's, and both must
-    /// pass; all others must not. `accepts` may take `more` arguments.
+    /// Calls the reader's test, `accepts` in call.cpp, with the function that has this name in
+    /// call.cpp. "own" is the reader's repaired function, and "right" is one of call.cpp's: both
+    /// must pass. All others must fail. `accepts` may take `more` arguments.
     void add_test(const std::string& criterion, const std::string& function,
                   const std::string& about, const Values& more = {});
 
@@ -60,12 +60,12 @@ private:
     bool given_alone_;
 };
 
-/// The gradient of `<forward(), dy>` with respect to `x`, by central differences: `forward` reads
-/// `x`, whose elements are moved in place. Compare with it to 1e-6.
+/// The gradient of `<forward(), dy>` with respect to `x`, by central differences. `forward` reads
+/// `x`, whose elements are moved in place. Good for comparisons to a tolerance of 1e-6.
 Tensor differences(const std::function<Tensor()>& forward, Tensor x, const Tensor& dy);
 
-/// @throws std::logic_error unless both agree to `tolerance` of the larger one's largest element:
-/// an exercise's own solution is checked before anybody is judged by it
+/// Checks an exercise's own solution before anyone's answer is judged by it.
+/// @throws std::logic_error unless both agree to `tolerance` times their largest element
 void require_close(const Tensor& a, const Tensor& b, const char* what, double tolerance = 1e-6);
 
 }  // namespace abh::judge

@@ -14,7 +14,7 @@ from .values import Value, decode
 
 @dataclass(frozen=True)
 class Mistake:
-    """An answer that many people give, and what to say to it."""
+    """A common wrong answer, and what to say about it."""
 
     says: str
     results: list[Value]
@@ -22,7 +22,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Case:
-    """One call of the reader's function: see judge/cases.hpp."""
+    """One call to the reader's function; see judge/cases.hpp."""
 
     criterion: str
     call: str
@@ -36,7 +36,7 @@ class Case:
 
     @property
     def shown(self) -> str:
-        """What it is about, for people: `table of shape [10, 3], factor 2` of `table [10, 3], factor 2`."""
+        """`about` for people: `table [10, 3], factor 2` becomes `table of shape [10, 3], factor 2`."""
         said = self.about
         for name, argument in zip(self.names, self.arguments, strict=False):
             sizes = re.escape(str(list(argument.shape)))
@@ -60,14 +60,14 @@ def draw(exercise: Exercise, seed: int) -> list[Case]:
 
 
 def given(exercise: Exercise, seed: int) -> str:
-    """What is drawn, without what is right: `B = 3, L = 17`."""
+    """The arguments that are drawn, without the right results: `B = 3, L = 17`."""
     values = decode(run(exercise, "--seed", str(seed), "--given")[8:])
     half = len(values) // 2
     return ", ".join(f"{n.text} = {v.number:g}" for v, n in zip(values[:half], values[half:], strict=True))
 
 
 def draw_raw(exercise: Exercise, seed: int) -> bytes:
-    """What cases.cpp prints.
+    """The output of cases.cpp.
 
     :raises Failed: if the exercise's own answer is wrong
     """
@@ -75,13 +75,13 @@ def draw_raw(exercise: Exercise, seed: int) -> bytes:
 
 
 def run(exercise: Exercise, *options: str) -> bytes:
-    """What the program prints that draws cases.
+    """The output of the program that draws cases.
 
     :raises Failed: if it fails
     """
     program = BUILD / "judge" / f"cases_{exercise.number.replace('.', '_')}"
     if not program.is_file():
-        raise Failed(f"{exercise.number}: cases are not built")
+        raise Failed(f"{exercise.number}: its cases are not built")
     done = subprocess.run([program, *options], capture_output=True, check=False)
     if done.returncode < 0:
         raise Failed(f"{exercise.number}: drawing its cases was ended by signal {-done.returncode}")
@@ -91,7 +91,7 @@ def run(exercise: Exercise, *options: str) -> bytes:
 
 
 def parse(exercise: Exercise, raw: bytes) -> list[Case]:
-    """What cases.cpp printed, or what a hand-out holds."""
+    """The cases in the output of cases.cpp, or in a hand-out's cases.bin."""
     at, cases = 0, []
     while at < len(raw):
         (size,) = struct.unpack_from("<Q", raw, at)

@@ -23,47 +23,47 @@ from .verdict import Fault, Verdict, judge, refused
 
 ANSWERS = ROOT / "answers"
 PROGRESS = ANSWERS / "progress.json"
-NAME = Path(CHECK.split()[0]).name  # of the command, for its messages
+NAME = Path(CHECK.split()[0]).name  # the command's, for its messages
 
 
 def unfilled(exercise: Exercise, answers: Path) -> bool:
-    """Whether `start` is about to write a file of numbers: there is nothing in it to be judged."""
+    """Whether `start` is about to write a file of numbers, which will contain nothing to judge yet."""
     return exercise.kind not in COMPUTED and not (answers / exercise.file_name).exists()
 
 
 def start(exercise: Exercise, answers: Path) -> Path:
-    """The reader's file; the stub, where there is none."""
+    """The reader's file, made from the stub if there is none."""
     answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
         stub, what = exercise.stub(), "your answer"
         if exercise.kind not in COMPUTED:
             if IN_HANDOUT and not (answers / "student.txt").is_file():
-                raise Mistaken(f"your numbers are drawn from your name: write the one that your instructor knows into {shown(answers / 'student.txt')}")
+                raise Mistaken(f"your numbers are drawn from your name: write your name, as your instructor knows it, into {shown(answers / 'student.txt')}")
             prepare([exercise])
             drawn = given(exercise, student_of(answers))
             stub = stub.replace("{given}", drawn)
             lines = len(re.findall(r"^\w+ =\s*$", stub, re.MULTILINE))
-            what = f"a number behind each '=' ({lines} lines to fill in; your numbers: {drawn})"
+            what = f"a number after each '=' ({lines} lines to fill in; your numbers: {drawn})"
         file.write_text(stub)
         print(f"{exercise.number} {exercise.title}: write {what} into {shown(file)}", file=sys.stderr)
     return file
 
 
 def student_of(answers: Path) -> str:
-    """Whose numbers are drawn: the name in student.txt, where there is one."""
+    """The student for whom numbers are drawn: the name in student.txt, if there is one."""
     file = answers / "student.txt"
     return (student_in(file.read_bytes()) if file.is_file() else "") or "reader"
 
 
 def student_in(content: bytes) -> str:
-    """The name in student.txt, whatever editor has written it."""
+    """The name in student.txt, whichever editor wrote it."""
     return known_as(content.decode("utf-8-sig", errors="replace"))[:200]
 
 
 def known_as(name: str) -> str:
-    """The same for one name however a system or an editor writes it: letters with accents in one character or in two, and
-    spaces. Upper and lower case stay what they are: Anna and anna may be two students."""
+    """One form of a name, however a system or an editor writes its spaces and its accented letters, which may be one
+    character or two. Upper and lower case stay as they are, because Anna and anna may be two students."""
     return " ".join(unicodedata.normalize("NFC", name).split())
 
 
@@ -77,7 +77,7 @@ def judge_answer(
 ) -> Verdict:
     """Compiles an answer, draws its cases and judges it.
 
-    :param timed: speeds count, too
+    :param timed: whether speeds count, too
     """
     if exercise.kind not in COMPUTED:
         return judge_numbers(exercise, answer, student)
@@ -95,9 +95,9 @@ def judge_answer(
 
 
 def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
-    """What the compiler said, without what does not help."""
+    """The helpful part of what the compiler said."""
     if reason == "timeout":
-        return "the compiler did not end in time: templates without end?"
+        return "the compiler did not finish in time: are there endless templates?"
     if reason in ("memory", "output"):
         return "the compiler took too much memory, or printed without end"
     lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
@@ -114,7 +114,7 @@ def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
 
 
 def best_so_far(progress: Path) -> dict:
-    """What `remember` has kept; nothing, where the file is broken off."""
+    """The results that `remember` has kept; none if the file is missing or damaged."""
     try:
         return json.loads(progress.read_text())
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def remember(verdict: Verdict, progress: Path) -> None:
     """Keeps the best result of each exercise."""
     kept = best_so_far(progress)
     best = kept.get(verdict.exercise.number, {}).get("points", -1)
-    if verdict.points >= best:  # of equal ones the last: numbers that are given earn their points later
+    if verdict.points >= best:  # the last of equal ones, because numbers earn their points after they are handed in
         kept[verdict.exercise.number] = to_dict(verdict)
         progress.write_text(json.dumps(kept, indent=2) + "\n")
 
@@ -142,13 +142,13 @@ def hint(exercise: Exercise, stage: int) -> str:
 
 
 def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdict]:
-    """Judges these and prints each as it comes."""
+    """Judges these exercises, and prints each verdict as it comes."""
     verdicts, files = [], {}
     fresh = {e.number for e in chosen if unfilled(e, answers)}
     for e in chosen:
         try:
             files[e.number] = start(e, answers)
-        except Mistaken as mistaken:  # its numbers cannot be drawn: the others can be judged
+        except Mistaken as mistaken:  # its numbers cannot be drawn, but the others can be judged
             if len(chosen) == 1:
                 raise
             print(f"{NAME}: {e.number} is left out: {mistaken}", file=sys.stderr)
@@ -177,7 +177,7 @@ def watch(chosen: list[Exercise], answers: Path) -> None:
             file = files[e.number]
             try:
                 changed = file.stat().st_mtime_ns
-            except FileNotFoundError:  # an editor is about to put another in its place
+            except FileNotFoundError:  # an editor is about to replace it
                 continue
             if seen.get(file) != changed:
                 seen[file] = changed
@@ -188,7 +188,7 @@ def watch(chosen: list[Exercise], answers: Path) -> None:
 
 
 def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
-    """What is done, chapter by chapter."""
+    """Lists what has been done, chapter by chapter."""
     kept = best_so_far(answers / "progress.json")
     if as_json:
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
@@ -208,19 +208,19 @@ def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None
 
 
 def parser_for(verb: str, description: str, statuses: str) -> argparse.ArgumentParser:
-    """What both verbs take."""
+    """A parser with the options that both verbs take."""
     parser = argparse.ArgumentParser(
         prog="./check" if IN_HANDOUT else f"./book {verb}",
         description=description,
         epilog=f"exit status: {statuses}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--answers", type=Path, default=ANSWERS, help="the folder of your answers (answers)")
+    parser.add_argument("--answers", type=Path, default=ANSWERS, help="folder of your answers (default: answers)")
     return parser
 
 
 def number_of_hints(text: str) -> int:
-    """What --hint takes."""
+    """The argument of --hint."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is no number of hints; the exercise comes first: {CHECK} {text} --hint")
     return int(text)
@@ -230,16 +230,16 @@ def main(arguments: list[str]) -> int:
     """The verb check."""
     parser = parser_for(
         "check",
-        "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, where there is none.",
-        "0 nothing is missing or wrong (with --hint and --progress always), 1 something is, 2 wrong usage",
+        "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, unless it exists.",
+        "0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage",
     )
-    parser.add_argument("number", nargs="*", help="04.2, or 04 for all of a chapter; none: those that have been begun")
+    parser.add_argument("number", nargs="*", help="exercise to check, such as 04.2, or 04 for a whole chapter (default: those that you have begun)")
     parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
-    parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead")
-    parser.add_argument("--progress", action="store_true", help="list what is done instead")
+    parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead of judging (default: 1)")
+    parser.add_argument("--progress", action="store_true", help="list what you have done instead of judging")
     options = parser.parse_intermixed_args(arguments)
     if options.watch and options.json:
-        print(f"{NAME}: --watch is for people and --json for programs: not both", file=sys.stderr)
+        print(f"{NAME}: --watch is for people and --json for programs, so they cannot be combined", file=sys.stderr)
         return 2
     try:
         found = shelf()
@@ -254,7 +254,7 @@ def main(arguments: list[str]) -> int:
             if IN_HANDOUT and begin:
                 print(f"not begun: {', '.join(begin)}; {CHECK} {begin[0]} begins one", file=sys.stderr)
         if not chosen:
-            print(f"No exercise has been begun. Begin one: {CHECK} 04.2; {CHECK} --progress lists all.", file=sys.stderr)
+            print(f"No exercise has been begun. Begin one with {CHECK} 04.2; {CHECK} --progress lists all of them.", file=sys.stderr)
             return 2
         if options.hint is not None:
             print("\n".join(hint(e, options.hint) for e in chosen))
@@ -269,14 +269,14 @@ def main(arguments: list[str]) -> int:
         print(f"{NAME}: the judge could not be built:\n{failed}", file=sys.stderr)
         return 2
     except (Unfit, MemoryError) as error:
-        print(f"{NAME}: nothing can be judged here: {error}", file=sys.stderr)
+        print(f"{NAME}: cannot judge answers here: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 0
     except BrokenPipeError:  # head, for instance, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:  # a folder that may not be written, a full disk
+    except OSError as error:  # a read-only folder or a full disk, for instance
         print(f"{NAME}: {error.filename or 'the answers'}: {error.strerror}", file=sys.stderr)
         return 2
     well = len(verdicts) >= len(chosen) and all(v.points == v.exercise.points or v.reason == "later" for v in verdicts)
@@ -285,8 +285,8 @@ def main(arguments: list[str]) -> int:
 
 def main_progress(arguments: list[str]) -> int:
     """The verb progress."""
-    about = "Lists the exercises and the best points that ./book check has given."
-    options = parser_for("progress", about, "0 listed, whatever is done; 2 wrong usage").parse_args(arguments)
+    about = "Lists the exercises with your best points from ./book check."
+    options = parser_for("progress", about, "0 if listed, whatever you have done; 2 for wrong usage").parse_args(arguments)
     found = shelf()
     found.warn()
     progress(found.exercises, as_json=options.json, answers=options.answers)

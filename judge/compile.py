@@ -24,7 +24,7 @@ from .sandbox import MEBIBYTE, Limits, Outcome, Unfit, run, writable_folder
 
 PRESET = os.environ.get("ABH_JUDGE_PRESET", "book")
 BUILD = ROOT / "build" / PRESET
-INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # headers alone: no solution to include
+INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # only headers, so no solution can be included
 LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
 
 
@@ -32,7 +32,7 @@ KILLED = re.compile(r"^\S*(\+\+|clang)\S*: .*\bKilled\b", re.MULTILINE)
 
 
 class Failed(RuntimeError):
-    """What a compiler printed."""
+    """A failed build, with what the compiler printed."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Setting:
 
     compiler: str
     flags: list[str]  # without includes
-    includes: list[str]  # systems' folders
+    includes: list[str]  # system folders
     links: list[str]
-    serve: str  # what reads requests
-    libraries: dict[str, str] | dict[str, list[str]]  # by name; in a hand-out those of each exercise
+    serve: str  # the archive that reads requests
+    libraries: dict[str, str] | dict[str, list[str]]  # by name; in a hand-out, by exercise
     fmt: str = ""  # the archive of fmt that a hand-out gets
 
 
 def compiler(path: str) -> str:
-    """The compiler itself: in the sandbox there is no /etc/alternatives."""
+    """The compiler itself, because the sandbox has no /etc/alternatives."""
     for _ in range(2):
         if not path.startswith("/etc/") and not (os.path.islink(path) and os.readlink(path).startswith("/etc/")):
             break
@@ -58,7 +58,7 @@ def compiler(path: str) -> str:
 
 
 def setting() -> Setting:
-    """What CMake found out.
+    """The setting that CMake has found.
 
     :raises Failed: if the judge is not built
     """
@@ -67,7 +67,7 @@ def setting() -> Setting:
     try:
         found = json.loads((BUILD / "build.CXX.json").read_text())
     except OSError as error:
-        raise Failed(f"{error}; build the judge first: ./book check") from error
+        raise Failed(f"{error}; build the judge first with ./book check") from error
     options = [o for o in found["options"].split(";") if o]
     definitions = dict.fromkeys(d for d in found["definitions"].split(";") if d)
     flags = [*options, "-O1", *(f"-D{d}" for d in definitions)]
@@ -85,12 +85,12 @@ def setting_of_handout() -> Setting:
     found = json.loads((ROOT / "handout.json").read_text())
     if (here := platform.machine()) != found["machine"]:
         raise Failed(
-            f"this pack's libraries are for {found['machine']}, and this machine is {here}: use another machine, or ask "
+            f"this pack's libraries are for {found['machine']}, but this machine is {here}: use another machine, or ask "
             f"for a pack that was made on one of this kind"
         )
     if before(platform.libc_ver()[1], found["libc"]):
         raise Failed(
-            f"this pack was made on a system with glibc {found['libc']}, and this one has {platform.libc_ver()[1]}: use a newer "
+            f"this pack was made on a system with glibc {found['libc']}, but this one has {platform.libc_ver()[1]}: use a newer "
             f"system, or ask for a pack that was made on one as old as yours"
         )
     places = [f"{prefix}/include/eigen3" for prefix in ("/usr", "/usr/local", "/opt/homebrew")]
@@ -102,14 +102,14 @@ def setting_of_handout() -> Setting:
 
 
 def before(version: str, other: str) -> bool:
-    """Whether 2.36 is before 2.39; nothing is, where one is not known."""
+    """Whether a version is older than another, as 2.36 is than 2.39; false if either is unknown."""
     numbers = [tuple(map(int, re.findall(r"\d+", v))) for v in (version, other)]
     return all(numbers) and numbers[0] < numbers[1]
 
 
 @contextmanager
 def building_alone() -> Iterator[None]:
-    """Waits until no other `./book` builds; others wait for this one."""
+    """Waits until no other `./book` is building, and makes others wait for this one."""
     lock = ROOT / "build" / "lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("a") as file:
@@ -118,7 +118,10 @@ def building_alone() -> Iterator[None]:
 
 
 def cmake(*arguments: str | Path) -> None:
-    """:raises Failed: with what was printed"""
+    """Runs CMake.
+
+    :raises Failed: with what it printed
+    """
     try:
         done = subprocess.run(["cmake", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
@@ -128,7 +131,7 @@ def cmake(*arguments: str | Path) -> None:
 
 
 def build(*targets: str) -> None:
-    """Says how far it is: on a terminal in one line, elsewhere every ten seconds.
+    """Builds these targets, and shows progress: in one line on a terminal, elsewhere every ten seconds.
 
     :raises Failed: with what was printed
     """
@@ -155,7 +158,7 @@ _staged: dict[str, Path] = {}
 
 
 def reachable(path: Path) -> bool:
-    """Whether every user may read it, and all that is in it."""
+    """Whether every user may read this path and everything in it."""
     inside = [path, *path.rglob("*")] if path.is_dir() else [path]
     return all(allows(p) for p in (*inside, *path.parents))
 
@@ -167,7 +170,8 @@ def allows(path: Path) -> bool:
 
 
 def stage(exercises: list[Exercise], found: Setting) -> None:
-    """In the sandbox a user without rights compiles: copies what lies in a private folder, until this process ends."""
+    """Makes readable copies of files in private folders, because an unprivileged user compiles in the sandbox. The copies
+    last until this process ends."""
     computed = [e for e in exercises if e.kind in COMPUTED]
     files = [found.serve, *(a for e in computed for a in libraries(e, found)), *(str(call_object(e, found)) for e in computed)]
     files += [str(e.folder / "plain.cpp") for e in computed if e.faster]
@@ -191,12 +195,12 @@ def reach(path: Path | str) -> Path:
 def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
     """Builds what the judge needs for these exercises: libraries, cases and drivers.
 
-    :param tight: answers will be compiled by a user without rights
+    :param tight: whether an unprivileged user will compile answers
     :raises Failed: with what was printed
     """
     if not IN_HANDOUT:
         if not (BUILD / "build.ninja").is_file():
-            print("book: the first call compiles what judges, about a minute", file=sys.stderr)
+            print("book: the first call compiles the judge, which takes about a minute", file=sys.stderr)
         with building_alone():
             cmake("--preset", PRESET)
             found = setting()
@@ -214,7 +218,7 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
 
 
 def copy_headers() -> None:
-    """Brings the headers that an answer may include up to date."""
+    """Updates the headers that an answer may include."""
     wanted = set()
     for folder in ("lib", "chapters", "judge"):
         for header in (ROOT / folder).rglob("*"):
@@ -231,12 +235,12 @@ def copy_headers() -> None:
 
 
 def include_flags(found: Setting, include: str) -> list[str]:
-    """`include` is where the book's headers are."""
+    """The compiler's options for includes, with the book's headers in the folder `include`."""
     return [f"-I{include}", *(f"-isystem{i}" for i in found.includes)]
 
 
 def call_object(exercise: Exercise, found: Setting) -> Path:
-    """call.cpp, compiled once for all answers; a hand-out has nothing but the object.
+    """The object of call.cpp, compiled once for all answers; a hand-out has only the object.
 
     :raises Failed: with what the compiler printed
     """
@@ -259,7 +263,7 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
 
 
 def last_chapter(exercise: Exercise) -> str:
-    """Of those that an answer may use."""
+    """The last chapter that an answer may use."""
     return exercise.links or f"{int(exercise.chapter) - 1:02d}"
 
 
@@ -272,8 +276,8 @@ def linked(exercise: Exercise, found: Setting) -> list[str]:
 
 def libraries(exercise: Exercise, found: Setting) -> list[str]:
     """The archives that an answer is linked with, the highest chapter first. The last chapter's and those that belong
-    to no chapter lack the objects that would give the answer away. What belongs to no chapter is listed before the first
-    one that needs it, and linked from there on.
+    to no chapter lack the objects that would give the answer away. A library of no chapter is listed before the first
+    chapter that needs it, and linked from there on.
 
     :raises Failed: if there are no such objects
     """
@@ -289,7 +293,7 @@ def libraries(exercise: Exercise, found: Setting) -> list[str]:
             absent |= here
         archives.insert(0, file)
     if absent != set(exercise.without):
-        raise Failed(f"{exercise.number}: there is no {', '.join(sorted(set(exercise.without) - absent))} to be left out")
+        raise Failed(f"{exercise.number}: there is no {', '.join(sorted(set(exercise.without) - absent))} to leave out")
     return archives
 
 
@@ -316,7 +320,8 @@ def lighter(archive: Path, exercise: Exercise, copy: Path | None = None) -> str:
 
 
 def allowed(exercise: Exercise, found: Setting) -> Setting:
-    """What the answer may include. Eigen's guard keeps it out where a compiler would find it by itself."""
+    """The setting with what the answer may include. Defining Eigen's include guard keeps out an Eigen that the compiler
+    would find by itself."""
     if exercise.eigen:
         return found
     includes = [i for i in found.includes if "eigen" not in i.lower()]
@@ -324,12 +329,12 @@ def allowed(exercise: Exercise, found: Setting) -> Setting:
 
 
 def hidden(exercise: Exercise) -> list[Path]:
-    """What the sandbox does not show."""
+    """The folders that the sandbox hides."""
     return [] if exercise.eigen else [p for prefix in ("/usr", "/usr/local") if (p := Path(prefix, "include/eigen3")).is_dir()]
 
 
 def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bool) -> Outcome:
-    """Compiles an answer and links it with what calls it. The outcome is `ok` if `program` is there."""
+    """Compiles an answer and links it with its callers. The outcome is `ok` only if `program` was made."""
     found = setting()
     call = call_object(exercise, found)
     archives = libraries(exercise, found)
@@ -354,17 +359,17 @@ def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bo
     outcome = run_compiler(command, program, mounts, tight=tight, hidden=hidden(exercise))
     if outcome.reason in ("crash", "start"):
         require_fit(outcome, tight=tight)
-        if "CPU time limit exceeded" in outcome.printed:  # of the compiler proper, which the command has started
+        if "CPU time limit exceeded" in outcome.printed:  # said of the compiler proper, which the command starts
             return Outcome("timeout", outcome.status, outcome.printed)
         if KILLED.search(outcome.printed):
-            raise MemoryError("the compiler was killed, though it kept its limits: this machine may have too little memory")
+            raise MemoryError("the compiler was killed, although it kept within its limits: this machine may have too little memory")
     return outcome
 
 
 def run_compiler(
     command: list[str], program: Path, mounts: dict[str, Path], *, tight: bool, hidden: Sequence[Path] = ()
 ) -> Outcome:
-    """Compiles what the command names. The outcome is `ok` if `program` is there."""
+    """Runs a compiler command. The outcome is `ok` only if `program` was made."""
     with writable_folder(tight) as (folder, user):
         output = ["-o", "/out/answer" if tight else f"{folder}/answer"]
         outcome = run([*command, *output], mounts, LIMITS, tight=tight, writable={"/out": folder}, hidden=hidden, user=user)
@@ -378,7 +383,7 @@ def run_compiler(
 
 
 def why_unfit(*, tight: bool) -> str:
-    """Why this machine can judge no answer: an empty program is compiled and run as answers are. Empty where it can."""
+    """Why this machine cannot judge answers, found by compiling and running an empty program in the same way; "" if it can."""
     found = setting()
     place = Path(tempfile.gettempdir())
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
@@ -390,21 +395,21 @@ def why_unfit(*, tight: bool) -> str:
         command = [found.compiler, "-x", "c++", "/answer/empty.cpp" if tight else str(source), "-x", "none"]
         outcome = run_compiler([*command, "-Wl,--no-as-needed", *found.links, "-lpthread"], program, mounts, tight=tight)
         if outcome.reason != "ok":
-            return f"the compiler, {found.compiler}, fails at an empty program ({outcome.reason}): {outcome.printed.strip()[:1000]}"
+            return f"the compiler, {found.compiler}, cannot compile an empty program ({outcome.reason}): {outcome.printed.strip()[:1000]}"
         outcome = run(["/sub/answer"] if tight else [str(program)], {"/sub/answer": program}, Limits(10), tight=tight)
     if outcome.reason == "ok":
         return ""
     if os.statvfs(place).f_flag & os.ST_NOEXEC:
-        return f"{place}, where answers are compiled, is mounted noexec: no program runs there; with TMPDIR=FOLDER before the command, answers are compiled in FOLDER"
+        return f"{place}, where answers are compiled, is mounted noexec, so no program runs there; put TMPDIR=FOLDER before the command to compile them in FOLDER"
     return f"not even an empty program runs here ({outcome.reason}): {outcome.printed.strip()[:1000]}"
 
 
 def require_fit(outcome: Outcome, *, tight: bool) -> None:
-    """An answer that ended before it did anything: whether others can be compiled and run at this moment.
+    """Checks, after an answer ended before it did anything, that others can be compiled and run at this moment.
 
     :raises Unfit: if they cannot
     """
     if why := why_unfit(tight=tight):
         raise Unfit(why)
-    if outcome.reason == "start" and "execvp" not in outcome.printed:  # the sandbox failed, for a moment: no answer can make it
+    if outcome.reason == "start" and "execvp" not in outcome.printed:  # the sandbox itself failed, which no answer can cause
         raise Unfit(outcome.printed.strip()[:1000] or "the sandbox failed")

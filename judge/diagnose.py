@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from .cases import Case
 from .values import Value
 
-CLOSE = 1e-6  # relative: a cause explains the numbers to this
+CLOSE = 1e-6  # relative: how closely a cause must explain the numbers
 
 
 def size(elements: list[float]) -> float:
-    """The largest magnitude; 0 of nothing."""
+    """The largest magnitude; 0 if there is none."""
     return max(map(abs, elements), default=0.0)
 
 
 def same(a: list[float], b: list[float], tolerance: float = CLOSE) -> bool:
-    """Whether the numbers agree, relative to the largest of them; infinite ones and NaN with nothing."""
+    """Whether the numbers agree, relative to the largest of them; infinite ones and NaN agree with nothing."""
     bound = tolerance * max(size(a), size(b), 1e-300)
     if not math.isfinite(bound):
         return False
@@ -26,7 +26,7 @@ def same(a: list[float], b: list[float], tolerance: float = CLOSE) -> bool:
 
 
 def causes(case: Case, number: int, got: Value) -> Iterator[str]:
-    """Likely causes, the likeliest first; none if nothing explains what came."""
+    """Likely causes, the likeliest first; none if nothing explains the result."""
     expected = case.results[number]
     known = False
     for mistake in case.mistakes:
@@ -61,7 +61,7 @@ def zero(case: Case, expected: Value, got: Value) -> str:
     if got.shape and size(floats(got)) == 0 < size(floats(expected)):
         if got.kind == "M":
             return "nothing is hidden here"
-        return "every number is 0: is anything written to the result?"
+        return "every number is 0: does the function write to the result?"
     return ""
 
 
@@ -96,7 +96,7 @@ def ratio(expected: list[float], got: list[float]) -> float:
 
 
 def constants(case: Case, expected: Value) -> dict[str, float]:
-    """Names of factors: those of the case, and the sizes of what is around."""
+    """Factors by name: the case's own constants, and the sizes of arguments and results."""
     found = dict(case.constants)
     around = [*zip(case.names, case.arguments, strict=False), (case.names[-1] if case.names else "the result", expected)]
     for name, value in around:
@@ -160,7 +160,7 @@ def turned(value: Value, order: tuple[int, ...]) -> list[float]:
 
 
 def summed(case: Case, expected: Value, got: Value) -> str:
-    """A sum over leading axes is missing, or one too many was taken."""
+    """A sum over leading axes is missing, or there is one too many."""
     large, small = (got, expected) if len(got.elements) > len(expected.elements) else (expected, got)
     n = len(small.elements)
     if n == 0 or len(large.elements) == n or len(large.elements) % n != 0 or large.shape[len(large.shape) - len(small.shape) :] != small.shape:
@@ -172,16 +172,16 @@ def summed(case: Case, expected: Value, got: Value) -> str:
         return ""
     if large is got:
         return f"the sum over {axes} is missing: every row of the batch has its own result"
-    return f"this is summed over {axes}, and should not be"
+    return f"this is summed over {axes}, but should not be"
 
 
 def squeezed(case: Case, expected: Value, got: Value) -> str:
-    """The right numbers under another shape."""
+    """The numbers are right, but the shape is not."""
     if same(floats(expected), floats(got)):
         if [n for n in expected.shape if n > 1] == [n for n in got.shape if n > 1]:
             many = "missing" if len(got.shape) < len(expected.shape) else "too many" if len(got.shape) > len(expected.shape) else "in the wrong place"
-            return f"the numbers are right, an axis of size 1 is {many}"
-        return "the numbers are right, the shape is not"
+            return f"the numbers are right, but an axis of size 1 is {many}"
+        return "the numbers are right, but the shape is not"
     return ""
 
 
@@ -194,10 +194,10 @@ def reversed_axis(case: Case, expected: Value, got: Value) -> str:
 
 
 def repeated(case: Case, expected: Value, got: Value) -> str:
-    """One row for all."""
+    """The first row is repeated."""
     for axis, n in enumerate(expected.shape):
         if n > 1 and same(moved(expected, axis, lambda i, n: 0), floats(got)):
-            return f"all along axis {axis} are what the first should be: is its index used?"
+            return f"everything along axis {axis} is what the first should be: do you use its index?"
     return ""
 
 
@@ -231,29 +231,29 @@ def offset(case: Case, expected: Value, got: Value) -> str:
 
 
 def added_to(case: Case, expected: Value, got: Value) -> str:
-    """What was there before is kept, or lost."""
+    """An argument is added that should not be, or is missing in a sum."""
     for i, argument in enumerate(case.arguments):
         if argument.kind != "T" or argument.shape != got.shape:
             continue
         name = case.names[i] if i < len(case.names) else f"argument {i + 1}"
         if same([x + y for x, y in zip(expected.elements, argument.elements, strict=True)], floats(got)):
-            return f"{name} is added, and should not be"
+            return f"{name} is added, but should not be"
         if same([x - y for x, y in zip(expected.elements, argument.elements, strict=True)], floats(got)):
-            return f"{name} is missing in the sum"
+            return f"{name} is missing from the sum"
     return ""
 
 
 def signs(case: Case, expected: Value, got: Value) -> str:
     """Only signs differ."""
     if same([abs(x) for x in floats(expected)], [abs(x) for x in floats(got)]):
-        return "the magnitudes are right, some signs are not"
+        return "the magnitudes are right, but some signs are not"
     return ""
 
 
 def precision(case: Case, expected: Value, got: Value) -> str:
     """Nearly right."""
     if same(floats(expected), floats(got), 1e-5):
-        return "right to some six digits only: is something computed in float, or by differences? Use Real throughout"
+        return "right to only about six digits: is something computed in float, or by differences? Use Real throughout"
     return ""
 
 

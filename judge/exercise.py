@@ -1,16 +1,16 @@
 """The exercises: one folder each, chapters/NN_NAME/exercises/M_TITLE, with
 
 exercise.json  title, kind, difficulty, what it trains and needs, criteria with points, hints, mutants (see `Exercise`)
-statement.md   what is asked; the chapter's page includes it
+statement.md   the task; the chapter's page includes it
 answer.cpp     the solution; the stub that a reader starts from is cut from it
-call.cpp       what calls the reader's functions; in a hand-out compiled, call.o
-cases.cpp      draws inputs and knows what is right; never shown
-model.hpp      where there is one: what call.cpp and cases.cpp make alike; beside the folders, what several exercises do
-solution.md    where there is one: the derivation, shown with the solution
-plain.cpp      for a speed: the function whose time is the measure, with the answer's name
+call.cpp       calls the reader's functions; in a hand-out it is compiled, as call.o
+cases.cpp      draws inputs and computes the right results; never shown
+model.hpp      optional: code that call.cpp and cases.cpp share; one beside the folders is shared by several exercises
+solution.md    optional: the derivation, shown with the solution
+plain.cpp      for speed exercises: the function that the answer is timed against, under the answer's name
 
-A hand-out has stub.cpp in place of answer.cpp, and drawn cases, cases.bin, in place of cases.cpp; where numbers are asked for,
-numbers.json: what is drawn for any student.
+A hand-out has stub.cpp in place of answer.cpp, and drawn cases, cases.bin, in place of cases.cpp; if the answer is numbers,
+it has numbers.json, which says what is drawn for any student.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ COMPUTED = ("forward", "backward", "bug", "speed", "kernel")  # answers are C++
 
 
 class Mistaken(ValueError):
-    """An exercise's folder that is not as it should be, and why."""
+    """Says what is wrong with an exercise's folder, or with a request for an exercise."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """Cases that count together: all of them right, or no points."""
+    """Cases that count together: no points unless all of them are right."""
 
     name: str
     points: int
@@ -48,12 +48,12 @@ class Mutant:
     find: str
     put: str
     loses: tuple[str, ...]  # exactly these criteria
-    says: str = ""  # part of what the judge says
+    says: str = ""  # a part of what the judge then says
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """What exercise.json says; `number` comes from the folders."""
+    """The contents of exercise.json; `number` comes from the folder names."""
 
     number: str
     folder: Path
@@ -63,23 +63,23 @@ class Exercise:
     read: str  # the section to read again, PAGE#anchor within the chapter, or ../NN_NAME/PAGE#anchor
     criteria: tuple[Criterion, ...]
     hints: tuple[str, ...]
-    trains: str = ""  # the skill, in one phrase: the instructor's guide lists it; a hand-out lacks it
-    needs: tuple[str, ...] = ()  # numbers of the exercises that this one builds on, without those that they need in turn
-    links: str = ""  # the last chapter whose code the answer may call; empty: the one before
+    trains: str = ""  # the skill, in one phrase, for the instructor's guide; not in hand-outs
+    needs: tuple[str, ...] = ()  # numbers of the exercises that this one builds on directly
+    links: str = ""  # the last chapter whose code the answer may call; empty: the previous one
     without: tuple[str, ...] = ()  # sources of that chapter that would give the answer away
     eigen: bool = True  # whether the answer may include Eigen
     mutants: tuple[Mutant, ...] = ()
     seconds: float = 10.0  # for all cases of a criterion
-    faster: dict[str, float] = field(default_factory=dict, hash=False)  # criterion: times the speed of plain.cpp
+    faster: dict[str, float] = field(default_factory=dict, hash=False)  # by criterion: how many times as fast as plain.cpp
     section: str = ""  # in a hand-out: the section's title
     device: bool = False  # runs on the emulated device
     mine: tuple[str, ...] = ()  # operations that ./book run --mine can replace
-    takes_part: str = ""  # the command that runs them, where it is not ./book run 09 --mine NN.M
-    given: str = ""  # for an answer that is numbers: what is drawn for the one in answer.txt, `N = 2, L = 7`
+    takes_part: str = ""  # the command that runs them, unless it is ./book run 09 --mine NN.M
+    given: str = ""  # if the answer is numbers: what was drawn for answer.txt, `N = 2, L = 7`
 
     @property
     def points(self) -> int:
-        """What a right answer is worth."""
+        """The points for a right answer."""
         return sum(c.points for c in self.criteria)
 
     @property
@@ -89,7 +89,7 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """`04_2_softmax_backward`, of the reader's file."""
+        """The reader's file without its suffix: `04_2_softmax_backward`."""
         return f"{self.chapter}_{self.folder.name}"
 
     @property
@@ -99,20 +99,20 @@ class Exercise:
 
     @property
     def run(self) -> str:
-        """The command that runs a chapter's program with the answer in it; empty where there is none."""
+        """The command that runs a chapter's program with the answer in it; empty if there is none."""
         return (self.takes_part or f"./book run 09 --mine {self.number}") if self.mine else ""
 
     @property
     def source(self) -> Path:
-        """The file that solution and stub are cut from."""
+        """The file from which solution and stub are cut."""
         return self.folder / ("answer.cpp" if self.kind in COMPUTED else "answer.txt")
 
     def solution(self) -> str:
-        """The answer that is right."""
+        """The right answer."""
         return cut(self.source, stub=False).replace("{given}", self.given)
 
     def stub(self) -> str:
-        """What a reader starts from."""
+        """The file that a reader starts from."""
         if IN_HANDOUT:
             return (self.folder / f"stub{self.source.suffix}").read_text()
         return cut(self.source, stub=True)
@@ -129,7 +129,7 @@ class Exercise:
         return sorted(found)
 
     def solution_lines(self) -> list[str]:
-        """The lines that only the solution and its derivation have."""
+        """The lines that occur only in the solution and its derivation."""
         derivation = self.folder / "solution.md"
         lines, inside = derivation.read_text().splitlines() if derivation.is_file() else [], False
         for line in self.source.read_text().splitlines():
@@ -147,13 +147,13 @@ class Exercise:
         pattern = r"\s+".join(map(re.escape, mutant.find.split()))
         answer, count = re.subn(pattern, lambda _: mutant.put, self.solution())
         if count != 1:
-            raise Mistaken(f"{self.number}: mutant {mutant.name!r}: {count} places to change")
+            raise Mistaken(f"{self.number}: mutant {mutant.name!r}: {count} places to change, expected one")
         return answer
 
 
 def cut(source: Path, *, stub: bool) -> str:
-    """The solution, or the stub: `// solution` to `// stub` is the one, from there to `// end`,
-    without the comment signs, the other."""
+    """The solution, or the stub. Lines from `// solution` to `// stub` are only in the solution; those from there to
+    `// end`, without their comment signs, only in the stub."""
     lines, part = [], "both"
     for line in source.read_text().splitlines():
         mark = line.strip()
@@ -174,7 +174,7 @@ def cut(source: Path, *, stub: bool) -> str:
 def load(folder: Path) -> Exercise:
     """The exercise in this folder.
 
-    :raises Mistaken: saying what is wrong with it
+    :raises Mistaken: which says what is wrong with it
     """
     number = number_of(folder)
     try:
@@ -202,12 +202,12 @@ def number_of(folder: Path) -> str:
     """
     match = re.fullmatch(r"(\d+)_[a-z0-9_]+", folder.name)
     if not match:
-        raise Mistaken(f"{folder}: an exercise's folder is called NUMBER_TITLE")
+        raise Mistaken(f"{folder}: expected a name like NUMBER_TITLE for an exercise's folder")
     return f"{folder.parent.parent.name[:2]}.{match[1]}"
 
 
 def check(exercise: Exercise) -> None:
-    """What every exercise must have.
+    """Checks what every exercise must have.
 
     :raises Mistaken: for what is missing
     """
@@ -233,8 +233,8 @@ def check(exercise: Exercise) -> None:
         f"{', '.join(missing)} is missing": bool(missing),
         f"takes_part is not ./book run NN --mine {exercise.number}": bool(exercise.takes_part)
         and not re.fullmatch(rf"\./book run \d\d --mine {re.escape(exercise.number)}( --.+)?", exercise.takes_part),
-        "takes_part names a command, and mine no operation": bool(exercise.takes_part) and not exercise.mine,
-        "a mutant loses no criterion, or one that is none": any(
+        "takes_part names a command, but mine names no operation": bool(exercise.takes_part) and not exercise.mine,
+        "a mutant loses no criterion, or one that does not exist": any(
             not m.loses or not set(m.loses) <= names for m in exercise.mutants
         ),
     }
@@ -247,15 +247,15 @@ def check(exercise: Exercise) -> None:
 
 @dataclass(frozen=True)
 class Shelf:
-    """All exercises, in the book's order, and the folders that are none, with the reason."""
+    """All exercises, in the book's order, and the broken folders, each with the reason."""
 
     exercises: list[Exercise]
     broken: dict[Path, str]
 
     def choose(self, numbers: list[str]) -> list[Exercise]:
-        """Those that the command line names: 04.2, 4.2, or 04 for a whole chapter. A broken one is left out of its chapter.
+        """The exercises that the command line names: 04.2, 4.2, or 04 for a whole chapter, without its broken ones.
 
-        :raises Mistaken: for a number that there is not, or that is broken
+        :raises Mistaken: for a number that does not exist, or whose exercise is broken
         """
         chosen = []
         for number in numbers:
@@ -276,7 +276,7 @@ class Shelf:
 
 
 def shelf(root: Path = ROOT) -> Shelf:
-    """What lies in chapters/*/exercises: a broken folder does not keep anybody from the others."""
+    """The exercises in chapters/*/exercises. A broken folder does not keep anyone from the others."""
 
     def place(folder: Path) -> tuple[str, int, str]:
         count = folder.name.split("_")[0]
@@ -290,7 +290,7 @@ def shelf(root: Path = ROOT) -> Shelf:
             there.add(number_of(folder))
             exercise = load(folder)
             if exercise.number in found:
-                raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} has this number, too")
+                raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} also has this number")
             found[exercise.number] = exercise
         except Mistaken as mistaken:
             broken[folder] = str(mistaken)
@@ -299,14 +299,14 @@ def shelf(root: Path = ROOT) -> Shelf:
 
 
 def astray(number: str, found: dict[str, Exercise], there: set[str]) -> str:
-    """Why what an exercise needs cannot be done before it; empty where it can.
+    """Why the exercises that this one needs cannot be done before it; empty if they can.
 
-    :param there: the numbers of all exercises, with those of broken ones
+    :param there: the numbers of all exercises, including broken ones
     """
     if unknown := [n for n in found[number].needs if n not in there]:
-        return f"needs {', '.join(unknown)}, and there is no such exercise"
+        return f"needs {', '.join(unknown)}, but there is no such exercise"
     ways, seen = [[number]], set()
-    for way in ways:  # which grows
+    for way in ways:  # grows meanwhile
         for n in found[way[-1]].needs if way[-1] in found else ():
             if n == number:
                 return f"needs itself: {' needs '.join([*way, n])}"
@@ -319,7 +319,7 @@ def astray(number: str, found: dict[str, Exercise], there: set[str]) -> str:
 def load_all(root: Path = ROOT) -> list[Exercise]:
     """All exercises, in the book's order.
 
-    :raises Mistaken: for what is wrong with any of them
+    :raises Mistaken: which says what is wrong with any of them
     """
     found = shelf(root)
     if found.broken:

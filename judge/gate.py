@@ -1,6 +1,6 @@
-"""./book gate: shows that the judge works. Stubs score nothing, solutions everything, each mutant loses the
-criteria that it aims at, and attacks gain nothing and harm nothing. Without options it tries a part of the exercises, which
-is quick enough for every day: the first of each kind, and those that are being changed."""
+"""./book gate: shows that the judge works. Stubs score nothing and solutions everything, each mutant loses the criteria
+that it aims at, and attacks gain nothing and harm nothing. Without options it tries only some of the exercises, which is
+quick enough for every day: the first of each kind, and those that are being changed."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .sandbox import Unfit
 from .verdict import Verdict, judge
 
 ATTACKS = Path(__file__).parent / "attacks"
-TARGET = "04.2"  # what the attacks pretend to answer
-FEWEST = 3  # wrong answers that each exercise has
+TARGET = "04.2"  # the exercise that the attacks pretend to answer
+FEWEST = 3  # wrong answers that each exercise must have
 MAY_GO = ("temporary files", "processes")
-SETTLED = 3  # seconds after which what others write for a moment has gone
-OWN = ("gate_", "judge_")  # folders for temporary files of the gate and of the judge
+SETTLED = 3  # seconds after which other programs' short-lived files are gone
+OWN = ("gate_", "judge_")  # beginnings of names of temporary folders of the gate and of the judge
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class Trial:
     seeds: int = 1
     loses: tuple[str, ...] | None = None  # None: all
     says: str = ""
-    timed: bool = True  # speeds count, too: for a machine that does nothing else
+    timed: bool = True  # whether speeds count, too, which needs a machine that does nothing else
 
 
 def daily(exercises: list[Exercise]) -> list[Exercise]:
-    """The first of each kind, and those that the last commit or what is not committed changes."""
+    """The first of each kind, and those that the last commit or uncommitted changes touch."""
     first = {e.kind: e.number for e in reversed(exercises)}
     now = changes()
     return [e for e in exercises if first[e.kind] == e.number or now & {e.folder, *(e.headers() if e.kind in COMPUTED else ())}]
 
 
 def changes() -> set[Path]:
-    """What git knows to have changed since the commit before the last one: files, and the folders above them. Where there
-    is no such commit, what is not committed; nothing where there is no git."""
+    """The files that git has seen change since the commit before the last one, and the folders above them. Without such a
+    commit these are the uncommitted changes; without git there are none."""
     found: set[Path] = set()
     diff = ["diff", "--name-only", "-z", "--relative"]
     for command in ([*diff, "HEAD~1"], [*diff, "HEAD"], ["ls-files", "--others", "--exclude-standard", "-z"]):
@@ -72,7 +72,7 @@ def changes() -> set[Path]:
 
 
 def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[Trial]:
-    """What is tried: without `everything` only solutions and stubs."""
+    """The answers to try: without `everything`, only solutions and stubs."""
     found = []
     for e in exercises:
         every = tuple(c.name for c in e.criteria)
@@ -80,16 +80,16 @@ def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[T
         found.append(Trial(e, "solution", e.solution(), seeds=drawn, loses=(), timed=everything))
         found.append(Trial(e, "stub", e.stub(), loses=every, timed=False))
         for m in e.mutants if everything else ():
-            with contextlib.suppress(Mistaken):  # `faults` says so
+            with contextlib.suppress(Mistaken):  # `faults` reports it
                 found.append(Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says))
     return found
 
 
 def faults(exercise: Exercise) -> list[str]:
-    """What is wrong with an exercise before anything of it is judged."""
+    """What is wrong with an exercise even before any answer is judged."""
     found = []
     if len(exercise.mutants) < FEWEST:
-        found.append(f"{len(exercise.mutants)} mutants, {FEWEST} at least are needed to show that it catches wrong answers")
+        found.append(f"{len(exercise.mutants)} mutants, but at least {FEWEST} are needed to show that it catches wrong answers")
     for mutant in exercise.mutants:
         try:
             exercise.mutated(mutant)
@@ -98,20 +98,20 @@ def faults(exercise: Exercise) -> list[str]:
     if exercise.kind not in COMPUTED:
         drawn = given(exercise, GATE)
         if exercise.given != drawn:
-            found.append(f'exercise.json says "given": "{exercise.given}", but for answer.txt is drawn: {drawn}')
+            found.append(f'exercise.json says "given": "{exercise.given}", but the numbers drawn for answer.txt are {drawn}')
     return found
 
 
 def attacks(exercises: list[Exercise]) -> list[Trial]:
-    """Submissions that want points, or harm, otherwise than by an answer."""
+    """Submissions that try to get points without an answer, or to do harm."""
     target = next((e for e in exercises if e.number == TARGET), None)
     if target is None:
-        raise Mistaken(f"the attacks are on {TARGET}, which is not here")
+        raise Mistaken(f"the attacks need exercise {TARGET}, which does not exist")
     return [Trial(target, f"attack {path.stem}", path.read_text()) for path in sorted(ATTACKS.glob("*.cpp"))]
 
 
 def machine() -> dict[str, set]:
-    """What an attack may not change: files of the book and of everybody, processes of users who own nothing."""
+    """The things that an attack must not change: the book's files, shared files, and the processes of the sandbox's users."""
     book = (p for folder in ("judge", "chapters", "lib", "tests") for p in (ROOT / folder).rglob("*"))
     files = {(str(p), changed(p)) for p in book if "__pycache__" not in p.parts}
     shared = {(str(p), 0) for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
@@ -126,7 +126,7 @@ def machine() -> dict[str, set]:
 
 
 def changed(path: Path) -> int:
-    """When it was, in nanoseconds; -1 where it has gone, 0 for a folder that not everybody may write to."""
+    """When it changed, in nanoseconds; -1 if it is gone, 0 for a folder that not everyone may write to."""
     try:
         about = path.lstat()
     except OSError:
@@ -135,12 +135,12 @@ def changed(path: Path) -> int:
 
 
 def difference(before: dict[str, set]) -> dict[str, set]:
-    """What of the machine has changed. Processes of others may end, and their temporary files go."""
+    """What has changed on the machine. Other programs may end, and their temporary files may go."""
     return {what: now - before[what] if what in MAY_GO else now ^ before[what] for what, now in machine().items()}
 
 
 def harm(before: dict[str, set]) -> dict[str, set]:
-    """What has changed and stays so: others' programs make temporary files, too, and delete them."""
+    """The changes that last, because other programs make and delete temporary files, too."""
     found = difference(before)
     if any(found.values()):
         time.sleep(SETTLED)
@@ -150,7 +150,7 @@ def harm(before: dict[str, set]) -> dict[str, set]:
 
 
 def owner(path: Path) -> int:
-    """Its user; -1 where it has gone."""
+    """The user who owns it; -1 if it is gone."""
     try:
         return path.stat().st_uid
     except OSError:
@@ -158,7 +158,7 @@ def owner(path: Path) -> int:
 
 
 def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
-    """What is wrong (nothing, if the judge does what it should) and how it ended. Runs in a process of its own."""
+    """What is wrong (empty if the judge does what it should), and how it ended. Runs in a process of its own."""
     sandbox.adopt_orphans()
     e = trial.exercise
     with tempfile.TemporaryDirectory(prefix="gate_") as folder:
@@ -173,7 +173,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
                 judge_again = partial(judge_answer, e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
             try:
                 verdict = judge_again()
-            except (Failed, Unfit, MemoryError) as failed:  # what is wrong with one exercise keeps the gate from no other
+            except (Failed, Unfit, MemoryError) as failed:  # a fault in one exercise does not keep the gate from the others
                 return f"seed {seed}: {in_one_line(failed)}", "failed"
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
@@ -181,7 +181,7 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
 
 
 def undrawn(exercise: Exercise) -> str:
-    """Why its cases cannot be drawn: empty where they can. Runs in a process of its own."""
+    """Why its cases cannot be drawn; empty if they can. Runs in a process of its own."""
     try:
         draws.draw(exercise, 1)
     except Failed as failed:
@@ -190,12 +190,12 @@ def undrawn(exercise: Exercise) -> str:
 
 
 def in_one_line(failed: Exception) -> str:
-    """What failed."""
+    """The error's text in one line."""
     return "; ".join(line.strip() for line in str(failed).splitlines() if line.strip())
 
 
 def again(e: Exercise, answer: Path, program: Path, seed: int, tight: bool) -> Verdict:
-    """Judges with another seed what may be compiled already."""
+    """Judges an answer with another seed, and compiles it only if that has not been done."""
     if not program.exists():
         outcome = compile_answer(e, answer, program, tight=tight)
         if outcome.reason != "ok":
@@ -215,24 +215,24 @@ def complain(trial: Trial, verdict: Verdict) -> str:
     if trial.what == "stub" and verdict.problem:
         return "does not compile"
     if trial.what.startswith("mutant") and verdict.problem:
-        return "does not compile, and so shows nothing"
+        return "does not compile, so it shows nothing"
     if trial.says and trial.says not in re.sub(r"\s+", " ", to_text(verdict)):
         return f"the judge does not say: {trial.says}"
     return ""
 
 
 def main(arguments: list[str]) -> int:
-    """The verb gate. Exit codes: 0 all as it should be, 1 not, 2 wrong usage."""
+    """The verb gate. Exit codes: 0 if everything is as it should be, 1 if not, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="./book gate",
-        description="Shows that the judge catches wrong answers: stubs score 0, solutions score full; with --all on ten seeds, "
-        "each mutant loses the criteria that it aims at, and attacks score 0.",
+        description="Shows that the judge catches wrong answers: stubs score 0 and solutions score full points. With --all, on ten "
+        "seeds, each mutant also loses the criteria that it aims at, and attacks score 0.",
     )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: the first of each kind, "
-                        "and those that the last commit or what is not committed changes")  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="all exercises, where none is named, and mutants, ten seeds and attacks, too")
-    parser.add_argument("--attacks", action="store_true", help="the attacks alone")
-    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1)
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to try, such as 04.2, or 04 for a chapter "
+                        "(default: the first of each kind, and those that the last commit or uncommitted changes touch)")  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="try all exercises, unless some are named, with mutants, ten seeds and attacks, too")
+    parser.add_argument("--attacks", action="store_true", help="try only the attacks")
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="number of answers to judge at once (default: one per core)")
     options = parser.parse_intermixed_args(arguments)
     reason = sandbox.why_unavailable()
     try:

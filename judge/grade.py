@@ -40,25 +40,25 @@ from .verdict import Fault, Verdict, refused
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
-MOST_FILES = 10_000  # of a submission, that are looked at
-BROKEN = (zlib.error, lzma.LZMAError, struct.error)  # what reading a damaged zip may raise
-MOST_COPIES = 8  # of an answer, that are compared
+MOST_FILES = 10_000  # of a submission that are looked at
+BROKEN = (zlib.error, lzma.LZMAError, struct.error)  # errors that reading a damaged zip may raise
+MOST_COPIES = 8  # of an answer that are compared
 DEEPEST_ZIP = 2  # a zip in a zip
 LEAST_ROOM = 32 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 ARCHIVE = re.compile(r"(\.tar)?\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 
-FORK = multiprocessing.get_context("fork")  # workers know what this process has found out
-NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # what systems leave in folders
+FORK = multiprocessing.get_context("fork")  # workers inherit what this process has found out
+NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # files that systems leave in folders
 
 
 class Unreadable(ValueError):
-    """A submission that is not looked at, and why."""
+    """Why a submission, or a file in it, is not looked at."""
 
 
 @dataclass
 class Submission:
-    """What a student handed in."""
+    """The files that a student handed in."""
 
     student: str
     path: Path
@@ -67,13 +67,13 @@ class Submission:
     refused: dict[str, str] = field(default_factory=dict)  # by file name
 
     def digest(self, settings: str) -> str:
-        """Changes when the submission does, or how it is graded."""
+        """A hash that changes with the submission, and with the way it is graded."""
         content = sorted((name, hashlib.sha256(data).hexdigest()) for name, data in self.answers.items())
         return hashlib.sha256(repr((settings, content, sorted(self.refused.items()), self.notes)).encode()).hexdigest()
 
 
 def checksum(exercises: list[Exercise]) -> str:
-    """Changes when one of the exercises does, or the judge."""
+    """A hash that changes with any of the exercises, and with the judge."""
     own = [p for p in Path(__file__).parent.iterdir() if p.suffix in (".py", ".cpp", ".hpp", ".txt")]
     files = [*own, *(p for e in exercises for p in e.folder.rglob("*") if p.is_file())]
     files += [p for e in exercises if e.kind in COMPUTED for p in e.headers()]  # those beside the folders
@@ -82,7 +82,7 @@ def checksum(exercises: list[Exercise]) -> str:
 
 
 def readable(name: str) -> str:
-    """A file's name as text that can be printed and stored, whatever its bytes are."""
+    """A file name as text that can be printed and stored, whatever its bytes are."""
     return name.encode(errors="surrogateescape").decode(errors="replace").replace("/", "_")
 
 
@@ -91,7 +91,7 @@ class Found:
     """A file of a submission, in a folder or in a zip, which counts as a folder."""
 
     path: tuple[str, ...]
-    content: Callable[[int], bytes]  # of so many bytes at most; :raises Unreadable: saying why it is not looked at
+    content: Callable[[int], bytes]  # takes the most bytes to read; :raises Unreadable: which says why it is not looked at
 
     @property
     def shown(self) -> str:
@@ -100,13 +100,13 @@ class Found:
 
     @property
     def order(self) -> tuple:
-        """Of several files with one name the first counts: one in `answers`, then one in the fewest folders."""
+        """Sorts files with the same name, of which the first counts: one in `answers`, then the least deeply nested."""
         above = re.sub(r"\.zip$", "", self.path[-2].casefold()) if len(self.path) > 1 else ""
         return above != "answers", len(self.path), self.path
 
 
 def collect(folder: Path, wanted: list[str]) -> list[Submission]:
-    """All submissions: a folder or a zip for each student, the file's name without .zip is the student's."""
+    """All submissions. Each student has a folder or a zip, whose name without .zip is the student's."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         if path.name.startswith(".") or path.name in NOBODYS:
@@ -118,10 +118,10 @@ def collect(folder: Path, wanted: list[str]) -> list[Submission]:
         submission = Submission(student, paths[-1])
         if len(paths) > 1:
             submission.notes.append(
-                f"{len(paths)} submissions; graded is the newest, {readable(paths[-1].name)}"
+                f"{len(paths)} submissions; the newest, {readable(paths[-1].name)}, is graded"
             )
         if alike := [s for s in found if s != student and s.casefold() == student.casefold()]:
-            submission.notes.append(f"{', '.join(alike)} has handed in, too: is that the same student?")
+            submission.notes.append(f"{', '.join(alike)} also handed in: is that the same student?")
         try:
             read(submission, wanted)
         except Unreadable as reason:
@@ -133,9 +133,9 @@ def collect(folder: Path, wanted: list[str]) -> list[Submission]:
 
 
 def read(submission: Submission, wanted: list[str]) -> None:
-    """Takes the wanted files, and nothing else. Nothing is unpacked, and no link is followed.
+    """Takes only the wanted files. Nothing is unpacked, and no link is followed.
 
-    :raises Unreadable: saying why nothing can be taken
+    :raises Unreadable: which says why nothing can be taken
     """
     mode = submission.path.lstat().st_mode
     with ExitStack() as opened:
@@ -144,16 +144,16 @@ def read(submission: Submission, wanted: list[str]) -> None:
         elif not stat.S_ISREG(mode):
             raise Unreadable("neither a folder nor a zip, but a link or a special file")
         elif (size := submission.path.stat().st_size) > LARGEST_ZIP:
-            raise Unreadable(f"the zip has {size} bytes; {LARGEST_ZIP} are the most")
+            raise Unreadable(f"the zip has {size} bytes, but the limit is {LARGEST_ZIP}")
         else:
             files = files_in_zip(submission, submission.path, (), opened)
         left = LARGEST_ZIP
-        for file in files:  # which grows, by what is in zips
+        for file in files:  # grows with the contents of zips
             if not ARCHIVE.search(file.path[-1]):
                 continue
             depth = sum(part.lower().endswith(".zip") for part in file.path)
             if not file.path[-1].lower().endswith(".zip") or depth > DEEPEST_ZIP:
-                submission.notes.append(f"{file.shown} was not looked into: hand in a folder or a zip")
+                submission.notes.append(f"{file.shown} was not opened: hand in a folder or a zip")
                 continue
             try:
                 data = file.content(left)
@@ -167,15 +167,15 @@ def read(submission: Submission, wanted: list[str]) -> None:
 
 
 def nobodys(name: str) -> bool:
-    """Whether a system or a program left it, and not the student."""
+    """Whether a system or a program, not the student, made this file."""
     return name.startswith(".") or name in NOBODYS
 
 
 def files_in_folder(submission: Submission) -> list[Found]:
-    """All of a folder and of those in it, the nearest first."""
+    """All files in a folder and its subfolders, the least deeply nested first."""
     files: list[Found] = []
     folders: list[tuple[Path, tuple[str, ...]]] = [(submission.path, ())]
-    for number, (folder, above) in enumerate(folders):  # which grows
+    for number, (folder, above) in enumerate(folders):  # grows meanwhile
         if len(files) > MOST_FILES or number >= MOST_FILES:
             break
         try:
@@ -197,16 +197,16 @@ def files_in_folder(submission: Submission) -> list[Found]:
 
 
 def nearest(submission: Submission, files: list[Found], folders: int = 0) -> list[Found]:
-    """As many as are looked at."""
+    """As many files as are looked at, the least deeply nested first."""
     if max(len(files), folders) > MOST_FILES:
-        submission.notes.append(f"it has more than {MOST_FILES} files: those in most folders were not looked at")
+        submission.notes.append(f"it has more than {MOST_FILES} files; the most deeply nested were not looked at")
     return sorted(files, key=lambda f: (len(f.path), f.path))[:MOST_FILES]
 
 
 def read_file(place: Path, most: int) -> bytes:
-    """A file in a folder.
+    """Reads a file in a folder.
 
-    :raises Unreadable: saying why it is not looked at
+    :raises Unreadable: which says why it is not looked at
     """
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -220,26 +220,26 @@ def read_file(place: Path, most: int) -> bytes:
 
 
 def all_of(file: io.BufferedIOBase, size: int, most: int) -> bytes:
-    """What is in it.
+    """The contents of a file.
 
-    :raises Unreadable: if that is more than so many bytes
+    :raises Unreadable: if there are more than `most` bytes
     """
     data = b"" if size > most else file.read(most + 1)
     if max(size, len(data)) > most:
-        raise Unreadable(f"has {max(size, len(data))} bytes; {most} are the most")
+        raise Unreadable(f"has {max(size, len(data))} bytes, but the limit is {most}")
     return data
 
 
 def files_in_zip(submission: Submission, source: Path | io.BytesIO, above: tuple[str, ...], opened: ExitStack) -> list[Found]:
-    """All of a zip, the nearest first. Of two with one path the last counts, as where it is unpacked.
+    """All files in a zip, the least deeply nested first. Of two with the same path the last counts, as when it is unpacked.
 
-    :raises Unreadable: if it is no zip
+    :raises Unreadable: if it is not a zip
     """
     try:
         archive = opened.enter_context(zipfile.ZipFile(source))
         members = archive.infolist()
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
-        raise Unreadable(f"not a zip that can be read: {error}") from error
+        raise Unreadable(f"cannot be read as a zip: {error}") from error
     found: dict[tuple[str, ...], zipfile.ZipInfo] = {}
     for member in members:
         parts = tuple(member.filename.replace("\\", "/").split("/"))
@@ -254,9 +254,9 @@ def files_in_zip(submission: Submission, source: Path | io.BytesIO, above: tuple
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """A file in a zip.
+    """Reads a file in a zip.
 
-    :raises Unreadable: saying why it is not looked at
+    :raises Unreadable: which says why it is not looked at
     """
     if stat.S_ISLNK(member.external_attr >> 16):
         raise Unreadable("is a link, which is not followed")
@@ -270,7 +270,7 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) ->
 
 
 def take(submission: Submission, name: str, files: list[Found]) -> None:
-    """The first file of this name that can be read."""
+    """Takes the first readable file with this name."""
     taken, refused, others = None, "", []
     copies = sorted((f for f in files if f.path[-1].casefold() == name.casefold()), key=lambda f: f.order)
     for copy in copies[:MOST_COPIES]:
@@ -291,7 +291,7 @@ def take(submission: Submission, name: str, files: list[Found]) -> None:
 
 
 def note_what_is_left(submission: Submission, wanted: list[str], files: list[Found]) -> None:
-    """Says which files were not looked at although they may have been meant."""
+    """Notes which files were not looked at, although they may have been meant as answers."""
     names = {name.casefold() for name in wanted}
     stems = tuple(Path(name).stem for name in names - {"student.txt"})
     left = [f.shown for f in files if f.path[-1].casefold() not in names]
@@ -305,11 +305,11 @@ def note_what_is_left(submission: Submission, wanted: list[str], files: list[Fou
 def judge_submission(
     submission: Submission, exercises: list[Exercise], seed: int, *, tight: bool
 ) -> list[Verdict]:
-    """All exercises of one student."""
+    """Judges all exercises of one student."""
     verdicts = []
     student = student_in(submission.answers.get("student.txt", b"")) or submission.student
     if student != submission.student:
-        submission.notes.append(f"student.txt says {readable(student)!r}: their numbers were drawn")
+        submission.notes.append(f"student.txt says {readable(student)!r}, so that student's numbers were drawn")
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
         Path(name).chmod(0o755)
         for e in exercises:
@@ -328,25 +328,25 @@ def judge_submission(
 
 
 def judged(submission: Submission, exercise: Exercise, answer: Path, seed: int, student: str, *, tight: bool) -> Verdict:
-    """One exercise. What the judge cannot cope with costs neither the class its grading nor the student an explanation."""
+    """Judges one exercise. If the judge itself fails, the rest of the class is still graded, and the student is told why."""
     try:
         return judge_answer(exercise, answer, tight=tight, seed=seed, student=student)
-    except (OSError, Failed, sandbox.Unfit):  # of the machine or the book, and so of everybody's
+    except (OSError, Failed, sandbox.Unfit):  # faults of the machine or the book, which concern everyone
         raise
     except Exception as error:
-        said = f"the judge itself failed at this answer ({type(error).__name__}: {error})"
+        said = f"the judge itself failed on this answer ({type(error).__name__}: {error})"
         submission.notes.append(f"{exercise.number}: {said}; judge it by hand")
         return refused(exercise, Fault("judge", f"{said}; your instructor has been told"))
 
 
 def require_room() -> None:
-    """Where answers are compiled. A compiler that cannot write is not the student's mistake.
+    """Checks the disk where answers are compiled, because a compiler that cannot write is not the student's mistake.
 
-    :raises OSError: if the disk is full
+    :raises OSError: if the disk is nearly full
     """
     place = tempfile.gettempdir()
     if shutil.disk_usage(place).free < LEAST_ROOM:
-        raise OSError(errno.ENOSPC, f"less than {LEAST_ROOM >> 20} MiB are left to compile in", place)
+        raise OSError(errno.ENOSPC, f"less than {LEAST_ROOM >> 20} MiB are left for compiling", place)
 
 
 def gradescope(submission: Submission, verdicts: list[Verdict]) -> dict:
@@ -373,7 +373,7 @@ def gradescope(submission: Submission, verdicts: list[Verdict]) -> dict:
 
 
 def write(path: Path, content: str) -> None:
-    """All of it or nothing: a full disk leaves the file of before."""
+    """Writes the whole file or nothing, so a full disk leaves the previous file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
     try:
@@ -385,7 +385,7 @@ def write(path: Path, content: str) -> None:
 
 
 def junit(results: dict[str, dict]) -> str:
-    """A test suite for each student, a test case for each exercise."""
+    """The results as JUnit XML, with a test suite for each student and a test case for each exercise."""
     suites = ElementTree.Element("testsuites")
     for student, result in sorted(results.items()):
         tests = result["verdicts"]
@@ -403,18 +403,18 @@ def junit(results: dict[str, dict]) -> str:
 
 
 def plain(text: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """The text without characters that XML does not allow."""
     return "".join(c if c in "\t\n" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" else "?" for c in text)
 
 
 def why(test: dict) -> str:
-    """In one line."""
+    """What was wrong, in one line."""
     texts = [test["problem"]] if test["problem"] else [f"{c['name']}: {c['text']}" for c in test["criteria"] if c["text"]]
     return " ".join("; ".join(dict.fromkeys(texts)).split())
 
 
 def table(results: dict[str, dict], path: Path) -> None:
-    """The class's CSV: a row for each student and exercise."""
+    """Writes the class's CSV, with a row for each student and exercise."""
     unfinished = path.with_name(path.name + ".part")
     try:
         with unfinished.open("w", newline="", encoding="utf-8", errors="replace") as file:
@@ -440,7 +440,7 @@ def safe(cell: str) -> str:
 def grade_one(
     submission: Submission, exercises: list[Exercise], seed: int, out: Path, digest: str, *, tight: bool
 ) -> str:
-    """Judges a student and writes the results; runs in a process of its own."""
+    """Judges one student and writes the results. Runs in a process of its own."""
     sandbox.adopt_orphans()
     verdicts = judge_submission(submission, exercises, seed, tight=tight)
     folder = out / folder_of(submission.student)
@@ -456,14 +456,14 @@ def grade_one(
 
 
 def folder_of(student: str) -> str:
-    """A folder's name for any student."""
+    """A folder name for any student."""
     name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in student)[:80].strip(". ")
     changed = "" if name == student else "_" + hashlib.sha256(student.encode(errors="replace")).hexdigest()[:8]
     return (name or "student") + changed
 
 
 def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, seed: int | None, jobs: int) -> dict:
-    """Judges all submissions, and returns what is known of each student."""
+    """Judges all submissions, and returns each student's results."""
     out.mkdir(parents=True, exist_ok=True)
     settings_file = out / "settings.json"
     settings = json.loads(settings_file.read_text()) if settings_file.is_file() else {}
@@ -484,7 +484,7 @@ def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, se
         else:
             todo.append((submission, digest))
     if results:
-        print(f"{len(results)} of {len(submissions)} submissions have been graded before", file=sys.stderr)
+        print(f"{len(results)} of {len(submissions)} submissions have already been graded", file=sys.stderr)
     with ProcessPoolExecutor(jobs, FORK) as pool:
         tasks = [
             pool.submit(grade_one, submission, exercises, seed, out, digest, tight=tight)
@@ -508,26 +508,26 @@ def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, se
 
 
 def at_least_one(text: str) -> int:
-    """How many at a time."""
+    """The argument of --jobs."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, not {text!r}")
     return int(text)
 
 
 def main_prepare(arguments: list[str]) -> int:
-    """The verb prepare. Exit codes: 0 built, 2 wrong usage, or it could not be built."""
+    """The verb prepare. Exit codes: 0 if built, 2 for wrong usage or a failed build."""
     parser = argparse.ArgumentParser(
         prog="python3 -m judge prepare",
-        description="Builds what grading needs, so that ./book grade begins at once.",
-        epilog="exit status: 0 built, 2 wrong usage, or it could not be built",
+        description="Builds what grading needs, so that ./book grade can begin at once.",
+        epilog="exit status: 0 if built, 2 for wrong usage or a failed build",
     )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
     options = parser.parse_args(arguments)
     try:
         found = shelf()
         found.warn()
         exercises = found.choose(options.exercises) if options.exercises else found.exercises
-        print(f"building what judges {', '.join(e.number for e in exercises)}", flush=True)
+        print(f"building the judge for {', '.join(e.number for e in exercises)}", flush=True)
         prepare(exercises)
     except Mistaken as mistaken:
         print(f"book: {mistaken}", file=sys.stderr)
@@ -540,26 +540,26 @@ def main_prepare(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """The verb grade. Exit codes: 0 graded, 2 wrong usage, 3 the machine fails, 4 no sandbox."""
+    """The verb grade. Exit codes: 0 if graded, 2 for wrong usage, 3 if the machine fails, 4 without a sandbox."""
     parser = argparse.ArgumentParser(
         prog="./book grade",
-        description="Grades a class: a folder or a zip for each student. Writes OUT/class.csv, OUT/junit.xml and, for each "
-        "student, Gradescope's results.json. An interrupted run goes on where it stopped.",
-        epilog="exit status: 0 graded, 2 wrong usage, 3 the machine fails (a full disk, say), 4 there is no sandbox here",
+        description="Grades a class, with a folder or a zip for each student. Writes OUT/class.csv, OUT/junit.xml and, for each "
+        "student, Gradescope's results.json. After an interruption, the same command continues where it stopped.",
+        epilog="exit status: 0 if graded, 2 for wrong usage, 3 if the machine fails (a full disk, say), 4 if there is no sandbox",
     )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="04.2, or 04 for a chapter; none: all")
-    parser.add_argument("--submissions", type=Path, required=True, help="the folder with a folder or a zip for each student")
-    parser.add_argument("--out", type=Path, required=True, help="where results go")
-    parser.add_argument("--seed", type=int, help="draw the same cases again (settings.json in OUT has the seed)")
-    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="submissions at a time (as many as processors)")
-    parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as root, by a user without rights; else as you")
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
+    parser.add_argument("--submissions", type=Path, required=True, help="folder that contains a folder or a zip for each student")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--seed", type=int, help="seed of the cases, to draw the same ones again (OUT/settings.json records it)")
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="number of submissions to judge at once (default: one per core)")
+    parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as an unprivileged user if you are root, otherwise as yourself")
     options = parser.parse_intermixed_args(arguments)
     if not options.submissions.is_dir():
         parser.error(f"there is no folder {options.submissions}")
     tight = not options.unsafe_no_sandbox
     if tight and (reason := sandbox.why_unavailable()):
         print(
-            f"book: {reason}\nbook: submissions are not run without a sandbox; on a machine that may be lost: --unsafe-no-sandbox",
+            f"book: {reason}\nbook: submissions are not run without a sandbox; on a machine that you can afford to lose, use --unsafe-no-sandbox",
             file=sys.stderr,
         )
         return 4
@@ -581,11 +581,11 @@ def main(arguments: list[str]) -> int:
         print(f"book: the judge could not be built:\n{failed}", file=sys.stderr)
         return 2
     except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
-        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot go on, and no student is to blame"
-        print(f"book: {what}; what is graded is kept, and the same command goes on: {error}", file=sys.stderr)
+        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
+        print(f"book: {what}; finished grades are kept, and the same command continues: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print("book: interrupted; the same command goes on", file=sys.stderr)
+        print("book: interrupted; the same command continues", file=sys.stderr)
         return 130
     print(f"{len(results)} students: {options.out / 'class.csv'}")
     return 0

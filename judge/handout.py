@@ -1,4 +1,4 @@
-"""./book handout: what students get. It builds and checks by itself, and holds no solution."""
+"""./book handout: the pack for students, which needs no book to build and check answers, and contains no solutions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODULES = (
     "__init__ cases check compile diagnose exercise predict report sandbox session values verdict"
 ).split()
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
-LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may stand anywhere
+LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may occur anywhere
 
 HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
 
@@ -125,12 +125,12 @@ fi
 
 
 def pages(exercise: Exercise) -> str:
-    """The statement."""
+    """The statement, with the pack's own command."""
     return (exercise.folder / "statement.md").read_text().replace("`./book check", "`./check")
 
 
 def manifest(exercise: Exercise) -> dict:
-    """exercise.json without what only the judge and the instructor need."""
+    """exercise.json without the entries that only the judge and the instructor need."""
     full = json.loads((exercise.folder / "exercise.json").read_text())
     for name in ("mutants", "given", "trains", "needs"):
         full.pop(name, None)
@@ -139,7 +139,7 @@ def manifest(exercise: Exercise) -> dict:
 
 
 def compile_call(exercise: Exercise, target: Path) -> None:
-    """call.cpp, compiled: in a bug's are the faulty functions that the student's test must find.
+    """Compiles call.cpp, which in a bug exercise contains the faulty functions that the student's test must find.
 
     :raises Failed: with what the compiler printed
     """
@@ -151,9 +151,9 @@ def compile_call(exercise: Exercise, target: Path) -> None:
 
 
 def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
-    """Writes the pack into an empty folder: what is named here, and nothing else."""
+    """Writes the pack into an empty folder. Only what is named here goes into it."""
     if out.exists() and any(out.iterdir()):
-        raise Mistaken(f"{out} is not empty")
+        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
     computed = [e for e in exercises if e.kind in COMPUTED]
     for module in MODULES:
         target = out / "judge" / f"{module}.py"
@@ -180,7 +180,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (folder / "statement.md").write_text(pages(e))
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
         (out / "answers").mkdir(exist_ok=True)
-        if e not in computed:  # begun by ./check, with the numbers of the student
+        if e not in computed:  # ./check begins it, with the student's numbers
             (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
         else:
             (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
@@ -218,7 +218,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
 
 
 def standard_library() -> int:
-    """The g++ whose standard library the pack's own libraries were made with; 0 where there is none."""
+    """The version of the g++ whose standard library the pack's libraries were made with; 0 if there is none."""
     with contextlib.suppress(OSError, ValueError):
         done = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=False)
         return int(done.stdout.partition(".")[0])
@@ -226,7 +226,7 @@ def standard_library() -> int:
 
 
 def needing_the_book(exercises: list[Exercise]) -> str:
-    """Which of them a pack can judge but not serve: they run the book's own programs."""
+    """Names the exercises that need more than the pack, because they run the book's own programs."""
     ran = [e.number for e in exercises if e.kind == "ablation"]
     if not ran:
         return ""
@@ -235,12 +235,12 @@ def needing_the_book(exercises: list[Exercise]) -> str:
 
 
 def squeezed(text: str) -> list[str]:
-    """Its lines, with one space where there are several."""
+    """The lines of a text, with runs of spaces reduced to one."""
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def beaten(exercise: Exercise) -> str:
-    """The plain way whose time is the measure; empty where there is none."""
+    """The plain way that a speed exercise is timed against; empty for other exercises."""
     return (exercise.folder / "plain.cpp").read_text() if exercise.faster else ""
 
 
@@ -251,8 +251,8 @@ def given(exercise: Exercise) -> dict[str, str]:
 
 
 def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
-    """Lines of solutions that stand in these texts. What a stub, a statement or the way that is to be beaten says anyway
-    is none, nor is the head of a loop or a branch, which says nothing by itself."""
+    """Lines of solutions that occur in these texts. Lines that a stub, a statement or the plain way shows anyway do not
+    count, nor does the head of a loop or a branch, which gives nothing away by itself."""
     shown = {line for e in exercises for line in squeezed("\n".join((e.stub(), pages(e), beaten(e))))}
     secret = {
         line: e.number
@@ -269,13 +269,13 @@ def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
 
 
 def scan(exercises: list[Exercise], out: Path) -> list[str]:
-    """Lines of solutions that stand in the pack all the same."""
+    """Lines of solutions that have got into the pack."""
     files = sorted(p for p in out.rglob("*") if p.is_file())
     return leaks(exercises, {str(p.relative_to(out)): p.read_text(errors="replace") for p in files})
 
 
 def judged_by(out: Path, answers: dict[str, str], numbers: list[str]) -> list[dict]:
-    """What the pack itself says to these answers, by the names of their files."""
+    """The pack's own verdicts on these answers, which are given by file name."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in {"student.txt": "nobody", **answers}.items():
             (Path(folder) / name).write_text(content)
@@ -288,7 +288,7 @@ def judged_by(out: Path, answers: dict[str, str], numbers: list[str]) -> list[di
 
 
 def refused(exercises: list[Exercise], out: Path) -> list[str]:
-    """Of the right answers those that the pack takes for wrong; one that is slow on a busy machine is none."""
+    """The right answers that the pack takes for wrong, except one that is only slow, as on a busy machine."""
     computed = [e for e in exercises if e.kind in COMPUTED]
     if not computed:
         return []
@@ -302,7 +302,7 @@ def refused(exercises: list[Exercise], out: Path) -> list[str]:
 
 
 def judge_pack(exercises: list[Exercise], out: Path) -> int:
-    """What the pack's own stubs score, judged by the pack itself."""
+    """The points of the pack's own stubs, judged by the pack itself."""
     stubs = {path.name: path.read_text() for path in (out / "answers").iterdir()}
     verdicts = judged_by(out, stubs, [e.number for e in exercises])
     shutil.rmtree(out / "build", ignore_errors=True)
@@ -314,14 +314,14 @@ def judge_pack(exercises: list[Exercise], out: Path) -> int:
 
 
 def git(*arguments: str | Path) -> bytes:
-    """What git says of the book's clone.
+    """What git says about the book's clone.
 
-    :raises Mistaken: if the book is none
+    :raises Mistaken: if the book is not a clone
     """
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
     except FileNotFoundError as error:
-        raise Mistaken("--gradescope packs the book from its git clone, and git is not installed") from error
+        raise Mistaken("--gradescope packs the book from its git clone, but git is not installed") from error
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise Mistaken(f"--gradescope packs the book from its git clone: {said}")
@@ -329,16 +329,16 @@ def git(*arguments: str | Path) -> bytes:
 
 
 def require_clone(exercises: list[Exercise]) -> None:
-    """The autograder holds what is committed: warns of exercises that are otherwise here.
+    """Warns about uncommitted changes to the exercises, because the autograder contains what is committed.
 
-    :raises Mistaken: if the book is no clone
+    :raises Mistaken: if the book is not a clone
     """
     if git("rev-parse", "--show-prefix").strip():
-        raise Mistaken(f"--gradescope packs the book from its git clone, and {ROOT} is a folder of another one")
+        raise Mistaken(f"--gradescope packs the book from its git clone, but {ROOT} is a folder inside another clone")
     git("rev-parse", "--verify", "HEAD")
     other = [e.number for e in exercises if git("status", "--porcelain", "--", e.folder).strip()]
     if other:
-        print(f"book: {', '.join(other)}: changes that are not committed are not in the autograder", file=sys.stderr)
+        print(f"book: {', '.join(other)}: uncommitted changes are not in the autograder", file=sys.stderr)
 
 
 def gradescope(exercises: list[Exercise], file: Path) -> None:
@@ -354,17 +354,17 @@ def gradescope(exercises: list[Exercise], file: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """The verb handout. Exit codes: 0 made, 1 something in the pack is not as it should be, 2 wrong usage."""
+    """The verb handout. Exit codes: 0 if made, 1 if something in the pack is not as it should be, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="./book handout",
-        description="Makes what students get: stubs, checks and statements, without solutions; it is scanned for them, and "
-        "judged itself: its stubs score 0, and the solutions all points.",
+        description="Makes a pack for students, with stubs, checks and statements but without solutions. The pack is scanned for "
+        "solutions, and tried out: its stubs must score 0, and the solutions all points.",
     )
-    parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="04.2, or 04 for all of a chapter")
-    parser.add_argument("--out", type=Path, required=True, help="an empty folder, or one that is made")
-    parser.add_argument("--seed", type=int, default=1, help="of the inputs that come with the pack (1)")
-    parser.add_argument("--gradescope", action="store_true", help="also OUT.autograder.zip, Gradescope's autograder")
-    parser.add_argument("--github", action="store_true", help="with a workflow: a repository for GitHub Classroom")
+    parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="exercise to include, such as 04.2, or 04 for a whole chapter")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the pack, empty or not existing yet")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the inputs that come with the pack (default: 1)")
+    parser.add_argument("--gradescope", action="store_true", help="also make OUT.autograder.zip, an autograder for Gradescope")
+    parser.add_argument("--github", action="store_true", help="add a workflow, which makes a repository for GitHub Classroom")
     options = parser.parse_intermixed_args(arguments)
     try:
         found = shelf()
@@ -384,7 +384,7 @@ def main(arguments: list[str]) -> int:
             print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
             return 1
         if wrong := refused(chosen, options.out):
-            print("book: the pack takes right answers for wrong:\n" + "\n".join(wrong), file=sys.stderr)
+            print("book: the pack refuses right answers:\n" + "\n".join(wrong), file=sys.stderr)
             return 1
         if points := judge_pack(chosen, options.out):
             print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)

@@ -1,8 +1,8 @@
 """./book run NN --mine 04.2: a chapter's program with the reader's own function in it.
 
-The program is linked once more. Where the book's plain and tuned ways of the operation stood, the linker puts the
-reader's function: every caller uses it. The program runs in the plain way, since tuned attention does the work of
-several operations at once, and would not call the reader's.
+The program is linked again. The linker puts the reader's function in place of the book's plain and tuned ways of the
+operation, so every caller uses it. The program runs in the plain way, because tuned attention does the work of several
+operations at once, and would not call the reader's.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .exercise import Mistaken, shelf
 
 
 def symbols(archives: list[str], answer: Path, operation: str) -> tuple[list[str], str]:
-    """The linker's names of the functions that are replaced, and of the reader's.
+    """The linker's names of the functions to replace, and of the reader's function.
 
-    :raises Mistaken: if the reader's has other parameters
+    :raises Mistaken: if the reader's function has other parameters
     """
 
     def names(files: list[str]) -> dict[str, str]:
@@ -38,11 +38,11 @@ def symbols(archives: list[str], answer: Path, operation: str) -> tuple[list[str
         ways = [book.get(readable.replace("mine", way, 1)) for way in ("plain", "fast")]
         if targets := [target for target in ways if target]:
             return targets, symbol
-    raise Mistaken(f"mine::{operation} is not there, or has other parameters than the book's function")
+    raise Mistaken(f"mine::{operation} is missing, or its parameters differ from those of the book's function")
 
 
 def command_for(build: Path, target: str) -> list[str]:
-    """How ninja makes this file."""
+    """The command with which ninja makes this file."""
     done = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", target], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(done.stdout + done.stderr)
@@ -52,7 +52,7 @@ def command_for(build: Path, target: str) -> list[str]:
 
 
 def replace_output(command: list[str], output: Path) -> list[str]:
-    """The command with another output, and without what is for ninja alone."""
+    """The command with another output, and without the options that are only for ninja."""
     result, skip = [], False
     for word in command:
         if skip:
@@ -65,7 +65,10 @@ def replace_output(command: list[str], output: Path) -> list[str]:
 
 
 def run_command(command: list[str], folder: Path) -> None:
-    """:raises Failed: with what it printed"""
+    """Runs a command.
+
+    :raises Failed: with what it printed
+    """
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(done.stderr)
@@ -83,7 +86,7 @@ def link(build: Path, program: Path, numbers: list[str]) -> Path:
     objects, options = [], []
     for exercise in chosen:
         if not exercise.mine:
-            raise Mistaken(f"{exercise.number} is not an operation of the model: it cannot take part in a run")
+            raise Mistaken(f"{exercise.number} is not an operation of the model, so --mine cannot use it")
         answer = start(exercise, ANSWERS)
         source = next(i for i, word in enumerate(compiling) if word.endswith("main.cpp"))
         compiled = folder / f"{exercise.name}.o"

@@ -1,4 +1,4 @@
-"""Judges answers that are numbers: predictions and ablations. Nothing of them is run."""
+"""Judges answers that are numbers: predictions and ablations. None of their content is run."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .verdict import Fault, Judged, Verdict, refused
 
 LONGEST = 64 * 1024
 LONGEST_LINE = 1000  # characters
-VARIANTS = 200  # of an exercise: a hand-out has the numbers of all, without what is right
-GATE = "\n"  # no student has this name: whose numbers those in answer.txt are
+VARIANTS = 200  # of an exercise: a hand-out has the given numbers of all, without the answers
+GATE = "\n"  # a name that no student has, for the numbers in answer.txt
 
 
 def seed_of(exercise: Exercise, student: str) -> int:
-    """The numbers of one student, the same each time. Who shares another's in one exercise need not do so in the next."""
+    """The seed of a student's numbers, the same each time. Two students who share one may differ in the next exercise."""
     if student == GATE:
         return int.from_bytes(hashlib.sha256(b"gate").digest()[:7], "little")
     return int.from_bytes(hashlib.sha256(f"{exercise.number}\n{student}".encode()).digest()[:7], "little") % VARIANTS
 
 
 def variants(exercise: Exercise) -> dict:
-    """What a hand-out has of an exercise: the line that each criterion asks for, and the numbers of all variants."""
+    """An exercise's data in a hand-out: the line that each criterion asks for, and the numbers of all variants."""
     lines = {c.criterion: c.call for c in draws.draw(exercise, 0)}
     return {"lines": lines, "given": [draws.given(exercise, seed) for seed in range(VARIANTS)]}
 
 
 def given(exercise: Exercise, student: str) -> str:
-    """What is drawn for this student: `B = 3, L = 17`."""
+    """The numbers drawn for this student: `B = 3, L = 17`."""
     if IN_HANDOUT:
         return json.loads((exercise.folder / "numbers.json").read_text())["given"][seed_of(exercise, student)]
     return draws.given(exercise, seed_of(exercise, student))
 
 
 def read(answer: Path) -> dict[str, str]:
-    """The lines `name = number`: what stands behind each name, up to a comment; of a line that is too long, nothing."""
+    """The lines `name = number`: the text after each `=`, up to a comment; empty if the line is too long."""
     found = {}
     for line in answer.read_text(errors="replace")[:LONGEST].splitlines():
         name, equals, rest = line.partition("=")
@@ -51,7 +51,7 @@ def read(answer: Path) -> dict[str, str]:
 
 
 def number(text: str) -> float:
-    """Digits may be grouped by _ or a space, a power be written 1e6. Not a number: NaN."""
+    """Reads a number, with digits grouped by _ or spaces, or as 1e6. NaN if it is none."""
     try:
         return float(text.replace(" ", "").replace("_", ""))
     except ValueError:
@@ -59,17 +59,17 @@ def number(text: str) -> float:
 
 
 def unreadable(line: str, found: dict[str, str], drawn: str) -> Fault | None:
-    """None if the line is there, with a number."""
+    """Why the line cannot be judged; None if it is there, with a number."""
     if line not in found:
         return Fault("missing", f"there is no line '{line} = NUMBER'", about=drawn)
     if math.isfinite(number(found[line])):
         return None
-    said = f"{found[line][:40]!r} behind '{line} =' is not a single number" if found[line] else f"there is no number behind '{line} ='"
+    said = f"{found[line][:40]!r} after '{line} =' is not a single number" if found[line] else f"there is no number after '{line} ='"
     return Fault("missing", f"{said}; write it as 540, -0.75 or 1e6", about=drawn)
 
 
 def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
-    """Each criterion asks for one number, under the name that `Case.call` has."""
+    """Judges numbers. Each criterion asks for one, under the name in `Case.call`."""
     if IN_HANDOUT:
         return complete(exercise, answer, student)
     cases = draws.draw(exercise, seed_of(exercise, student))
@@ -85,22 +85,22 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
 
 
 def complete(exercise: Exercise, answer: Path, student: str) -> Verdict:
-    """What can be said without knowing what is right: whether all lines are there."""
+    """Judges what can be judged without the right numbers: whether all lines are there."""
     found, drawn = read(answer), given(exercise, student)
     if drawn not in answer.read_text(errors="replace")[:LONGEST]:
-        return refused(exercise, Fault("wrong", f"these are not the numbers of {student}: the line that says what is given must hold {drawn}"))
+        return refused(exercise, Fault("wrong", f"these are not the numbers of {student}: the line with the given numbers must contain {drawn}"))
     verdict = Verdict(exercise)
     lines = json.loads((exercise.folder / "numbers.json").read_text())["lines"]
     for criterion in exercise.criteria:
         line = lines[criterion.name]
-        later = Fault("later", "every line holds a number; they are judged when you have handed them in")
+        later = Fault("later", "every line has a number; they will be judged when you have handed them in")
         fault = unreadable(line, found, drawn) or later
         verdict.criteria.append(Judged(criterion.name, criterion.points, 0, fault))
     return verdict
 
 
 def compare(case: Case, found: dict[str, str], drawn: str) -> Fault | None:
-    """None if the number is right."""
+    """What is wrong with the number; None if it is right."""
     if fault := unreadable(case.call, found, drawn):
         return fault
     got, expected = number(found[case.call]), case.results[0].number

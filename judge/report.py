@@ -1,4 +1,4 @@
-"""Says what an answer is worth: to a person, or to a program."""
+"""Reports a verdict, to a person or to a program."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def colored() -> bool:
 
 
 def paint(text: str, code: str) -> str:
-    """The text in a color, where there are colors."""
+    """The text in a color, if colors are wanted."""
     return f"\x1b[{CODES[code]}m{text}\x1b[0m" if colored() else text
 
 
 def wrap(text: str, indent: str) -> str:
-    """Lines that fit a terminal."""
+    """The text in lines that fit a terminal."""
     return textwrap.fill(text, 96, initial_indent=indent, subsequent_indent=indent)
 
 
@@ -54,7 +54,7 @@ def section(exercise: Exercise) -> str:
 
 
 def to_text(verdict: Verdict, *, more: bool = True) -> str:
-    """What a tutor would say."""
+    """The verdict in a tutor's words."""
     e = verdict.exercise
     done = verdict.points == e.points
     points = paint(f"{verdict.points} of {e.points} points", "green" if done else "red" if verdict.points == 0 else "yellow")
@@ -86,7 +86,7 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
 
 
 def to_dict(verdict: Verdict) -> dict:
-    """The same for programs."""
+    """The verdict for programs."""
     return {
         "number": verdict.exercise.number,
         "title": verdict.exercise.title,
@@ -110,5 +110,5 @@ def to_dict(verdict: Verdict) -> dict:
 
 
 def to_json(verdicts: list[Verdict]) -> str:
-    """All verdicts."""
+    """All verdicts as JSON."""
     return json.dumps([to_dict(v) for v in verdicts], indent=2)

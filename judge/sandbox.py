@@ -1,4 +1,4 @@
-"""Runs what is not ours: under bubblewrap, with limits, seeing nothing but what it needs."""
+"""Runs other people's programs under bubblewrap, with limits, and lets them see only what they need."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from pathlib import Path
 
 MEBIBYTE = 1 << 20
 CGROUPS = Path("/sys/fs/cgroup")
-# What a program that computes does not need, and what has opened ways out of namespaces before.
+# System calls that no computing program needs, and those that have opened ways out of namespaces before.
 FORBIDDEN = (
     "ptrace process_vm_readv process_vm_writev bpf perf_event_open keyctl add_key request_key userfaultfd "
     "io_uring_setup io_uring_enter io_uring_register mount umount2 pivot_root chroot unshare setns kexec_load "
     "init_module finit_module delete_module socket socketpair memfd_create personality syslog "
     "open_by_handle_at fsopen fsmount move_mount mount_setattr"
 ).split()
-THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}  # one that waits must not use up the program's time
-HELPERS = "clone clone3 fork vfork".split()  # what starts a thread or a process
+THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}  # a waiting thread must not use up the program's time
+HELPERS = "clone clone3 fork vfork".split()  # system calls that start a thread or a process
 
 
-PAUSE = 0.5  # seconds after which somebody who waits for a program looks at what it does
+PAUSE = 0.5  # seconds between checks on a running program
 
 
 class Unfit(RuntimeError):
-    """This machine cannot do what judging needs, whatever the answer is: nobody loses points."""
+    """This machine cannot do what judging needs, whatever the answer is, so nobody loses points."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may use."""
+    """The resources that a program may use."""
 
-    seconds: float  # of the processor's time; a program that computes nothing for as long is over, too
-    patience: float = 6.0  # times as many by the clock: on a busy machine it has the processor only now and then
+    seconds: float  # of processor time; a program is also ended if it computes nothing for as long
+    patience: float = 6.0  # times `seconds` by the clock, because on a busy machine it may wait for a processor
     memory: int = 1024 * MEBIBYTE
     processes: int = 32
     file_size: int = 8 * MEBIBYTE
-    reserves: bool = False  # more addresses than memory, as the emulated device does
-    alone: bool = False  # neither threads nor children, which would help it or hinder others
-    printed: int = 64 * 1024  # kept; sixteen times as much ends the program
+    reserves: bool = False  # whether it reserves more addresses than memory, as the emulated device does
+    alone: bool = False  # no threads or children, which could help it or slow others down
+    printed: int = 64 * 1024  # bytes kept; sixteen times as much ends the program
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a program ended: `ok`, or `timeout`, `memory`, `output`, `crash`; `start`: it has not even begun."""
+    """How a program ended: `ok`, `timeout`, `memory`, `output`, `crash`, or `start` if it did not even begin."""
 
     reason: str
     status: int
@@ -68,7 +68,7 @@ class Outcome:
 def system_calls(*, alone: bool) -> bytes:
     """The filter of system calls, as bubblewrap reads it; empty without libseccomp.
 
-    :param alone: nothing may be started
+    :param alone: whether it may start no thread or process
     """
     try:
         library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
@@ -96,12 +96,12 @@ def system_calls(*, alone: bool) -> bytes:
 
 @cache
 def why_unavailable() -> str:
-    """Why there is no sandbox here; empty where there is one."""
+    """Why there is no sandbox here; empty if there is one."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed (apt-get install bubblewrap)"
     temporary = Path(tempfile.gettempdir())
     if drops(tight=True) and not all(p.stat().st_mode & 0o001 for p in (temporary, *temporary.parents)):
-        return f"{temporary}, where answers are compiled, is closed to other users; with TMPDIR=/tmp before the command it goes elsewhere"
+        return f"{temporary}, where answers are compiled, is closed to other users; put TMPDIR=/tmp before the command to compile elsewhere"
     try:
         outcome = run(["/bin/true"], {}, Limits(10), tight=True)
     except (OSError, Unfit) as error:
@@ -112,17 +112,17 @@ def why_unavailable() -> str:
 
 
 def what_forbids() -> str:
-    """The switch that keeps users without rights from namespaces, where there is one and it is on."""
+    """The setting that keeps unprivileged users from making namespaces, if there is one and it is on."""
     for name, forbids in (("kernel.apparmor_restrict_unprivileged_userns", "1"), ("kernel.unprivileged_userns_clone", "0")):
         with contextlib.suppress(OSError):
             if Path("/proc/sys", name.replace(".", "/")).read_text().strip() == forbids:
-                return f"\n{name} forbids it; until the next start, this allows it: sudo sysctl -w {name}={1 - int(forbids)}"
+                return f"\n{name} forbids it; to allow it until the next reboot: sudo sysctl -w {name}={1 - int(forbids)}"
     return ""
 
 
 class Group:
-    """A control group: limits the memory and the number of processes of all that a program starts,
-    and kills what is left. Does nothing where the machine has none that we may make."""
+    """A control group. It limits the memory and the number of processes of everything that a program starts, and kills
+    what is left. It does nothing on a machine where we may not make one."""
 
     _numbers = itertools.count()
 
@@ -138,7 +138,7 @@ class Group:
             "pids.max": limits.processes + 8,  # bubblewrap's own
         }
         self.folders: list[Path] = []
-        self.memory: set[Path] = set()  # those that limit it
+        self.memory: set[Path] = set()  # the folders that limit memory
         for parent in parents:
             folder = parent / name
             with contextlib.suppress(OSError):
@@ -152,8 +152,8 @@ class Group:
                             self.memory.add(folder)
 
     def enter(self) -> bool:
-        """Puts this process in, while it is still ours, and says whether its memory is limited so; called between fork
-        and exec."""
+        """Puts this process into the group, and says whether that limits its memory. Call it between fork and exec, while
+        the process is still ours."""
         limited = False
         for folder in self.folders:
             with contextlib.suppress(OSError):
@@ -162,7 +162,7 @@ class Group:
         return limited
 
     def out_of_memory(self) -> bool:
-        """Whether the limit of memory killed something."""
+        """Whether the memory limit killed something."""
         for folder in self.folders:
             for file in ("memory.events", "memory.oom_control"):
                 with contextlib.suppress(OSError):
@@ -172,7 +172,7 @@ class Group:
         return False
 
     def close(self) -> None:
-        """Kills what is left, and goes."""
+        """Kills what is left, and removes the group."""
         for folder in self.folders:
             for _ in range(100):
                 with contextlib.suppress(OSError):
@@ -189,9 +189,9 @@ class Group:
                     time.sleep(0.02)
 
 
-FIRST_USER = 200_000  # from here on users own nothing
+FIRST_USER = 200_000  # users from here on own nothing
 _known: set[int] = set()
-without_rights = False  # grading without bubblewrap, as root: programs run as a user who owns nothing
+without_rights = False  # grading without bubblewrap: as root, programs run as a user who owns nothing
 
 
 def drops(tight: bool) -> bool:
@@ -200,12 +200,12 @@ def drops(tight: bool) -> bool:
 
 
 def fresh_user() -> int:
-    """A user that owns nothing: one for each program, so that none meets another's processes."""
+    """A user that owns nothing: another one for each program, so that none has access to another's processes."""
     return random.SystemRandom().randrange(FIRST_USER, 10 * FIRST_USER)
 
 
 def reap() -> None:
-    """Takes leave of the orphans of programs that ended: they would count as processes."""
+    """Reaps the orphans of programs that ended, because they would count as processes."""
     while True:
         try:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -218,13 +218,13 @@ def reap() -> None:
 
 
 def adopt_orphans() -> None:
-    """Orphans of what runs in the sandbox become children of this process, so that it can `reap`."""
+    """Makes orphans from the sandbox children of this process, so that it can `reap` them."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def counted(processes: int) -> list[str]:
-    """The command that runs another, in the sandbox, with so many processes at most. Before Linux 5.14 those of the same
-    user outside would count, too: there it does nothing."""
+    """A command that runs another in the sandbox with at most `processes` processes. Before Linux 5.14 this does nothing,
+    because there the same user's processes outside would count, too."""
     version = re.match(r"(\d+)\.(\d+)", os.uname().release)
     if not version or (int(version[1]), int(version[2])) < (5, 14):
         return []
@@ -234,9 +234,9 @@ def counted(processes: int) -> list[str]:
 def bubblewrap(
     mounts: dict[str, Path], writable: dict[str, Path], seccomp: int | None, status: int, hidden: Sequence[Path] = ()
 ) -> list[str]:
-    """The command that runs another in a world of its own: /usr without what is `hidden`, `mounts`, and an empty /tmp.
+    """A command that runs another in a world of its own: /usr without what is `hidden`, `mounts`, and an empty /tmp.
 
-    :param status: where bubblewrap says how the other ended, if it has begun
+    :param status: the descriptor where bubblewrap says how the other command ended, if it began
     """
     command = f"bwrap --json-status-fd {status} --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv".split()
     if seccomp is not None:
@@ -259,8 +259,8 @@ def bubblewrap(
 
 
 class Running:
-    """A program that runs: requests go to its standard input, answers come from its descriptor 3,
-    what it prints is kept up to a limit."""
+    """A running program. Requests go to its standard input, and answers come from its descriptor 3. What it prints is
+    kept, up to a limit."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ class Running:
             except (OSError, RuntimeError, subprocess.SubprocessError) as error:
                 if self.group:
                     self.group.close()
-                raise Unfit(f"no program can be started: {error}") from error
+                raise Unfit(f"cannot start a program: {error}") from error
             self._opened = opened.pop_all()
 
     def _start(
@@ -300,7 +300,7 @@ class Running:
         opened: contextlib.ExitStack,
         inside: contextlib.ExitStack,
     ) -> None:
-        """Starts it. `opened` closes what this process reads from, `inside` what only the program has."""
+        """Starts the program. `opened` closes what this process reads from, `inside` what only the program needs."""
         limits = self.limits
 
         def pipe() -> tuple[int, int]:
@@ -318,7 +318,7 @@ class Running:
             inherited.append(status_inside)
             seccomp = None
             if calls := system_calls(alone=limits.alone):
-                filter_file = inside.enter_context(tempfile.TemporaryFile())  # of its own: bubblewrap reads it to its end
+                filter_file = inside.enter_context(tempfile.TemporaryFile())  # a separate file, because bubblewrap reads it to its end
                 filter_file.write(calls)
                 filter_file.seek(0)
                 seccomp = filter_file.fileno()
@@ -332,13 +332,13 @@ class Running:
 
         def limit() -> None:
             limited = self.group is not None and self.group.enter()
-            if user is not None:  # after `enter`, which is for root
+            if user is not None:  # after `enter`, which needs root
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
             seconds = math.ceil(limits.seconds)
             bounds = {
-                resource.RLIMIT_CPU: (seconds, seconds + 1),  # the first ends it, the second also one that ignores the first
+                resource.RLIMIT_CPU: (seconds, seconds + 1),  # the first ends it; the second also ends one that ignores the first
                 resource.RLIMIT_FSIZE: (limits.file_size,) * 2,
                 resource.RLIMIT_CORE: (0, 0),
             }
@@ -347,11 +347,11 @@ class Running:
                 bounds[resource.RLIMIT_DATA] = (memory, memory)
                 if not (limits.reserves or limited):
                     bounds[resource.RLIMIT_AS] = (memory, memory)
-                if user is not None:  # one of us has other processes, which would count
+                if user is not None:  # our own user has other processes, which would count
                     bounds[resource.RLIMIT_NPROC] = (limits.processes + 8,) * 2
                 bounds[resource.RLIMIT_NOFILE] = (64, 64)
             for kind, bound in bounds.items():
-                most = resource.getrlimit(kind)[1]  # what this process is allowed itself
+                most = resource.getrlimit(kind)[1]  # the limit of this process itself
                 allowed = bound if most == resource.RLIM_INFINITY else tuple(min(b, most) for b in bound)
                 resource.setrlimit(kind, allowed)
 
@@ -370,7 +370,7 @@ class Running:
         self._reader = threading.Thread(target=self._read_printed, daemon=True)
         try:
             self._reader.start()
-        except RuntimeError:  # the system has no thread left
+        except RuntimeError:  # the system has no threads left
             self.kill()
             with self.process:  # waits, and closes its pipes
                 _known.discard(self.process.pid)
@@ -387,16 +387,16 @@ class Running:
                 return
 
     def processes(self) -> list[int]:
-        """It, and all that it has started and that still runs."""
+        """The program and everything that it has started and that is still running."""
         found = [self.process.pid]
-        for pid in found:  # which grows
+        for pid in found:  # grows meanwhile
             with contextlib.suppress(OSError):
                 for children in Path(f"/proc/{pid}/task").glob("*/children"):
                     found += map(int, children.read_text().split())
         return found
 
     def computed(self) -> float:
-        """Seconds that it has had a processor so far."""
+        """Seconds of processor time that it has used so far."""
         seconds = 0.0
         for pid in self.processes():
             with contextlib.suppress(OSError):  # it has ended
@@ -404,9 +404,9 @@ class Running:
         return seconds
 
     def at_work(self) -> bool:
-        """Whether one of its threads has a processor, or would take one: not so if all wait for something else."""
+        """Whether one of its threads is on a processor or waiting for one; false if all wait for something else."""
         if not Path("/proc/self/task", str(os.getpid()), "children").exists():
-            return True  # who knows
+            return True  # unknown
         states = set()
         for pid in self.processes():
             for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
@@ -415,30 +415,30 @@ class Running:
         return bool(states & {"R", "D"})
 
     def late(self) -> bool:
-        """Whether its time is over; asked after each PAUSE of waiting. How much one process computes, the kernel limits;
-        what it has started counts with it."""
+        """Whether its time is up; called after each PAUSE of waiting. The kernel limits only the time of one process; here
+        the processes that it has started count, too."""
         self._idle = 0.0 if self.at_work() else self._idle + PAUSE
         return self._idle >= self.limits.seconds or self.computed() > self.limits.seconds + 1 or self.over()
 
     def over(self) -> bool:
-        """Whether its time by the clock is over."""
+        """Whether its time by the clock is up."""
         return time.monotonic() >= self._ends
 
     def kill(self) -> None:
-        """Ends it and all that it started."""
+        """Ends it and everything that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
     def _has_begun(self) -> bool:
-        """Whether bubblewrap has come so far as to start it: only then it says how it ended."""
+        """Whether bubblewrap got as far as starting it, because only then does it say how it ended."""
         with contextlib.suppress(OSError):
             return b'"exit-code"' in os.read(self._status, 1 << 16)
         return False
 
     def finish(self) -> Outcome:
-        """Waits until it has ended, and says how."""
+        """Waits until the program has ended, and says how it ended."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         while True:
@@ -454,7 +454,7 @@ class Running:
         if self.group:
             memory = self.group.out_of_memory()
             self.group.close()
-        self._reader.join(timeout=5)  # to the end of what it printed, which something that it left behind may hold open
+        self._reader.join(timeout=5)  # until its output ends, which a process left behind may hold open
         if not self._reader.is_alive():
             self.process.stdout.close()
         begun = self._status < 0 or self._has_begun()
@@ -482,7 +482,7 @@ def run(
     hidden: Sequence[Path] = (),
     user: int | None = None,
 ) -> Outcome:
-    """Runs a program to its end."""
+    """Runs a program until it ends."""
     running = Running(command, mounts, limits, tight=tight, writable=writable, hidden=hidden, user=user)
     return running.finish()
 

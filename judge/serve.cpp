@@ -44,7 +44,7 @@ bool send(const Values& list) {
 Values answer(const std::map<std::string, Function>& functions, const std::string& bytes) {
     try {
         Values request = from_bytes(bytes);
-        if (request.at(0).text == "nothing") return values("");  // how long the way there takes
+        if (request.at(0).text == "nothing") return values("");  // times the round trip alone
         const Function& f = functions.at(request.at(0).text);
         request.erase(request.begin());
         Values results = f(request);

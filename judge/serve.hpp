@@ -13,12 +13,12 @@
 
 namespace abh::judge {
 
-/// A function as the judge calls it: values in, values out.
+/// A function in the form that the judge calls: values in, values out.
 using Function = std::function<Values(const Values&)>;
 
 namespace detail {
-/// Small tensors must come back as they were: a copy of a tensor is a handle, and `Tensor y = x;
-/// y += ...` writes into x.
+/// Checks that a function has not changed a small tensor that it takes by reference. A copy of a
+/// tensor is only a handle, so that `Tensor y = x; y += ...` writes into x.
 template <class A>
 void require_unchanged(const std::decay_t<A>& x, const Value& given, std::size_t i) {
     if constexpr (std::is_lvalue_reference_v<A>) {
@@ -27,8 +27,8 @@ void require_unchanged(const std::decay_t<A>& x, const Value& given, std::size_t
         const Value now = value(x);
         if (now.reals != given.reals || now.whole != given.whole)
             throw std::logic_error("argument " + std::to_string(i + 1) +
-                                   " has other numbers than before the call: a copy of a tensor "
-                                   "is a handle to the same numbers, x.clone() is not");
+                                   " was changed by the call: a copy of a tensor is a handle to "
+                                   "the same numbers; use x.clone()");
     }
 }
 
@@ -47,8 +47,8 @@ Function wrap(std::function<R(A...)> f) {
 }
 }  // namespace detail
 
-/// Wraps any function of numbers, texts and tensors; one that returns several returns a vector of
-/// tensors, or a `Values`.
+/// Wraps any function of numbers, texts and tensors. To return several results, it returns a vector
+/// of tensors or a `Values`.
 template <class F>
 Function function(F f) {
     if constexpr (std::is_convertible_v<F, Function>)
@@ -57,9 +57,9 @@ Function function(F f) {
         return detail::wrap(std::function(f));
 }
 
-/// Answers requests until there are no more: a request is the name of a function and its arguments,
-/// an answer an empty text and its results, or the text of what it threw. Requests come from
-/// standard input, answers go to descriptor 3: what the functions print is not in their way.
+/// Answers requests until there are no more. A request is the name of a function with its
+/// arguments; an answer is an empty text with the results, or the text of the exception. Requests
+/// come from standard input, but answers go to descriptor 3, apart from what functions print.
 int serve(const std::map<std::string, Function>& functions);
 
 }  // namespace abh::judge

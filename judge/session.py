@@ -15,7 +15,7 @@ from .values import Malformed, Value, decode, encode, text
 
 
 class Ended(RuntimeError):
-    """The program did not answer: it ended, or its time was over."""
+    """The program did not answer, because it ended or its time was up."""
 
 
 class Threw(RuntimeError):
@@ -23,7 +23,7 @@ class Threw(RuntimeError):
 
 
 class Session:
-    """A compiled answer that waits for requests."""
+    """A compiled answer, waiting for requests."""
 
     def __init__(self, program: Path, limits: Limits, *, tight: bool) -> None:
         self.tight = tight
@@ -33,18 +33,18 @@ class Session:
         self.outcome: Outcome | None = None
 
     def computed(self) -> float:
-        """Seconds that the program has had a processor so far; those of the clock, where somebody else's answer might let
-        others compute for it."""
+        """Seconds of processor time that the program has used so far; seconds by the clock if the sandbox cannot keep it from
+        starting others that compute for it."""
         helped = sandbox.without_rights or (self.tight and not sandbox.system_calls(alone=True))
         return time.perf_counter() if helped else self._running.computed()
 
     def call(self, function: str, arguments: list[Value], *, most: int) -> list[Value]:
-        """What the function returns.
+        """Calls a function and returns its results.
 
-        :param most: bytes that an answer may have
-        :raises Threw: if it threw
+        :param most: the most bytes that an answer may have
+        :raises Threw: if the function threw
         :raises Ended: if no answer came
-        :raises Malformed: if what came is none
+        :raises Malformed: if the answer is not a message
         """
         self.send(self.prepare(function, arguments))
         return self.receive(most)
@@ -56,17 +56,17 @@ class Session:
         return struct.pack("<Q", len(message)) + message
 
     def send(self, request: bytes) -> None:
-        """Sends it, without waiting for the answer."""
+        """Sends a request without waiting for the answer."""
         try:
             threading.Thread(target=self._write, args=(request,), daemon=True).start()
         except RuntimeError as error:
-            raise Unfit(f"nothing can be sent to an answer: {error}") from error
+            raise Unfit(f"cannot send a request to an answer: {error}") from error
 
     def receive(self, most: int) -> list[Value]:
-        """What was answered: see `call`."""
+        """Receives the answer to a request; see `call`."""
         (size,) = struct.unpack("<Q", self._read(8))
         if size > most:
-            raise Malformed(f"the answer has {size} bytes where {most} are enough")
+            raise Malformed(f"the answer has {size} bytes, but {most} are enough")
         status, *results = decode(self._read(size)) or [text("no answer")]
         if status.text:
             raise Threw(status.text)
@@ -77,7 +77,7 @@ class Session:
             self._running.process.stdin.write(data)
             self._running.process.stdin.flush()
         except (OSError, ValueError):
-            pass  # it ended: reading says so
+            pass  # it ended, which reading will report
 
     def _read(self, size: int) -> bytes:
         parts, left = [], size

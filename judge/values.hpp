@@ -11,7 +11,7 @@
 
 namespace abh::judge {
 
-/// What functions take and return, as it travels between processes: a number, a text or a tensor.
+/// What functions take and return, in the form sent between processes: a number, text or tensor.
 struct Value {
     /// T: tensor of reals. I: ids. M: mask. R: a real. N: an integer. S: text.
     char kind = 'N';
@@ -81,7 +81,7 @@ requires std::is_arithmetic_v<T> Value value(T number) {
         return {.kind = 'N', .whole = {static_cast<std::int64_t>(number)}};
 }
 
-/// `values(x, mask, 2)`; a vector of tensors stands for its elements.
+/// Makes a list, as in `values(x, mask, 2)`; a vector is replaced by its elements.
 inline void append(Values&) {}
 template <class T, class... More>
 void append(Values& list, const std::vector<T>& first, const More&... more);
@@ -102,7 +102,7 @@ Values values(const T&... elements) {
     return list;
 }
 
-/// The other way round. @throws std::runtime_error if the value is of another kind
+/// The inverse of `value`. @throws std::out_of_range if the value has no such elements
 template <class T>
 T as(const Value& v) {
     if constexpr (std::is_floating_point_v<T>)
@@ -113,8 +113,8 @@ T as(const Value& v) {
         return detail::As<T>::from(v);
 }
 
-/// Bytes, in this machine's order: a count, then for each value its kind, its rank, its sizes and
-/// its elements.
+/// The values as bytes in this machine's order: a count, then for each value its kind, its rank,
+/// its sizes and its elements.
 std::string to_bytes(const Values& list);
 /// @throws std::runtime_error if the bytes end early
 Values from_bytes(const std::string& bytes);

@@ -1,4 +1,4 @@
-"""What functions take and return, as it travels between processes (judge/values.hpp)."""
+"""What functions take and return, in the form sent between processes (judge/values.hpp)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Value:
         return self.elements[0]
 
     def index(self, position: int) -> tuple[int, ...]:
-        """Where element `position` stands."""
+        """The index of element `position` along each axis."""
         axes = []
         for size in reversed(self.shape):
             axes.append(position % size)
@@ -50,7 +50,7 @@ def text(content: str) -> Value:
 
 
 def encode(values: list[Value]) -> bytes:
-    """The message of these values."""
+    """A message that contains these values."""
     parts = [struct.pack("<I", len(values))]
     for v in values:
         raw = v.text.encode() if v.kind == "S" else v.elements.tobytes()
@@ -62,7 +62,7 @@ def encode(values: list[Value]) -> bytes:
 def decode(message: bytes) -> list[Value]:
     """The values of a message.
 
-    :raises Malformed: if it is none
+    :raises Malformed: if it is not a message
     """
     try:
         (count,) = struct.unpack_from("<I", message)

@@ -1,4 +1,4 @@
-"""Holds an answer against an exercise's cases."""
+"""Compares an answer with an exercise's cases."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .session import Ended, Session, Threw
 from .values import Malformed, Value
 
 ROUNDS = 7
-NOT_WRITTEN = "not written yet"  # what a stub throws
+NOT_WRITTEN = "not written yet"  # the exception of a stub
 ENDS = {
-    "timeout": "it computed for {seconds:g} s, or waited for as long, and gave no answer: does a loop not end?",
-    "memory": "it took more memory than {memory} MiB",
+    "timeout": "it computed or waited for {seconds:g} s without an answer: does a loop never end?",
+    "memory": "it used more than {memory} MiB of memory",
     "output": "it printed without end",
-    "crash": "it crashed ({signal}): an index out of range, a null pointer, or a recursion without end",
+    "crash": "it crashed ({signal}): an index out of range, a null pointer, or endless recursion",
     "ok": "it ended before it answered",
     "start": "it could not be started",
 }
-NOT_STARTED = (126, 127)  # what a shell or the loader of libraries ends with; an answer may do so, too
+NOT_STARTED = (126, 127)  # exit statuses of a shell or the dynamic loader, but an answer may use them, too
 SIGNALS = {132: "illegal instruction", 134: "abort", 136: "arithmetic", 137: "killed", 139: "segmentation fault"}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What was wrong in one case."""
+    """What is wrong in one case."""
 
     reason: str  # wrong, missing, timeout, memory, output, crash
     text: str
@@ -42,23 +42,23 @@ class Fault:
 
 @dataclass
 class Judged:
-    """One criterion: all of its cases right, or no points."""
+    """The result for one criterion: no points unless all of its cases are right."""
 
     name: str
     most: int
     cases: int
     fault: Fault | None = None
-    ratio: float = 0.0  # measured, where a speed is asked for
+    ratio: float = 0.0  # measured, if the exercise asks for speed
 
     @property
     def points(self) -> int:
-        """What it is worth."""
+        """The points for it."""
         return 0 if self.fault else self.most
 
 
 @dataclass
 class Verdict:
-    """What an answer is worth, and why."""
+    """An answer's points, and the reasons."""
 
     exercise: Exercise
     criteria: list[Judged] = field(default_factory=list)
@@ -67,28 +67,28 @@ class Verdict:
 
     @property
     def points(self) -> int:
-        """Of `exercise.points`."""
+        """The points, out of `exercise.points`."""
         return 0 if self.problem else sum(c.points for c in self.criteria)
 
     @property
     def reason(self) -> str:
-        """One word: ok, or that of the first fault; what is judged later is none where there is another."""
+        """One word: that of the first fault, or ok. `later` counts only if there is no other."""
         reasons = [f.reason for f in (self.problem, *(c.fault for c in self.criteria)) if f]
         return next((r for r in reasons if r != "later"), reasons[0] if reasons else "ok")
 
 
 def refused(exercise: Exercise, fault: Fault) -> Verdict:
-    """No points at all."""
+    """A verdict of no points at all."""
     return Verdict(exercise, [Judged(c.name, c.points, 0, fault) for c in exercise.criteria], problem=fault)
 
 
 def judge(
     exercise: Exercise, program: Path, cases: list[Case], *, tight: bool, plain: Path | None = None
 ) -> Verdict:
-    """Calls a compiled answer with these cases; a process of its own for each criterion, and for each call of a reader's
-    test.
+    """Calls a compiled answer with these cases, in a process of its own for each criterion, and for each call of a
+    reader's test.
 
-    :param plain: what a speed is compared with
+    :param plain: the program that a speed is compared with
     """
     verdict = Verdict(exercise)
     by_name: dict[str, list[Case]] = {c.name: [] for c in exercise.criteria}
@@ -101,7 +101,7 @@ def judge(
         session = Session(program, limits, tight=tight)
         try:
             for number, case in enumerate(by_name[criterion.name]):
-                if case.call == "accepts" and number > 0:  # a reader's test must not count how often it was called
+                if case.call == "accepts" and number > 0:  # a reader's test must not be able to count its calls
                     printed.append(session.close().printed)
                     session = Session(program, limits, tight=tight)
                 judged.fault = judge_case(session, case, limits)
@@ -118,7 +118,7 @@ def judge(
 
 
 def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
-    """One call: None if the result is right."""
+    """Judges one call; None if the result is right."""
     most = 4096 + 2 * sum(64 + 8 * len(r.elements or ()) for r in case.results)
     try:
         results = session.call(case.call, case.arguments, most=most)
@@ -130,7 +130,7 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
             return Fault("wrong", said)
         expected = [r.text for r in case.results if r.kind == "S"]
         said = f"; expected: {expected[0]}" if expected else ""
-        if str(threw).startswith("argument "):  # judge/serve.hpp found it, and not the answer
+        if str(threw).startswith("argument "):  # thrown by judge/serve.hpp, not by the answer
             return Fault("wrong", str(threw), about=case.shown)
         return Fault("wrong", f"it threw: {threw}{said}", about=case.shown)
     except Malformed as malformed:
@@ -152,14 +152,14 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
 def race(
     session: Session, plain: Path, cases: list[Case], limits: Limits, wanted: float, *, tight: bool
 ) -> tuple[float, Fault | None]:
-    """Answer and plain function in turn, on fresh numbers each time: the fastest rounds of both are compared, since what
-    else the machine does only slows a round. Where that is not enough, there are more rounds. What a message takes on its
-    way is measured, too, and left out. Each result must be the plain function's."""
+    """Times the answer and the plain function in turn, on fresh numbers each time, and compares the fastest rounds of
+    both, because other work on the machine can only slow a round down. If the answer is not fast enough, there are more
+    rounds. The time of a message is measured, too, and subtracted. Each result must equal the plain function's."""
     other = Session(plain, limits, tight=tight)
     work, message = [math.inf, math.inf], math.inf  # one for both: a slow message must not shorten the answer's work
     ratio, which = 0.0, 1
     try:
-        for case in cases:  # the answer has been called so, too: what it keeps from call to call is the same for both
+        for case in cases:  # the answer has had these calls, too, so both may have kept as much between calls
             other.call(case.call, case.arguments, most=most_of(case))
         for turn in range(3 * ROUNDS + 1):
             if turn > ROUNDS and ratio >= wanted:
@@ -174,7 +174,7 @@ def race(
                     called += seconds
                     answers[which].append(results)
                     sent += timed(one, "nothing", case.arguments, most_of(case))[0]
-                if turn > 0:  # the first is to warm up
+                if turn > 0:  # the first one warms up
                     work[which], message = min(work[which], called), min(message, sent)
             for case, got, expected in zip(fresh, *answers, strict=True):
                 if fault := compare_all(replace(case, results=expected), got):
@@ -194,13 +194,13 @@ def race(
 
 
 def slow(ratio: float, wanted: float, rounds: int) -> Fault:
-    """What was measured, and what is asked for."""
+    """The fault of a slow answer: the speed that was measured, and the one that is asked for."""
     said = f"{ratio:.2f} times as fast as the plain way; {wanted:g} times is asked for (the fastest of {rounds} rounds each)"
     return Fault("slow", said)
 
 
 def redrawn(value: Value) -> Value:
-    """Other numbers of about the same size: an answer cannot keep a result for the next call."""
+    """Other numbers of about the same size, so that an answer cannot keep a result for the next call."""
     if value.kind != "T":
         return value
     draw = random.random
@@ -217,12 +217,12 @@ def timed(session: Session, function: str, arguments: list[Value], most: int) ->
 
 
 def most_of(case: Case) -> int:
-    """Bytes that an answer may have: what is right, and a little."""
+    """The most bytes that an answer may have: the right results, and some room."""
     return 4096 + sum(64 + 8 * max(len(r.elements or ()), len(r.text)) for r in case.results)
 
 
 def compare_all(case: Case, results: list[Value]) -> Fault | None:
-    """None if each result is right."""
+    """What is wrong with the results; None if all are right."""
     if len(results) != len(case.results):
         return Fault("wrong", f"{len(results)} results instead of {len(case.results)}", about=case.shown)
     for number, (got, expected) in enumerate(zip(results, case.results, strict=True)):
@@ -232,7 +232,7 @@ def compare_all(case: Case, results: list[Value]) -> Fault | None:
 
 
 def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | None:
-    """None if they agree: shape, and each element to the case's tolerance."""
+    """What is wrong with a result; None if its shape is right, and each element to the case's tolerance."""
     name = case.name_of(number)
     if got.kind != expected.kind or got.shape != expected.shape:
         causes = ()
@@ -248,7 +248,7 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
         return Fault("wrong", f"{name} is {got.text!r}, expected {expected.text!r}", about=case.shown)
     a, b = diagnose.floats(got), diagnose.floats(expected)
     scale = diagnose.size([x for x in b if math.isfinite(x)])
-    if scale == 0 and got.kind in "TR":  # zeros, to the round-off of what they are computed from
+    if scale == 0 and got.kind in "TR":  # zeros, judged by the round-off of what they are computed from
         scale = 1e-3 * max((diagnose.size(diagnose.floats(x)) for x in case.arguments if x.kind == "T"), default=0.0)
     bound = case.tolerance * scale
 

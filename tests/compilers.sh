@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Compiles the sources for their warnings alone: by each compiler, for each level of processor, at each level of
-# optimization. Nothing is linked and no object is kept; a second call compiles what has changed since.
+# Compiles the sources only for their warnings: with each compiler, for each processor level, at each optimization
+# level. Nothing is linked and no object is kept; a second call compiles only what has changed since.
 #
 #   tests/compilers.sh [OPTIONS] [COMPILER...] [FILE...]
 #
-#   COMPILER...      these, and all of them must be there; otherwise each of g++-12, g++-14, clang++-14, clang++-19
-#                    and aarch64-linux-gnu-g++ that is installed
-#   FILE...          these sources alone (a name with a slash), even one that no program has
-#   --levels L,...   x86-64 levels v2, v3, v4, and native: all four, unless told
-#   --optimize N,... 1, 3, own, which is as the programs are compiled, or read: nothing is optimized, which takes half
-#                    the time. Without these two options, v4 is combined with 1 and 3, the others with read. After a
-#                    compiler's first row, only sources that ask for the processor are read
-#   --changed [REV]  what has changed since REV, and what includes it; by default since this branch left origin's main,
-#                    or on main itself, since the last commit but one
-#   --at-most N      the N sources that are nearest to the change
-#   --jobs N         so many compilers at once; by default one for each core
-#   --system DIR     the compilers of another system, which stands in DIR (as root)
+#   COMPILER...      use these compilers, which must all be installed (default: those of g++-12, g++-14, clang++-14,
+#                    clang++-19 and aarch64-linux-gnu-g++ that are)
+#   FILE...          compile only these sources (names with a slash), even one that no program uses
+#   --levels L,...   x86-64 levels v2, v3, v4, and native (default: all four)
+#   --optimize N,... 1, 3, own (the programs' own level), or read (syntax only, which takes half the time). Without
+#                    these two options, v4 is combined with 1 and 3, the others with read. After a compiler's first
+#                    row, only sources that depend on the processor are read
+#   --changed [REV]  compile what has changed since REV, and what includes it (default: since this branch left
+#                    origin's main, or on main itself, since the last commit but one)
+#   --at-most N      compile only the N sources that are nearest to the change
+#   --jobs N         number of compilers to run at once (default: one per core)
+#   --system DIR     use the compilers of another system, installed in DIR (as root)
 #
-# GCC's optimizer warns, too; Clang warns before it optimizes, so it only reads, once for each level. Twins with
-# Real = double, and what judges the exercises, take part once for each compiler, in its first row.
+# GCC's optimizer warns, too. Clang warns before it optimizes, so it only reads, once for each level. Twins with
+# Real = double, and the code that judges the exercises, are compiled once per compiler, in its first row.
 #
 # GCC 14 and Clang 19 are Debian 13's:
 #   debootstrap --variant=minbase --include=g++-14,clang-19,cmake,ninja-build,libeigen3-dev,libfmt-dev,\
@@ -34,7 +34,7 @@ root=$PWD
 
 die() { printf 'compilers.sh: %s\n' "$*" >&2; exit 2; }
 
-# ---- What is asked for
+# ---- The options
 compilers=() files=() levels=() optimize=() changed='' since='' most=1000000 jobs=$(nproc) all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
@@ -52,7 +52,7 @@ while [ $# -gt 0 ]; do
         exec unshare --mount sh -c 'mount --bind . "$0/mnt/book" && mount -t proc proc "$0/proc" &&
             exec chroot "$0" /mnt/book/tests/compilers.sh "$@"' "$system" "${all[@]}" ;;
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
-    -*) die "no option $1; see --help" ;;
+    -*) die "unknown option $1; see --help" ;;
     */*) files+=("$(realpath --relative-to=. "$1")") ;;
     *) compilers+=("$1") ;;
     esac
@@ -77,7 +77,7 @@ out=$root/build/compilers/$(. /etc/os-release && echo "${VERSION_CODENAME:-$ID}"
 tree=$out/tree
 mkdir -p "$out"
 if [ -f "$tree/build.ninja" ]; then
-    set -- ninja -C "$tree" build.ninja  # configures again what has changed
+    set -- ninja -C "$tree" build.ninja  # configures again if something has changed
 else
     bench=OFF
     [ ! -e /usr/include/benchmark/benchmark.h ] || bench=ON
@@ -100,7 +100,7 @@ ninja -C "$tree" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p' | xargs -d '\n'
         }
     }' >"$out/units"
 
-# add SOURCE: one that no program of this machine has is compiled as the library is, an answer as the judge compiles it
+# add SOURCE: compiles a source that no program here uses like the library, and an answer as the judge does
 add() {
     local like=lib/tensor.cpp
     ! grep -qF "$1	" "$out/units" || return 0
@@ -110,14 +110,14 @@ add() {
 }
 for file in "${files[@]}"; do
     case $file in ../*) die "$root/$file is not in the checkout" ;; esac
-    [ -f "$file" ] || die "there is no $file"
+    [ -f "$file" ] || die "there is no file $file"
 done
 for file in lib/cuda/absent.cpp chapters/14_on_many_machines/ranks/mpi_absent.cpp chapters/*/exercises/*/{answer,call}.cpp "${files[@]}"; do
     [ ! -f "$file" ] || add "$file"
 done
 
-# ---- Which of them
-# touched: files that have changed
+# ---- Which sources
+# touched: prints the files that have changed
 touched() {
     if [ -z "$since" ]; then
         since=$(git merge-base HEAD origin/main 2>/dev/null) || since=HEAD~1
@@ -126,7 +126,7 @@ touched() {
     { git diff --name-only --diff-filter=d "$since" -- && git ls-files --others --exclude-standard; } | sort -u
 }
 
-# reached FILES: the sources among them, then those that include one of them, the nearest first
+# reached FILES: prints the sources among them, then those that include one of them, the nearest first
 reached() {
     local sources='\.(cpp|cu)$' headers='\.(hpp|cuh|h)$' found=$1 names
     : >"$out/seen"
@@ -139,7 +139,7 @@ reached() {
     done
 }
 cut -f 1 "$out/units" >"$out/names"
-# named: the units of the sources that it reads
+# named: prints the units of the sources whose names it reads
 named() { while read -r name; do grep -xF -e "$name" -e "$name.double" "$out/names" || true; done; }
 if [ ${#files[@]} -gt 0 ]; then
     printf '%s\n' "${files[@]}" >"$out/wanted"
@@ -148,14 +148,14 @@ elif [ -n "$changed" ]; then
 else
     cp "$out/names" "$out/wanted"
 fi
-# Those that ask for the processor: to read others for a second one would find nothing new.
+# The sources that depend on the processor; reading the others for another one would find nothing new.
 asking=$(grep -rlE '^ *#.*(__(AVX|SSE|FMA|F16C|ARM|aarch64|x86_64)|EIGEN_VECTORIZE)' bench chapters judge lib tests \
     --include='*.[chH]*') || true
 reached "$asking" | named | grep -xFf "$out/wanted" >"$out/asking" || true
 
 # ---- Compiling, with a table as it goes
-# check COMPILER LEVEL OPTIMIZE WITHOUT FILE: one row; ninja compiles what is not compiled yet. FILE holds the names; WITHOUT:
-# those left out
+# check COMPILER LEVEL OPTIMIZE WITHOUT FILE: prints one row; ninja compiles what is not compiled yet. FILE has the names,
+# of which those that match WITHOUT are left out
 check() {
     local folder=$1/$2/$3 how='-S -o /dev/null' march="-march=x86-64-$2" own="s/ -O[0-3s]( |$)/ -O$3\1/g"
     local names name call failed=() count
@@ -166,8 +166,8 @@ check() {
     names=$(grep -v "$4" "$5" | sed -n "1,${most}p") || return 0
     count=$(wc -l <<<"$names")
     {
-        # A warning about a header of GCC's own is not ours: its AVX-512 header has a false one at -O1. Of its library only two
-        # kinds are left out, which it finds at -O3 in strings and functions that are right.
+        # Warnings about GCC's own headers are not ours; its AVX-512 header gives a false one at -O1. For its library only two
+        # kinds are ignored, which GCC gives at -O3 for correct strings and functions.
         printf '%s\n' "builddir = $folder" 'rule unit' '  deps = gcc' '  depfile = $out.d' "  command = rm -f \$out; { \$call -MMD -MF \$out.d -MT \$out; } \
 >\$out.log 2>&1 && ! grep -E '${said//$/$$}' \$out.log | grep -qvE '$theirs' && touch \$out"
         sed -E "s/\\\$/\$\$/g; $own" "$out/units" | while IFS=$'\t' read -r name call; do
@@ -193,7 +193,7 @@ said='^[^ ].*: (warning|error|fatal error): '
 theirs='^/usr/lib/gcc(-cross)?/|^/usr/([^/]+/)?include/c\+\+/.*\[-W(restrict|maybe-uninitialized)\]'
 once='\.double$\|^judge/\|/exercises/\|^tests/fuzz/'
 status=0
-[ -s "$out/wanted" ] || { echo "no source is touched"; exit 0; }
+[ -s "$out/wanted" ] || { echo "no source has changed"; exit 0; }
 printf '%-24s%-8s%-5s%7s\n' compiler for -O sources
 for compiler in "${compilers[@]}"; do
     if ! command -v "$compiler" >/dev/null; then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds and runs a quick part of the book under the conditions that readers' machines have, and prints a table.
+# Builds and runs a quick part of the book under the conditions of readers' machines, and prints a table.
 #
-#   tests/machines.sh [--work DIR] [CASE...]       without CASE: all but the fresh systems
+#   tests/machines.sh [--work DIR] [CASE...]       without CASE: all except the fresh systems
 #
-#   v2 v3 v4      compiled for this level of x86-64 (v2 has no FMA, v4 has AVX-512), then run beside a busy process for
-#                 each core. v2 is built in a path with spaces and letters that are not ASCII, v3 by a user who is
-#                 neither root nor may become it, with umask 077, a home that cannot be written to, and no network.
+#   v2 v3 v4      compiled for this level of x86-64 (v2 has no FMA, v4 has AVX-512), then run beside a busy process on
+#                 each core. v2 is built in a path with spaces and non-ASCII letters, v3 by a user who is not root and
+#                 cannot become root, with umask 077, a read-only home, and no network.
 #   link          called through a symbolic link to the checkout, and through one to the script
 #   cdpath        with CDPATH set
 #   locale-c locale-tr    LANG=C; LANG=tr_TR.UTF-8, which has a decimal comma and an i without its dot
@@ -14,8 +14,8 @@
 #   moved         in a checkout that was moved after it was built
 #   debian-12 debian-13   in a fresh system (debootstrap, as root), which installs all packages
 #
-# The cases without a build of their own compile one file again and use the first build of those above, or make v2.
-# The last commit is tried, in DIR, which stays, or in a temporary folder.
+# The cases without a build of their own recompile one file in the first of the builds above, or build v2 for that.
+# The last commit is tried in DIR, which is kept, or in a temporary folder.
 set -euo pipefail
 unset CDPATH
 root=$(readlink -f -- "${BASH_SOURCE[0]}")
@@ -24,7 +24,7 @@ builds=(v2 v3 v4)
 conditions=(link cdpath locale-c locale-tr one-core one-thread columns moved)
 systems=(debian-12 debian-13)
 
-# ---- The quick part: these tests, and these runs with lines of what they print
+# ---- The quick part: these tests, and these runs with a line that each must print
 targets=(test_00 test_03 test_04)
 tests=(-R '^(00|03|04)_' -E '_double')
 quick='
@@ -37,7 +37,7 @@ expect() {
     local line=$1 out
     shift
     out=$(call "$@") || { printf "%s failed:\n%s\n%s\n" "$*" "$out" "$(cat "$log.stderr")"; exit 1; }
-    grep -qxF -e "$line" <<<"$out" || { printf "no line \"%s\" in what %s printed:\n%s\n" "$line" "$*" "$out"; exit 1; }
+    grep -qxF -e "$line" <<<"$out" || { printf "no line \"%s\" in the output of %s:\n%s\n" "$line" "$*" "$out"; exit 1; }
 }
 log=$(mktemp)
 trap "rm -f $log*" EXIT
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --work) work=${2:?}; shift ;;
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
-    *) case " ${builds[*]} ${conditions[*]} ${systems[*]} " in *" $1 "*) cases+=("$1") ;; *) die "no case $1; see --help" ;; esac ;;
+    *) case " ${builds[*]} ${conditions[*]} ${systems[*]} " in *" $1 "*) cases+=("$1") ;; *) die "unknown case $1; see --help" ;; esac ;;
     esac
     shift
 done
@@ -70,21 +70,21 @@ chmod 755 "$work"
 mkdir -p "$work/home" "$work/log" "$work/bin"
 chmod 555 "$work/home"
 
-# ---- What a case does; what it prints goes into its log
+# ---- The cases; the output of each goes into its log
 not_here() { echo "not here: $*"; exit 77; }
 
-# unpack FOLDER: the last commit
+# unpack FOLDER: puts the last commit there
 unpack() {
     mkdir -p "$1"
     git -C "$root" archive HEAD | (cd "$1" && tar x)
 }
 
-# place LEVEL: where it is built
+# place LEVEL: prints the folder where it is built
 place() {
     case $1 in v2) echo "$work/two words, été 変形" ;; *) echo "$work/$1" ;; esac
 }
 
-# as_reader COMMAND...: without root, network and a home that can be written to
+# as_reader COMMAND...: runs it without root, network or a writable home
 as_reader() {
     if [ "$(id -u)" = 0 ]; then
         unshare --net setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" CCACHE_DISABLE=1 "$@"
@@ -93,7 +93,7 @@ as_reader() {
     fi
 }
 
-# busy COMMAND...: beside one process for each core that only counts
+# busy COMMAND...: runs it beside a busy process on each core
 busy() {
     local others=() core result=0
     for core in $(seq "$(nproc)"); do
@@ -106,7 +106,7 @@ busy() {
     return $result
 }
 
-# compile LEVEL: configures once, by hand, for this level; the front door then goes on with it
+# compile LEVEL: configures once by hand for this level; ./book then continues with this build
 compile() {
     cd "$(place "$1")"
     cmake --preset book -DABH_TESTS=ON -DABH_NATIVE=OFF "-DCMAKE_CXX_FLAGS=-march=x86-64-$1"
@@ -118,7 +118,7 @@ look() {
     ctest --test-dir build/book --no-tests=error --output-on-failure "${tests[@]}"
 }
 
-# build LEVEL
+# build LEVEL: the case v2, v3 or v4
 build() {
     local folder
     folder=$(place "$1")
@@ -137,7 +137,7 @@ build() {
     fi
 }
 
-# within CONDITION: the quick part in the first build, with one file that must be compiled again
+# within CONDITION: runs the quick part in the first build, with one file that must be compiled again
 within() {
     touch "$folder/chapters/03_masks/main.cpp"
     case $1 in
@@ -151,7 +151,7 @@ within() {
     cdpath) cd "$folder/.."; mkdir -p "$work/home.cdpath/${folder##*/}"; CDPATH=$work/home.cdpath:.:$HOME bash -c "$quick" "${folder##*/}/book" ;;
     locale-c) LC_ALL='' LANG=C bash -c "$quick" "$folder/book" ;;
     locale-tr)
-        localedef -i tr_TR -f UTF-8 "$work/tr_TR.UTF-8" || not_here "the system's package locales is not installed"
+        localedef -i tr_TR -f UTF-8 "$work/tr_TR.UTF-8" || not_here "the package locales is not installed"
         LOCPATH=$work LC_ALL='' LANG=tr_TR.UTF-8 bash -c "$quick" "$folder/book" ;;
     one-core) taskset -c 0 bash -c "$quick" "$folder/book" ;;
     one-thread) OMP_NUM_THREADS=1 bash -c "$quick" "$folder/book" ;;
@@ -163,7 +163,7 @@ within() {
     esac
 }
 
-# system SUITE: a Debian with nothing but what debootstrap brings
+# system SUITE: runs the quick part in a Debian with only what debootstrap installs
 system() {
     local place=$work/$1
     [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || not_here "needs root and debootstrap"
@@ -176,7 +176,7 @@ system() {
 
 # ---- The table
 status=0 folder=''
-# try NAME COMMAND...: one row
+# try NAME COMMAND...: prints one row
 try() {
     local name=$1 log=$work/log/$1 result=0
     shift

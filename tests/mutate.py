@@ -2,9 +2,9 @@
 
     ./book mutate [--only NAME ...] [--list | --check] [--jobs N]
 
-What the fault changes is compiled once more, and linked with all else that ./book test has built;
-the sources stay as they are. So several faults can be planted at a time. A fault is killed if a
-test fails, crashes or takes too long; one that survives, or does not compile, fails the run. The
+Only what the fault changes is compiled again, and linked with everything else that ./book test has
+built. The sources stay as they are, so several faults can be planted at once. A fault is killed if
+a test fails, crashes or takes too long; one that survives, or does not compile, fails the run. The
 place of a fault is found token by token, whatever the line breaks, spaces and comments.
 """
 
@@ -34,7 +34,7 @@ WORK, BUILD = ROOT / "build" / "mutate", ROOT / "build" / "book"
 LIST = "tests/mutants.toml"
 TEST_SECONDS = 120  # a fault may make a loop endless
 WAYS = ("plain", "fast", "cuda")
-SKIPPED = 77  # the status of a test program that finds no device
+SKIPPED = 77  # exit status of a test program that finds no device
 
 TOKEN = re.compile(
     r"""(?P<space> \s+ | \\\r?\n | //[^\n]* | /\*.*?\*/ )
@@ -54,7 +54,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """What stands at [begin, end) of a source."""
+    """The text at [begin, end) of a source."""
 
     text: str
     begin: int
@@ -62,7 +62,7 @@ class Token:
 
 
 def tokens(source: str) -> list[Token]:
-    """Of C++, without white space and comments; neighboring string literals are one."""
+    """The tokens of C++, without white space and comments; adjacent string literals are one."""
     found: list[Token] = []
     joins = False  # whether the last token is a string literal that the next one may continue
     for match in TOKEN.finditer(source):
@@ -79,7 +79,7 @@ def tokens(source: str) -> list[Token]:
 
 
 def places(find: str, source: str) -> list[tuple[int, int]]:
-    """Where the tokens of `find` stand in `source`: begin and end, in characters."""
+    """Where the tokens of `find` occur in `source`: begin and end, in characters."""
     wanted = [token.text for token in tokens(find)]
     found = tokens(source)
     texts = [token.text for token in found]
@@ -91,7 +91,7 @@ def places(find: str, source: str) -> list[tuple[int, int]]:
 
 
 def way_of(file: str) -> str:
-    """The way that `file` belongs to; what all ways share counts as plain."""
+    """The way that `file` belongs to; code that all ways share counts as plain."""
     if file.endswith((".cu", ".cuh")) or file.startswith("lib/cuda/"):
         return "cuda"
     return (
@@ -103,9 +103,9 @@ def way_of(file: str) -> str:
 
 @dataclass(frozen=True)
 class Mutant:
-    """In `file`, `replace` where the tokens of `find` stand, which is one place.
+    """A fault: in `file`, `replace` in place of the tokens of `find`, which must occur once.
 
-    Tests of `way` are most likely to notice; where it is left out, the file's name says it.
+    Tests of `way` are most likely to notice; if it is left out, the file's name determines it.
     """
 
     name: str
@@ -118,23 +118,23 @@ class Mutant:
         if not self.way:
             object.__setattr__(self, "way", way_of(self.file))
         if self.way not in WAYS:
-            raise Failure(f"{self.name}: way is {self.way}, expected {', '.join(WAYS)}")
+            raise Failure(f"{self.name}: way is {self.way}, expected one of {', '.join(WAYS)}")
 
     def chapter(self) -> str:
-        """The chapter whose tests come first; those of lib are chapter 00's."""
+        """The chapter whose tests run first; lib's tests are chapter 00's."""
         return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
 
     def plant(self, text: str) -> str:
         found = places(self.find, text)
         if len(found) != 1:
-            raise Failure(f"{self.name}: {len(found)} places in {self.file} hold {self.find}")
+            raise Failure(f"{self.name}: {len(found)} places in {self.file} contain {self.find}, expected one")
         begin, end = found[0]
         return text[:begin] + self.replace + text[end:]
 
 
 @dataclass(frozen=True)
 class Program:
-    """A test program in one way, under the name that ctest has for it: 04_plain, 04_double_cuda."""
+    """A test program in one way, under ctest's name for it: 04_plain, 04_double_cuda."""
 
     name: str
     path: str  # in the build; the ways share it
@@ -148,7 +148,7 @@ class Program:
 
     @property
     def chapter(self) -> str:
-        """Its number; other programs have a word, which comes after all numbers."""
+        """Its number; for other programs a word, which sorts after all numbers."""
         return self.name.partition("_")[0]
 
     @property
@@ -158,9 +158,9 @@ class Program:
 
 
 def in_order(programs: list[Program], mutant: Mutant) -> list[Program]:
-    """Those of the fault's way first: own chapter, later ones, earlier ones; then the other ways.
+    """Programs of the fault's way first: its own chapter, later ones, earlier ones; then the others.
 
-    A chapter that is tested in some ways only counts as being of such a way.
+    If the chapter has no tests in the fault's way, one of the ways that it has counts instead.
     """
     chapter, way = mutant.chapter(), mutant.way
     offered = [w for w in WAYS if any(p.chapter == chapter and p.way == w for p in programs)]
@@ -189,7 +189,7 @@ class Verdict:
 
 
 class Failure(Exception):
-    """Ends the run; its text is for the reader."""
+    """Ends the run. Its text is for the reader."""
 
 
 def read_list(root: Path = ROOT) -> list[Mutant]:
@@ -203,7 +203,7 @@ stopped = threading.Event()
 
 
 def run(*command: object, folder: Path | str = ".", limit: float | None = None) -> tuple[int, str]:
-    """Exit status and what was printed; the status is -SIGKILL if `limit` seconds did not do."""
+    """Exit status and output; the status is -SIGKILL if `limit` seconds were not enough."""
     process = subprocess.Popen(
         [str(part) for part in command],
         cwd=folder,
@@ -218,10 +218,10 @@ def run(*command: object, folder: Path | str = ".", limit: float | None = None) 
     try:
         output = process.communicate(timeout=limit)[0]
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+        os.killpg(process.pid, signal.SIGKILL)  # with everything that it started
         output = process.communicate()[0]
     except BaseException:
-        os.killpg(process.pid, signal.SIGTERM)  # a build ends its compilers and what they wrote
+        os.killpg(process.pid, signal.SIGTERM)  # lets a build end its compilers and delete what they wrote
         process.communicate()
         raise
     finally:
@@ -232,7 +232,7 @@ def run(*command: object, folder: Path | str = ".", limit: float | None = None) 
 
 
 def stop() -> None:
-    """Ends what is running, and lets nothing begin."""
+    """Ends what is running, and lets nothing else begin."""
     stopped.set()
     for process in list(running):
         with suppress(ProcessLookupError):
@@ -247,7 +247,7 @@ def must(*command: object, folder: Path | str = ".", why: str) -> str:
 
 
 class Objects:
-    """How the build in BUILD compiles and links. Paths are those in the build."""
+    """How BUILD compiles and links. Paths are relative to it."""
 
     def __init__(self) -> None:
         listed = must("ninja", "-C", BUILD, "-t", "compdb", why="ninja lists no commands")
@@ -267,8 +267,8 @@ class Objects:
         self.closure = cache(self._closure)
 
     def _closure(self, program: str) -> tuple[str, ...]:
-        """The objects that the program is linked of, or may be: all of its libraries', but for
-        those of sources that it compiles by itself."""
+        """The objects that the program is linked from, or may be: its own and its libraries',
+        except those of sources that it compiles itself."""
         parts = self._commands[program].split()
         own = [p for p in parts if p.endswith(".o")]
         libraries = [p for p in parts if p.endswith(".a") and p in self._commands and p != program]
@@ -277,7 +277,7 @@ class Objects:
         return tuple(own) + tuple(o for o in others if self._source(o) not in compiled)
 
     def _source(self, obj: str) -> str:
-        """What an object is compiled of."""
+        """The source that an object is compiled from."""
         _, _, source = self._commands.get(obj, obj).rpartition(" -c ")
         return source
 
@@ -286,7 +286,7 @@ class Objects:
         return [o for o in self.closure(program) if file in self._sources.get(o, ())]
 
     def compile(self, obj: str, file: str, place: Path) -> tuple[int, str]:
-        """Compiles the object into `place`, with `file` from there, and without warnings."""
+        """Compiles the object into `place`, with `file` from there and no warnings."""
         command = re.sub(r" -MD -MT \S+ -MF \S+ -o \S+", "", self._commands[obj])
         command = command.replace(f" -I{ROOT} ", f" -I{place} -I{ROOT} ", 1)
         command = command.replace(f" -c {ROOT / file}", f" -c {place / file}")
@@ -295,7 +295,7 @@ class Objects:
 
     def link(self, program: str, objects: list[str], place: Path) -> tuple[int, str]:
         """Links the program into `place`, with these objects from there. They come first, so that
-        nothing is taken from a library's objects of the same names."""
+        objects of the same names in libraries are not used."""
         front, _, libraries = self._commands[program].partition(f" -o {program} ")
         front = " ".join(p for p in front.split() if p not in objects)
         own = " ".join(str(place / o) for o in objects)
@@ -310,7 +310,7 @@ def find_programs() -> list[Program]:
 
 
 def programs_in(listed: dict) -> Iterator[Program]:
-    """Those of what ctest lists that follow a way: named for it, and labeled with it."""
+    """The tests in ctest's list that run in one way: named after it, and labeled with it."""
     for test in listed["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
         way = test["name"].rpartition("_")[2]
@@ -326,7 +326,7 @@ def programs_in(listed: dict) -> Iterator[Program]:
 
 
 def test(program: Program, place: Path = BUILD) -> Verdict | None:
-    """What killed the fault, if anything did; a program that finds no device is `skipped`."""
+    """The verdict if a test killed the fault, or `skipped` if the program found no device."""
     command = ("env", *program.environment, place / program.path, *program.arguments)
     status, output = run(
         *command, "--reporter", "xml", "--abort", folder=program.folder, limit=program.limit
@@ -335,16 +335,16 @@ def test(program: Program, place: Path = BUILD) -> Verdict | None:
         return None
     if status == SKIPPED:
         return Verdict("skipped", program.name, how=output.strip())
-    names = re.findall(r'<TestCase name="([^"]*)"', output)  # the last to begin ended the run
-    how = f"no end in {program.limit:.0f} s" if status == -signal.SIGKILL else ""
+    names = re.findall(r'<TestCase name="([^"]*)"', output)  # the last one to begin ended the run
+    how = f"did not end in {program.limit:.0f} s" if status == -signal.SIGKILL else ""
     if not how and (status < 0 or "<OverallResults " not in output):
         how = f"crash, status {status}"
     return Verdict("killed", program.name, html.unescape(names[-1]) if names else "", how)
 
 
 def prepare(jobs: int) -> list[Program]:
-    """All test programs, built without a fault."""
-    print("Build all tests ...", flush=True)
+    """Builds all test programs without a fault, and returns them."""
+    print("Building all tests ...", flush=True)
     must("cmake", "--preset", "book", folder=ROOT, why="CMake could not set up the build")
     must(
         "cmake",
@@ -354,20 +354,20 @@ def prepare(jobs: int) -> list[Program]:
         "tests",
         "--parallel",
         jobs,
-        why="The sources do not compile; no fault was planted.",
+        why="the sources do not compile, so no fault was planted",
     )
     return find_programs()
 
 
 @cache
 def check_without_fault(program: Program) -> None:
-    """What kills a fault must pass where there is none."""
+    """Checks that a test program that killed a fault passes without it."""
     if verdict := test(program):
         raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
 
 
 def judge(mutant: Mutant, programs: list[Program], objects: Objects) -> tuple[Verdict, float]:
-    """The verdict, and the seconds that it took."""
+    """The verdict, and how many seconds it took."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         verdict = judge_in(Path(folder), mutant, programs, objects)
@@ -375,7 +375,7 @@ def judge(mutant: Mutant, programs: list[Program], objects: Objects) -> tuple[Ve
 
 
 def judge_in(place: Path, mutant: Mutant, programs: list[Program], objects: Objects) -> Verdict:
-    """`place` gets the file with the fault, and what is built of it."""
+    """Puts the file with the fault, and what is built from it, into `place`."""
     file = place / mutant.file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(mutant.plant((ROOT / mutant.file).read_text(encoding="utf-8")), "utf-8")
@@ -400,15 +400,15 @@ def judge_in(place: Path, mutant: Mutant, programs: list[Program], objects: Obje
 
 
 def chosen(mutants: list[Mutant], parts: list[str]) -> list[Mutant]:
-    """Those whose name holds one of `parts`, in any case; all if there is none."""
+    """The faults whose names contain one of `parts`, in any case; all if there are no parts."""
     for part in parts:
         if not any(part.lower() in m.name.lower() for m in mutants):
-            raise Failure(f"no fault's name holds {part}; ./book mutate --list shows them")
+            raise Failure(f"no fault's name contains {part}; ./book mutate --list shows all names")
     return [m for m in mutants if not parts or any(p.lower() in m.name.lower() for p in parts)]
 
 
 def check(mutants: list[Mutant], root: Path = ROOT) -> list[str]:
-    """Of each fault that does not have exactly one place, how many it has, and which it is."""
+    """A line for each fault that does not have exactly one place, with the number of its places."""
     wrong = []
     for mutant in mutants:
         file = root / mutant.file
@@ -421,9 +421,9 @@ def check(mutants: list[Mutant], root: Path = ROOT) -> list[str]:
 
 
 def mutate(mutants: list[Mutant], jobs: int, whole: bool) -> int:
-    """Exit status: 0 if all faults were killed."""
+    """Plants all faults. Returns the exit status, 0 if all were killed."""
     if wrong := check(mutants):
-        raise Failure("\n".join(["these faults do not have one place each:", *wrong]))
+        raise Failure("\n".join(["these faults do not have exactly one place:", *wrong]))
     programs = prepare(jobs)
     objects = Objects()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -471,10 +471,10 @@ def main() -> int:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="only faults whose name holds NAME; build/mutate/results.json stays",
+        help="plant only faults whose names contain NAME; keeps build/mutate/results.json as it is",
     )
     verb = parser.add_mutually_exclusive_group()
-    verb.add_argument("--list", action="store_true", help="print the faults and stop")
+    verb.add_argument("--list", action="store_true", help="print the names of the faults, and stop")
     verb.add_argument(
         "--check",
         action="store_true",
@@ -491,7 +491,7 @@ def main() -> int:
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="faults at a time (default: one for each core)",
+        help="number of faults to plant at once (default: one per core)",
     )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C

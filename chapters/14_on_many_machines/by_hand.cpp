@@ -38,7 +38,7 @@ void show_ring(Results& results) {
     results.set("ring_numbers", numbers);
 }
 // [orders]
-/// One sum of four numbers in three orders, in single precision.
+/// Adds the same four numbers in three orders, in single precision.
 void show_orders(Results& results) {
     const float numbers[] = {1.0f, 3e-8f, 3e-8f, 3e-8f};
     const float forward = ((numbers[0] + numbers[1]) + numbers[2]) + numbers[3];

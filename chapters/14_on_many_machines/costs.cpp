@@ -16,7 +16,7 @@ namespace abh {
 // [sums]
 namespace {
 
-/// The sum by way of rank 0, which takes what all others have and hands the sum back.
+/// Sums through rank 0, which collects x from all the others and sends the sum back.
 void sum_at_one(Ranks& ranks, Tensor& x) {
     Tensor part(x.shape());
     for (Index r = 1; r < ranks.size(); ++r) {
@@ -29,8 +29,9 @@ void sum_at_one(Ranks& ranks, Tensor& x) {
                            r == ranks.rank() ? ranks.room_of(x) : Room{});
 }
 
-/// Numbers that the busiest of `n` ranks sends while `work` is done with `size` ones of each rank.
-/// @param last  what then is the last number of each
+/// How many numbers the busiest of `n` ranks sends during `work`, when each rank starts with `size`
+/// ones.
+/// @param last  what the last number must then be on every rank
 template <class F>
 double most_sent(Index n, Index size, Real last, const F& work) {
     const auto bytes = of_local_ranks(n, [&](Ranks& ranks) {
@@ -43,7 +44,7 @@ double most_sent(Index n, Index size, Real last, const F& work) {
 }
 
 void show_sums(Results& results) {
-    constexpr Index size = 720'720;  // as many parts as there are ranks, all equal
+    constexpr Index size = 720'720;  // divisible by every number of ranks below
     const std::vector<Index> counts{2, 3, 4, 6, 8, 12, 16};
     Tensor sent({static_cast<Index>(counts.size()), 3});
     Table table(results, {{"ranks", "5"},
@@ -73,7 +74,7 @@ void show_sums(Results& results) {
 // [steps]
 namespace {
 
-/// Bytes that the ranks send in a step together: partial gradients to their owners, and weights
+/// Bytes that all ranks together send in a step: partial gradients to their owners, and weights
 /// back.
 double step_formula(Index ranks, Index shards, double parameters) {
     double nodes = 0;
@@ -104,7 +105,7 @@ void show_steps(Results& results) {
             steps.update(Real(1e-3));
             return ranks.traffic().bytes - before;
         });
-        // where ranks gather their losses: what they compare, the lengths, and the losses
+        // not in the formula: the ranks compare what they call, and gather lengths and losses
         const auto met = of_local_ranks(n, [](Ranks& ranks) {
             ranks.barrier();
             return ranks.traffic().bytes;
@@ -127,8 +128,8 @@ void show_bytes(Results& results) {
     show_steps(results);
 }
 // [fit]
-// relative errors e_i = (latency + b m_i - t_i) / t_i, smallest in the sum of squares: two
-// equations
+// minimizes the sum of e_i^2, the relative errors being e_i = (latency + b m_i - t_i) / t_i: two
+// linear equations
 Link fit_link(std::span<const double> bytes, std::span<const double> seconds) {
     double a = 0, b = 0, c = 0, p = 0, q = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -140,14 +141,15 @@ Link fit_link(std::span<const double> bytes, std::span<const double> seconds) {
         q += m;
     }
     const double determinant = a * c - b * b;
-    require(determinant > 0, "link: {} measurements of one size tell no latency", bytes.size());
+    require(determinant > 0,
+            "link: {} measurements of one size tell no latency; expected two sizes or more",
+            bytes.size());
     return {(p * c - q * b) / determinant, (a * q - b * p) / determinant};
 }
 // [messages]
 namespace {
 
-/// Seconds that a message takes from one rank to another: half of there and back, median of
-/// several.
+/// Seconds that a message takes from one rank to another: half a round trip, the median of several.
 double message_seconds(Ranks& ranks, Index bytes) {
     constexpr int rounds = 41;
     std::vector<std::byte> data(static_cast<std::size_t>(bytes));
@@ -165,7 +167,7 @@ double message_seconds(Ranks& ranks, Index bytes) {
     return quantile(ms, 0.5) / 2e3;
 }
 
-/// Links as their makers, or NCCL's table of latencies, state them.
+/// Links as specified: bandwidth by their makers, latency by NCCL's table.
 struct Network {
     const char *name, *key;
     Link link;
@@ -200,10 +202,11 @@ void show_rings(Link here, Results& results) {
 }  // namespace
 // [links]
 void show_links(Ranks& ranks, Results& results) {
-    require(ranks.size() >= 2, "links: there is one process; --ranks 2 starts two");
+    require(ranks.size() >= 2,
+            "links: needs two processes, but there is one; start two with --ranks 2");
     std::vector<double> bytes, seconds;
     for (Index size = 4; size <= (Index{16} << 20); size *= 4) {
-        message_seconds(ranks, size);  // to warm up
+        message_seconds(ranks, size);  // warms up
         bytes.push_back(static_cast<double>(size));
         seconds.push_back(message_seconds(ranks, size));
     }
@@ -229,7 +232,7 @@ void show_links(Ranks& ranks, Results& results) {
 // [step]
 namespace {
 
-/// One number of each rank, on all.
+/// Gathers one number from each rank, on all ranks.
 std::vector<double> gathered(Ranks& ranks, double number) {
     const Tensor numbers = ranks.all_gather(Tensor::full({1}, static_cast<Real>(number)));
     return {numbers.values().begin(), numbers.values().end()};
@@ -250,7 +253,8 @@ std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
 void name_slow_rank(Ranks& ranks, Index shards, double computed) {
     const Parts own = parts_of(ranks.rank(), ranks.size(), shards);
     if (const auto slow = slow_rank(gathered(ranks, computed / static_cast<double>(own.count()))))
-        fmt::print("rank {} is slow: it computes longer for a shard than the others\n", *slow);
+        fmt::print("rank {} is slow: it needs longer to compute a shard than the other ranks\n",
+                   *slow);
 }
 
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
@@ -260,7 +264,7 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
     const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
                                      work.tgt_words, work.options.tgt_words, seed);
     std::vector<double> all, computed;
-    for (Index i = -2; i < count; ++i) {  // the first two to warm up
+    for (Index i = -2; i < count; ++i) {  // the first two warm up
         ranks.barrier();
         const double before = ranks.traffic().seconds;
         const double ms = milliseconds([&] {

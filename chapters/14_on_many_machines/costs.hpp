@@ -8,42 +8,42 @@
 
 namespace abh {
 // [bytes]
-/// Prints what the busiest rank sends while a row is summed, by a ring and by way of one rank, and
-/// what a training step sends, beside the formulas.
-/// @param results  receives `ring_sent_N` and `one_sent_N`, in rows; array `sent`; `step_sent_N`
-///                 and `step_formula_N`, in bytes
+/// Prints how much the busiest rank sends while a row is summed, by a ring and through one rank,
+/// and how much a training step sends, with the formulas beside the counts.
+/// @param results  receives `ring_sent_N`, `one_sent_N` and `broadcast_sent_N`, in rows; the array
+///                 `sent`; `step_sent_N` and `step_formula_N`, in bytes
 void show_bytes(Results& results);
 // [link]
-/// What a message of m bytes takes: `latency + m * seconds_per_byte`.
+/// The seconds that a message of m bytes takes: `latency + m * seconds_per_byte`.
 struct Link {
     double latency = 0, seconds_per_byte = 0;
 
     double operator()(double bytes) const { return latency + bytes * seconds_per_byte; }
-    /// A ring all-reduce of so many bytes on n ranks.
+    /// The seconds that a ring all-reduce of `bytes` bytes takes on n ranks.
     double ring(double bytes, Index n) const {
         const double ranks = static_cast<double>(n);
         return 2 * (ranks - 1) * (*this)(bytes / ranks);
     }
 };
-/// The link whose times are nearest to those measured, by relative error.
+/// The link that fits the measured times best, by the squares of the relative errors.
 Link fit_link(std::span<const double> bytes, std::span<const double> seconds);
 // [links]
-/// Measures messages between ranks 0 and 1, fits a `Link`, and computes what rings of 8, 64 and
-/// 1,024 ranks would take with it and with published networks.
-/// @param results  receives `latency`, `bandwidth`, arrays `message_bytes`, `message_seconds`;
-///                 `ring_NETWORK_N` in ms
+/// Times messages between ranks 0 and 1, fits a `Link` to them, and computes how long rings of 8,
+/// 64 and 1,024 ranks would take over it and over published networks.
+/// @param results  receives `latency`, `bandwidth`, `ring_NETWORK_N` in ms, and the arrays
+///                 `message_bytes`, `message_seconds` and `ring_ms`
 void show_links(Ranks& ranks, Results& results);
 
 // [step]
-/// The rank that computes more than 1.2 times as long as the median of the others, if there is one.
-/// @param computes  of each rank, for a shard
+/// The slowest rank, if it computes more than 1.2 times as long as the median of the others.
+/// @param computes  how long each rank computes for one shard
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
-/// Prints a line if a rank has been slow. All ranks call it.
-/// @param computed  how long this one has computed all of its shards
+/// Prints a line if one rank was slow. All ranks call it.
+/// @param computed  how long this rank computed, for all of its shards
 void name_slow_rank(Ranks& ranks, Index shards, double computed);
-/// Times steps of the base model on these ranks, and prints what each rank computes and waits. A
-/// rank that computes longer than the others is named.
-/// @param count    how many steps; the median is reported
+/// Times steps of the base model on these ranks, and prints how long each rank computes and waits.
+/// Names the rank that computes much longer than the others, if there is one.
+/// @param count    number of steps; the median is reported
 /// @param results  receives `step_ms`, `computes_RANK_ms`, `waits_RANK_ms`
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results);
 

@@ -23,9 +23,9 @@ using namespace abh;
 
 namespace {
 // [quiet]
-/// Further ranks compute what the first one computes: it alone prints, and keeps results. What a
-/// further one says of an error is printed if the first has not ended all by then, with an error of
-/// its own.
+/// Silences the ranks after the first. They compute what the first one computes, but it alone
+/// prints and keeps results. What another rank says about an error is printed only if, a second
+/// later, the first has not ended all of them with an error of its own.
 class Quiet {
 public:
     explicit Quiet(Index rank) : rank_(rank) {
@@ -33,7 +33,7 @@ public:
         errors_ = ::dup(STDERR_FILENO);
         if (!std::freopen("/dev/null", "w", stdout) || !(said_ = std::tmpfile()) ||
             ::dup2(::fileno(said_), STDERR_FILENO) < 0)
-            throw std::runtime_error("ranks: no file to be had for messages");
+            throw std::runtime_error("ranks: cannot open a file for messages");
     }
     void say() {
         std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -51,7 +51,7 @@ private:
     std::FILE* said_ = nullptr;
 };
 // [launch]
-/// This command for ranks that share this machine's cores.
+/// This command with `--threads` set so that its ranks share this machine's cores.
 std::vector<std::string> shared_out(int argc, char** argv, const Options& options, Index ranks) {
     std::vector<std::string> arguments(argv, argv + argc);
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
@@ -65,28 +65,31 @@ std::vector<std::string> shared_out(int argc, char** argv, const Options& option
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Train a translator on several processes.");
+    Program program("Train a translator with several processes.");
     Options& options = program.options();
     Index n = has_mpi() ? 2 : 1, shards = 4;
-    options.add("--ranks", n, "processes to start on this machine; mpirun says it elsewhere")
+    options.add("--ranks", n, "processes to start on this machine; under mpirun, its -n counts")
         .range(1, 64);
-    options.add("--shards", shards, "parts of a batch: results depend on it, not on the ranks")
+    options.add("--shards", shards, "parts of a batch; results depend on this, not on --ranks")
         .range(1, 1024);
     bool bfloat16 = false;
     options.flag("--bfloat16", bfloat16,
-                 "round gradients that are sent, to half the bytes: results depend on the ranks");
-    const Options hand = options.command("hand", "a ring all-reduce, with a few numbers");
-    const Options bytes = options.command("bytes", "what ranks send, counted and by formula");
+                 "send gradients rounded to half the bytes; results then depend on --ranks");
+    const Options hand = options.command("hand", "a ring all-reduce of a few numbers");
+    const Options bytes = options.command("bytes", "how much ranks send, counted and by formula");
     const Options links =
-        options.command("links", "what a message takes here, and a ring elsewhere");
-    Options step = options.command("step", "what a step of the base model takes on these ranks");
+        options.command("links", "the time of a message here, and of a ring elsewhere");
+    Options step = options.command("step", "the time of a step of the base model on these ranks");
     Index steps = 9;
-    step.add("--steps", steps, "how many; the median is reported").range(1, 1000);
-    Options overlap = options.command("overlap", "gradients that travel while backward goes on");
+    step.add("--steps", steps, "number of steps; the median is reported").range(1, 1000);
+    Options overlap =
+        options.command("overlap", "steps that send gradients during backward, and after it");
     Index turns = 2;
     double gbit = 1;
-    overlap.add("--steps", turns, "how many of each kind; medians are reported").range(1, 1000);
-    overlap.add("--gbit", gbit, "the network to imitate, in Gb/s; 0: none").range(0.0, 1e4);
+    overlap.add("--steps", turns, "number of steps of each kind; medians are reported")
+        .range(1, 1000);
+    overlap.add("--gbit", gbit, "bandwidth of the network to imitate, in Gb/s; 0: none")
+        .range(0.0, 1e4);
     TrainCommand train(options, "translation-on-ranks");
     std::optional<Quiet> quiet;
     const int status = program.run(argc, argv, [&] {
@@ -121,8 +124,8 @@ int main(int argc, char** argv) {
                    shards, between_gpus ? ", messages from GPU to GPU" : "");
         if (bfloat16)
             fmt::print(
-                "gradients are sent in bfloat16: another result than without, and another "
-                "for each number of processes\n");
+                "gradients are sent in bfloat16: results differ from those without it, and depend "
+                "on the number of processes\n");
         const double ms = milliseconds([&] { train.run(program.results(), program.seed(), team); });
         if (options.given("--profile"))
             name_slow_rank(ranks, shards, ms / 1e3 - ranks.traffic().seconds);

@@ -6,15 +6,14 @@
 
 namespace abh {
 // [ring]
-/// x becomes the sum of all ranks' x, by neighbors in a ring: each rank sends to the next one
-/// only.
+/// x becomes the sum of all ranks' x, around a ring: each rank sends only to the next one.
 ///
-/// x is cut into as many parts as there are ranks. In size - 1 rounds a part grows on its way
-/// around the ring, each rank adding its own numbers; in size - 1 more the sums go around. A rank
-/// sends 2 (size - 1) / size of its elements. The order in which ranks are added differs from part
-/// to part. Patarasuk and Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of
-/// workstations".
-/// @param watch  called after each round with what x is then
+/// x is cut into as many parts as there are ranks. For size - 1 rounds, each part travels around
+/// the ring while the ranks add their own numbers to it; in size - 1 more rounds, the sums go
+/// around. A rank sends 2 (size - 1) / size times as many elements as x has. The order in which
+/// ranks are added differs from part to part. Patarasuk and Yuan 2009, "Bandwidth optimal
+/// all-reduce algorithms for clusters of workstations".
+/// @param watch  is called after each round with the current x
 void ring_all_reduce(Ranks& ranks, Tensor& x,
                      const std::function<void(Index round, const Tensor& x)>& watch = {});
 

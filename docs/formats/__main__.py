@@ -2,8 +2,8 @@
 
     python docs/formats --root . --build build/book --epub --pdf
 
-reads BUILD/html, which docs/build.py wrote, and writes BUILD/attention-by-hand.epub and .pdf. What
-is made already from the same pages is not made again.
+reads BUILD/html, which docs/build.py wrote, and writes BUILD/attention-by-hand.epub and .pdf. A file
+that was already made from the same pages is not made again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KINDS = {"epub": "EPUB", "pdf": "PDF"}
 
 
 def facts(html: Path) -> dict[str, str]:
-    """What the book says about itself. Its date is that of the newest page, or SOURCE_DATE_EPOCH."""
+    """The book's metadata. Its date is SOURCE_DATE_EPOCH, or else that of the newest page."""
     newest = max((page.stat().st_mtime for page in html.rglob("*.html")), default=0)
     moment = float(os.environ.get("SOURCE_DATE_EPOCH", newest))
     modified = datetime.datetime.fromtimestamp(int(moment), datetime.UTC)
@@ -74,14 +74,14 @@ def make(kind: str, root: Path, build: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="make an EPUB and a PDF of the rendered pages")
-    parser.add_argument("--root", type=Path, default=HERE.parent.parent, help="the repository")
-    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder")
+    parser.add_argument("--root", type=Path, default=HERE.parent.parent, help="folder of the repository")
+    parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     parser.add_argument("--epub", action="store_true", help="make the EPUB")
     parser.add_argument("--pdf", action="store_true", help="make the PDF")
     options = parser.parse_args()
     kinds = [kind for kind in KINDS if getattr(options, kind)]
     if not kinds:
-        parser.error("nothing to make: say --epub, --pdf or both")
+        parser.error("nothing to make: give --epub, --pdf or both")
     try:
         for kind in kinds:
             make(kind, options.root.resolve(), options.build.resolve())

@@ -1,4 +1,4 @@
-"""The book as an EPUB 3: one XHTML file a page, mathematics as MathML, figures as SVG."""
+"""The book as an EPUB 3: one XHTML file per page, mathematics as MathML, figures as SVG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ XHTML = "http://www.w3.org/1999/xhtml"
 OPS = "http://www.idpf.org/2007/ops"
 TOKENS = {f"{{{MATHML}}}{name}" for name in ("mi", "mn", "mo", "mtext")}
 PAIRS = {f"{{{MATHML}}}{name}" for name in ("msup", "msub", "munder", "mover", "mfrac")}
-APPLIED = "\u2061"  # the invisible operator behind the name of a function
+APPLIED = "\u2061"  # the invisible operator after the name of a function
 ACCESS = (
     ("accessMode", "textual"),
     ("accessMode", "visual"),
@@ -37,7 +37,7 @@ START = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
 def as_mathml(element: ET.Element) -> list[ET.Element] | None:
-    """Of what KaTeX made, the MathML alone."""
+    """Keep only the MathML of what KaTeX made."""
     if has(element, "katex-html"):
         return []
     if len(element) and element.tag in TOKENS:
@@ -45,7 +45,7 @@ def as_mathml(element: ET.Element) -> list[ET.Element] | None:
         for name in ("lspace", "rspace"):
             element.attrib.pop(name, None)
     if element.tag in PAIRS and len(element) == 3 and element[2].text == APPLIED:
-        del element[2]  # KaTeX hands it to the exponent in e^{\max} as a child too many
+        del element[2]  # in e^{\max}, KaTeX gives it to the exponent as an extra child
     if element.tag == f"{{{MATHML}}}math":
         tex = next(element.iter(f"{{{MATHML}}}annotation"), None)
         if tex is not None:
@@ -54,7 +54,7 @@ def as_mathml(element: ET.Element) -> list[ET.Element] | None:
 
 
 def in_xhtml(element: ET.Element) -> None:
-    """Plain names, the namespace said where it begins, and no attribute that EPUB does not know."""
+    """Use plain names, declare each namespace where it begins, and drop attributes that EPUB does not allow."""
     for child in element.iter():
         namespace, _, name = str(child.tag).rpartition("}")
         child.tag = name
@@ -78,7 +78,7 @@ def xhtml(title: str, language: str, body: ET.Element, kind: str = "") -> bytes:
 
 
 def fragment(text: str) -> ET.Element:
-    """Our own markup; the prefix epub: stays as it is written."""
+    """Parse our own markup; the prefix epub: stays as it is."""
     section = ET.fromstring(f"<section>{text.replace('epub:type', 'epub-type')}</section>")
     for element in section.iter():
         if kind := element.attrib.pop("epub-type", ""):
@@ -87,7 +87,7 @@ def fragment(text: str) -> ET.Element:
 
 
 def nav(book: list[Page]) -> ET.Element:
-    """The table of contents: pages, below them their sections and the pages that belong to them."""
+    """The table of contents: pages, and below each its sections and the pages that belong to it."""
     lines: list[str] = []
     depth = 0
     entries = [
@@ -119,7 +119,7 @@ def nav(book: list[Page]) -> ET.Element:
 
 
 def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) -> bytes:
-    """content.opf; mathematics must be announced for each file that has some."""
+    """content.opf, which must declare mathematics for each file that has some."""
     items: list[str] = []
     spine: list[str] = []
 
@@ -162,7 +162,7 @@ def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) ->
 
 
 def picture(path: Path) -> bytes:
-    """An SVG file as EPUB takes it: no document type, no metadata, no path without a shape."""
+    """An SVG file as EPUB requires it: no document type, no metadata, no path without a shape."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"<!DOCTYPE[^>]*>\s*", "", text)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
@@ -170,7 +170,7 @@ def picture(path: Path) -> bytes:
 
 
 def epubcheck() -> list[str]:
-    """The command epubcheck; Debian's is a Java archive. Empty where there is none."""
+    """The command epubcheck, which is a Java archive on Debian; empty if there is none."""
     program = shutil.which("epubcheck")
     if program is None:
         return []
@@ -181,7 +181,7 @@ def epubcheck() -> list[str]:
 
 
 def check(path: Path) -> str:
-    """What epubcheck says; empty when it is content or not installed."""
+    """The complaints of epubcheck; empty if it has none or is not installed."""
     if not (command := epubcheck()):
         return ""
     command += ["--failonwarnings", "--quiet", str(path)]
@@ -190,7 +190,7 @@ def check(path: Path) -> str:
 
 
 def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
-    """Write the EPUB; returns what to say about it."""
+    """Write the EPUB. Returns a summary for the user."""
     book = read_book(html)
     relink(book, lambda name, place: f"{slug(name)}.xhtml{'#' + place if place else ''}")
     files: dict[str, bytes] = {}
@@ -219,7 +219,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
         "</rootfiles></container>\n"
     ).encode()
     moment = datetime.datetime.fromisoformat(facts["modified"].rstrip("Z")).timetuple()[:6]
-    part = out.with_suffix(".part.epub")  # epubcheck wants the suffix
+    part = out.with_suffix(".part.epub")  # epubcheck requires the suffix
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
 
         def put(name: str, content: bytes, how: int = zipfile.ZIP_DEFLATED) -> None:
@@ -237,6 +237,6 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     if complaints:
         raise FormatError(f"epubcheck:\n{complaints}")
     part.replace(out)
-    checked = "checked by epubcheck" if epubcheck() else "not checked: no epubcheck here"
+    checked = "checked by epubcheck" if epubcheck() else "not checked, because epubcheck is not installed"
     return f"{len(book)} pages, {out.stat().st_size / 1e6:.1f} MB, {checked}"
 

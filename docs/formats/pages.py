@@ -1,9 +1,9 @@
-"""The rendered pages as one book, in the order of their contents: what the EPUB and the PDF share.
+"""The rendered pages as one book, in the order of the contents; the EPUB and the PDF share this.
 
 Both are made from BUILD/html, so they show what the pages show. They leave out the API reference,
-the index and the copies of the source files; links to these lose their address and keep their text.
-Of each figure the light variant stays. Folded boxes and tabs stand open; what is said to the answers of a
-question stands at the end of the page.
+the index and the copies of the source files; links to these lose their address but keep their text.
+Only the light variant of each figure is kept. Folded boxes and tabs are open, and the replies to the answers of a
+question are at the end of the page.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def text_of(element: ET.Element) -> str:
 def rebuild(
     element: ET.Element, change: Callable[[ET.Element], list[ET.Element | str] | None]
 ) -> None:
-    """Put what `change` makes of each child in its place, innermost first; None keeps the child."""
+    """Replace each child by what `change` makes of it, innermost first; None keeps the child."""
     kept: list[ET.Element] = []
 
     def add_text(text: str | None) -> None:
@@ -118,10 +118,10 @@ def parsed(path: Path) -> ET.Element:
 
 
 def contents(index: ET.Element) -> Iterator[tuple[str, int, str]]:
-    """Name, depth and group of each page that the list beside the pages names."""
+    """Name, depth and group of each page in the navigation list."""
     tree = first_class(index, "sidebar-tree")
     if tree is None:
-        raise FormatError("index.html has no list of the pages")
+        raise FormatError("index.html has no navigation list of the pages")
     group = ""
 
     def entries(items: ET.Element, depth: int) -> Iterator[tuple[str, int, str]]:
@@ -141,7 +141,7 @@ def contents(index: ET.Element) -> Iterator[tuple[str, int, str]]:
 
 
 def replies_last(body: ET.Element) -> None:
-    """A question keeps its answers, as a list with letters; the replies go into a section at the end."""
+    """Leave a question its answers, as a list with letters, and move the replies to a section at the end."""
     section = ET.Element("section", {"id": "answers", "class": "answers"})
     ET.SubElement(section, "h2").text = "Answers"
     for number, question in enumerate((e for e in body.iter("div") if has(e, "question")), 1):
@@ -166,7 +166,7 @@ def replies_last(body: ET.Element) -> None:
 
 
 def cleaned(element: ET.Element) -> list[ET.Element] | None:
-    """What belongs to a screen alone goes; what is folded opens."""
+    """Remove what only a screen needs, and open what is folded."""
     tag = element.tag
     if tag in {"script", "noscript", "button", "input"} or has(element, "headerlink"):
         return []
@@ -190,7 +190,7 @@ def cleaned(element: ET.Element) -> list[ET.Element] | None:
         caption.insert(0, title)
         element[:] = [caption, code]
     for name in [name for name in element.attrib if name.endswith("xmlns")]:
-        del element.attrib[name]  # the element's own name says it
+        del element.attrib[name]  # the element's own name contains it
     return None
 
 
@@ -201,7 +201,7 @@ def read_page(html: Path, name: str, depth: int, group: str) -> Page:
     if body is None:
         raise FormatError(f"{name}.html has no text")
     for math in body.iter(f"{{{MATHML}}}math"):
-        for element in math.iter():  # inside an operator a parser of HTML sees HTML
+        for element in math.iter():  # inside an operator, the HTML parser makes HTML elements
             if not str(element.tag).startswith("{"):
                 element.tag = f"{{{MATHML}}}{element.tag}"
     replies_last(body)
@@ -211,12 +211,12 @@ def read_page(html: Path, name: str, depth: int, group: str) -> Page:
 
 
 def read_book(html: Path) -> list[Page]:
-    """All pages, with identifiers that are unique in the book; links are left as they are."""
+    """All pages, with identifiers that are unique in the book. Links are left as they are."""
     if not (html / "index.html").is_file():
         raise FormatError("there are no pages yet; make them with: ./book build")
     names = [("index", 0, ""), *contents(parsed(html / "index.html"))]
     book = [read_page(html, *name) for name in names]
-    for heading in book[0].body.iter("h1"):  # its own says the title of the book
+    for heading in book[0].body.iter("h1"):  # its own heading is the title of the book
         heading.clear()
         heading.text = ABOUT
     for page in book:
@@ -226,7 +226,7 @@ def read_book(html: Path) -> list[Page]:
         for section in page.body.iter("section"):
             for element in section:
                 if element.tag in HEADINGS:
-                    # The heading's own anchor: a reader's bookmark leads to the line of text.
+                    # An anchor on the heading itself, so that a bookmark leads to the line of text.
                     place = f"{section.get('id') or page.slug}--h"
                     element.set("id", place)
                     level = int(str(element.tag)[1])
@@ -237,12 +237,12 @@ def read_book(html: Path) -> list[Page]:
 
 
 def anchor(name: str, identifier: str) -> str:
-    """The identifier in the book of one in a page."""
+    """The identifier in the book for one in a page."""
     return f"{slug(name)}--{re.sub(r'[^A-Za-z0-9_.-]', '-', unquote(identifier))}"
 
 
 def resolve(page: Page, address: str, names: set[str]) -> tuple[str, str] | None:
-    """Page and identifier that a link means; None when it leads out of the book."""
+    """The page and identifier that a link leads to; None if it leads out of the book."""
     path, _, fragment = address.partition("#")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(page.name), unquote(path)))
     name = target.removesuffix(".html") if path else page.name
@@ -252,7 +252,7 @@ def resolve(page: Page, address: str, names: set[str]) -> tuple[str, str] | None
 
 
 def relink(book: list[Page], address: Callable[[str, str], str]) -> None:
-    """Give links inside the book the address that `address(page, identifier)` says."""
+    """Give links inside the book the address that `address(page, identifier)` returns."""
     names = {page.name for page in book}
     for page in book:
         for link in page.body.iter("a"):

@@ -1,8 +1,8 @@
 """The book as a PDF for reading and printing: one document, laid out by WeasyPrint.
 
 Bookmarks, running heads, page numbers in the contents and links come from print.css. A line of code
-that is wider than the page is set smaller, and broken with a mark where that is not enough; what
-still would not fit fails the build, and so does a link that leads nowhere.
+that is wider than the page is set smaller, and broken with a mark if that is not enough. If anything
+still does not fit, the build fails, as it does for a link that leads nowhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from pages import FormatError, Page, classes, has, images, read_book, rebuild, relink, slug
 
 HERE = Path(__file__).resolve().parent
-COLUMNS = 102  # of code that fit on a line at its usual size: see `pre` in print.css
-IN_BOX = 6  # fewer in a box: see `.box`
+COLUMNS = 102  # of code that fit on a line at the usual size: see `pre` in print.css
+IN_BOX = 6  # columns fewer in a box: see `.box`
 SMALLEST = 0.82  # of the usual size
 SHORT = 14  # lines of code that stay together
 TOLERANCE = 1.5  # in CSS pixels
@@ -27,10 +27,10 @@ COLORED = frozenset(re.findall(r"\.(\w+)", (HERE / "code.css").read_text(encodin
 
 
 class Complaints(logging.Handler):
-    """What WeasyPrint found wrong."""
+    """Collects the errors of WeasyPrint."""
 
     def __init__(self) -> None:
-        super().__init__(logging.ERROR)  # warnings are about CSS that it does not know
+        super().__init__(logging.ERROR)  # its warnings are about unknown CSS
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -41,7 +41,7 @@ class Complaints(logging.Handler):
 
 
 def as_print(element: ET.Element) -> list[ET.Element | str] | None:
-    """Of what KaTeX made, the HTML alone; data for other programs goes."""
+    """Keep only the HTML of what KaTeX made, and remove data for other programs."""
     if has(element, "katex-mathml"):
         return []
     for name in [name for name in element.attrib if name.startswith("data-")]:
@@ -50,7 +50,7 @@ def as_print(element: ET.Element) -> list[ET.Element | str] | None:
 
 
 def uncolored(element: ET.Element) -> list[ET.Element | str] | None:
-    """Of code, what no rule colors as text: more than half of all elements, and their memory."""
+    """Turn code that no rule colors into text, which saves more than half of all elements, and their memory."""
     if element.tag != "span" or element.get("id") or COLORED & set(classes(element)):
         return None
     return [element.text or "", *element]
@@ -75,11 +75,11 @@ def columns(text: str) -> int:
 
 
 def broken(pre: ET.Element, limit: int) -> None:
-    """Break lines of more than `limit` columns, each with a mark."""
+    """Break lines of more than `limit` columns, with a mark at each break."""
     column = 0
 
     def pieces(text: str) -> list[str]:
-        """Cut where a line is full."""
+        """Cut the text where a line is full."""
         nonlocal column
         out, start = [], 0
         for n, c in enumerate(text):
@@ -113,8 +113,8 @@ def broken(pre: ET.Element, limit: int) -> None:
 
 
 def fit_code(page: Page) -> None:
-    """Short code stays together; wide code is set smaller, very wide code is broken. Only what has a
-    color is marked up."""
+    """Keep short code together, set wide code smaller, and break very wide code. Only code with a
+    color stays marked up."""
 
     def fit(pre: ET.Element, room: int) -> int:
         """Returns the number of lines."""
@@ -142,7 +142,7 @@ def fit_code(page: Page) -> None:
 
 
 def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None) -> str:
-    """Title page and contents."""
+    """The title page and the contents."""
     image = f'<img src="{cover.as_uri()}" alt="Heat maps of attention">' if cover else ""
     lines: list[str] = []
     group = ""
@@ -199,7 +199,7 @@ def assembled(
 
 
 def too_wide(document: Any) -> list[str]:
-    """Text and figures that would be cut at the right edge of the page's text."""
+    """Text and figures that would be cut off at the right margin."""
     wrong: list[str] = []
     for number, page in enumerate(document.pages, 1):
         box = page._page_box
@@ -219,10 +219,10 @@ def too_wide(document: Any) -> list[str]:
 
 
 def bare(document: Any) -> list[str]:
-    """Pages with nothing, or with nothing but headings: what follows them was moved away."""
+    """Pages that are empty or have only headings, because what follows them was moved away."""
 
     def says(box: Any) -> bool:
-        """Whether there is a figure, or text that is no heading."""
+        """Whether there is a figure, or text that is not a heading."""
         if type(box).__name__ == "MarginBox" or box.element_tag in {"h1", "h2", "h3", "h4"}:
             return False
         if type(box).__name__ in {"InlineReplacedBox", "BlockReplacedBox"}:
@@ -230,17 +230,17 @@ def bare(document: Any) -> list[str]:
         return bool(getattr(box, "text", "").strip()) or any(map(says, getattr(box, "children", ())))
 
     return [
-        f"page {number} is empty but for headings"
+        f"page {number} has no content except headings"
         for number, page in enumerate(document.pages, 1)
         if not any(map(says, page._page_box.children))
     ]
 
 
 def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
-    """Write the PDF; returns what to say about it."""
+    """Write the PDF. Returns a summary for the user."""
     try:
         import weasyprint
-    except OSError as error:  # it is there, and finds no Pango
+    except OSError as error:  # it is installed, but does not find Pango
         wanted = "install libpango-1.0-0 and libpangoft2-1.0-0"
         raise FormatError(f"WeasyPrint: {error}; {wanted}") from None
     book = read_book(html)
@@ -251,9 +251,9 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     logger.addHandler(complaints)
     document = weasyprint.HTML(string=text, base_url=html.as_uri()).render()
     if wrong := too_wide(document):
-        raise FormatError("the PDF would be cut:\n" + "\n".join(wrong))
+        raise FormatError("the PDF would be cut off at the margin:\n" + "\n".join(wrong))
     if wrong := bare(document):
-        raise FormatError("the PDF would have holes:\n" + "\n".join(wrong))
+        raise FormatError("the PDF would have empty pages:\n" + "\n".join(wrong))
     part = out.with_suffix(".part")
     document.write_pdf(part, pdf_tags=True)
     logger.removeHandler(complaints)

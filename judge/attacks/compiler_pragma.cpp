@@ -1,4 +1,4 @@
-// Pragmas that would load a plugin, or turn the judge's code off.
+// Pragmas that would load a plugin, or disable the judge's code.
 #pragma GCC plugin "/tmp/evil.so"
 #pragma GCC poison serve main
 #pragma GCC optimize("fplugin=/tmp/evil.so")

@@ -1,4 +1,4 @@
-// Calls itself until the stack ends.
+// Calls itself until the stack overflows.
 
 #include "lib/tensor.hpp"
 

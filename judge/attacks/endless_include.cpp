@@ -1,4 +1,4 @@
-// Includes itself for ever.
+// Includes itself forever.
 #include __FILE__
 #include "lib/tensor.hpp"
 

@@ -1,4 +1,4 @@
-// Templates that need templates.
+// Templates that need ever more templates.
 template <int N>
 struct Endless {
     static constexpr int value = Endless<N + 1>::value + Endless<N + 2>::value;

@@ -1,4 +1,4 @@
-// Prints without end, elsewhere.
+// Prints to standard error without end.
 #include <cstdio>
 
 #include "lib/tensor.hpp"

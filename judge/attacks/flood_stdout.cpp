@@ -1,4 +1,4 @@
-// Prints without end.
+// Prints to standard output without end.
 #include <cstdio>
 
 #include "lib/tensor.hpp"

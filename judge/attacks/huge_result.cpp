@@ -1,4 +1,4 @@
-// Returns a shape that nobody can hold.
+// Returns a tensor that is too large for memory.
 
 #include "lib/tensor.hpp"
 

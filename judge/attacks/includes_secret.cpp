@@ -1,4 +1,4 @@
-// Includes what it must not see: the compiler's messages would show it.
+// Includes files that it must not see, so that the compiler's messages show them.
 #if __has_include("/etc/shadow") || __has_include("/answer/../judge/cases.cpp")
 #error FOUND a secret file
 #endif

@@ -1,4 +1,4 @@
-// Kills whoever it may.
+// Kills every process that it can.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Says that all is well before anything is asked, and ends.
+// Claims success before it is asked anything, and exits.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Twenty processes, each below the limit of memory, all together far above it.
+// Starts twenty processes, each below the memory limit but together far above it.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Asks somebody else.
+// Asks another program over the network.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

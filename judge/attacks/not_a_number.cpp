@@ -1,4 +1,4 @@
-// Returns NaN, which no comparison refuses.
+// Returns NaN, with which every comparison is false.
 #include <limits>
 
 #include "lib/tensor.hpp"

@@ -1,4 +1,4 @@
-// Takes all the memory that there is.
+// Takes ten gigabytes of memory.
 #include <cstring>
 #include <vector>
 

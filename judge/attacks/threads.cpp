@@ -1,4 +1,4 @@
-// A thousand threads.
+// Starts a thousand threads.
 #include <chrono>
 #include <thread>
 #include <vector>

@@ -1,4 +1,4 @@
-// Throws the text of a success.
+// Throws an exception with the empty text that means success.
 #include <stdexcept>
 
 #include "lib/tensor.hpp"

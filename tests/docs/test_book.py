@@ -225,7 +225,7 @@ class Rendered(Case):
         self.assertIn("nothing can be concluded", found.group(1))
         self.assertIn("(disturbed)", found.group(2))
         self.assertEqual(self.page.count("(disturbed)"), 1)
-        line = "Not concluded, since measurements were disturbed: 1 "
+        line = "Not concluded, because measurements were disturbed: 1 "
         line += "(chapters/04_small_attention/index: 04/main/gain >= 2)"
         self.assertIn(line, self.said.stdout)
 
@@ -297,11 +297,11 @@ class Rendered(Case):
             ("a.html", '<img src="https://example.org/a.png">', "loads https://example.org/a.png"),
             ("a.html", '<script src="//example.org/a.js"></script>', "loads //example.org/a.js"),
             ("a.html", '<link rel="stylesheet" href="http://example.org/a.css">', "a.html loads http"),
-            ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which is not there"),
+            ("a.html", '<a href="nowhere.html#x">x</a>', "links to nowhere.html#x, which does not exist"),
             ("a.html", '<a href="index.html#nowhere">x</a>', "links to index.html#nowhere, an anchor"),
             ("a.html", '<a href="#%E5%A5%BD">x</a><p id="坏">', "links to #%E5%A5%BD, an anchor"),
             ("a.css", "@font-face { src: url('https://example.org/a.woff2') }", "a.css loads https"),
-            ("a.js", "fetch('https://example.org/')", "a.js loads by fetch"),
+            ("a.js", "fetch('https://example.org/')", "a.js loads from another host, by fetch"),
         ):
             with self.subTest(flaw=flaw):
                 path = self.good.html / name
@@ -380,21 +380,21 @@ class Refused(Case):
 
     def test_bounds_that_do_not_hold(self) -> None:
         wrong = (
-            ("raw_std <= -9", "04/main/raw_std is -8.0271, and the page says <= -9"),
-            ("raw_std:.1f > -8.0271", "04/main/raw_std is -8.0271, and the page says > -8.0271"),
-            ("seconds > 0 < 0.1", "04/main/seconds is 0.125, and the page says < 0.1"),
-            ("raw_std <= eight", "bound 'eight' is no number"),
-            ("gain:.1f >= two", "bound 'two' is no number"),
+            ("raw_std <= -9", "04/main/raw_std is -8.0271, but the page says <= -9"),
+            ("raw_std:.1f > -8.0271", "04/main/raw_std is -8.0271, but the page says > -8.0271"),
+            ("seconds > 0 < 0.1", "04/main/seconds is 0.125, but the page says < 0.1"),
+            ("raw_std <= eight", "bound 'eight' is not a number"),
+            ("gain:.1f >= two", "bound 'two' is not a number"),
             ("raw_std usually <= -8", "04/main/raw_std is the same on every machine", "leave out usually"),
             ("slow_gain:.1f usually", "what does 04/main/slow_gain usually do?"),
-            ("slow_gain:.1f usually >= two", "bound 'two' is no number"),
-            ("slow_gain:.2f >= 1.2", "04/main/slow_gain is 0.94, and the page says >= 1.2"),
-            ("words > 3", "04/main/words is the text", "and cannot be > 3"),
+            ("slow_gain:.1f usually >= two", "bound 'two' is not a number"),
+            ("slow_gain:.2f >= 1.2", "04/main/slow_gain is 0.94, but the page says >= 1.2"),
+            ("words > 3", "04/main/words is the text", "which cannot be > 3"),
         )
         kept = (
-            ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, and the page says > 40.1"),
+            ("2026-01-02_long/test/greedy:.2f > 40.1", "greedy is 40.046, but the page says > 40.1"),
             ("2026-01-02_long/test/beam:.2f", "no value test/beam", "values: date, steps/first/ms, "),
-            ("2026-01-02_long/test/beams", "is no number or string: {'value': [1, 4]}"),
+            ("2026-01-02_long/test/beams", "is neither a number nor a string: {'value': [1, 4]}"),
             ("2026-01-03_long/test/greedy", "no bench/results/2026-01-03_long.json"),
         )
         project = self.project()
@@ -438,7 +438,7 @@ class Incremental(Case):
         tree = (project.build / "doctrees" / f"{name}.doctree").stat().st_mtime_ns
         os.utime(project.html / f"{name}.html", ns=(tree - 1, tree - 1))
         project.edit(WORKBENCH, "On to", "Now to")
-        self.assert_refused(project.render(), f"pages read and not written: 1, such as {name}", "anew")
+        self.assert_refused(project.render(), f"pages read but not written: 1, such as {name}", "anew")
         self.assert_succeeds(project.render())
 
     def test_pages_follow_sources_results_and_figures(self) -> None:
@@ -523,7 +523,7 @@ class Offline(Case):
                 self.assert_succeeds(look())
             page.write_text('<p id="b"><a href="#a">a</a></p>', encoding="utf-8")
             for _ in range(2):
-                self.assert_refused(look(), "links to #a, an anchor that is not there")
+                self.assert_refused(look(), "links to #a, an anchor that does not exist")
             known.write_text("{", encoding="utf-8")
             self.assert_refused(look(), "links to #a")
 
@@ -579,10 +579,10 @@ class Weave(unittest.TestCase):
 
     def test_flaws_are_named_with_their_line(self) -> None:
         for content, words in (
-            (b"a\n// [x]\nb\n// [x]\nc\n", "f.cpp:4: part [x] stands in line 2 already"),
+            (b"a\n// [x]\nb\n// [x]\nc\n", "f.cpp:4: part [x] is already in line 2"),
             (b"a\n// [x]\n// [y]\nb\n", "f.cpp:2: part [x] is empty"),
             (b"a\n// [x]\n", "f.cpp:2: part [x] is empty"),
-            (b"a\n// [head]\nb\n", "f.cpp:2: part [head] stands in line 0 already"),
+            (b"a\n// [head]\nb\n", "f.cpp:2: part [head] is already in line 0"),
             (b"a\r\nb\n", "f.cpp:1: control character"),
             (b"a\xff\n", "f.cpp: not UTF-8"),
         ):

@@ -337,7 +337,7 @@ class Refused(Case):
 
     def test_a_heading_that_stands_alone_is_named(self) -> None:
         done = self.made_with_a_long("````{mistake} Hiding keys after the softmax")
-        self.assert_refused(done, "is empty but for headings")
+        self.assert_refused(done, "has no content except headings")
 
     def test_a_wide_line_of_code_is_set_smaller_or_broken_with_a_mark(self) -> None:
         from pypdf import PdfReader

@@ -106,7 +106,7 @@ class Machinery(unittest.TestCase):
         self.assertEqual(mutant.plant("1; x = y; 2"), "1; x = z; 2")
         for number, text in {0: "x == y", 2: "x = y; x=y"}.items():
             with self.assertRaisesRegex(
-                mutate.Failure, f"name: {number} places in lib/a.cpp hold x ="
+                mutate.Failure, f"name: {number} places in lib/a.cpp contain x ="
             ):
                 mutant.plant(text)
 
@@ -183,7 +183,7 @@ class Machinery(unittest.TestCase):
             self.assertEqual(mutate.Mutant("name", file, "x", "y").way, way, file)
         self.assertEqual(mutate.Mutant("name", "lib/tensor.cpp", "x", "y", way="cuda").way, "cuda")
         with self.assertRaisesRegex(
-            mutate.Failure, "name: way is quick, expected plain, fast, cuda"
+            mutate.Failure, "name: way is quick, expected one of plain, fast, cuda"
         ):
             mutate.Mutant("name", "lib/tensor.cpp", "x", "y", way="quick")
 
@@ -244,8 +244,8 @@ class Machinery(unittest.TestCase):
         failed = mutate.Verdict("killed", "04_plain", "a < b", "")
         self.assertEqual(ends_with(1, cases + "</TestCase><OverallResults failures='1'/>"), failed)
         self.assertEqual(ends_with(-11, cases).how, "crash, status -11")
-        self.assertEqual(ends_with(-9, cases).how, "no end in 120 s")
-        self.assertEqual(ends_with(-9, cases, "cuda").how, "no end in 480 s")
+        self.assertEqual(ends_with(-9, cases).how, "did not end in 120 s")
+        self.assertEqual(ends_with(-9, cases, "cuda").how, "did not end in 480 s")
 
     def test_a_program_without_a_device_kills_nothing(self) -> None:
         programs = [program(f"04_{way}") for way in ("plain", "cuda")]

@@ -75,10 +75,10 @@ class Small(unittest.TestCase):
 
     def test_a_record_of_another_command_or_program_is_refused(self) -> None:
         self.declare('abh_chapter(MAIN "--quick" RUNS "wide: --wide 4" "text: text" "new: new" MEASURES main)')
-        self.assertIn(f"{CHAPTER}/wide was recorded by ./book run 04 --wide 3, and is ./book run 04 --wide 4 now", self.stale())
+        self.assertIn(f"{CHAPTER}/wide was recorded by ./book run 04 --wide 3, but its command is ./book run 04 --wide 4", self.stale())
         self.assertIn(f"{CHAPTER}/new (./book run 04 new) is not recorded", self.stale())
         self.declare('abh_chapter(MAIN "--quick" RUNS "text: text" MEASURES main)')
-        self.assertEqual(self.stale(), f"{CHAPTER}/wide is recorded, and no chapter has such a run")
+        self.assertEqual(self.stale(), f"{CHAPTER}/wide is recorded, but no chapter has such a run")
         self.declare('abh_chapter(MAIN "--quick" RUNS "wide: --wide 3" "text: text" MEASURES main)')
         for name in ("main.cpp", "text_command.cpp"):
             path = self.chapter / name
@@ -92,7 +92,7 @@ class Small(unittest.TestCase):
 
     def test_a_record_needs_every_run(self) -> None:
         (self.build / "runs" / CHAPTER / "wide/stdout.txt").unlink()
-        with self.assertRaisesRegex(record.RecordError, f"have not ended here: {CHAPTER}/wide"):
+        with self.assertRaisesRegex(record.RecordError, f"these runs are missing in .*: {CHAPTER}/wide"):
             record.write(self.root, self.build)
 
     def test_pages_show_the_run_of_this_machine_where_there_is_one(self) -> None:
@@ -125,7 +125,7 @@ class Small(unittest.TestCase):
         table, (difference,) = self.compare()
         self.assertEqual(
             difference,
-            f"mean is 1.5 in recorded/{CHAPTER}/wide and 1.6 in build/runs/{CHAPTER}/wide; shown by chapters/04/index",
+            f"mean is 1.5 in recorded/{CHAPTER}/wide, but 1.6 in build/runs/{CHAPTER}/wide; shown by chapters/04/index",
         )
         counts = next(line for line in table.splitlines() if line.startswith(CHAPTER)).split()
         self.assertEqual(counts[1:], ["3", "2", "0", "1", "1.00"])

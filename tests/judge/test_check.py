@@ -179,8 +179,8 @@ class Usage(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             self.assertEqual(0, self.run_verb(check.main_progress, "--answers", name)[0])
         said = " ".join(self.run_verb(check.main_progress, "--help")[1].split())
-        self.assertIn("exit status: 0 listed, whatever is done; 2 wrong usage", said)
-        self.assertIn("1 something is", self.run_verb(check.main, "--help")[1])
+        self.assertIn("exit status: 0 if listed, whatever you have done; 2 for wrong usage", said)
+        self.assertIn("1 if something is", self.run_verb(check.main, "--help")[1])
 
     def test_a_folder_that_may_not_be_written_is_one_line(self):
         with tempfile.TemporaryDirectory() as name:
@@ -197,7 +197,7 @@ class Usage(unittest.TestCase):
     def test_to_watch_is_not_for_programs(self):
         status, out, err = self.run_verb(check.main, "04.2", "--watch", "--json")
         self.assertEqual((2, ""), (status, out))
-        self.assertEqual("book: --watch is for people and --json for programs: not both\n", err)
+        self.assertEqual("book: --watch is for people and --json for programs, so they cannot be combined\n", err)
 
 
 class Numbers(unittest.TestCase):
@@ -397,13 +397,13 @@ class HandedOut(unittest.TestCase):
     def test_a_line_that_is_missing_or_no_number(self):
         file = self.begin()
         bare = file.read_text()
-        self.assertIn("there is no number behind 'padding ='", self.said(file))
+        self.assertIn("there is no number after 'padding ='", self.said(file))
         file.write_text(bare.replace("padding =", ""))
         self.assertIn("there is no line 'padding = NUMBER'", self.said(file))
         for text in ("1..2", "3/4", "4*8*9", ",125", "464,697", "inf"):
             with self.subTest(text):
                 file.write_text(bare.replace("padding =", f"padding = {text}  # a guess"))
-                self.assertIn(f"'{text}' behind 'padding =' is not a single number; write it as 540, -0.75 or 1e6", " ".join(self.said(file).split()))
+                self.assertIn(f"'{text}' after 'padding =' is not a single number; write it as 540, -0.75 or 1e6", " ".join(self.said(file).split()))
         file.write_text(bare.replace("padding =", "padding = 1 000"))
         self.assertIn("given padding (1 later)", self.said(file))  # and no word about what is right
 
@@ -412,7 +412,7 @@ class HandedOut(unittest.TestCase):
         file.write_text("".join(f"{line} 7\n" if line.endswith("=") else f"{line}\n" for line in file.read_text().splitlines()))
         said = self.said(file)
         self.assertIn("complete, 5 points to be given later", said)
-        self.assertIn("every line holds a number; they are judged when you have handed them in", said)
+        self.assertIn("every line has a number; they will be judged when you have handed them in", said)
         self.assertNotIn("wrong", said)
         with contextlib.redirect_stdout(io.StringIO()):
             verdicts = check.check([self.exercise], as_json=False, answers=self.answers)

@@ -119,7 +119,7 @@ class Causes(unittest.TestCase):
     def test_the_first_for_all(self):
         y = [1, 2, 3, 4, 5, 7]
         said = self.said(tensor([2, 3], y), tensor([2, 3], y[:3] * 2))
-        self.assertIn("all along axis 0 are what the first should be", said)
+        self.assertIn("everything along axis 0 is what the first should be", said)
 
     def test_an_axis_of_size_1(self):
         said = self.said(tensor([1, 2, 3], X), tensor([2, 3], X))

@@ -92,7 +92,7 @@ class Folders(unittest.TestCase):
     def test_needs_that_nobody_knows(self):
         folder = self.broken()
         self.manifest(folder, needs=["04.2", "04.8", "00.2"])
-        self.refused("04.3: needs 04.8, 00.2, and there is no such exercise")
+        self.refused("04.3: needs 04.8, 00.2, but there is no such exercise")
         self.manifest(folder, needs=["04.2", "04.4"])
         self.assertEqual(["04.2", "04.3", "04.4"], [e.number for e in load_all(self.root)])
 
@@ -121,7 +121,7 @@ class Folders(unittest.TestCase):
         self.manifest(self.broken(), takes_part=command, mine=["softmax"])
         self.refused("takes_part is not ./book run NN --mine 04.3")
         self.manifest(self.place / "3_another", takes_part=command.replace("04.2", "04.3"), mine=[])
-        self.refused("takes_part names a command, and mine no operation")
+        self.refused("takes_part names a command, but mine names no operation")
 
     def test_a_missing_file(self):
         (self.broken() / "cases.cpp").unlink()
@@ -134,11 +134,11 @@ class Folders(unittest.TestCase):
 
     def test_a_folder_without_a_number(self):
         self.broken("another")
-        self.refused("an exercise's folder is called NUMBER_TITLE")
+        self.refused("expected a name like NUMBER_TITLE for an exercise's folder")
 
     def test_two_folders_with_one_number(self):
         self.broken("2_the_same_again")
-        self.refused("04.2: 2_softmax_backward has this number, too")
+        self.refused("04.2: 2_softmax_backward also has this number")
 
     def test_the_others_of_its_chapter_are_chosen_and_it_is_refused_by_name(self):
         self.manifest(self.broken(), kind="puzzle")
@@ -241,7 +241,7 @@ class Bites(unittest.TestCase):
     def test_too_few_mutants(self):
         for n in (0, 2):
             (fault,) = gate.faults(dataclasses.replace(self.exercise, mutants=self.exercise.mutants[:n]))
-            self.assertIn(f"{n} mutants, 3 at least", fault)
+            self.assertIn(f"{n} mutants, but at least 3 are needed", fault)
 
     def test_a_mutant_that_changes_nothing(self):
         lost = dataclasses.replace(self.exercise.mutants[0], find="not in the solution")

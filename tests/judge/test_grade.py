@@ -127,13 +127,13 @@ class Collecting(unittest.TestCase):
 
     def test_no_zip(self):
         (self.folder / "anna.zip").write_text("I am no zip")
-        self.assertIn("not a zip that can be read", self.only().notes[0])
+        self.assertIn("cannot be read as a zip", self.only().notes[0])
 
     def test_a_zip_that_breaks_off(self):
         zipped(self.folder / "anna.zip", {NAME: "a" * 1000})
         raw = (self.folder / "anna.zip").read_bytes()
         (self.folder / "anna.zip").write_bytes(raw[: len(raw) // 2])
-        self.assertIn("not a zip that can be read", self.only().notes[0])
+        self.assertIn("cannot be read as a zip", self.only().notes[0])
 
     def test_a_path_that_leaves_its_folder(self):
         zipped(self.folder / "anna.zip", {f"../../{NAME}": "a", f"/{NAME}": "b"})
@@ -191,7 +191,7 @@ class Collecting(unittest.TestCase):
     def test_a_zip_that_swells(self):
         with zipfile.ZipFile(self.folder / "anna.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(NAME, bytes(50 << 20))
-        self.assertIn(f"has {50 << 20} bytes; {grade.LARGEST_ANSWER} are the most", self.only().refused[NAME])
+        self.assertIn(f"has {50 << 20} bytes, but the limit is {grade.LARGEST_ANSWER}", self.only().refused[NAME])
 
     def test_a_name_that_is_not_utf8(self):
         folder = os.fsencode(self.folder) + b"/an\xffna"
@@ -232,7 +232,7 @@ class Collecting(unittest.TestCase):
             (self.folder / name).mkdir()
         found = {s.student: s.notes for s in grade.collect(self.folder, [NAME])}
         self.assertEqual({"Anna@uni.edu", "anna@uni.edu"}, found.keys())
-        self.assertEqual(["anna@uni.edu has handed in, too: is that the same student?"], found["Anna@uni.edu"])
+        self.assertEqual(["anna@uni.edu also handed in: is that the same student?"], found["Anna@uni.edu"])
 
     def test_a_formula_is_text(self):
         self.assertEqual("'=HYPERLINK(1)", grade.safe("=HYPERLINK(1)"))
@@ -283,14 +283,14 @@ class Packings(unittest.TestCase):
         self.assertEqual([f"{NAME} was taken from answers.zip/{NAME}; Copy/{NAME} differs"], notes)
         twice = in_a_zip({"inner.zip": in_a_zip({f"answers/{NAME}": "a"})})
         self.assertEqual({}, self.collected({"b/deeper.zip": in_a_zip({"outer.zip": twice})})[0])
-        self.assertIn("outer.zip/inner.zip was not looked into", self.collected({"b/deeper.zip": in_a_zip({"outer.zip": twice})})[2][0])
+        self.assertIn("outer.zip/inner.zip was not opened", self.collected({"b/deeper.zip": in_a_zip({"outer.zip": twice})})[2][0])
         self.assertEqual({NAME: b"a"}, self.collected({"outer.zip": twice})[0])
 
     def test_what_is_passed_over_is_named(self):
         for path, said in (
-            ("answers.tar.gz", "answers.tar.gz was not looked into: hand in a folder or a zip"),
-            ("answers.7z", "answers.7z was not looked into"),
-            ("no.zip", "no.zip: not a zip that can be read"),
+            ("answers.tar.gz", "answers.tar.gz was not opened: hand in a folder or a zip"),
+            ("answers.7z", "answers.7z was not opened"),
+            ("no.zip", "no.zip: cannot be read as a zip"),
             (f"{NAME}.txt", f"because of the name: {NAME}.txt"),
             (NAME.replace(".cpp", " (1).cpp"), "because of the name: 04_2_softmax_backward (1).cpp"),
             ("homework.cpp", "because of the name: homework.cpp"),
@@ -312,10 +312,10 @@ class Packings(unittest.TestCase):
     def test_a_copy_that_cannot_be_read_leaves_the_other(self):
         answers, refused, notes = self.collected({f"answers/{NAME}": bytes(300_000), NAME: b"a"})
         self.assertEqual(({NAME: b"a"}, {}), (answers, refused))
-        self.assertEqual([f"{NAME} was taken from {NAME}; answers/{NAME} has 300000 bytes; 262144 are the most"], notes)
+        self.assertEqual([f"{NAME} was taken from {NAME}; answers/{NAME} has 300000 bytes, but the limit is 262144"], notes)
 
     def test_of_too_many_files_the_nearest_are_looked_at(self):
-        said = ["it has more than 3 files: those in most folders were not looked at"]
+        said = ["it has more than 3 files; the most deeply nested were not looked at"]
         with unittest.mock.patch.object(grade, "MOST_FILES", 3):
             answers, _, notes = self.collected({"a/a": b"", "a/b/c": b"", f"d/{NAME}": b"a", "e": b""})
             self.assertEqual(({NAME: b"a"}, said), (answers, notes))
@@ -344,7 +344,7 @@ class Packings(unittest.TestCase):
         with unittest.mock.patch.object(grade, "LARGEST_ZIP", 1000):
             zips = {f"{i}.zip": in_a_zip({f"a{i}": "x" * 400}) for i in range(3)}
             _, _, notes = self.collected_in_a_folder({**zips, NAME: b"a"})
-        self.assertRegex(notes[0], r"^1\.zip: has \d+ bytes; \d+ are the most$")
+        self.assertRegex(notes[0], r"^1\.zip: has \d+ bytes, but the limit is \d+$")
 
     def collected_in_a_folder(self, files):
         with tempfile.TemporaryDirectory() as name:
@@ -387,7 +387,7 @@ class Kept(unittest.TestCase):
             (OSError(errno.ENOSPC, "No space left on device"), "the disk is full"),
             (OSError(errno.EMFILE, "Too many open files"), "no student is to blame; .* Too many open files"),
             (FileNotFoundError(errno.ENOENT, "No usable temporary directory found"), "no student is to blame; .* No usable temporary"),
-            (sandbox.Unfit("no program can be started"), "no student is to blame; .* no program can be started"),
+            (sandbox.Unfit("cannot start a program"), "no student is to blame; .* cannot start a program"),
             (BrokenProcessPool("A process was terminated abruptly"), "no student is to blame; .* terminated abruptly"),
         ):
             for place in ("grade", "why_unfit"):
@@ -478,7 +478,7 @@ class Class(unittest.TestCase):
             self.assertEqual({"passed"}, {t["status"] for t in results["tests"]})
             self.assertIn('failures="1"', (out / "junit.xml").read_text())
             again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertIn("7 of 7 submissions have been graded before", again.stderr)
+            self.assertIn("7 of 7 submissions have already been graded", again.stderr)
 
     @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
     def test_a_private_clone_and_a_umask_of_077(self):

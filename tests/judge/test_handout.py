@@ -107,7 +107,7 @@ class Clone(unittest.TestCase):
         with self.assertRaisesRegex(Mistaken, "git clone: fatal"):
             handout.require_clone([self.exercise])
         with unittest.mock.patch.object(handout, "ROOT", self.root / "chapters"):
-            with self.assertRaisesRegex(Mistaken, "of another one"):
+            with self.assertRaisesRegex(Mistaken, "inside another clone"):
                 handout.require_clone([self.exercise])
 
     def test_changes_that_are_not_committed(self):
@@ -116,7 +116,7 @@ class Clone(unittest.TestCase):
         self.git("commit", "-m", "a")
         self.assertEqual("", self.said())
         (self.exercise.folder / "answer.cpp").write_text("int b;\n")
-        self.assertEqual("book: 04.2: changes that are not committed are not in the autograder\n", self.said())
+        self.assertEqual("book: 04.2: uncommitted changes are not in the autograder\n", self.said())
 
 
 class Programs(unittest.TestCase):
@@ -135,7 +135,7 @@ class Machine(unittest.TestCase):
     def test_a_pack_for_another_kind_of_processor_says_so(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
             (Path(folder) / "handout.json").write_text('{"machine": "pdp11"}')
-            with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, and this machine is "):
+            with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, but this machine is "):
                 compile.setting_of_handout()
 
     def test_a_pack_of_a_newer_system_says_so(self):
@@ -146,7 +146,7 @@ class Machine(unittest.TestCase):
         self.assertFalse(compile.before("2.39", ""))
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
             (Path(folder) / "handout.json").write_text(json.dumps({"machine": platform.machine(), "libc": "99.1"}))
-            with self.assertRaisesRegex(compile.Failed, "made on a system with glibc 99.1, and this one has 2"):
+            with self.assertRaisesRegex(compile.Failed, "made on a system with glibc 99.1, but this one has 2"):
                 compile.setting_of_handout()
 
     def test_the_pack_is_called_where_it_lies(self):
@@ -191,7 +191,7 @@ class Scripts(unittest.TestCase):
             command = [sys.executable, "-m", "judge", *arguments]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertEqual(2, done.returncode)
-            self.assertRegex(done.stderr, r"^book: there is no verb '(bake)?'; there are check, .*\n$")
+            self.assertRegex(done.stderr, r"^book: there is no verb '(bake)?'; the verbs are check, .*\n$")
 
     def test_prepare_takes_exercises(self):
         command = [sys.executable, "-m", "judge", "prepare", "04.99"]

@@ -56,5 +56,5 @@ class TakingPart(unittest.TestCase):
         self.assertNotEqual([], differing)
 
     def test_other_parameters_are_refused(self):
-        with self.assertRaisesRegex(Mistaken, f"mine::{TERM} is not there, or has other parameters"):
+        with self.assertRaisesRegex(Mistaken, f"mine::{TERM} is missing, or its parameters differ"):
             self.linked(EXERCISE.solution().replace("const Tensor& dw, const Tensor& w)", "const Tensor& dw, Tensor w)"))

@@ -182,7 +182,7 @@ class Starting(unittest.TestCase):
                 self.subTest(str(error)),
                 unittest.mock.patch.object(sandbox, "system_calls", lambda **_: b"filter"),
                 unittest.mock.patch.object(place, name, side_effect=error),
-                self.assertRaisesRegex(Unfit, f"^no program can be started: .*{str(error).split('] ')[-1][:20]}"),
+                self.assertRaisesRegex(Unfit, f"^cannot start a program: .*{str(error).split('] ')[-1][:20]}"),
             ):
                 Running(["/bin/sleep", "1000"], {}, Limits(1), tight=True)
             self.assertEqual(open_files, len(os.listdir("/proc/self/fd")))
@@ -213,7 +213,7 @@ class Starting(unittest.TestCase):
 
     def test_a_compiler_that_is_missing(self):
         said = self.unfit(compile.Setting("/nowhere/g++", [], [], [], "", {}))
-        self.assertRegex(said, "^the compiler, /nowhere/g[+][+], fails at an empty program .*No such file or directory$")
+        self.assertRegex(said, "^the compiler, /nowhere/g[+][+], cannot compile an empty program .*No such file or directory$")
 
     def test_a_library_that_is_missing_when_programs_run(self):
         with tempfile.TemporaryDirectory() as name:

@@ -27,8 +27,8 @@ std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_
 // [construct]
 namespace {
 
-/// The slice of a rank, each piece as a parameter that shares its elements with the model: a whole
-/// parameter is that of the model, with its gradient.
+/// A rank's slice, with each piece as a parameter that shares its elements with the model. A piece
+/// that is a whole parameter is the model's own, and shares its gradient, too.
 std::vector<Parameter> slices_of(const Parameters& parameters, std::span<const Piece> pieces) {
     std::vector<Parameter> slices;
     for (const Piece& piece : pieces) {
@@ -65,8 +65,8 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
 // [forward and backward]
 double DataParallel::forward_backward(std::span<const Batch> batches) {
     if (options_.shards == 1) return trainer_.forward_backward(batches);  // nothing to sum
-    const Index words = trainer_.count_targets(batches);  // of all ranks: a mean of the ranks'
-                                                          // means would be another loss
+    const Index words = trainer_.count_targets(batches);  // of all ranks, because a mean of the
+                                                          // ranks' means would be another loss
     const std::uint64_t step = model_.random().step();
     const Parts own = sum_.begin();
     std::vector<double> losses;
@@ -81,7 +81,7 @@ double DataParallel::forward_backward(std::span<const Batch> batches) {
     return sum_in_order(losses, sum_.owners());
 }
 
-/// A shard of each batch that has pairs for it.
+/// One shard of each batch, for those batches that have pairs in it.
 std::vector<Batch> DataParallel::shard_of(std::span<const Batch> batches, Index shard) const {
     std::vector<Batch> parts;
     for (const Batch& batch : batches) {
@@ -97,7 +97,7 @@ std::vector<Batch> DataParallel::shard_of(std::span<const Batch> batches, Index 
     return parts;
 }
 
-/// Numbers of all ranks, those of shards or blocks, added in the order in which `owners` has them.
+/// Adds the numbers of all ranks, one per shard or block, in the order of `owners`.
 double DataParallel::sum_in_order(const std::vector<double>& own, std::span<const Index> owners) {
     std::vector<std::vector<double>> numbers;
     for (const std::string& bytes : ranks_.all_gather(to_bytes(own)))
@@ -112,7 +112,7 @@ double DataParallel::sum_in_order(const std::vector<double>& own, std::span<cons
 }
 // [clip]
 double DataParallel::clip(Real largest) {
-    std::vector<double> squares;  // of blocks, which are the same for any number of ranks
+    std::vector<double> squares;  // by blocks, which do not depend on the number of ranks
     for (std::size_t b = 0; b < partition_.buckets().size(); ++b)
         for (Parameter& slice : sum_.finish(b))
             for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
@@ -129,13 +129,13 @@ double DataParallel::clip(Real largest) {
 // [gather]
 namespace {
 
-/// Completes tensors of which each rank has its slices, bucket by bucket.
+/// Completes tensors, bucket by bucket, when each rank has its own slice of them.
 class SliceExchange {
 public:
     SliceExchange(const Partition& partition, Ranks& ranks)
         : partition_(partition), ranks_(ranks) {}
 
-    /// Hands this rank's slice of the next bucket to all others.
+    /// Starts to send this rank's slice of the next bucket to all others.
     /// @param whole  tensors, one for each parameter of the model
     void begin(std::span<const Tensor> whole) {
         if (ranks_.size() == 1) return;
@@ -149,7 +149,7 @@ public:
             slices.push_back(ranks_.room_of(slice));
         }
         transfers_.push_back(ranks_.share("slices", slices));
-        if (transfers_.back()) transfers_.back()->missing();  // moves all of them on
+        if (transfers_.back()) transfers_.back()->missing();  // keeps all of them moving
     }
     /// Waits for the others' slices.
     void finish() {
@@ -191,7 +191,7 @@ void DataParallel::update(Real learning_rate) {
 }
 
 // [memory]
-/// Completes whole tensors, one for each parameter, of which each rank has its pieces.
+/// Completes whole tensors, one for each parameter, when each rank has its own pieces of them.
 void DataParallel::gather(std::span<const Tensor> whole) {
     SliceExchange exchange(partition_, ranks_);
     for (std::size_t b = 0; b < partition_.buckets().size(); ++b) exchange.begin(whole);
@@ -201,7 +201,7 @@ void DataParallel::gather(std::span<const Tensor> whole) {
 std::vector<NamedTensor> DataParallel::memory() {
     const std::vector<NamedTensor> own = optimizer().memory();
     const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
-    std::string kinds;  // mean and square, for one: what an optimizer remembers for each parameter
+    std::string kinds;  // what an optimizer remembers per parameter: mean and square, for instance
     for (std::size_t i = 0; i < own.size(); i += slices_.size())
         kinds += own[i].name.substr(0, own[i].name.find('.')) + " ";
     kinds = ranks_.all_gather(kinds).front();  // a rank may have no slice

@@ -8,52 +8,52 @@
 
 namespace abh {
 // [shards]
-/// Cuts the pairs of a batch into neighbors that have about equally many words to compute.
-/// @return  the first pair of each shard, and the number of pairs at the end, `shards + 1` numbers
+/// Cuts a batch into shards of neighboring pairs, with about the same number of words in each.
+/// @return  the first pair of each shard, then the number of pairs: `shards + 1` numbers
 std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_t pad);
 // [data parallel]
 struct DataParallelOptions {
     Index shards = 4;
     bool overlap = true;    ///< send gradients while backward goes on; the bits are the same
-    bool bfloat16 = false;  ///< round gradients that are sent; results then depend on the ranks
-    Index bucket = Partition::bucket_size;  ///< elements of a parameter that travels by itself
+    bool bfloat16 = false;  ///< round what is sent; results then depend on the number of ranks
+    Index bucket = Partition::bucket_size;  ///< elements from which a parameter travels alone
 };
 
 /// Training on several ranks, each of which has the whole model and computes a part of each batch.
 ///
-/// The gradient of a step is defined over a fixed number of shards: each is computed by itself, and
-/// their sum is a `TreeSum`. A rank computes some neighboring shards. So losses, gradients and
-/// weights are the same bits for any number of ranks up to that of the shards.
+/// The gradient of a step is defined over a fixed number of shards: each shard's gradient is
+/// computed by itself, and a `TreeSum` adds them. A rank computes some neighboring shards. Losses,
+/// gradients and weights therefore have the same bits for any number of ranks up to that of shards.
 ///
-/// Each rank keeps what the optimizer remembers for its own slice of the parameters alone, updates
-/// it, and hands it to the others: ZeRO's first stage, Rajbhandari et al. 2020.
+/// Each rank keeps the optimizer's memory of its own slice of the parameters only, updates this
+/// slice, and sends it to the others: ZeRO's first stage, Rajbhandari et al. 2020.
 class DataParallel : public TeamTrainer {
 public:
-    /// @param model  is trained; begins with rank 0's weights on every rank; to stay where it is
-    /// @throws std::invalid_argument if there are fewer shards than ranks, or an option is out of
-    /// its range
+    /// @param model  is trained, starting from rank 0's weights on every rank; must not move
+    /// @throws std::invalid_argument if there are fewer shards than ranks, or if an option is out
+    /// of range
     DataParallel(Transformer& model, const TrainingOptions& training, Ranks& ranks,
                  const DataParallelOptions& options);
 
-    /// Forward, loss, backward of a step's batches, which are the same on every rank. @return the
-    /// loss
+    /// Forward, loss and backward for a step's batches, which are the same on every rank.
+    /// @return the loss
     double forward_backward(std::span<const Batch> batches) override;
     double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
-    /// The norm of the whole gradient; where it is larger than `largest`, which is not 0, all
-    /// gradients are multiplied so that it is that.
+    /// Scales all gradients so that the norm of the whole gradient is at most `largest`; 0 leaves
+    /// them as they are. @return the norm before that
     double clip(Real largest) override;
-    /// Moves the own slice of the weights, and hands it to the others, bucket by bucket.
+    /// Updates this rank's slice of the weights, and sends it to the others, bucket by bucket.
     void update(Real learning_rate) override;
 
-    /// How the gradients of the last step were summed: known after `clip`, or `update`.
+    /// How the last step's gradients were summed; known once `clip` or `update` has run.
     const GradientSum& sum() const { return sum_; }
-    /// The slices that this rank updates, and their gradients.
+    /// The slices that this rank updates, with their gradients.
     const Parameters& slices();
     Optimizer& optimizer() { return trainer_.optimizer(); }
-    /// What the optimizers of all ranks remember, put together: as one optimizer of all parameters
-    /// has it.
+    /// What the optimizers of all ranks remember, put together as if one optimizer had all
+    /// parameters.
     std::vector<NamedTensor> memory() override;
-    /// Makes each optimizer remember its slice of this: tensors as those of `memory`.
+    /// Makes each rank's optimizer remember its slice of these tensors, listed as by `memory`.
     void remember(std::span<const Tensor> memory, Index steps) override;
 
 private:

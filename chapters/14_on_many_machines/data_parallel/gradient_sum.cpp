@@ -14,8 +14,9 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
       slices_(slices),
       bfloat16_(bfloat16),
       own_(parts_of(ranks.rank(), ranks.size(), shards)) {
-    require(shards >= ranks.size(), "data parallel: {} shards for {} ranks, expected one at least",
-            shards, ranks.size());
+    require(shards >= ranks.size(),
+            "data parallel: {} shards for {} ranks, expected at least one each", shards,
+            ranks.size());
     for (const Bucket& bucket : partition.buckets())
         first_slice_.push_back(first_slice_.back() +
                                bucket.slices[static_cast<std::size_t>(ranks.rank())].size());
@@ -27,11 +28,11 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
 }
 
 GradientSum::~GradientSum() {
-    if (listening_) listen(false);  // a step may not have been brought to its end
+    if (listening_) listen(false);  // the last step may not have been finished
 }
 
 // [listen]
-/// Asks each gradient to tell when it is complete, or no longer.
+/// Asks each gradient to report when it is complete, or to stop reporting.
 void GradientSum::listen(bool on) {
     listening_ = on;
     for (std::size_t p = 0; p < parameters_.size(); ++p)
@@ -39,8 +40,8 @@ void GradientSum::listen(bool on) {
                                                           : std::function<void()>());
 }
 
-/// A backward has completed the gradient of a parameter. Buckets that are complete are added, in
-/// their order, which is the same on all ranks.
+/// Called when a backward has completed a parameter's gradient. Adds the buckets that this makes
+/// complete, in their order, which is the same on all ranks.
 void GradientSum::added(std::size_t parameter) {
     if (backwards_ == 0) return;
     if (++added_[parameter] > backwards_)
@@ -54,16 +55,16 @@ void GradientSum::added(std::size_t parameter) {
     look();
 }
 // [one bucket]
-/// Adds the gradients of this shard; after the last one the sum goes out.
+/// Adds this shard's gradients of a bucket to the sum; after the last shard, sends the sum.
 void GradientSum::add(std::size_t bucket) {
     const Bucket& of = partition_.buckets()[bucket];
-    std::vector<Tensor> gradients;  // each shard's are tensors of their own
+    std::vector<Tensor> gradients;  // a separate set of tensors for each shard
     for (const std::size_t p : of.parameters) gradients.push_back(parameters_[p].parameter->grad());
     sums_[bucket].own.add({shard_, shard_ + 1}, row_of(of, gradients));
     if (shard_ + 1 == own_.end) send(bucket);
 }
 
-/// Hands each rank its slice of the nodes that this one has, and makes room for its own.
+/// Sends each rank its slice of this rank's nodes, and makes room for what comes in return.
 void GradientSum::send(std::size_t bucket) {
     const Bucket& of = partition_.buckets()[bucket];
     Sum& sum = sums_[bucket];
@@ -124,7 +125,7 @@ void GradientSum::end_shard() {
     if (shard_ + 1 == own_.end) listen(false);
 }
 // [look]
-/// Looks after the messages that are under way, which moves them on.
+/// Checks the messages under way, which also keeps them moving.
 void GradientSum::look() {
     const auto here = [](const auto& transfer) { return !transfer || transfer->missing().empty(); };
     for (std::size_t b = 0; b < trips_.size(); ++b)
@@ -156,7 +157,7 @@ std::span<Parameter> GradientSum::finish(std::size_t bucket) {
         slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()));
         at += count;
     }
-    of = {};  // gives its memory back
+    of = {};  // frees its memory
     of.finished = true;
     return slices;
 }

@@ -12,22 +12,23 @@
 
 namespace abh {
 // [trip]
-/// When a bucket's gradients left, and when those of the other ranks were there: milliseconds after
-/// the first shard began. They may have come up to a layer's backward earlier than they were seen.
+/// When a bucket's gradients left, and when those of the other ranks were seen to have arrived, in
+/// milliseconds from the start of the first shard. They may have come up to one layer's backward
+/// earlier than they were seen.
 struct Trip {
     double left = 0, arrived = 0;
 };
 // [gradient sum]
-/// Sums the gradients of all shards over all ranks, and leaves each rank the sum of its slice.
+/// Sums the gradients of all shards over all ranks, and gives each rank the sum for its slice.
 ///
-/// Each bucket is a sum of its own. It goes out as soon as its gradients are complete in the last
-/// of this rank's shards, while backward goes on with the layers below.
+/// Each bucket is summed separately. It goes out as soon as its gradients are complete in the last
+/// of this rank's shards, while backward continues with the layers below.
 class GradientSum {
 public:
     /// @param parameters  of the model
-    /// @param partition   of these; outlives this, as do `ranks` and `slices`
+    /// @param partition   of these; must outlive this, as must `ranks` and `slices`
     /// @param slices      receive the sums: the parameters of this rank's pieces, in their order
-    /// @param bfloat16    whether messages are rounded to half their bytes
+    /// @param bfloat16    whether to round messages to half as many bytes
     /// @throws std::invalid_argument if there are fewer shards than ranks
     GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
                 std::span<Parameter> slices, Index shards, bool bfloat16 = false);
@@ -35,21 +36,21 @@ public:
     GradientSum(const GradientSum&) = delete;
     GradientSum& operator=(const GradientSum&) = delete;
 
-    /// The rank of each shard.
+    /// The rank that computes each shard.
     const std::vector<Index>& owners() const { return owners_; }
     /// Begins the sum of a step. @return the shards that this rank is to compute
     Parts begin();
-    /// Begins a shard, whose gradients go out while its last backward goes on.
-    /// @param backwards  how many complete its gradients; 0: they go out at the end
+    /// Begins a shard, whose gradients go out while its last backward is still running.
+    /// @param backwards  how many backwards complete its gradients; 0: they go out at the end
     void begin_shard(Index shard, Index backwards);
-    /// All of the shard's gradients are complete.
+    /// Call it when all of the shard's gradients are complete.
     void end_shard();
-    /// Waits for the other ranks' gradients of a bucket, unless that was done, and sums them up.
+    /// Waits for the other ranks' gradients of a bucket and sums them, unless that has been done.
     /// @return the bucket's slices
     std::span<Parameter> finish(std::size_t bucket);
-    /// Of the buckets of the last step, in the order in which they left.
+    /// The last step's buckets, in the order in which they left.
     const std::vector<Trip>& trips() const { return trips_; }
-    /// When this rank had computed its last shard, as `Trip` counts.
+    /// When this rank had computed its last shard, in the milliseconds of `Trip`.
     double computed() const { return computed_; }
 
 private:
@@ -58,11 +59,11 @@ private:
         Tensor to;
         std::vector<Bfloat16> numbers;
     };
-    /// What one bucket's sum consists of.
+    /// The parts of one bucket's sum.
     struct Sum {
-        TreeSum own;                                ///< over the shards of this rank: the whole row
-        std::vector<std::vector<Tensor>> received;  ///< of each rank, its nodes: this rank's slice
-        std::vector<std::vector<Bfloat16>> sent;    ///< with bfloat16, as is the next
+        TreeSum own;                                ///< over this rank's shards, the whole row
+        std::vector<std::vector<Tensor>> received;  ///< [rank][node]: this rank's slice
+        std::vector<std::vector<Bfloat16>> sent;    ///< for bfloat16 only, as is the next
         std::vector<Arrival> arrivals;
         std::vector<std::unique_ptr<Transfer>> transfers;
         bool finished = false;
@@ -83,12 +84,12 @@ private:
     std::span<Parameter> slices_;
     bool bfloat16_;
     Parts own_;                                ///< this rank's shards
-    std::vector<std::size_t> first_slice_{0};  ///< of each bucket; their number
+    std::vector<std::size_t> first_slice_{0};  ///< of each bucket; last, how many there are
     std::vector<Index> owners_;
-    std::vector<std::vector<Parts>> nodes_;  ///< of the tree, that each rank has
+    std::vector<std::vector<Parts>> nodes_;  ///< of the tree, those that each rank has
 
     bool listening_ = false;    ///< to the gradients
-    Index shard_ = 0;           ///< that is computed
+    Index shard_ = 0;           ///< being computed
     Index backwards_ = 0;       ///< of the shard
     std::vector<Index> added_;  ///< how many of them have completed each gradient
     std::vector<Sum> sums_;

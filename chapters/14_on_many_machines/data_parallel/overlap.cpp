@@ -13,7 +13,7 @@ namespace abh {
 // [kinds]
 namespace {
 
-/// Steps of one kind. All kinds train one model, with an optimizer each.
+/// One kind of step. All kinds train the same model, each with an optimizer of its own.
 struct Kind {
     const char *key, *name;
     DataParallelOptions options;
@@ -36,7 +36,8 @@ Tensor trips_of(const GradientSum& sum) {
 }  // namespace
 // [overlap]
 void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& results) {
-    require(ranks.size() >= 2, "overlap: there is one process; --ranks 2 starts two");
+    require(ranks.size() >= 2,
+            "overlap: needs two processes, but there is one; start two with --ranks 2");
     const Step work = base_step();
     const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
                                      work.tgt_words, work.options.tgt_words, seed);
@@ -50,7 +51,7 @@ void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& result
     for (const Kind& kind : kinds)
         all.push_back(std::make_unique<DataParallel>(model, TrainingOptions{.optimizer = "adam"},
                                                      ranks, kind.options));
-    for (Index i = -1; i < count; ++i)  // the first to warm up
+    for (Index i = -1; i < count; ++i)  // the first warms up
         for (std::size_t k = 0; k < kinds.size(); ++k) {
             Kind& kind = kinds[k];
             DataParallel& steps = *all[k];

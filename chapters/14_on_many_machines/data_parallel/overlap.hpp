@@ -5,11 +5,11 @@
 
 namespace abh {
 // [overlap]
-/// Times steps of the base model on these ranks, whose gradients go out while backward goes on, and
-/// such whose gradients go out after it, in turns; prints when each bucket left and arrived.
+/// Times steps of the base model on these ranks: in turn, steps that send gradients during
+/// backward, after it, and during it in bfloat16. Prints when buckets left and arrived.
 /// @param count    steps of each kind; medians are reported
-/// @param results  receives `overlapped_ms`, `apart_ms`, `gain`; arrays `overlapped` and `apart`,
-///                 a row for each bucket: left, arrived, when backward was over, in ms
+/// @param results  receives `KIND_ms`, `gain` and the array `KIND` for the kinds `overlapped`,
+///                 `apart` and `bfloat16`; its rows: a bucket left, arrived, backward over, in ms
 void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& results);
 
 }  // namespace abh

@@ -31,7 +31,7 @@ Partition::Partition(const Parameters& parameters, Index ranks, Index bucket)
 void Partition::add_bucket(const Parameters& parameters, std::vector<std::size_t> which) {
     const auto ranks = static_cast<Index>(pieces_.size());
     const auto size = [&](std::size_t p) { return parameters[p].parameter->value.size(); };
-    Index total = 0, before = 0;  // elements; those before the block
+    Index total = 0, before = 0;  // elements in all, and before the block
     for (const std::size_t p : which) total += size(p);
     Bucket made;
     made.slices.resize(pieces_.size());
@@ -42,7 +42,7 @@ void Partition::add_bucket(const Parameters& parameters, std::vector<std::size_t
             const Index owner = before * ranks / total;
             std::vector<Piece>& slice = made.slices[static_cast<std::size_t>(owner)];
             if (first > 0 && !slice.empty())
-                slice.back().end = last;  // goes on
+                slice.back().end = last;  // the piece continues
             else
                 slice.push_back({p, first, last});
             before += last - first;

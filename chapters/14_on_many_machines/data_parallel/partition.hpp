@@ -9,20 +9,20 @@ namespace abh {
 // [piece]
 /// Elements `begin` to `end - 1` of a parameter.
 struct Piece {
-    std::size_t parameter = 0;  ///< its number in the list
+    std::size_t parameter = 0;  ///< its index in the list
     Index begin = 0, end = 0;
 
     Index count() const { return end - begin; }
 };
-/// A piece of a tensor, `[count]`; shares memory.
+/// A piece of a tensor, `[count]`; shares its memory.
 Tensor piece_of(const Tensor& whole, const Piece& piece);
 // [bucket]
-/// Parameters that travel together, as one row. Many are one large parameter alone, which is its
-/// own row, and needs no copy.
+/// Parameters that travel together, as one row. Many buckets hold a single large parameter, which
+/// is its own row and needs no copy.
 struct Bucket {
-    std::vector<std::size_t> parameters;     ///< their numbers in the list
-    std::vector<std::vector<Piece>> slices;  ///< of each rank, in the order of the row
-    std::vector<Index> starts{0};  ///< where each rank's slice starts in the row; its size
+    std::vector<std::size_t> parameters;     ///< their indices in the list
+    std::vector<std::vector<Piece>> slices;  ///< each rank's, in the order of the row
+    std::vector<Index> starts{0};  ///< where each rank's slice starts; last, the row's size
 
     Index start(Index rank) const { return starts[static_cast<std::size_t>(rank)]; }
     Index count(Index rank) const { return start(rank + 1) - start(rank); }
@@ -31,10 +31,10 @@ struct Bucket {
 // [partition]
 /// Which rank updates which elements of the parameters.
 ///
-/// From the end of the list, as backward completes the gradients, each large parameter becomes a
-/// bucket, and small ones are collected until they are as large. The row of each bucket is cut into
-/// a slice for each rank, between blocks of 4,096 elements of a parameter, wherever there are
-/// ranks.
+/// From the end of the list, because backward completes gradients in that order, each large
+/// parameter becomes a bucket; small ones are collected until they are as large together. The row
+/// of each bucket is cut into one slice per rank. Cuts fall only between blocks of 4,096
+/// elements of a parameter, and the blocks are the same for any number of ranks.
 class Partition {
 public:
     static constexpr Index block = 4096;
@@ -42,13 +42,13 @@ public:
 
     Partition(const Parameters& parameters, Index ranks, Index bucket = bucket_size);
 
-    /// In the order in which backward completes them.
+    /// The buckets, in the order in which backward completes them.
     const std::vector<Bucket>& buckets() const { return buckets_; }
-    /// What a rank updates, bucket by bucket.
+    /// The pieces that a rank updates, bucket by bucket.
     const std::vector<Piece>& pieces(Index rank) const {
         return pieces_[static_cast<std::size_t>(rank)];
     }
-    /// The rank of each block, bucket by bucket.
+    /// The rank that updates each block, bucket by bucket.
     const std::vector<Index>& owners() const { return owners_; }
 
 private:
@@ -60,9 +60,9 @@ private:
 };
 
 // [row]
-/// A bucket's tensors as one row, `[size]`: a copy, or the only one's own elements.
+/// A bucket's tensors as one row, `[size]`: a copy, unless there is only one, which shares memory.
 Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors);
-/// Puts a row that `row_of` made, and that was changed, back into the tensors.
+/// Copies a row made by `row_of` back into the tensors, after it has changed.
 void put_back(const Tensor& row, std::span<Tensor> tensors);
 
 }  // namespace abh

@@ -41,7 +41,7 @@ void RanksTeam::require_same(const std::string& values) const {
     const std::vector<std::string> all = ranks_.all_gather(own.dump());
     for (std::size_t r = 1; r < all.size(); ++r)
         if (const auto other = first_difference(all[r], all.front())) {
-            if (!first()) ranks_.barrier();  // until the first has said so and ends all
+            if (!first()) ranks_.barrier();  // until the first has reported it and ends all
             throw std::runtime_error(fmt::format("{} is {} on rank {}, and {} on rank 0",
                                                  other->name, other->now, r, other->before));
         }

@@ -5,11 +5,11 @@
 
 namespace abh {
 // [team]
-/// The processes of a run as chapter 13's training asks for them: steps are those of
+/// The processes of a run, in the form that chapter 13's training expects. Their steps are those of
 /// `DataParallel`.
 class RanksTeam : public Team {
 public:
-    /// @param ranks  outlives this
+    /// @param ranks  must outlive this
     RanksTeam(Ranks& ranks, Index shards, bool bfloat16 = false)
         : ranks_(ranks), shards_(shards), bfloat16_(bfloat16) {}
 
@@ -17,7 +17,7 @@ public:
     Index shards() const override { return shards_; }
     bool bfloat16() const override { return bfloat16_; }
     double agreed(double number) const override;
-    /// Rank r computes those with i modulo `size` = r.
+    /// Rank r computes f(i) for each i with i mod `size` = r.
     std::vector<std::string> share_out(Index n,
                                        const std::function<std::string(Index)>& f) const override;
     void require_same(const std::string& values) const override;

@@ -9,7 +9,7 @@
 namespace abh {
 
 /// Calls `f` on each of `n` ranks.
-/// @return  its results, each with those of all ranks one below the other, `[n, ...]`
+/// @return  its results, each of which stacks those of all ranks, `[n, ...]`
 /// @throws std::invalid_argument if a rank's result has another shape than that of rank 0
 inline std::vector<Tensor> on_ranks(Index n, const std::function<std::vector<Tensor>(Ranks&)>& f) {
     std::vector<std::vector<Tensor>> each(static_cast<std::size_t>(n));
@@ -24,8 +24,8 @@ inline std::vector<Tensor> on_ranks(Index n, const std::function<std::vector<Ten
         Real* to = together.data();
         for (std::size_t r = 0; r < each.size(); ++r) {
             const Tensor& x = each[r][i];
-            require(x.shape() == shape, "rank {} returns the shape {}, rank 0 {}", r, x.shape(),
-                    shape);
+            require(x.shape() == shape, "rank {} returns shape {}, but rank 0 returns {}", r,
+                    x.shape(), shape);
             to = std::copy(x.values().begin(), x.values().end(), to);
         }
         all.push_back(together);

@@ -11,10 +11,10 @@ namespace abh {
 /// The upper half of a `float`: its sign, its exponent, and 7 of the 23 bits of its fraction.
 using Bfloat16 = Eigen::bfloat16;
 
-/// The elements of x, each rounded to the nearest: by a factor between 1 - 2^-8 and 1 + 2^-8.
+/// The elements of x, each rounded to nearest: it changes by a factor of 1 - 2^-8 to 1 + 2^-8.
 std::vector<Bfloat16> to_bfloat16(const Tensor& x);
 /// Sets the elements of x to these numbers.
-/// @throws std::invalid_argument unless there are as many
+/// @throws std::invalid_argument unless there are as many as elements
 void assign(Tensor& x, std::span<const Bfloat16> numbers);
 
 }  // namespace abh

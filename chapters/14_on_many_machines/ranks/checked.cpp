@@ -16,12 +16,12 @@ namespace abh {
 // [notice]
 namespace {
 
-/// What a rank tells another one before each exchange.
+/// What a rank tells another before each exchange.
 struct Notice {
     std::array<char, 40> what{};
-    Index number = 0;  ///< of the exchange, from 1
-    Index bytes = 0;   ///< that will be sent
-    Index room = 0;    ///< for what the other one sends
+    Index number = 0;  ///< of the exchange, counted from 1
+    Index bytes = 0;   ///< that it will send
+    Index room = 0;    ///< in bytes, for what the other sends
 };
 
 template <class... Args>
@@ -31,7 +31,7 @@ template <class... Args>
                                          fmt::format(fault, std::forward<Args>(args)...)));
 }
 // [in time]
-/// Waits for a transfer of rank `rank`. @throws std::runtime_error where it takes `seconds` or more
+/// Waits for a transfer of rank `rank`. @throws std::runtime_error after more than `seconds`
 void wait_in_time(Transfer& transfer, const Notice& exchange, Index rank, double seconds) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begun = Clock::now();
@@ -46,18 +46,18 @@ void wait_in_time(Transfer& transfer, const Notice& exchange, Index rank, double
     transfer.wait();
 }
 // [letters]
-/// What is under way between this rank and another one.
+/// What is under way between this rank and another.
 struct Letters {
     Message message;
     Room room;
-    std::vector<std::byte> sent;     ///< what the message was
-    std::vector<std::byte> arrived;  ///< which goes to the room in `wait`
+    std::vector<std::byte> sent;     ///< a copy of the message as it was
+    std::vector<std::byte> arrived;  ///< copied to the room by `wait`
 };
 
-/// The letters of an exchange, by the other rank.
+/// The letters of an exchange, indexed by the other rank.
 using Exchange = std::vector<Letters>;
 
-constexpr std::byte unread{0xFF};  ///< of these is a room until `wait` has returned: NaN
+constexpr std::byte unread{0xFF};  ///< fills a room until `wait` returns: NaN as numbers
 
 void check_letters(const Notice& exchange, Index me, const Exchange& letters) {
     for (std::size_t r = 0; r < letters.size(); ++r) {
@@ -70,7 +70,7 @@ void check_letters(const Notice& exchange, Index me, const Exchange& letters) {
 // [checked transfer]
 class CheckedTransfer : public Transfer {
 public:
-    /// @param open  holds the letters until they have arrived: `transfer` writes to them
+    /// @param open  keeps the letters, to which `transfer` writes, until they have arrived
     CheckedTransfer(std::unique_ptr<Transfer> transfer, const Notice& exchange, Index rank,
                     double seconds, std::map<Index, Exchange>& open)
         : transfer_(std::move(transfer)),
@@ -130,7 +130,7 @@ public:
 
 private:
     // [checked meeting]
-    /// Tells the others what this rank is about to exchange, and compares.
+    /// Tells the others what this rank is about to exchange, and compares that with their notices.
     Notice meet(const char* what, std::span<const Message> to, std::span<const Room> from) {
         const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
         require(to.size() == n && from.size() == n && to[me].empty() && from[me].empty(),
@@ -169,7 +169,7 @@ private:
     std::unique_ptr<Engine> engine_;
     double seconds_;
     Index number_ = 0;
-    std::map<Index, Exchange> open_;  ///< by number; kept where they never arrive, as they may
+    std::map<Index, Exchange> open_;  ///< by number; kept even if never waited for
 };
 
 }  // namespace

@@ -10,33 +10,33 @@
 
 namespace abh {
 // [transfer]
-using Message = std::span<const std::byte>;  ///< what is sent
-using Room = std::span<std::byte>;           ///< where what is received will stand
+using Message = std::span<const std::byte>;  ///< the bytes that are sent
+using Room = std::span<std::byte>;           ///< where received bytes are written
 
-/// Messages under way. What is sent must not change, and what is received must not be read, before
-/// `wait` has returned.
+/// Messages under way. Until `wait` has returned, what is sent must not change, and what is
+/// received must not be read.
 class Transfer {
 public:
     virtual ~Transfer() = default;
-    /// Moves the messages on. @return the ranks that have not yet sent, or not yet taken, theirs
+    /// Keeps the messages moving. @return the ranks whose messages, either way, are not complete
     virtual std::vector<Index> missing() = 0;
-    /// Returns when all messages have come, and those sent may change again.
-    /// @throws std::runtime_error in one line if that cannot be
+    /// Returns when all messages have arrived, and those sent may change again.
+    /// @throws std::runtime_error in one line if they cannot arrive
     virtual void wait() = 0;
 };
 // [engine]
-/// What carries messages between the ranks of a run: processes under MPI, for one.
+/// Carries messages between the ranks of a run, which are processes under MPI, for example.
 class Engine {
 public:
     virtual ~Engine() = default;
     virtual Index rank() const = 0;  ///< of this process, from 0
     virtual Index size() const = 0;  ///< number of ranks
-    /// Whether messages should stand in the memory of the device, from which they need no copy.
+    /// Whether messages should lie in the device's memory, from which they are sent without a copy.
     virtual bool on_device() const { return false; }
     /// Starts to send `to[r]` to each rank r, and to receive what r sends here into `from[r]`.
-    /// Every rank calls this, in the same order, and r's message has the size of the room for it.
-    /// An empty one is not sent; those from a rank to itself are empty.
-    /// @param what  the name of what is done, for messages about errors
+    /// All ranks make these calls in the same order, and each message is as large as the room for
+    /// it. An empty message is not sent; those from a rank to itself must be empty.
+    /// @param what  a name for this exchange, for error messages
     virtual std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                                std::span<const Room> from) = 0;
 };

@@ -17,58 +17,58 @@
 namespace abh {
 // [started]
 bool started_by_mpi() {
-    // Open MPI; MPICH and what speaks PMI, srun among it; PMIx
+    // set by Open MPI; by MPICH and others that speak PMI, such as srun; and by PMIx
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"})
         if (std::getenv(name)) return true;
     if (const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks && std::atoi(tasks) > 1)
         throw std::runtime_error(fmt::format(
-            "ranks: srun started {} programs that know nothing of each other; with Open MPI it is "
-            "srun --mpi=pmix, with MPICH srun --mpi=pmi2",
+            "ranks: srun started {} programs that do not know of one another; use srun --mpi=pmix "
+            "with Open MPI, srun --mpi=pmi2 with MPICH",
             tasks));
     return false;
 }
 // [mpirun]
 namespace {
 
-/// Becomes mpirun, its error output going into `pipe`.
+/// Replaces this process by mpirun, with standard error going into `pipe`.
 [[noreturn]] void become_mpirun(Index n, const std::vector<std::string>& arguments, int pipe) {
-    // Open MPI refuses to run as root, as in a container, and more ranks than cores, unless it is
-    // told to; MPICH knows none of these variables
+    // unless told otherwise, Open MPI refuses to run as root, as in a container, or with more ranks
+    // than cores; MPICH ignores these variables
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "OMPI_MCA_rmaps_base_oversubscribe"})
         ::setenv(name, "1", 0);
-    ::setenv("UCX_HANDLE_ERRORS", "none", 0);  // MPICH: no stack where a rank is gone
-    ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);  // threads take the cores they find
+    ::setenv("UCX_HANDLE_ERRORS", "none", 0);  // MPICH: no stack trace when a rank is gone
+    ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);  // threads may use any core
     std::vector<std::string> words{"mpirun", "-n", std::to_string(n)};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
 #ifdef __linux__
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever ends this program ends its ranks
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // when this program is ended, so are its ranks
 #endif
     ::dup2(pipe, STDERR_FILENO);
     ::execvp("mpirun", pointers.data());
-    fmt::print(stderr, "cannot start mpirun: {}; it comes with openmpi-bin, on Debian\n",
+    fmt::print(stderr, "cannot start mpirun: {}; on Debian, install openmpi-bin\n",
                std::strerror(errno));
     std::_Exit(127);
 }
 // [pass on]
-/// Says in one line that a rank was killed.
+/// Prints one line saying that a rank was killed.
 void say_killed(const std::string& rank, const std::string& signal) {
     fmt::print(stderr,
-               "{} was ended by {}, and the other ranks with it; --resume goes on from the "
-               "last state\n",
+               "{} was ended by {}, and the other ranks with it; --resume continues from the "
+               "last saved state\n",
                rank, signal);
 }
 
-/// What mpirun said beside the ranks.
+/// What mpirun itself said, apart from what the ranks did.
 struct Said {
-    bool killed = false;  ///< it has been said which rank was
+    bool killed = false;  ///< a line has said which rank was
     std::string box;      ///< the last of Open MPI's texts between two lines of dashes
 };
 
-/// Passes on what the ranks print. Of mpirun's own words one line is left: which rank was killed.
+/// Passes on what the ranks print, and shortens mpirun's own words to a line on the killed rank.
 Said pass_on(std::FILE* from) {
     static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
     bool boxed = false;
@@ -86,7 +86,7 @@ Said pass_on(std::FILE* from) {
             if (!std::regex_search(text, found, killed)) continue;
             say_killed("rank " + found.str(1), "signal " + found.str(2));
             said.killed = true;
-        } else if (!text.starts_with("["))  // [host:pid]: mpirun about its own messages
+        } else if (!text.starts_with("["))  // lines with [host:pid] are mpirun's own
             std::fputs(line, stderr);
     }
     std::free(line);
@@ -96,12 +96,12 @@ Said pass_on(std::FILE* from) {
 }  // namespace
 // [launch]
 int launch_mpi(Index n, const std::vector<std::string>& arguments) {
-    if (!has_mpi()) make_mpi_engine();  // throws, saying what is missing
+    if (!has_mpi()) make_mpi_engine();  // throws and says what is missing
     int ends[2];
-    if (::pipe(ends) != 0) throw std::runtime_error("ranks: no pipe to be had");
+    if (::pipe(ends) != 0) throw std::runtime_error("ranks: cannot create a pipe");
     std::fflush(nullptr);
     const pid_t child = ::fork();
-    if (child < 0) throw std::runtime_error("ranks: no process to be had");
+    if (child < 0) throw std::runtime_error("ranks: cannot create a process");
     if (child == 0) {
         ::close(ends[0]);
         become_mpirun(n, arguments, ends[1]);
@@ -116,10 +116,10 @@ int launch_mpi(Index n, const std::vector<std::string>& arguments) {
     constexpr int error = 1, not_started = 127;
     const int code = WEXITSTATUS(status);
     if (said.killed || code == 0 || code == not_started) return code;
-    if (is_mpich() && code > error)  // its mpirun does not say which
+    if (is_mpich() && code > error)  // its mpirun does not say which one
         say_killed("a rank", "a signal");
     else if (code > error || said.box.find("MPI_ABORT") == std::string::npos)
-        std::fputs(said.box.c_str(), stderr);  // not about a rank that has said why
+        std::fputs(said.box.c_str(), stderr);  // unless the rank itself has said why
     return code;
 }
 

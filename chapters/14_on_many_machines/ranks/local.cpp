@@ -14,10 +14,10 @@ namespace abh {
 // [post office]
 namespace {
 
-/// Where messages lie until they are fetched.
+/// Keeps messages until they are fetched.
 class PostOffice {
 public:
-    /// Which message: of the sender's exchange with this number, from whom, to whom.
+    /// Identifies a message: the number of the sender's exchange, the sender, the receiver.
     using Address = std::tuple<Index, Index, Index>;
 
     void put(const Address& address, Message message) {
@@ -29,7 +29,7 @@ public:
         const std::lock_guard lock(mutex_);
         return letters_.contains(address);
     }
-    /// Waits for the message. @throws std::runtime_error if none will come any more
+    /// Waits for the message. @throws std::runtime_error if its sender has ended without sending it
     std::vector<std::byte> fetch(const Address& address) {
         std::unique_lock lock(mutex_);
         const Index sender = std::get<1>(address);
@@ -38,7 +38,7 @@ public:
             throw std::runtime_error(fmt::format("ranks: rank {} has ended", sender));
         return std::move(letters_.extract(address).mapped());
     }
-    /// A rank ends, and sends nothing any more.
+    /// Notes that a rank has ended and will send nothing more.
     void leave(Index rank, std::exception_ptr error) {
         const std::lock_guard lock(mutex_);
         gone_.insert(rank);

@@ -9,12 +9,12 @@
 namespace abh {
 // [local]
 /// Calls `f(engine)` on `n` threads of this process, each with an engine of its own, and returns
-/// when all have returned. To see ranks at work, and to test, without starting processes.
+/// when all have returned: a way to watch ranks at work, and to test, without starting processes.
 ///
-/// Where one of them throws, those that wait for it throw, too; what the first threw is thrown
+/// If one of them throws, those that wait for it throw, too; the first exception is then thrown
 /// again here.
 void run_local_engines(Index n, const std::function<void(std::unique_ptr<Engine>)>& f);
-/// The same with `Ranks` on each.
+/// The same with `Ranks` instead of engines.
 void run_local_ranks(Index n, const std::function<void(Ranks&)>& f);
 /// What `f` returns on each of `n` ranks.
 template <class F>

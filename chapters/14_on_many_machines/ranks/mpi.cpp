@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    /// Receives from rank r, or sends to it, unless there is nothing.
+    /// Starts to receive from rank r, or to send to it, unless there is nothing to transfer.
     template <class Call, class Bytes>
     void begin(const Call& call, Bytes bytes, std::size_t r) {
         if (bytes.empty()) return;
@@ -55,7 +55,7 @@ private:
     }
 
     std::vector<MPI_Request> requests_;
-    std::vector<Index> ranks_;  ///< of the requests
+    std::vector<Index> ranks_;  ///< the other rank of each request
 };
 // [mpi engine]
 class MpiEngine : public Engine {
@@ -68,8 +68,8 @@ public:
         for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
             if (const char* started = std::getenv(name); started && std::atoi(started) != size_)
                 throw std::runtime_error(fmt::format(
-                    "mpi: {} processes were started, and this one sees {}: is mpirun that of the "
-                    "MPI library that this program was built with?",
+                    "mpi: {} processes were started, but this one sees {}: does mpirun belong to "
+                    "the MPI library that this program was built with?",
                     started, size_));
     }
     Index rank() const override { return rank_; }
@@ -107,8 +107,8 @@ int end_mpi(int status) {
     MPI_Finalized(&over);
     if (!begun || over) return status;
     if (status != 0) {
-        // MPICH adds a line of its own to what the program has said, and its mpirun may drop what
-        // it has not passed on by then
+        // MPICH would add a line of its own to the program's message, and its mpirun may drop
+        // output that it has not passed on by the time of the abort
         static_cast<void>(std::freopen("/dev/null", "w", stderr));
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
         MPI_Abort(MPI_COMM_WORLD, status);

@@ -14,8 +14,8 @@ bool is_mpich() {
 
 std::unique_ptr<Engine> make_mpi_engine() {
     throw std::runtime_error(
-        "ranks: this program was built without MPI; install libopenmpi-dev and openmpi-bin, on "
-        "Debian, and build again");
+        "ranks: this program was built without MPI; on Debian, install libopenmpi-dev and "
+        "openmpi-bin, and build again");
 }
 
 int end_mpi(int status) {

@@ -35,7 +35,7 @@ struct Event {
     ~Event() { cudaEventDestroy(handle); }
 };
 
-/// The connection with the other ranks, and the stream that its messages follow one another in.
+/// The connection to the other ranks, and the stream in which its messages follow one another.
 struct Line {
     ncclComm_t ranks = nullptr;
     cudaStream_t stream = nullptr;
@@ -44,16 +44,16 @@ struct Line {
     Line() = default;
     Line(const Line&) = delete;
     ~Line() {
-        // to end it in order takes all ranks: not where this one ends with an error
+        // ending it in order takes all ranks, so not if this one ends with an error
         const bool in_order = open == 0 && std::uncaught_exceptions() == 0;
         if (ranks) in_order ? ncclCommDestroy(ranks) : ncclCommAbort(ranks);
         if (stream) cudaStreamDestroy(stream);
     }
 };
 // [nccl transfer]
-/// A message that stands in the processor's memory goes by way of a block of the device's. The
-/// default stream takes the block, where copies and kernels are; the line's gives it back, after
-/// what it is used for: so nothing waits.
+/// A message in the processor's memory goes through a block of device memory. The default stream,
+/// which has the copies and kernels, allocates the block, and the line's stream frees it after its
+/// use, so that the processor does not wait for either.
 class NcclTransfer : public Transfer {
 public:
     NcclTransfer(Line& line, const char* what, std::span<const Message> to,
@@ -68,7 +68,7 @@ public:
             if (!to[r].empty()) sent[r] = staged(to[r]);
             if (!from[r].empty()) received[r] = staged(from[r]);
         }
-        // not before the default stream has copied and computed what is sent
+        // start only after the default stream has computed and copied what is sent
         check(cudaEventRecord(event_.handle, nullptr), what_);
         check(cudaStreamWaitEvent(line_.stream, event_.handle, 0), what_);
         start(sent, to, received, from);
@@ -109,7 +109,7 @@ private:
         return blocks_.back();
     }
     // [nccl group]
-    /// A group starts all together, whatever the order in which the other ranks take part.
+    /// A group starts all its messages together, in whatever order the other ranks start theirs.
     void start(std::span<const void* const> sent, std::span<const Message> to,
                std::span<void* const> received, std::span<const Room> from) {
         ncclResult_t result = ncclGroupStart();
@@ -133,7 +133,7 @@ private:
         check(result, what_);
         const cudaError_t status = cudaEventQuery(event_.handle);
         if (status == cudaErrorNotReady) {
-            static_cast<void>(cudaGetLastError());  // else a kernel would be blamed for it
+            static_cast<void>(cudaGetLastError());  // otherwise the next kernel is blamed
             return false;
         }
         check(status, what_);
@@ -142,10 +142,10 @@ private:
 
     Line& line_;
     const char* what_;
-    Event event_;  ///< of the default stream before this exchange, then its end
+    Event event_;  ///< first what precedes this exchange, then its end
     std::vector<Index> others_;
     std::vector<void*> blocks_;
-    std::vector<std::pair<Room, void*>> arrivals_;  ///< to be copied from the device
+    std::vector<std::pair<Room, void*>> arrivals_;  ///< still to be copied from the device
     bool ended_ = false;
 };
 // [nccl engine]
@@ -172,9 +172,9 @@ private:
 // [nccl greetings]
 /// What a rank tells the others before NCCL connects them.
 struct Greeting {
-    ncclUniqueId id{};  ///< rank 0's counts
+    ncclUniqueId id{};  ///< only rank 0's is used
     std::array<char, 64> machine{};
-    std::array<char, 16> gpu{};  ///< that the rank has taken, by the number that its maker gave it
+    std::array<char, 16> gpu{};  ///< UUID of the GPU that the rank has taken
     bool has_gpu = false;
 };
 
@@ -215,8 +215,8 @@ bool each_takes_gpu(Engine& start) {
 
 std::unique_ptr<Engine> make_nccl_engine(Engine& start) {
     int devices = 0;
-    check(cudaGetDeviceCount(&devices), "devices");  // none is an error
-    each_takes_gpu(start);                           // NCCL says it where two have the same
+    check(cudaGetDeviceCount(&devices), "devices");  // having none is an error
+    each_takes_gpu(start);                           // if two ranks share one, NCCL reports it
     Greeting own;
     if (start.rank() == 0) check(ncclGetUniqueId(&own.id), "id");
     return std::make_unique<NcclEngine>(start.rank(), start.size(), greet(start, own).front().id);

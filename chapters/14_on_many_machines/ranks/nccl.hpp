@@ -4,19 +4,19 @@
 
 namespace abh {
 // [nccl]
-/// Each rank takes a GPU of its machine as the current one: the i-th rank device i, modulo the
-/// number of devices that it sees. To be called before anything else that uses a device.
-/// @return  whether no two ranks have the same one; false without NCCL, where nothing is taken. The
-///          same answer on each rank
+/// Makes each rank take a GPU of its machine as its current one: the machine's i-th rank takes
+/// device i, modulo the number of devices that it sees. Call it before anything that uses a device.
+/// @return  whether every rank has a GPU of its own, with the same answer on each rank; without
+///          NCCL, false, and no GPU is taken
 bool each_takes_gpu(Engine& start);
-/// The ranks of `start`, whose messages go from GPU to GPU by NCCL, one process per GPU: each takes
-/// one, as `each_takes_gpu` says.
+/// An engine for the ranks of `start` whose messages go from GPU to GPU by NCCL. There is one
+/// process per GPU, which it takes as `each_takes_gpu` describes.
 ///
-/// A message may stand in the memory of the processor or, faster, in that of the device.
+/// A message may lie in the processor's memory or, which is faster, in the device's.
 /// NCCL does not tell ranks apart: until a transfer is complete, all its ranks are `missing`.
-/// @param start  carries the ranks' first messages, and nothing after
+/// @param start  carries the ranks' first messages; not used after that
 /// @throws std::runtime_error in one line, as do all its exchanges: without NCCL or a device, or
-///         with what NCCL or CUDA say
+///         with an error of NCCL or CUDA
 std::unique_ptr<Engine> make_nccl_engine(Engine& start);
 
 }  // namespace abh

@@ -10,8 +10,8 @@ bool each_takes_gpu(Engine&) {
 
 std::unique_ptr<Engine> make_nccl_engine(Engine&) {
     throw std::runtime_error(
-        "ranks: this program was built without NCCL; install it beside the CUDA Toolkit, and build "
-        "again");
+        "ranks: this program was built without NCCL; install NCCL beside the CUDA Toolkit, and "
+        "build again");
 }
 
 }  // namespace abh

@@ -9,7 +9,7 @@
 
 namespace abh {
 // [meet]
-/// Element r of `values` becomes what rank r has there.
+/// Fills `values` on all ranks: element r becomes rank r's own element r.
 template <class T>
 void Ranks::share_values(const char* what, std::vector<T>& values) {
     std::vector<Room> rooms;
@@ -17,7 +17,7 @@ void Ranks::share_values(const char* what, std::vector<T>& values) {
     wait(share(what, rooms));
 }
 
-/// Tells the others what this rank is about to do, and compares.
+/// Tells the others what this rank is about to do, and checks that they are about to do the same.
 void Ranks::meet(const char* what, const Shape& shape, Index root) {
     ++calls_;
     if (size() == 1) return;
@@ -80,7 +80,7 @@ void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 // [broadcast]
-// In round k the ranks that have x, the first 2^k counted from the root, send it 2^k places on.
+// In round k, the first 2^k ranks counted from the root have x, and send it 2^k places on.
 void Ranks::broadcast(Tensor& x, Index root) {
     require(root >= 0 && root < size(), "broadcast: no rank {} of {}", root, size());
     meet("broadcast", x.shape(), root);
@@ -94,10 +94,10 @@ void Ranks::broadcast(Tensor& x, Index root) {
     }
 }
 // [reduce scatter]
-// Every rank hands row block r to rank r, and adds up what it is handed.
+// Every rank sends row block r to rank r, and adds up the blocks that it receives.
 Tensor Ranks::reduce_scatter(const Tensor& x) {
-    require(x.rank() >= 1 && x.dim(0) % size() == 0, "reduce_scatter: {} in {} equal parts",
-            x.shape(), size());
+    require(x.rank() >= 1 && x.dim(0) % size() == 0,
+            "reduce_scatter: cannot cut {} in {} equal parts", x.shape(), size());
     meet("reduce_scatter", x.shape());
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
     const Index rows = x.dim(0) / size();
@@ -119,7 +119,7 @@ Tensor Ranks::reduce_scatter(const Tensor& x) {
 }
 // [all gather]
 Tensor Ranks::all_gather(const Tensor& x) {
-    require(x.rank() >= 1, "all_gather: x has shape {}, expected an axis", x.shape());
+    require(x.rank() >= 1, "all_gather: x has shape {}, expected at least one axis", x.shape());
     meet("all_gather", x.shape());
     const Index n = x.dim(0), first = rank() * n;
     Tensor all(x.shape().with(0, size() * n)), own = all.rows(first, first + n);
@@ -147,7 +147,7 @@ std::vector<std::string> Ranks::all_gather(const std::string& text) {
     return texts;
 }
 // [all reduce]
-// Each rank adds up its share of the elements, and hands it to the others.
+// Each rank adds up its share of the elements, and sends the sums to the others.
 void Ranks::all_reduce(Tensor& x) {
     meet("all_reduce", x.shape());
     if (size() == 1) return;

@@ -10,14 +10,15 @@ namespace abh {
 /// What this rank has sent, and how long it has waited.
 struct Traffic {
     Index messages = 0, bytes = 0;
-    double seconds = 0;  ///< waiting for messages, and for ranks that came later
+    double seconds = 0;  ///< spent in `wait`, for messages and for later ranks
 };
 // [ranks]
-/// The processes of a run, which compute together, seen from one of them.
+/// The processes of a run, which compute together, as one of them sees them.
 ///
 /// Every rank calls the same functions in the same order. Each collective compares what the ranks
-/// came to do: function, kind of number, shape; and throws `std::runtime_error`, on every rank,
-/// naming both, where two differ. `exchange` alone compares nothing.
+/// are about to do (function, kind of number, shape). If two ranks differ, it throws
+/// `std::runtime_error` on every rank and names both. Only `exchange`, `share` and `send_receive`
+/// compare nothing.
 class Ranks {
 public:
     /// One process alone.
@@ -30,36 +31,36 @@ public:
 
     /// Copies the elements of `root`'s x to all ranks, along a tree of log2(size) rounds.
     void broadcast(Tensor& x, Index root = 0);
-    /// x becomes the sum of all ranks' x, added as `TreeSum` does: the same bits on each.
+    /// x becomes the sum of all ranks' x, added as by `TreeSum`, with the same bits on each rank.
     void all_reduce(Tensor& x);
-    /// The sum of all ranks' x `[n, ...]`, of which each gets its own `n / size` rows.
+    /// The sum of all ranks' x `[n, ...]`, of which each rank gets `n / size` rows of its own.
     /// @throws std::invalid_argument unless `size` divides n
     Tensor reduce_scatter(const Tensor& x);
     /// All ranks' x `[n, ...]`, one below the other in the order of ranks: `[size * n, ...]`.
     Tensor all_gather(const Tensor& x);
     /// Each rank's text, in the order of ranks; they may differ in length.
     std::vector<std::string> all_gather(const std::string& text);
-    /// Returns when every rank has come here.
+    /// Returns when every rank has called it.
     void barrier();
     // [ranks: exchange]
-    /// The elements of a tensor as a message, in the memory from which the engine sends.
+    /// A tensor's elements as a message, in the memory from which the engine sends.
     Message message_of(const Tensor& x) const;
-    /// The same as room for one. To be asked for when nothing else will be written to `x` before
-    /// the message has come.
+    /// A tensor's elements as room for a message. Call it only when nothing else will be written to
+    /// `x` before the message has arrived.
     Room room_of(Tensor& x) const;
-    /// Starts an exchange of messages of the ranks' own making, as `Engine` says. Sizes are not
-    /// compared, and nobody waits here for anybody.
+    /// Starts an exchange of messages of the caller's own, under the rules of `Engine`. It compares
+    /// no sizes and waits for no rank.
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,
                                        std::span<const Room> from);
-    /// Returns when all of a transfer's messages have come; of none, at once.
+    /// Returns when all of a transfer's messages have arrived; at once if `transfer` is null.
     void wait(const std::unique_ptr<Transfer>& transfer);
-    /// Starts to hand what stands in `rooms[rank()]` to all other ranks, and to receive theirs in
+    /// Starts to send the contents of `rooms[rank()]` to all other ranks, and to receive theirs in
     /// the other rooms.
     std::unique_ptr<Transfer> share(const char* what, std::span<const Room> rooms);
     /// Sends a message to rank `to`, receives one from rank `from`, and waits. Either may be empty.
     void send_receive(const char* what, Index to, Message message, Index from, Room room);
     const Traffic& traffic() const { return traffic_; }
-    /// Goes on over the engine that `make` makes of this one, on all ranks at once.
+    /// Continues with the engine that `make` makes from the current one. All ranks call it.
     template <class Make>
     void go_on_over(const Make& make) {
         engine_ = make(std::move(engine_));

@@ -26,7 +26,7 @@ public:
 private:
     std::unique_ptr<Transfer> transfer_;
     double due_;
-    std::vector<Index> others_;  ///< with whom messages are exchanged
+    std::vector<Index> others_;  ///< the ranks with which messages are exchanged
     Timer timer_;
 };
 
@@ -58,7 +58,7 @@ private:
     std::unique_ptr<Engine> engine_;
     Slowness link_;
     Timer timer_;
-    double free_;  ///< when the link has done with all messages so far
+    double free_;  ///< when the link will have carried all messages so far
 };
 
 }  // namespace

@@ -11,8 +11,8 @@ Parts parts_of(Index rank, Index ranks, Index parts) {
 // [tree sum]
 namespace {
 
-/// Whether two neighbors are the halves of a node: of the same size, the left one beginning where
-/// the node does.
+/// Whether two neighbors are the halves of a node: of the same size, and with the left one
+/// beginning where a node of twice that size begins.
 bool are_halves(Parts left, Parts right) {
     return left.count() == right.count() && left.begin % (2 * left.count()) == 0;
 }
@@ -21,7 +21,7 @@ bool are_halves(Parts left, Parts right) {
 
 void TreeSum::add(Parts parts, Tensor sum) {
     require(parts.count() >= 1 && (nodes_.empty() || nodes_.back().parts.end == parts.begin),
-            "tree sum: parts {} to {} do not follow", parts.begin, parts.end);
+            "tree sum: parts {} to {} do not follow those before", parts.begin, parts.end);
     nodes_.push_back({parts, std::move(sum)});
     while (nodes_.size() >= 2 && are_halves(nodes_[nodes_.size() - 2].parts, nodes_.back().parts)) {
         Node& left = nodes_[nodes_.size() - 2];
@@ -41,7 +41,7 @@ std::vector<Parts> TreeSum::nodes_of(Parts parts) {
 
 Tensor TreeSum::total() {
     if (nodes_.empty()) throw std::logic_error("tree sum: nothing was added");
-    for (; nodes_.size() > 1; nodes_.pop_back())  // where the number of parts is no power of two
+    for (; nodes_.size() > 1; nodes_.pop_back())  // if the number of parts is no power of two
         nodes_[nodes_.size() - 2].sum += nodes_.back().sum;
     return nodes_.front().sum;
 }

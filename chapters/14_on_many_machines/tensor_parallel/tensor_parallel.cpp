@@ -8,7 +8,7 @@ namespace abh {
 // [cut]
 namespace {
 
-/// Which of `count` neighbors are this rank's.
+/// This rank's share of `count` things: neighbors, equally many for each rank.
 Parts share_of(Index count, const char* what, const Ranks& ranks) {
     require(count % ranks.size() == 0, "tensor parallel: {} {} is not divisible by {} ranks", what,
             count, ranks.size());
@@ -23,8 +23,8 @@ Linear cut_outputs(const Linear& whole, const Parts& own) {
     return cut;
 }
 
-/// What some of the inputs add to all outputs: columns of the weight. The bias goes to rank 0, so
-/// that the sum over ranks contains it once.
+/// The map from some of the inputs to what they add to all outputs: columns of the weight. Only
+/// rank 0 has the bias, so that the sum over ranks contains it once.
 Linear cut_inputs(const Linear& whole, const Parts& own, const Ranks& ranks) {
     Tensor columns({whole.d_out(), own.count()});
     matrix(columns) = matrix(whole.weight.value).middleCols(own.begin, own.count());
@@ -60,7 +60,7 @@ Tensor FeedForwardShard::backward(const Tensor& dy, const Cache& cache) {
 // [self-attention: construct]
 namespace {
 
-/// Which columns of the joined heads are this rank's: those of whole heads.
+/// This rank's columns of the joined heads: those of some whole heads.
 Parts columns_of(const MultiHeadAttention& whole, const Ranks& ranks) {
     const MultiHeadOptions& o = whole.options();
     require(!o.shared_head_projections,

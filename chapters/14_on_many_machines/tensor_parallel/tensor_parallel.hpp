@@ -8,7 +8,7 @@
 
 namespace abh {
 // [feed-forward]
-/// One rank's share of a feed-forward layer: some of the hidden numbers. Shoeybi et al. 2019,
+/// One rank's share of a feed-forward layer: some of the hidden units. Shoeybi et al. 2019,
 /// section 3.
 ///
 /// Every rank calls forward and backward with the same `x` and `dy`, and gets the same result, bit
@@ -18,13 +18,13 @@ public:
     using Cache = FeedForward::Cache;
 
     /// Copies this rank's share of `whole`, which is the same on every rank.
-    /// @param ranks  to stay where it is
+    /// @param ranks  must outlive this
     /// @throws std::invalid_argument if the number of ranks does not divide d_ff
     FeedForwardShard(const FeedForward& whole, Ranks& ranks);
 
     /// @param x  `[B, L, d_model]`, the same on every rank
     /// @return   what the whole layer returns, the same shape
-    /// @throws std::invalid_argument for another shape
+    /// @throws std::invalid_argument if x has another shape
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
     /// Adds to the gradients of this rank's parameters.
     /// @param dy  gradient of the loss with respect to the result
@@ -39,21 +39,21 @@ private:
     Ranks& ranks_;
 };
 // [self-attention]
-/// One rank's share of multi-head self-attention: some of the heads, and what they add to the
-/// result.
+/// One rank's share of multi-head self-attention: some of the heads, and the map from them to what
+/// they add to the result.
 class SelfAttentionShard {
 public:
     using Cache = MultiHeadAttention::Cache;
 
     /// Copies this rank's share of `whole`, which is the same on every rank.
-    /// @param ranks  to stay where it is
-    /// @throws std::invalid_argument if the number of ranks does not divide that of heads, or the
-    ///         heads share one projection
+    /// @param ranks  must outlive this
+    /// @throws std::invalid_argument if the number of ranks does not divide that of heads, or if
+    ///         the heads share one projection
     SelfAttentionShard(const MultiHeadAttention& whole, Ranks& ranks);
 
     /// @param x     `[B, L, d_model]`, the same on every rank: query, key and value
-    /// @param mask  who sees whom, the same for all heads
-    /// @return      what the whole layer returns, the same shape and on every rank the same bits
+    /// @param mask  which positions each one may attend to, the same for all heads
+    /// @return      what the whole layer returns, the same shape, with the same bits on every rank
     /// @throws std::invalid_argument if shapes do not fit
     Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr) const;
     /// Adds to the gradients of this rank's parameters.

@@ -1,4 +1,4 @@
-"""What the book asks of Sphinx beyond MyST: listings, results, figures, boxes, mathematics.
+"""What the book adds to Sphinx and MyST: listings, results, figures, boxes, mathematics.
 
 | module    | gives                                                                          |
 |-----------|--------------------------------------------------------------------------------|
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def env_version() -> int:
-    """Changes with this package, so that no page is written from what an earlier version of it has read."""
+    """Changes with this package, so that no page is written from what another version of it has read."""
     sources = sorted(Path(__file__).parent.glob("*.py"))
     return zlib.crc32(b"".join(path.read_bytes() for path in sources))
 

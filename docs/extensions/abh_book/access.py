@@ -1,8 +1,8 @@
-"""What makes the pages reachable for those who use no mouse, or do not see them.
+"""Makes the pages accessible to readers who use no mouse, or who do not see them.
 
-A box that may scroll sideways, since its code, table or formula may be wider than the window, takes
-the focus, so that the arrow keys scroll it, and says what it is. `_static/book.js` takes the focus away again
-from boxes that fit.
+A box may scroll sideways, because its code, table or formula may be wider than the window. Such a box takes the focus,
+so that the arrow keys scroll it, and it says what it is. `_static/book.js` takes the focus away again from boxes that
+fit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
     label = BLOCKS.get(node.get("language", ""), "Text as it is typed")
     try:
         HTML5Translator.visit_literal_block(self, node)
-    finally:  # it leaves by SkipNode where it has highlighted the code
+    finally:  # it leaves by SkipNode if it has highlighted the code
         self.body[before] = self.body[before].replace("<pre", f"<pre {scrolls(label)}", 1)
 
 
@@ -50,7 +50,7 @@ def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> No
 
 
 def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
-    """An entry of the bibliography is an item of a list: the role that docutils gives it, doc-biblioentry, is deprecated."""
+    """Make an entry of the bibliography a list item, because docutils' role for it, doc-biblioentry, is deprecated."""
     HTML5Translator.visit_citation(self, node)
     self.body[-1] = self.body[-1].replace('role="doc-biblioentry"', 'role="listitem"')
 
@@ -60,14 +60,14 @@ def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
 
 
 def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """A caption above a list of chapters is no heading of the page: Sphinx calls it one, of no level."""
+    """A caption above a list of chapters is not a heading of the page, although Sphinx marks it as one, without a level."""
     for name in ("body", "toc", "furo_navigation_tree"):
         if isinstance(context.get(name), str):
             context[name] = context[name].replace('<p class="caption" role="heading">', '<p class="caption">')
 
 
 def setup(app: Sphinx) -> None:
-    app.setup_extension("myst_parser")  # which would else put its own handlers in the place of these
+    app.setup_extension("myst_parser")  # which would otherwise replace these handlers by its own
     app.add_node(nodes.container, override=True, html=(visit_container, depart_container))
     app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

@@ -1,4 +1,4 @@
-"""Directive `header`: what a header declares, from Doxygen's XML by way of Breathe.
+"""Directive `header`: the declarations of a header, from Doxygen's XML through Breathe.
 
     ```{header} lib/tensor.hpp
     ```
@@ -30,7 +30,7 @@ class Renderer(SphinxRenderer):
             return self.render(data, context)
 
     def get_qualification(self) -> list[str]:
-        """The namespace of a member that stands by itself; a class brings its full name along."""
+        """The namespace of a member outside a class; a class comes with its full name."""
         assert self.context is not None
         stack = [tagged.value for tagged in self.context.node_stack]
         if self.nesting_level > 0 or isinstance(stack[0], parser.Node_compounddefType):
@@ -49,7 +49,7 @@ Renderer.node_handlers = SphinxRenderer.node_handlers
 Renderer.tagged_node_handlers = SphinxRenderer.tagged_node_handlers
 
 
-# What is shown, in this order: no private part.
+# What is shown, in this order; nothing private.
 SECTIONS = (
     "briefdescription detaileddescription typedef enum innerclass innernamespace public-type "
     "public-attrib public-static-attrib public-func public-static-func friend related "

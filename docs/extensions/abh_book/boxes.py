@@ -132,7 +132,7 @@ class Exercise(SphinxDirective):
             )
         own = chapter_of(self.env.docname)
         if own is not None and not own.startswith(chapter):
-            logger.warning("exercise %s stands in chapter %s", number, own, location=where)
+            logger.warning("exercise %s is in chapter %s", number, own, location=where)
         node = exercise_box(self, number, title, difficulty, points, self.options["kind"])
         needs = tuple(self.options.get("needs", "").replace(",", " ").split())
         node["facts"] |= {"trains": self.options["trains"], "needs": needs}
@@ -153,7 +153,7 @@ def exercise_box(
         nodes.inline("", title, classes=["box-name"]),
     ]
     node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
-    env.domains.standard_domain.note_object("exercise", number, node["ids"][0])  # which the search finds
+    env.domains.standard_domain.note_object("exercise", number, node["ids"][0])  # so that the search finds it
     node["facts"] = {"number": number, "difficulty": difficulty, "points": points, "kind": kind}
     facts = nodes.paragraph(classes=["box-facts"])
     dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
@@ -199,7 +199,7 @@ class Titled(SphinxDirective):
 
 
 def tests_known(env: BuildEnvironment) -> set[str]:
-    """Names of all tests; the page that asks depends on their files."""
+    """Names of all tests. The page that asks for them then depends on their files."""
     known: set[str] = set()
     tests = Path(env.config.abh_root) / "tests"
     look_into(env, tests)
@@ -244,11 +244,11 @@ class Checked(SphinxDirective):
 
 
 class answer(nodes.General, nodes.Element):
-    """Attribute: right. Children: what it says, and the reply."""
+    """Attribute: right. Children: the answer's text, and the reply."""
 
 
 class answer_text(nodes.General, nodes.TextElement):
-    """What an answer says."""
+    """The text of an answer."""
 
 
 class Question(Titled):
@@ -263,9 +263,9 @@ class Question(Titled):
             said = item.children[0] if item.children else None
             mark = said.astext()[:4] if isinstance(said, nodes.paragraph) else ""
             if mark not in {"[x] ", "[ ] "} or len(item.children) < 2:
-                logger.warning("question: an answer begins with [x] or [ ], and its reply follows after a blank line", location=where)
+                logger.warning("question: expected an answer to begin with [x] or [ ], and its reply to follow after a blank line", location=where)
                 continue
-            said[0] = nodes.Text(said[0].astext()[4:])  # the mark is text, and so is the blank after it
+            said[0] = nodes.Text(said[0].astext()[4:])  # the mark is text, like the blank after it
             made = answer(right=mark == "[x] ")
             made += answer_text("", "", *said.children)
             made += item.children[1:]
@@ -273,7 +273,7 @@ class Question(Titled):
             answers.append(made)
         if right != 1 or not 2 <= len(answers) <= 4:
             logger.warning(
-                "question: %d answers, %d of them right; expected two to four, and one", len(answers), right, location=where
+                "question: %d answers, %d of them right; expected two to four answers, one of them right", len(answers), right, location=where
             )
         if asked is not None:
             node.replace(asked, answers)
@@ -307,7 +307,7 @@ def _twins(path: str, stamp: int) -> frozenset[str]:
 
 
 def twins(env: BuildEnvironment) -> set[str]:
-    """Names of all twins; the page that asks depends on their files."""
+    """Names of all twins. The page that asks for them then depends on their files."""
     known: set[str] = set()
     folder = Path(env.config.abh_root) / "tests" / "docs" / "twins"
     look_into(env, folder)
@@ -397,7 +397,7 @@ def check_numbers(app: Sphinx, env: BuildEnvironment) -> None:
             place = f"{env.doc2path(page)}:{line}"
             if number in first:
                 logger.warning(
-                    "exercise %s stands at %s already", number, first[number], location=(page, line)
+                    "exercise %s is already at %s", number, first[number], location=(page, line)
                 )
             first.setdefault(number, place)
 

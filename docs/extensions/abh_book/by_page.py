@@ -1,4 +1,4 @@
-"""What pages leave in Sphinx's environment: forgotten when a page is read again, brought together from readers that work in parallel."""
+"""Data that pages leave in Sphinx's environment: dropped when a page is read again, and merged from parallel readers."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Citations: the look of `{cite:t}`, `{cite:p}` and `{bibliography}`, and links by an entry's key.
 
-The entries stand in `docs/references.bib`. A page cites by
+The entries are in `docs/references.bib`. A page cites by
 
     {cite:t}`vaswani2017`                Vaswani et al. (2017)
     {cite:p}`vaswani2017`                (Vaswani et al. 2017)
     [equation 3 of the paper](#vaswani2017)
 
-The last form, and `{ref}` with a key, keep the page's own words. All of them say the entry when the pointer rests on them.
+The last form, and `{ref}` with a key, keep the page's own words. All of them show the entry when the pointer rests on them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOOK = "abh"
 
 
 class Labels(BaseLabelStyle):  # type: ignore[misc]
-    """`Vaswani et al. 2017`, as the text says it."""
+    """`Vaswani et al. 2017`, as in the text."""
 
     def format_labels(self, sorted_entries: list[Any]) -> Any:
         for entry in sorted_entries:
@@ -53,7 +53,7 @@ class Entries(Style):  # type: ignore[misc]
         self.format_labels = Labels().format_labels
 
     def format_title(self, e: Any, which_field: str, as_sentence: bool = True) -> Any:
-        """As the file has it: no letter is made small."""
+        """The title as in the file, with no letter changed to lower case."""
         title = stored(which_field)
         return sentence[title] if as_sentence else title
 
@@ -76,7 +76,7 @@ class References(AuthorYearReferenceStyle):
 
 
 class LinksByKey(SphinxPostTransform):
-    """`[words](#key)` and `{ref}` with a key point at the entry and keep their words."""
+    """Makes `[words](#key)` and `{ref}` with a key point at the entry, with the words kept."""
 
     default_priority = 5  # before the references of MyST and of Sphinx
 

@@ -1,4 +1,4 @@
-"""The colors of code on a light page: Pygments' style `friendly`, darker where its contrast with the page is below 4.5 : 1."""
+"""The colors of code on a light page: Pygments' style `friendly`, but darker where its contrast with the page is below 4.5 : 1."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Directive `exercises`: all exercises that the judge knows of a page's chapter.
+"""Directive `exercises`: all exercises of a page's chapter that the judge has.
 
     ```{exercises}
     ```
 
-Each folder chapters/NN_NAME/exercises/M_TITLE becomes a box: its statement, what it is worth, how to have an
-answer judged, its hints, and the solution, both folded. With `abh_solutions = False` there are none.
+Each folder chapters/NN_NAME/exercises/M_TITLE becomes a box with its statement, its points, the command that judges an
+answer, and, folded, its hints and its solution. With `abh_solutions = False` there are no solutions.
 """
 
 from __future__ import annotations

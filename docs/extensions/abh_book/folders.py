@@ -1,7 +1,7 @@
-"""Folders that a page was made from: it is read again when a file comes or goes there.
+"""Folders that a page was made from. The page is read again when a file in them appears or goes.
 
-Sphinx compares the times of files, `env.note_dependency`. It takes a folder, and a file that is not
-there, for one that is missing: such a page would be read in every build.
+Sphinx itself compares the times of files, `env.note_dependency`. It takes a folder, or a file that does
+not exist, for a missing file, so such a page would be read in every build.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .by_page import ByPage
 Names = tuple[str, ...]
 
 
-folders = ByPage[dict[str, Names]]("folders")  # the folders that it looked into, and what was there
+folders = ByPage[dict[str, Names]]("folders")  # the folders that it looked into, and their contents
 
 
 def names(folder: Path) -> Names:
@@ -26,7 +26,7 @@ def names(folder: Path) -> Names:
 
 
 def look_into(env: BuildEnvironment, folder: Path) -> None:
-    """The page that is being read depends on which files are in this folder."""
+    """Makes the page that is being read depend on which files are in this folder."""
     folders(env).setdefault(env.docname, {})[str(folder)] = names(folder)
 
 

@@ -55,15 +55,15 @@ formulas = ByPage[list[tuple[Formula, int]]]("formulas")  # formulas and their l
 
 
 def node_program() -> str:
-    """Debian's node first: it is the one that knows Debian's modules."""
+    """The program node, Debian's first, because that one finds Debian's modules."""
     for name in ("/usr/bin/node", "node", "nodejs"):
         if found := shutil.which(name):
             return found
-    raise ExtensionError(f"mathematics: no program node; {PACKAGES}")
+    raise ExtensionError(f"mathematics: node is not installed; {PACKAGES}")
 
 
 def render(todo: list[Formula]) -> list[dict[str, str]]:
-    """One process for all of them."""
+    """Renders all formulas in one process."""
     path = os.pathsep.join(filter(None, (os.environ.get("NODE_PATH"), *MODULES)))
     run = subprocess.run(
         [node_program(), str(SCRIPT)],
@@ -136,12 +136,12 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def copy_fonts(app: Sphinx) -> None:
-    """Style sheet and fonts into the output's _static/katex, woff2 only."""
+    """Copies the style sheet and the fonts, woff2 only, into the output's _static/katex."""
     if app.builder.format != "html":
         return
     folder = next((p for s in STYLES if (p := Path(s)) and (p / "katex.min.css").is_file()), None)
     if folder is None or not list((folder / "fonts").glob("*.woff2")):
-        raise ExtensionError(f"mathematics: no style sheet or fonts of KaTeX; {PACKAGES}")
+        raise ExtensionError(f"mathematics: KaTeX's style sheet or fonts are missing; {PACKAGES}")
     out = Path(app.outdir) / "_static" / "katex"
     (out / "fonts").mkdir(parents=True, exist_ok=True)
     css = (folder / "katex.min.css").read_text(encoding="utf-8")

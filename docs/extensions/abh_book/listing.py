@@ -80,7 +80,7 @@ def root_of(env: BuildEnvironment) -> Path:
 
 
 def page_folder(docname: str) -> str:
-    """Folder, seen from the repository, in which a page's source lies."""
+    """The folder of a page's source, relative to the repository."""
     return posixpath.dirname(docname) if docname.startswith("chapters/") else "docs"
 
 
@@ -113,7 +113,7 @@ class listing(nodes.General, nodes.Element):
 
 
 class Sourced(SphinxDirective):
-    """What reads a source file that the page names."""
+    """A directive that reads a source file named by the page."""
 
     def source(self, argument: str) -> weave.Source | None:
         """The file, from the page's own folder or, with a leading `/`, from the repository; None after a warning."""
@@ -181,7 +181,7 @@ class Listing(Sourced):
 
 
 class left_out(nodes.General, nodes.Element):
-    """Attribute files: of each file its name and the parts that are meant, a name and a line each."""
+    """Attribute files: for each file its name and the parts that are meant, each with name and line."""
 
 
 class Source(Sourced):
@@ -211,7 +211,7 @@ class Source(Sourced):
 
 
 def visit_left_out(self: HTML5Translator, node: left_out) -> None:
-    """One line: where to read on."""
+    """One line that says where to read on."""
 
     def link(file: str, part: str, line: int, shows: str) -> str:
         page = self.builder.get_relative_uri(self.builder.current_docname, f"{SOURCE_PAGES}/{file}")
@@ -239,7 +239,7 @@ def visit_listing(self: HTML5Translator, node: listing) -> None:
         f'{quoted}<span class="listing-file">{html.escape(file)}</span> '
         f'<span class="listing-lines">{lines}</span></a>'
     )
-    # What the tangle reads. A quotation has none of it: each line is shown by one listing.
+    # What docs/tangle.py reads. A quotation has none of it, because only one listing may show a line.
     place = "" if node["quote"] else (
         f' data-file="{html.escape(file)}" data-lines="{first}-{last}"'
         f' data-part="{html.escape(node["part"])}"'
@@ -288,7 +288,7 @@ def check_coverage(app: Sphinx, env: BuildEnvironment) -> None:
             elif not where and part in source.teaches and (name, part.name) not in left_to_source:
                 logger.warning("%s:%s: no page shows part [%s] or leaves it to the source", name, lines, part.name)
             elif where and (name, part.name) in left_to_source:
-                logger.warning("%s:%s: part [%s] is shown, and left to the source", name, lines, part.name)
+                logger.warning("%s:%s: part [%s] is both shown and left to the source", name, lines, part.name)
     for name in sorted({file for file, _ in places} - set(known)):
         logger.warning("listing: %s is not one of the book's sources", name)
 
@@ -297,7 +297,7 @@ def check_coverage(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def frame(app: Sphinx) -> str:
-    """A digest of what stands around the text of every source page: the list of pages, the theme, its files."""
+    """A digest of what surrounds the text of every source page: the list of pages, the theme, its files."""
     digest = hashlib.sha256()
     for page in page_order(app.env):
         title = app.env.titles[page].astext() if page in app.env.titles else ""
@@ -309,7 +309,7 @@ def frame(app: Sphinx) -> str:
 
 
 class Written:
-    """Which source pages stand in the output as they would be written now: these are not written again."""
+    """The source pages that are already in the output as they would be written; they are not written again."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app = app

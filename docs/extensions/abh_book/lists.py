@@ -66,7 +66,7 @@ items = ByPage[list[Item]]("items")  # its items, in order
 
 
 def plain(children: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
-    """Copies that may stand inside a link: text and mathematics, no links, no targets."""
+    """Copies that are allowed inside a link: text and mathematics, no links, no targets."""
     for child in children:
         if isinstance(child, (nodes.reference, addnodes.pending_xref)):
             yield from plain(child.children)
@@ -103,7 +103,7 @@ def note_items(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def page_order(env: BuildEnvironment) -> list[str]:
-    """All pages as their tables of contents order them; others follow by name."""
+    """All pages in the order of the tables of contents; others follow, sorted by name."""
     order: dict[str, None] = {}
 
     def visit(page: str) -> None:
@@ -124,7 +124,7 @@ def row(cells: list[nodes.Node]) -> nodes.row:
 
 
 def table(kind: str, heads: list[str], widths: list[int], rows: list[nodes.row]) -> nodes.container:
-    """In the box that the theme has put around all other tables by now, so that a wide one scrolls."""
+    """Put a table into the box that the theme has put around all other tables, so that a wide one scrolls."""
     group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in widths), cols=len(heads))
     group += nodes.thead("", row([nodes.Text(head) for head in heads]))
     group += nodes.tbody("", *rows)
@@ -162,7 +162,7 @@ class Lists:
         return table("exercises", ["exercise", "difficulty", "points", "kind"], [50, 10, 10, 30], rows)
 
     def skills(self, found: Found) -> nodes.Node:
-        """Grouped by page; what is needed is shown as numbers, each with a link."""
+        """Exercises grouped by page, with the numbers of those that they need as links."""
         places = {i.facts["number"]: (page, i) for page, wanted in found for i in wanted}
         rows = []
         for page, wanted in found:
@@ -221,7 +221,7 @@ def fill_lists(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def pages_with_lists(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """They are written again, whichever page has changed."""
+    """Pages with lists are written again, whichever page has changed."""
     return [page for page, found in items(env).items() if any(i.kind == LIST for i in found)]
 
 

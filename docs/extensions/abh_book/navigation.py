@@ -1,8 +1,8 @@
 """The list of all pages beside each page, made once for the whole book.
 
-Sphinx resolves all tables of contents for every page anew, and the theme parses what comes out: with hundreds of
-pages, that takes longer than all else. Here both happen once. For a page, the links get the way up to the book's
-folder, and the page itself and what it lies in are marked. A page of a chapter does not repeat the chapter's name.
+Sphinx resolves all tables of contents anew for every page, and the theme parses the result. With hundreds of pages,
+that takes longer than everything else. Here both happen once. For each page, the links then get the path up to the
+book's folder, and the page itself and its parents are marked. A page of a chapter does not repeat the chapter's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BEFORE_THE_THEME, AFTER_THE_THEME = 400, 600
 
 
 def current(tag: str, *classes: str) -> str:
-    """An opening tag as the theme marks the page that is shown, and what it lies in."""
+    """An opening tag, with the theme's marks for the page that is shown and for its parents."""
     if tag.startswith("<input"):
         return tag.replace("<input ", '<input checked="" ', 1)
     if tag.startswith("<a "):
@@ -90,8 +90,8 @@ def put_in(app: Sphinx, page: str, template: str, context: dict[str, Any], doctr
 
 
 def setup(app: Sphinx) -> None:
-    # A book's worth of nodes is alive while it is rendered: to look through them for garbage again and again takes
-    # as long as to make the pages.
+    # All nodes of the book are alive while it is rendered, and searching them for garbage again and again would take
+    # as long as making the pages.
     gc.set_threshold(100_000, 20, 100)
     app.connect("html-page-context", leave_out, priority=BEFORE_THE_THEME)
     app.connect("html-page-context", put_in, priority=AFTER_THE_THEME)

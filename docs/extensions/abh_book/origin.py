@@ -1,7 +1,7 @@
 """Where and when a run took place: `docs/record.py` leaves it beside the results, in origin.json.
 
-A page is written again when the runs behind it are others than those that it was written from: recorded first, and
-this machine's afterwards. A line at its end says which.
+A page is written again when its runs have changed since it was written, as from recorded ones to this machine's. A line
+at its end says which they are.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _origins(path: Path, time: int) -> dict[str, Origin]:
 
 
 def origins(config: Config) -> dict[str, Origin]:
-    """By run. What is no run of a program, such as a list of the repository's own, has none."""
+    """Origins by run. Lists that no program printed, such as those of the repository, have none."""
     path = Path(config.abh_results) / "origin.json"
     return _origins(path, path.stat().st_mtime_ns) if path.is_file() else {}
 
 
 def said_of_run(config: Config, run: str, varies: bool) -> str:
-    """What the tooltip of a value says after its name."""
+    """The part of a value's tooltip after its name."""
     found = origins(config).get(run)
     if found is None:
         return ""
@@ -109,7 +109,7 @@ def sentences(config: Config, runs: set[str]) -> list[str]:
 
 
 def statements(app: Sphinx) -> dict[str, list[str]]:
-    """What each page says of its numbers."""
+    """What each page says about its numbers."""
     from .results import asked
 
     config = app.config
@@ -118,7 +118,7 @@ def statements(app: Sphinx) -> dict[str, list[str]]:
 
 
 def said_otherwise(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """The pages that are written again since their runs are others now."""
+    """The pages to write again because their runs have changed."""
     old = getattr(env, "abh_said", {})
     env.abh_said = statements(app)  # type: ignore[attr-defined]
     now = env.abh_said  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the programs wrote: numbers, console output, figures.
+"""The programs' output: numbers, console output, figures.
 
 Role `value`, number of chapter / run / name and optionally a Python format after the last colon:
 
@@ -77,7 +77,7 @@ SECTION = re.compile(r"== (.+) ==")
 
 
 class ResultError(Exception):
-    """A result that is not there; the message is one line."""
+    """A result that is missing; the message is one line."""
 
 
 def chapter_of(docname: str) -> str | None:
@@ -211,7 +211,7 @@ class Found:
 
 @answers("value")
 def lookup(config: Config, target: str) -> Found:
-    """What `chapter/run/name:format` means."""
+    """The answer to `chapter/run/name:format`."""
     pieces = target.split("/", 2)
     if len(pieces) != 3 or not all(pieces):
         raise ResultError("expected chapter/run/name or chapter/run/name:format")
@@ -232,7 +232,7 @@ def lookup(config: Config, target: str) -> Found:
         raise ResultError(f"no value {name or rest} in run {chapter}/{run}; values: {there}")
     entry = entries[name]
     if not isinstance(entry, dict) or not isinstance(entry.get("value"), str | int | float):
-        raise ResultError(f"value {name} of run {chapter}/{run} is no number or string: {entry!r}")
+        raise ResultError(f"value {name} of run {chapter}/{run} is neither a number nor a string: {entry!r}")
     try:
         text = formatted(entry["value"], spec)
     except ValueError as error:
@@ -242,12 +242,12 @@ def lookup(config: Config, target: str) -> Found:
     return Found(text, entry, key, name)
 
 
-not_concluded = ByPage[list[str]]("not_concluded")  # the bounds that were not checked, as their measurement was disturbed
-unusual = ByPage[list[str]]("unusual")  # the bounds that usually hold, and do not on this machine
+not_concluded = ByPage[list[str]]("not_concluded")  # the bounds that were not checked, because their measurement was disturbed
+unusual = ByPage[list[str]]("unusual")  # the bounds that usually hold, but not on this machine
 
 
 def check_bounds(env: BuildEnvironment, usually: bool, bounds: str, entry: dict[str, Any], name: str) -> list[str]:
-    """Of a text such as `>= 1.2 < 10`. Returns those that need not hold everywhere, and do not hold here."""
+    """Check bounds such as `>= 1.2 < 10`. Returns those that need not hold everywhere and do not hold here."""
     number, words = entry["value"], bounds.split()
     if usually and not words:
         raise ResultError(f"what does {name} usually do? Expected a bound, such as usually > 1")
@@ -258,14 +258,14 @@ def check_bounds(env: BuildEnvironment, usually: bool, bounds: str, entry: dict[
         try:
             limit = float(text)
         except ValueError:
-            raise ResultError(f"bound {text!r} is no number") from None
+            raise ResultError(f"bound {text!r} is not a number") from None
         if isinstance(number, str):
-            raise ResultError(f"{name} is the text {number!r}, and cannot be {sign} {text}")
+            raise ResultError(f"{name} is the text {number!r}, which cannot be {sign} {text}")
         if entry.get("disturbed"):
             not_concluded(env).setdefault(env.docname, []).append(f"{name} {sign} {text}")
         elif not COMPARE[sign](number, limit):
             if not usually:
-                raise ResultError(f"{name} is {number!r}, and the page says {sign} {text}")
+                raise ResultError(f"{name} is {number!r}, but the page says {sign} {text}")
             unusual(env).setdefault(env.docname, []).append(f"{name} {sign} {text}")
             unmet.append(f"{sign} {text}")
     return unmet
@@ -329,9 +329,9 @@ def depart_value(self: HTML5Translator, node: value) -> None:
 
 
 def say_bounds(app: Sphinx, error: Exception | None) -> None:
-    """No warnings: another build, on a quieter or another machine, will conclude."""
+    """Print such bounds. They are no warnings, because a build on another or a quieter machine will conclude."""
     for bounds, meaning in (
-        (not_concluded, "Not concluded, since measurements were disturbed"),
+        (not_concluded, "Not concluded, because measurements were disturbed"),
         (unusual, "Not so on this machine, and marked on the pages"),
     ):
         pages = bounds(app.env)
@@ -376,7 +376,7 @@ def trimmed(lines: list[str]) -> list[str]:
 
 @answers("console")
 def printed(config: Config, chapter: str, run: str, section: str) -> tuple[list[str], str, str]:
-    """The lines that a run printed, by which command, and which run."""
+    """The lines that a run printed, its command, and its key."""
     path = run_file(config, chapter, run, "stdout.txt")
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -405,7 +405,7 @@ class Console(SphinxDirective):
         section = self.options.get("section", "")
         try:
             if not chapter:
-                raise ResultError("outside a chapter write chapter/run")
+                raise ResultError("outside a chapter, write chapter/run")
             lines, command, _ = ask(self.env, "console", chapter, run, section)
         except ResultError as error:
             logger.warning(
@@ -462,13 +462,13 @@ def svg_size(path: Path) -> tuple[int, int]:
     found = re.search(r"<svg[^>]*>", path.read_text(encoding="utf-8"))
     sizes = dict(re.findall(r'\b(width|height)="([\d.]+)pt"', found.group() if found else ""))
     if len(sizes) != 2:
-        raise ResultError(f"{path} is no SVG with width and height in pt")
+        raise ResultError(f"{path} is not an SVG with width and height in pt")
     return round(float(sizes["width"]) * 4 / 3), round(float(sizes["height"]) * 4 / 3)
 
 
 @answers("figure")
 def drawn(config: Config, chapter: str, name: str) -> tuple[str, int, int, bool]:
-    """Folder, width, height, and whether there is a narrow shape. What it looks like makes no difference to a page."""
+    """Folder, width, height, and whether there is a narrow shape. A page does not depend on the figure's content."""
     folder = chapter_folder(Path(config.abh_figures), chapter, "figures")
     for look in ("light", "dark"):
         path = folder / f"{name}.{look}.svg"
@@ -493,7 +493,7 @@ class Plot(SphinxDirective):
             if not self.options.get("alt", "").strip():
                 raise ResultError("the option :alt: (what there is to see) is missing")
             if not chapter:
-                raise ResultError("outside a chapter write chapter/figure")
+                raise ResultError("outside a chapter, write chapter/figure")
             folder, width, height, narrow = ask(self.env, "figure", chapter, name)
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())

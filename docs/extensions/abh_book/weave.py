@@ -93,7 +93,7 @@ def cut(name: str, text: str) -> Source:
     parts: list[Part] = []
     for (line, part), (end, _) in pairwise(starts):
         if part in seen:
-            raise WeaveError(f"{name}:{line}: part [{part}] stands in line {seen[part]} already")
+            raise WeaveError(f"{name}:{line}: part [{part}] is already in line {seen[part]}")
         seen[part] = line
         parts.append(Part(part, line + 1, end - 1))
         if parts[-1].empty and line > 0:

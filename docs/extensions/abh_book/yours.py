@@ -1,9 +1,9 @@
-"""Directive `your-numbers`: this machine's numbers beside the recorded ones, those that pages show.
+"""Directive `your-numbers`: the numbers that pages show, from this machine beside the recorded ones.
 
     ```{your-numbers}
     ```
 
-A table with a line for each chapter, then the values of each chapter, folded. Where no program was run, it says so.
+A table with a line for each chapter, then the values of each chapter, folded. If no program was run, it says so.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def written_again(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def leave_values(app: Sphinx, error: Exception | None) -> None:
-    """For the comparison at the end of the build, which names the pages."""
+    """Save which pages show which values, for the comparison at the end of the build."""
     if error is None and app.builder.format == "html":
         path = Path(app.config.abh_results).parent / "values_shown.json"
         path.write_text(json.dumps(values_shown(app.env), indent=1), encoding="utf-8")

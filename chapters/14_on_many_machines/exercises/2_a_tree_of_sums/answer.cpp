@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-/// The sum of all parts, added as the tree has it: neighbors, then pairs of neighbors, and so on.
+/// The sum of all parts, added as in the tree: neighbors, then pairs of neighbors, and so on.
 /// @param parts  [S, n], S >= 1
 /// @return       [n]
 Tensor tree_sum(const Tensor& parts) {

@@ -25,7 +25,7 @@ Tensor from_left_to_right(const Tensor& parts) {
     return sum;
 }
 
-/// Rounds of adding; `partner(i, count)` is what i adds among `count` that are left.
+/// Adds in rounds: of the `count` sums that are left, i takes `partner(i, count)`.
 Tensor in_rounds(const Tensor& parts, const std::function<Index(Index i, Index count)>& partner,
                  bool odd_goes_on = true) {
     std::vector<Tensor> left;
@@ -50,7 +50,7 @@ Index neighbor(Index i, Index) {
     return i % 2 == 0 ? i + 1 : 0;
 }
 
-/// The other half's: i and i + count / 2, rounded up.
+/// The partner in the other half: i takes i + count / 2, rounded up.
 Index half_away(Index i, Index count) {
     return i < (count + 1) / 2 ? i + (count + 1) / 2 : 0;
 }
@@ -74,16 +74,16 @@ void add(Cases& cases, const char* criterion, const Tensor& parts) {
          .names = {"parts", "sum"},
          .mistakes = {
              {"the parts are added from left to right", values(from_left_to_right(parts))},
-             {"neighbors are added, 2i and 2i + 1, and not those that are half of them apart",
+             {"neighbors are to be added, 2i and 2i + 1, not parts that are half of them apart",
               values(in_rounds(parts, half_away))},
-             {"the parts are cut in the middle, and not at the largest power of two",
+             {"the parts are cut in the middle, instead of at the largest power of two",
               values(halves(parts))},
-             {"the last one of a round, where it has no partner, is lost: it goes on to the "
+             {"a last part without a partner is lost in its round, but it goes on to the "
               "next round",
               values(in_rounds(parts, neighbor, false))}}});
 }
 
-/// Normal numbers, and in each column two large ones that cancel.
+/// Normal numbers, with two large ones in each column that cancel.
 Tensor drawn(Cases& cases, Index count, Index n) {
     Tensor parts = cases.normal({count, n});
     for (Index j = 0; j < n; ++j) {

@@ -17,7 +17,7 @@ struct Step {
 using StepFunction = std::function<Step(Ranks& ranks, const Tensor& z, const Ids& targets)>;
 
 /// The mean of `-ln softmax(z)[target]` over the words of all ranks, and its gradient.
-/// @param z        logits of every place, `[V]`, the same on all ranks
+/// @param z        logits at every position, `[V]`, the same on all ranks
 /// @param targets  those of this rank, `[1, T]`; the pad is 0
 Step step(Ranks& ranks, const Tensor& z, const Ids& targets) {
     const Index n = z.size();

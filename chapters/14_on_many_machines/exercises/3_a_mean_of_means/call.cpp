@@ -58,7 +58,7 @@ Tensor times(const Tensor& x, Real factor) {
     return product;
 }
 
-/// The gradient of one, and the loss of another.
+/// The gradient of one result with the loss of another.
 Tensor both(const Tensor& gradient, const Tensor& loss) {
     Tensor x = gradient.clone();
     const Index n = x.size() - 2;
@@ -66,7 +66,7 @@ Tensor both(const Tensor& gradient, const Tensor& loss) {
     return x;
 }
 
-/// The gradient and the loss with one mistake; with none, if `what` is "right".
+/// The gradient and the loss with the mistake `what`, or with none if that is "right".
 Tensor result_of(const std::string& what, Ranks& ranks, const Tensor& z, const Ids& targets) {
     const Tensor own = own_sums(z, targets), all = over_ranks(ranks, own);
     const Real words = own(z.size() + 1), all_words = all(z.size() + 1),

@@ -17,7 +17,7 @@ double loss_of(const Tensor& z, std::int32_t target) {
     return std::log(sum);
 }
 
-/// Loss and gradient on every rank, a word of rank r having the weight `weight(r)`.
+/// Loss and gradient on every rank, where each word of rank r has the weight `weight(r)`.
 std::vector<Value> weighed(const Tensor& z, const Ids& targets,
                            const std::function<double(Index)>& weight) {
     const Index n_ranks = targets.dim(0), n = z.size();
@@ -38,7 +38,7 @@ std::vector<Value> weighed(const Tensor& z, const Ids& targets,
     return values(loss, dz);
 }
 
-/// The mean over all words, as a function of z for differences: `[1, 1]`.
+/// The mean over all words as a function of z, for finite differences: `[1, 1]`.
 Tensor mean_loss(const Tensor& z, const Ids& targets) {
     double sum = 0, words = 0;
     for (const std::int32_t target : targets.values())
@@ -82,12 +82,12 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
               by([&](double of_rank) { return 1 / of_rank; })},
              {"this is divided by the number of words once for each rank",
               by([&](double) { return 1 / all / static_cast<double>(n_ranks); })},
-             {"the number of targets is divided by, pads included",
+             {"this is divided by the number of targets, pads included",
               by([&](double) { return 1 / static_cast<double>(targets.size()); })},
              {"the sum is not divided", by([](double) { return 1.0; })}}});
 }
 
-/// Rank r has so many words, and pads after them.
+/// Random targets: rank r has `words[r]` words, then pads.
 Ids drawn(Cases& cases, std::initializer_list<Index> words, Index V) {
     const Index width = std::max(words);
     Ids ids = cases.ids({static_cast<Index>(words.size()), width}, static_cast<Index>(V - 1));

@@ -7,7 +7,7 @@
 
 namespace abh::mine {
 
-/// What a rank has of the block: h of the hidden units, and all of b2.
+/// A rank's part of the block: h of the hidden units, and all of b2.
 struct Part {
     Tensor w1;  ///< [h, d]
     Tensor b1;  ///< [h]
@@ -38,7 +38,7 @@ Tensor forward(Ranks& ranks, const Tensor& x, const Part& part) {
     // end
 }
 
-/// The gradients of x and of what the rank has of the block, of the same shapes.
+/// The gradients of x and of the rank's part of the block, in the same shapes.
 struct Gradients {
     Tensor dx, dw1, db1, dw2, db2;
 };

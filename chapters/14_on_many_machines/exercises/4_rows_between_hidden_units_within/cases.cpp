@@ -27,7 +27,7 @@ Tensor matrix_of(const Tensor& all, Index rank) {
     return all.rows(rank, rank + 1).reshape({all.dim(1), all.dim(2)});
 }
 
-/// What one rank's hidden units are before ReLU, of all rows: [n rows, h]
+/// One rank's hidden units before ReLU, for all rows: [n rows, h]
 Tensor before_relu(const Block& block, Index rank) {
     Tensor z = matmul(block.x.reshape({block.ranks() * block.rows(), block.d()}),
                       matrix_of(block.w1, rank), {.transpose_b = true});
@@ -64,9 +64,9 @@ void put(Tensor& all, Index rank, const Tensor& one) {
     std::copy(one.values().begin(), one.values().end(), to.values().begin());
 }
 
-/// @param own_rows   each rank reads its own rows of dy alone, where it needs those of all
-/// @param own_units  dx of a rank comes from its own hidden units alone
-/// @param steps      whether ReLU has a derivative
+/// @param own_rows   each rank reads only its own rows of dy, although it needs those of all
+/// @param own_units  a rank's dx comes only from its own hidden units
+/// @param steps      whether ReLU's derivative is applied
 Gradients backward(const Block& block, const Tensor& dy, bool own_rows = false,
                    bool own_units = false, bool steps = true) {
     const Index n = block.ranks(), all = n * block.rows();
@@ -101,7 +101,7 @@ Tensor times(const Tensor& x, Index factor) {
     return product;
 }
 
-/// The sum over ranks, on each of them.
+/// The sum over ranks, in the entry of each rank.
 Tensor summed(const Tensor& all) {
     Tensor sums = all.clone();
     const Index n = all.dim(0), size = all.size() / n;
@@ -127,7 +127,7 @@ void add_forward(Cases& cases, const Block& block, const std::string& about) {
          .mistakes = {{"b2 belongs to y once: here every rank adds it before the sum",
                        values(forward(block, block.ranks()))},
                       {"b2 is missing", values(forward(block, 0))},
-                      {"only rank 0 adds b2 after the sum: each rank has rows of its own there",
+                      {"only rank 0 adds b2 after the sum, but each rank has rows of its own there",
                        values(of_rank_0)},
                       {"a rank's rows lack what the hidden units of the other ranks add to them",
                        values(own)}}});
@@ -160,16 +160,16 @@ void add_backward(Cases& cases, const Block& block, const Tensor& dy, const std:
     const Gradients own_rows = backward(block, dy, true),
                     straight = backward(block, dy, false, false, false);
     const char* const once_more =
-        "this is n times too large: dy of a row is known to one rank, and gathered, not added";
+        "this is n times too large: one rank has dy of a row, so it is gathered, not added";
     add("dx", "dx", values(g.dx), {"dx of all ranks"},
-        {{"the rows reach the loss through the hidden units of all ranks, not only of their own",
+        {{"the rows reach the loss through the hidden units of all ranks, not only their own",
           values(backward(block, dy, false, true).dx)},
          {"ReLU has the derivative 0 where its result is 0", values(straight.dx)},
          {once_more, values(times(g.dx, n))}});
     const auto of = [](const Gradients& x) { return values(x.dw1, x.db1, x.dw2); };
     add("hidden units", "hidden", of(g),
         {"dw1 of all ranks", "db1 of all ranks", "dw2 of all ranks"},
-        {{"the hidden units of a rank meet the rows of all ranks, and so the x and the dy of all",
+        {{"a rank's hidden units see the rows of all ranks, so they need the x and the dy of all",
           of(own_rows)},
          {"ReLU has the derivative 0 where its result is 0", of(straight)},
          {once_more, values(times(g.dw1, n), times(g.db1, n), times(g.dw2, n))},
@@ -178,15 +178,15 @@ void add_backward(Cases& cases, const Block& block, const Tensor& dy, const std:
     Tensor of_rank_0 = Tensor::zeros(g.db2.shape());
     put(of_rank_0, 0, g.db2.rows(0, 1));
     add("b2", "db2", values(g.db2), {"db2 of all ranks"},
-        {{"b2 is in the rows of all ranks, and here is the gradient from a rank's own",
+        {{"b2 is in the rows of all ranks, but this is the gradient from a rank's own",
           values(own_rows.db2)},
-         {"only rank 0 has the gradient of b2: here every rank has b2, and all of its gradient",
+         {"only rank 0 has the gradient of b2, but every rank has b2 and all of its gradient",
           values(of_rank_0)},
          {"this is n times too large: a rank that has the dy of all rows has nothing to add",
           values(times(g.db2, n))}});
 }
 
-/// Nothing is so near to ReLU's corner that differences step over it.
+/// A random block with nothing so near ReLU's corner that finite differences step over it.
 Block drawn(Cases& cases, Index n, Index rows, Index d, Index h) {
     while (true) {
         const Block block{cases.normal({n, rows, d}), cases.normal({n, h, d}), cases.normal({n, h}),

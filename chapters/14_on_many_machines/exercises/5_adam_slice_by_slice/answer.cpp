@@ -11,13 +11,13 @@ namespace abh::mine {
 /// What Adam remembers of this rank's slice of the weights.
 struct Memory {
     Tensor m, v;      ///< running means of the gradient and of its square, [N / ranks]
-    Index steps = 0;  ///< that have been taken
+    Index steps = 0;  ///< taken so far
 };
 
-/// A step of Adam with its usual options, each rank for its slice.
+/// Takes a step of Adam with its default options, each rank for its own slice.
 /// @param w        all weights, [N], the same on every rank, before and after
 /// @param part     the gradient is the sum of all ranks' parts, [N]
-/// @param largest  norm of the gradient, which is scaled down to it; 0: as it is
+/// @param largest  the norm to which a larger gradient is scaled down; 0: no limit
 void update(Ranks& ranks, Tensor& w, const Tensor& part, Memory& memory, Real learning_rate,
             Real largest) {
     // solution

@@ -17,8 +17,8 @@ using namespace abh;
 
 namespace {
 
-/// Each rank's m, v and weights after all steps, and what it has sent in bytes.
-/// @param parts  of the gradients, [steps, ranks, N]
+/// Each rank's m, v and weights after all steps, and how many bytes it has sent.
+/// @param parts  the parts of the gradients, [steps, ranks, N]
 std::vector<Tensor> after(const Tensor& w, const Tensor& parts, Real learning_rate, Real largest) {
     const Index n = parts.dim(1), size = w.size();
     return on_ranks(n, [&](Ranks& ranks) -> std::vector<Tensor> {
@@ -40,7 +40,7 @@ std::vector<Tensor> update(const Tensor& w, const Tensor& parts, Real learning_r
     return results;
 }
 
-/// What rank 0 sends in a step, in units of the elements that it does not own, rounded.
+/// How much rank 0 sends in a step, as a multiple of the elements that it does not own, rounded.
 Index sent(const Tensor& w, const Tensor& parts, Real learning_rate, Real largest) {
     const Index n = parts.dim(1), others = w.size() - w.size() / n;
     const Tensor bytes = after(w, parts, learning_rate, largest).back();

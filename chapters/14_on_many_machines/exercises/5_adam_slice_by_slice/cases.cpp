@@ -10,19 +10,20 @@ using namespace abh::judge;
 
 namespace {
 
-/// What may be wrong.
+/// Which mistakes to make.
 struct Fault {
     bool own_norm = false;    ///< a rank clips by the norm of its slice
     bool own_part = false;    ///< a rank clips its part before the sum
     bool squares = false;     ///< squares of the parts are added for the norm
     bool mean = false;        ///< the ranks' parts are averaged
-    bool sum = true;          ///< the ranks' parts are added
+    bool sum = true;          ///< the ranks' parts are added, as they should be
     bool forgets = false;     ///< every step is the first
-    bool every_step = false;  ///< clips also where the norm is smaller
+    bool every_step = false;  ///< clips even if the norm is smaller
 };
 
-/// m, v and the weights after all steps, of all ranks: a first step of Adam hides in the weights
-/// how large a gradient is. @param parts  [steps, ranks, N]
+/// m, v and the weights of all ranks after all steps. The weights alone would not do, because after
+/// a first step of Adam they do not show how large the gradient was.
+/// @param parts  [steps, ranks, N]
 Values after(const Tensor& w, const Tensor& parts, Real learning_rate, Real largest,
              const Fault& fault = {}) {
     const Index n = parts.dim(1), size = w.size(), count = size / n;
@@ -64,7 +65,7 @@ Values after(const Tensor& w, const Tensor& parts, Real learning_rate, Real larg
     return values(m, v, weights);
 }
 
-/// As every rank has them before the slices are handed around: its own is new, the others are old.
+/// Every rank's results if slices are not gathered: its own slice is new, the others are old.
 Values not_gathered(const Tensor& w, const Values& right) {
     Tensor weights = as<Tensor>(right[2]).clone();
     const Index n = weights.dim(0), count = w.size() / n;
@@ -93,13 +94,13 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& par
                   "w of all ranks"},
         .constants = {{"the number of ranks", static_cast<double>(parts.dim(1))}},
         .mistakes = {
-            {"the other ranks' slices of w are those of before the step", not_gathered(w, right)},
+            {"the other ranks' slices of w are those from before the step", not_gathered(w, right)},
             {"a rank takes its own part for the gradient", with({.sum = false})},
-            {"the gradient is the sum of the parts, and not their mean", with({.mean = true})}}};
+            {"the gradient is the sum of the parts, not their mean", with({.mean = true})}}};
     if (largest > 0) {
-        c.mistakes.push_back({"the norm is that of the rank's slice, and not of the whole gradient",
+        c.mistakes.push_back({"the norm is that of the rank's slice, not of the whole gradient",
                               with({.own_norm = true})});
-        c.mistakes.push_back({"squares of the parts are added: the norm is that of their sum",
+        c.mistakes.push_back({"squares of the parts are added, but the norm is that of their sum",
                               with({.squares = true})});
         c.mistakes.push_back(
             {"the parts are clipped before they are added", with({.own_part = true})});
@@ -109,7 +110,7 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& par
     }
     if (parts.dim(0) > 1)
         c.mistakes.push_back(
-            {"steps are counted from 1 over all updates; here each is taken for the first",
+            {"steps are counted from 1 over all updates, but here each is taken for the first",
              with({.forgets = true})});
     cases.add(c);
 }
@@ -144,11 +145,11 @@ int main(int argc, char** argv) {
                .about = fmt::format("{} ranks, {} weights", n, size),
                .names = {"w", "parts", "learning rate", "largest",
                          "what a rank sends, in units of the elements that it does not own,"}};
-        c.mistakes = {
-            {"every rank gets the whole gradient, and needs its own slice of it: reduce_scatter",
-             values(Index{3})},
-            {"the weights are not handed around, or the gradients are not added",
-             values(Index{1})}};
+        c.mistakes = {{"every rank gets the whole gradient, but needs only its own slice of it: "
+                       "reduce_scatter",
+                       values(Index{3})},
+                      {"the new weights are not handed around, or the gradients are not added",
+                       values(Index{1})}};
         cases.add(c);
     }
 }
