@@ -171,9 +171,10 @@ double message_seconds(Ranks& ranks, Index bytes) {
 struct Network {
     const char *name, *key;
     Link link;
+    bool many_ranks = true;  ///< or no more than 8, which one machine has
 };
 
-constexpr Network networks[] = {{"NVLink 4, 450 GB/s", "nvlink", {3.4e-6, 1 / 450e9}},
+constexpr Network networks[] = {{"NVLink 4, 450 GB/s", "nvlink", {3.4e-6, 1 / 450e9}, false},
                                 {"400 Gb/s", "gb400", {14e-6, 8 / 400e9}},
                                 {"100 Gb/s", "gb100", {14e-6, 8 / 100e9}}};
 
@@ -183,12 +184,16 @@ void show_rings(Link here, Results& results) {
                           varying("8 ranks", "10.2f", "ring_{}_8", "ms"),
                           varying("64 ranks", "10.2f", "ring_{}_64", "ms"),
                           varying("1,024 ranks", "11.2f", "ring_{}_1024", "ms")});
-    const auto row = [&](const char* key, const char* name, const Link& link) {
-        table.row(key, fmt::format("{}, ms", name), 1e3 * link.ring(bytes, 8),
-                  1e3 * link.ring(bytes, 64), 1e3 * link.ring(bytes, 1024));
+    const auto row = [&](const Network& network) {
+        const std::string name = fmt::format("{}, ms", network.name);
+        const auto ms = [&](Index n) { return 1e3 * network.link.ring(bytes, n); };
+        if (network.many_ranks)
+            table.row(network.key, name, ms(8), ms(64), ms(1024));
+        else
+            table.row(network.key, name, ms(8), "", "");
     };
-    row("here", "between two ranks here", here);
-    for (const Network& network : networks) row(network.key, network.name, network.link);
+    row({"between two ranks here", "here", here});
+    for (const Network& network : networks) row(network);
     Tensor times({10, 1 + static_cast<Index>(std::size(networks))});  // n, and ms of each network
     for (Index i = 0; i < times.dim(0); ++i) {
         const Index n = Index{2} << i;
