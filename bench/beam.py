@@ -1,10 +1,11 @@
-"""Times `translate` beside CTranslate2: the same weights, pieces, sentences and width of the beam.
+"""Times `translate` beside CTranslate2, with the same weights, pieces, sentences and beam width.
 
     python bench/beam.py --model RUN/model.safetensors --source RUN/test.source.txt
 
-Lines in, lines out, in turns. The book's time is that of its whole process, start and loading included;
-CTranslate2's model is loaded before. Its weights are float32, as the book's. Python needs ctranslate2,
-transformers, torch, safetensors and sentencepiece.
+The two take turns; each reads lines and writes lines. The book's time is that of its whole process,
+including its start and the loading of the model; CTranslate2's model is loaded beforehand. Its
+weights are float32, like the book's. Python needs ctranslate2, transformers, torch, safetensors and
+sentencepiece.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def pieces_of(subwords: sentencepiece.SentencePieceProcessor) -> list[str]:
 
 
 def expect_the_books_symbols(source: list[str], target: list[str]) -> None:
-    """Marian's own models have one vocabulary with the pad as its last word, and begin with a row of zeros;
-    the book's may have two, and begin with a start symbol, whose row is learned."""
+    """Makes CTranslate2's converter take the book's models. Marian's own have one vocabulary, whose
+    last word is the pad, and begin with a row of zeros; the book's may have two vocabularies, and
+    begin with a start symbol whose row is learned."""
 
     def set_config(_, config, model, tokenizer) -> None:
         config.eos_token, config.unk_token = tokenizer.eos_token, tokenizer.unk_token
@@ -94,14 +96,14 @@ def ours(lines: Sequence[str], o: argparse.Namespace) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", type=Path, required=True, help="of `./book run 13`")
-    parser.add_argument("--source", type=Path, required=True, help="sentences, a line each")
-    parser.add_argument("--program", type=Path, default=PROGRAM)
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, help="file for the numbers")
+    parser.add_argument("--model", type=Path, required=True, help="model file of `./book run 13`")
+    parser.add_argument("--source", type=Path, required=True, help="file with one sentence per line")
+    parser.add_argument("--program", type=Path, default=PROGRAM, help="program of chapter 13")
+    parser.add_argument("--beam", type=int, default=4, help="width of the beam (default 4)")
+    parser.add_argument("--batch", type=int, default=32, help="sentences per batch (default 32)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each system (default 2)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of turns (default 5)")
+    parser.add_argument("--out", type=Path, help="JSON file to write the results to")
     o = parser.parse_args()
     lines = o.source.read_text().splitlines()
     with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +121,7 @@ def main() -> None:
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, median in medians.items():
         print(f"{name:12}  {median:6.2f} s  {len(lines) / median:6.0f} sentences/s")
-    print(f"CTranslate2 {ctranslate2.__version__} / ours: {ratio:.2f}; {same} of {len(lines)} lines are the same")
+    print(f"CTranslate2 {ctranslate2.__version__} / ours: {ratio:.2f}; {same} of {len(lines)} translations are equal")
     if o.out:
         report = {
             "version": ctranslate2.__version__,

@@ -1,12 +1,12 @@
 """Measures this book's programs beside the same work in PyTorch and CTranslate2.
 
-Whole training steps and decoding: one process for each system, which take turns, so that whatever
-else the machine does meets all of them. A turn is an iteration, or as many as take 0.1 s, of which
-the first only warms up. Medians, and ratios peer / ours, taken within each round. Single
-operations: Google Benchmark. The floor of each work follows from the model's sizes and from what
-memory and products of this machine reach, measured in the same run.
-A measurement that other programs disturb is repeated; if it stays disturbed, the tables mark it.
-Writes results.json into build/bench, and plots into build/bench/plots.
+Training steps and decoding run in one process per system. The processes take turns, so that
+whatever else the machine does affects all of them alike. A turn is one iteration, or as many as
+take 0.1 s, of which the first only warms up. Results are medians, and ratios peer / ours, taken
+within each round. Single operations are measured by Google Benchmark. The floor of each work
+follows from the sizes of the model and from the speed of this machine's memory and products, which
+the same run measures. A measurement that other programs disturb is repeated; if it stays disturbed,
+the tables mark it. Writes results.json into build/bench, and plots into build/bench/plots.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ HERE = ROOT / "bench"
 TREE, OUT = ROOT / "build" / "book", ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
 ROUNDS, QUICK_ROUNDS = 7, 3
-TURN_MS = 100  # a training step has hundreds of calls behind one another: no call in it is cold
-# For glibc: freed memory is not given back to the system, whose fresh pages cost time.
+TURN_MS = 100  # a training step makes hundreds of calls in a row, so that none of them is cold
+# For glibc: keeps freed memory, because fresh pages from the system cost time.
 KEEP_MEMORY = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TOP_PAD_": str(64 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
 }
-QUICK_SECONDS = 150  # of measuring; what is under way then is cut short
+QUICK_SECONDS = 150  # for measuring; what is under way at the end is cut short
 
 
 class Failure(Exception):
@@ -67,7 +67,7 @@ class Failure(Exception):
 
 
 def must(command: Sequence[object], why: str, seconds: float | None = None) -> str:
-    """What a command prints; it runs in a session of its own, so that Ctrl-C is ours to handle."""
+    """Returns what a command prints. It runs in its own session, so that we handle Ctrl-C."""
     process = subprocess.Popen(
         [str(part) for part in command],
         cwd=ROOT,
@@ -83,7 +83,7 @@ def must(command: Sequence[object], why: str, seconds: float | None = None) -> s
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise Failure(f"{why}: no end in {seconds:.0f} s") from None
+            raise Failure(f"{why}: stopped after {seconds:.0f} s") from None
         raise
     if process.returncode != 0:
         sys.stderr.write(output[-4000:] if "cmake" in str(command[0]) else "")
@@ -95,11 +95,11 @@ def must(command: Sequence[object], why: str, seconds: float | None = None) -> s
 def build() -> None:
     must(["cmake", "--preset", "book", "-DABH_BENCH=ON"], "CMake could not set up the build")
     programs = ["bench_steps", "bench_operations"]
-    must(["cmake", "--build", TREE, "--target", *programs], "the programs do not compile")
+    must(["cmake", "--build", TREE, "--target", *programs], "the benchmark programs do not compile")
 
 
 def installed(python: Path | str) -> set[str]:
-    """Which peers' packages this Python has."""
+    """The peers' packages that this Python has."""
     script = (
         "import importlib.util as u\n"
         "print(*[m for m in ('torch', 'ctranslate2') if u.find_spec(m)])"
@@ -111,7 +111,7 @@ def installed(python: Path | str) -> set[str]:
     except OSError as error:
         raise Failure(f"--python {python}: {error.strerror}") from None
     if found.returncode != 0:
-        raise Failure(f"--python {python}: not a Python that runs")
+        raise Failure(f"--python {python}: not a working Python")
     return set(found.stdout.split())
 
 
@@ -148,7 +148,7 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def run_operations(threads: Sequence[int], names: str, quick: bool) -> list[dict]:
-    """Names, times and rates, and what may have disturbed them; disturbed ones are measured again."""
+    """Names, times and rates, and what may have disturbed them. Disturbed ones are repeated."""
     filters, done, start = names, {}, time.monotonic()
     for times in range(1, 2 + REPEATS):
         load = Load()
@@ -174,11 +174,11 @@ def measure_operations(threads: Sequence[int], names: str, quick: bool) -> list[
         f"--benchmark_filter={names}",
         f"--benchmark_min_time={0.02 if quick else 0.2}",
         f"--benchmark_repetitions={1 if quick else 5}",
-        "--benchmark_enable_random_interleaving=true",  # so a slow minute does not meet one alone
+        "--benchmark_enable_random_interleaving=true",  # so a slow minute hits more than one
         *threads,
     ]
     limit = QUICK_SECONDS / 2 if quick else None
-    return read_operations(json.loads(must(command, "operations could not be measured", limit)))
+    return read_operations(json.loads(must(command, "the operations could not be measured", limit)))
 
 
 def entry_of(noise: Noise) -> dict[str, object]:
@@ -186,7 +186,7 @@ def entry_of(noise: Noise) -> dict[str, object]:
 
 
 def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
-    """The peers that can do this work here; a quick run compiles nothing, which takes a minute."""
+    """The peers that can do this work here. A quick run leaves out torch.compile, which takes a minute."""
     package = {"ctranslate2": "ctranslate2"}
     peers = [p for p in work.peers if package.get(p, "torch") in have]
     return [p for p in peers if not (quick and p == "compile")]
@@ -202,14 +202,14 @@ def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock
         print(f"{work.name}, {threads} threads: {name} failed: {why}")
     done = max((len(m.times) for m in measured.values()), default=0)
     if 0 < done < rounds:
-        print(f"{work.name}, {threads} threads: time for {done} of {rounds} rounds only")
+        print(f"{work.name}, {threads} threads: there was only time for {done} of {rounds} rounds")
     sizes = {"batch": work.batch, "length": work.length}
     entry = {"work": work.name, "kind": work.kind, "family": work.family, "threads": threads}
     return {**entry, **sizes, **summary(measured), "noise": entry_of(noise), "absent": absent}
 
 
 def best_products(entries: list[dict]) -> dict[int, float]:
-    """By number of threads, the operations a second of the fastest product of any system."""
+    """For each number of threads, the operations per second of any system's fastest product."""
     best: dict[int, float] = {}
     for entry in entries:
         if entry["kind"] == "product":
@@ -225,7 +225,7 @@ def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -
     missing += ["CTranslate2"] if "ctranslate2" not in have and "ctranslate2" in wanted else []
     if missing:
         print(
-            f"{' and '.join(missing)}: not installed for {python}, so measured without. To have "
+            f"{' and '.join(missing)}: not installed for {python}, so measured without. To install "
             "them:\n  python3 -m venv build/venv-bench && "
             "build/venv-bench/bin/pip install -r bench/requirements.txt"
         )
@@ -266,7 +266,7 @@ def run_all(options: argparse.Namespace, works: list[Work], with_operations: boo
 def add_floors(
     entries: list[dict], operations: list[dict], limits: dict[int, Limits], needs: dict
 ) -> None:
-    """To each entry its floor, and the time that none can beat."""
+    """Adds to each entry its floor, and the time that nothing can beat."""
     cache = cache_bytes()
     for entry in entries:
         need, limit = needs[entry["work"]], limits[entry["threads"]]
@@ -283,7 +283,7 @@ def add_floors(
 
 
 def impossible(results: dict) -> list[str]:
-    """What was faster than it can be. Of what was disturbed nothing is said; nor if a limit was."""
+    """What was faster than possible, except if it was disturbed, or its limits were."""
     streams = [o for o in results["operations"] if o["name"] in ("read", "copy", "update")]
     unsure = {o["threads"] for o in streams if o["noise"]["disturbed"]}
     found = []
@@ -301,7 +301,7 @@ def impossible(results: dict) -> list[str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Beside, and renamed: whole or not at all."""
+    """Writes to a file beside it, which is then renamed: the file is complete or not written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".part")
     beside.write_text(text, encoding="utf-8")
@@ -311,15 +311,15 @@ def write(path: Path, text: str) -> None:
 def plot(path: Path) -> None:
     python = ROOT / "build" / "venv" / "bin" / "python"
     if not python.exists():
-        print("No plots: they are drawn by the book's own Python, which ./book build installs.")
+        print("No plots: they need the book's own Python, which ./book build installs.")
         return
     drawn = must([python, HERE / "plots.py", path, OUT / "plots"], "the plots could not be drawn")
     print(drawn, end="")
 
 
 def choose(names: Sequence[str], quick: bool) -> tuple[list[Work], bool]:
-    """The works of these names, and whether single operations are among them. No name: all; in a
-    quick run without the families."""
+    """The works of these names, and whether single operations are among them. Without a name, these
+    are all works, or in a quick run all works outside the families."""
     if not names:
         return [w for w in WORKS if not (quick and w.family)], True
     known = {w.name for w in WORKS} | {w.family for w in WORKS if w.family} | {OPERATIONS}
@@ -341,7 +341,7 @@ def thread_counts(text: str) -> list[int]:
 
 def at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number, at least 1")
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1")
     return int(text)
 
 
@@ -354,22 +354,22 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"{QUICK_ROUNDS} rounds, all processors only, no families, no compiling:\n"
-        "three minutes at most, after the programs are built",
+        help=f"{QUICK_ROUNDS} rounds, on all processors only, without families and torch.compile;\n"
+        "takes three minutes at most once the programs are built",
     )
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="WORK",
-        help="this work only; may be given more than once, see --list",
+        help="measure this work or family only; may be repeated; --list shows the names",
     )
     parser.add_argument(
         "--threads",
         type=thread_counts,
         metavar="N,...",
         help=f"numbers of threads to measure with (default: {','.join(map(str, both))};"
-        f" quick: {cores})",
+        f" with --quick: {cores})",
     )
     parser.add_argument(
         "--rounds",
@@ -383,11 +383,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="PATH",
         type=Path,
         default=VENV if VENV.exists() else Path("python3"),
-        help="the Python that has the peers (default: that of build/venv-bench,\n"
-        "where it is there, else python3)",
+        help="Python that has the peers (default: that of build/venv-bench\n"
+        "if it exists, else python3)",
     )
     parser.add_argument(
-        "--list", action="store_true", help="show the works and the peers, and stop"
+        "--list", action="store_true", help="show the works and the peers, and exit"
     )
 
     options = parser.parse_args(arguments)
@@ -434,5 +434,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing is left running
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C: leaves nothing running
     sys.exit(main())

@@ -1,8 +1,8 @@
-"""Greedy decoding by CTranslate2, in float32: bench.py starts it, and takes turns with ours.
+"""Greedy decoding by CTranslate2 in float32; bench.py starts it, and lets it take turns with ours.
 
     python bench/ctranslate2_peer.py base_decode --threads 2
 
-Speaks over pipes as pytorch_peer.py does. The model has the book's sizes and random weights.
+Speaks over pipes like pytorch_peer.py. The model has the book's sizes and random weights.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def write_model(folder: str, d_model: int, d_ff: int, n_heads: int, n_layers: in
 
 
 def load(name: str, threads: int) -> ctranslate2.Translator:
-    """The weights are made by another process, whose memory does not count."""
+    """Loads a model whose weights another process makes, so that its memory does not count."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, __file__, name, "--write", folder], check=True)
         return ctranslate2.Translator(
@@ -78,10 +78,10 @@ def load(name: str, threads: int) -> ctranslate2.Translator:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", choices=sorted(SIZES))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch", type=int, default=32, help="sentences")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads")
+    parser.add_argument("--batch", type=int, default=32, help="sentences per batch")
     parser.add_argument("--length", type=int, default=24, help="words of source and of target")
-    parser.add_argument("--write", metavar="FOLDER", help="only write the model there")
+    parser.add_argument("--write", metavar="FOLDER", help="write the model there, and exit")
     options = parser.parse_args()
     if options.write:
         write_model(options.write, *SIZES[options.work])
@@ -98,7 +98,7 @@ def main() -> None:
             source, beam_size=1, max_decoding_length=n, min_decoding_length=n
         )
         if any(len(result.hypotheses[0]) != n for result in results):
-            raise SystemExit("CTranslate2 ended a translation early")
+            raise SystemExit("ctranslate2_peer: CTranslate2 ended a translation early")
 
     iterate()
     print(f"ready CTranslate2 {ctranslate2.__version__}", flush=True)

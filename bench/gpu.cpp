@@ -19,7 +19,7 @@ using namespace abh;
 
 namespace {
 
-/// A piece of work, and what it does: operations and bytes that it must move at least.
+/// A piece of work: its floating-point operations, and the least bytes that it must move.
 struct Work {
     std::string name;
     double flops, bytes;
@@ -35,8 +35,8 @@ double microseconds_of(const std::function<void()>& f) {
     return time.count();
 }
 
-/// Median time of one call: calls are put in line until some milliseconds are full, since to wait
-/// for each would measure the waiting.
+/// Median time of one call. Calls are queued until they fill some milliseconds, because waiting for
+/// each one would measure the waiting.
 double median_microseconds(const std::function<void()>& f, int rounds) {
     f();
     const double once = microseconds_of(f);
@@ -56,7 +56,7 @@ Tensor numbers(const Shape& shape, std::uint64_t seed) {
     return normal(shape, random.stream());
 }
 
-/// Attention of 8 heads with 64 columns, of so many sentences that there are 16,384 queries.
+/// Attention with 8 heads of 64 columns, over as many sentences as make 16,384 queries.
 std::vector<Work> attention_works(Index longest) {
     std::vector<Work> works;
     constexpr Index heads = 8, d_k = 64;
@@ -97,7 +97,7 @@ std::vector<Work> attention_works(Index longest) {
     return works;
 }
 
-/// Passes over memory; the copy is what they are held against.
+/// Passes over memory, and a copy to compare them with.
 std::vector<Work> pass_works(Index rows, Index width) {
     const Shape shape{rows, width};
     const double bytes = static_cast<double>(rows * width * static_cast<Index>(sizeof(Real)));
@@ -105,7 +105,7 @@ std::vector<Work> pass_works(Index rows, Index width) {
         {"copy", 0, 2 * bytes,
          [=] {
              const Tensor x = numbers(shape, 1);
-             x.on_device();  // a copy is made where the elements are
+             x.on_device();  // so that the device makes the copy
              return [=] { x.clone(); };
          }},
         {"softmax_forward", 0, 2 * bytes, [=] { return [x = numbers(shape, 1)] { softmax(x); }; }},
@@ -115,7 +115,7 @@ std::vector<Work> pass_works(Index rows, Index width) {
                  softmax_backward(dy, y);
              };
          }},
-        {"layer_norm_forward", 0, 2 * bytes,  // without what backward needs
+        {"layer_norm_forward", 0, 2 * bytes,  // keeps nothing for backward
          [=] {
              return [x = numbers(shape, 1), norm = std::make_shared<LayerNorm>(width)] {
                  norm->forward(x);
@@ -202,10 +202,10 @@ int main(int argc, char** argv) {
     bool tiny = false;
     int rounds = 7;
     std::string only;
-    Program program("Measure on the device; one JSON line for each piece of work.", "cuda");
-    program.options().flag("--tiny", tiny, "sizes that the emulator can do, to try this program");
-    program.options().add("--rounds", rounds, "rounds whose median counts").range(1, 1000);
-    program.options().add("--only", only, "only works whose name begins so");
+    Program program("Measure works on the device, and print a JSON line for each.", "cuda");
+    program.options().flag("--tiny", tiny, "small sizes, to try this program on the emulator");
+    program.options().add("--rounds", rounds, "rounds whose median is printed").range(1, 1000);
+    program.options().add("--only", only, "only works whose name begins with this");
     return program.run(argc, argv, [&] {
         std::vector<Work> works = pass_works(tiny ? 5 : 16384, tiny ? 40 : 1024);
         for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})

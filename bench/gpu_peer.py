@@ -1,4 +1,4 @@
-"""The works of bench/gpu.cpp in PyTorch, on the device: one JSON line each.
+"""Measures the works of bench/gpu.cpp in PyTorch on the device, and prints a JSON line for each.
 
     python bench/gpu_peer.py [--only NAME] [--rounds N] [--tf32]
 """
@@ -23,7 +23,7 @@ HEADS, D_K = 8, 64
 
 
 def microseconds(call: Call, rounds: int) -> float:
-    """Median time of one call, calls put in line until some milliseconds are full."""
+    """Median time of one call; calls are queued until they fill some milliseconds."""
 
     def timed(calls: int) -> float:
         torch.cuda.synchronize()
@@ -111,7 +111,7 @@ def model_works() -> Iterator[tuple[str, Callable[[], Call]]]:
         return peer.training_step(options, tuple(ids), optimizer, "eager")
 
     def decode() -> Call:
-        """With a hand-written cache of keys and values, as ours has one."""
+        """With a hand-written cache of keys and values, like ours."""
         torch.manual_seed(1)
         model = peer.FastTransformer(peer.BASE).eval()
         source = torch.randint(2, peer.BASE.src_words, (32, 24))
@@ -133,10 +133,10 @@ def model_works() -> Iterator[tuple[str, Callable[[], Call]]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="the works of bench/gpu.cpp in PyTorch")
-    parser.add_argument("--only", default="", help="only works whose name begins so")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds whose median counts")
-    parser.add_argument("--tf32", action="store_true", help="let products use TF32")
+    parser = argparse.ArgumentParser(description="Measures the works of bench/gpu.cpp in PyTorch.")
+    parser.add_argument("--only", default="", help="only works whose name begins with this")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds whose median is printed")
+    parser.add_argument("--tf32", action="store_true", help="let matrix products use TF32")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         print("gpu_peer: PyTorch finds no CUDA device", file=sys.stderr)

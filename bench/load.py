@@ -1,4 +1,4 @@
-"""Whether a measurement was disturbed: by other programs, or by whatever makes its rounds uneven."""
+"""Tells whether other programs, or whatever makes rounds uneven, disturbed a measurement."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUSY = 0.1  # share of the processors that others may use
-SPREAD = 0.3  # distance of the quartiles over the median
+SPREAD = 0.3  # distance between the quartiles, divided by the median
 REPEATS = 3  # of a disturbed measurement
-LEAST_SECONDS = 0.4  # ticks are a hundredth of a second: the load of less is unknown
+LEAST_SECONDS = 0.4  # ticks last a hundredth of a second, so the load over less is unknown
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What can disturb a measurement. The load is None where it is unknown; then it does not count."""
+    """What can disturb a measurement. The load is None if unknown, and then it does not count."""
 
     others: float | None
     spread: float
@@ -39,7 +39,7 @@ def spread(quartiles: dict[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Processor time since the machine started: at work, of which for us, and in all."""
+    """Processor time since the machine started: at work, at work for us, and in total."""
 
     busy: float
     own: float
@@ -47,7 +47,7 @@ class Ticks:
 
 
 def own_ticks(processes: Sequence[str], self_id: int) -> float:
-    """Of a process, all that it started, and all of these that have ended.
+    """The ticks of a process and of all that it started, directly or not, even if they have ended.
 
     `processes`: lines of /proc/PID/stat."""
     parents: dict[int, int] = {}
@@ -69,7 +69,7 @@ def own_ticks(processes: Sequence[str], self_id: int) -> float:
 
 
 def read_ticks() -> Ticks | None:
-    """None where the system does not say."""
+    """The ticks so far, or None if the system does not report them."""
     processes = []
     try:
         fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
@@ -84,7 +84,7 @@ def read_ticks() -> Ticks | None:
 
 
 def share_of_others(before: Ticks | None, after: Ticks | None) -> float | None:
-    """Of all processors, between two moments."""
+    """The share of all processors that other programs used between two moments."""
     if before is None or after is None or after.all <= before.all:
         return None
     others = (after.busy - before.busy) - (after.own - before.own)
@@ -92,7 +92,7 @@ def share_of_others(before: Ticks | None, after: Ticks | None) -> float | None:
 
 
 class Load:
-    """Watches what other programs use, from its making on."""
+    """Watches what other programs use from its creation on."""
 
     def __init__(self) -> None:
         self._start, self._ticks = time.monotonic(), read_ticks()
@@ -105,7 +105,7 @@ class Load:
 
 @contextmanager
 def busy_processes(count: int) -> Iterator[list[int]]:
-    """So many processes that want a processor all the time; they end with this one, however it does."""
+    """Runs this many processes, each of which keeps a processor busy. They never outlive this one."""
     script = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
     processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(count)]
     try:

@@ -1,4 +1,4 @@
-"""What is said of the machine beside its times."""
+"""Describes the machine on which times were measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ WIDEST = {"avx512f": "AVX-512", "avx2": "AVX2", "asimd": "NEON"}  # the first th
 
 
 def processor() -> str:
-    """Its name; where one name stands for several kinds, family and model tell them apart."""
+    """The processor's name; its family and model, because one name can stand for several kinds; and
+    its widest vector instructions."""
     fields: dict[str, str] = {}
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines():

@@ -1,6 +1,6 @@
 // Single operations, each with the bytes that it must move and the floating-point operations that
-// it must do: Google Benchmark prints both as rates, beside what the memory reaches (read, copy,
-// update).
+// it must do. Google Benchmark prints both as rates, together with the rates that memory itself
+// reaches (read, copy, update).
 //
 //     bench_operations [GOOGLE BENCHMARK'S OPTIONS] [THREADS ...]
 #include <benchmark/benchmark.h>
@@ -30,13 +30,13 @@ using Run = std::function<void()>;
 using Prepare = std::function<Run()>;
 std::vector<int> thread_counts;
 
-/// What every run of `prepare()` costs at least.
+/// The least that one run of an operation moves and computes.
 struct Cost {
     Index bytes = 0;
     Index flops = 0;
 };
 
-/// Registers an operation for each number of threads. Only one operation's data live at a time.
+/// Registers an operation for each number of threads. Only one operation has data at a time.
 void operation(const std::string& name, Cost cost, const Prepare& prepare) {
     static std::string current;
     static Run run;
@@ -89,7 +89,7 @@ void memory() {
         const Tensor x = Tensor::full({huge}, 1);
         Tensor y = x.clone();
         return [=]() mutable {
-            constexpr Index block = 1 << 20;  // long enough for memcpy to go around the cache
+            constexpr Index block = 1 << 20;  // long enough for memcpy to bypass the cache
             parallel_ranges(huge, block, [&](Index begin, Index end) {
                 std::memcpy(y.data() + begin, x.data() + begin,
                             static_cast<std::size_t>((end - begin) * real));
@@ -168,7 +168,7 @@ void cross_entropies() {
     });
 }
 
-// The mask is a function of the position: who can make it anew need not store it.
+// The mask is a function of the position, so it can be computed again and need not be stored.
 void dropouts() {
     for (const Shape& shape : {Shape{768, 512}, Shape{large / 1024, 1024}}) {
         const std::string size = fmt::format("{}x{}", shape[0], shape[1]);
@@ -190,7 +190,7 @@ void dropouts() {
     }
 }
 
-// 2,048 tokens in sentences of every length; two products forward and four backward.
+// 2,048 tokens in sentences of one length; two products forward and four backward.
 void attentions() {
     constexpr Index n_heads = 8, d_k = 64, tokens = 2048;
     for (Index length = 16; length <= tokens; length *= 2) {
@@ -214,7 +214,7 @@ void attentions() {
     }
 }
 
-/// The product that a linear map of these sizes makes forward, or for `dx`, or for `dW`.
+/// The product of a linear map of these sizes forward, and if `backward`, those for `dx` and `dW`.
 void linear_products(Index n_rows, Index d_in, Index d_out, bool backward) {
     const Cost cost{(n_rows * d_in + n_rows * d_out + d_in * d_out) * real,
                     2 * n_rows * d_in * d_out};
@@ -237,11 +237,11 @@ void products() {
     for (const auto& [d_in, d_out] : {std::pair{256, 256}, {256, 1024}, {256, 8000}})
         linear_products(1536, d_in, d_out, true);  // small: 64 sentences
     linear_products(14, 512, 2048, true);          // toy
-    linear_products(32, 512, 2048, false);         // a word of each sentence, decoding
-    linear_products(1, 512, 2048, false);          // one sentence
+    linear_products(32, 512, 2048, false);         // decoding, one word of each sentence
+    linear_products(1, 512, 2048, false);          // decoding, one sentence
 }
 
-// The update of 16 million weights whose gradient stands in memory.
+// The update of 16 million weights whose gradient is in memory.
 template <class Method>
 void optimizer(const std::string& name, Index streams) {
     operation(name, {streams * large * real}, [] {
@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
             int n = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
             require(error == std::errc() && end == text.data() + text.size(),
-                    "{} is neither an option nor a number of threads", text);
+                    "{}: expected an option or a number of threads", text);
             set_threads(n);  // throws if n is out of range
             thread_counts.push_back(n);
         }

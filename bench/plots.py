@@ -1,8 +1,8 @@
-"""Plots of what bench.py measured, in the book's look, light and dark.
+"""Draws plots of what bench.py measured, in the book's style, light and dark.
 
     build/venv/bin/python bench/plots.py build/bench/results.json build/bench/plots
 
-One function a figure; a figure without data is not drawn.
+There is one function per figure; figures without data are not drawn.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def spread(axes, y: float, quartiles: dict, name: str, label: str) -> None:
 
 
 def legend(fig, axes) -> None:
-    """Below the plot, each label once, ours first."""
+    """Draws the legend below the plot, with each label once, ours first."""
     found = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     order = [label for label in LABELS.values() if label in found] or list(found)
     fig.legend([found[label] for label in order], order, loc="outside lower center", ncols=3)
 
 
 def doubling(axes) -> None:
-    """A scale of ratios, marked at powers of two."""
+    """Makes the axis a scale of ratios, marked at powers of two."""
     axes.set_xscale("log", base=2)
     low, high = axes.get_xlim()
     ticks = [2.0**n for n in range(-6, 12) if low <= 2.0**n <= high]
@@ -56,7 +56,7 @@ def doubling(axes) -> None:
 
 
 def line_up(axes, labels: list[str]) -> None:
-    """A line of the plot for each label, from the top."""
+    """Gives each label a line of the plot, from top to bottom."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -73,7 +73,7 @@ def title(entry: dict) -> str:
 
 
 def ratios(results: dict) -> tuple[float, Callable] | None:
-    """How often ours runs while a peer runs once."""
+    """How many times ours runs while a peer runs once."""
     entries = [e for e in results["works"] if not e["family"] and e.get("ratios")]
     if not entries:
         return None
@@ -118,7 +118,7 @@ def memory(results: dict) -> tuple[float, Callable] | None:
 
 
 def floors(results: dict) -> tuple[float, Callable] | None:
-    """Each system's time over the least that this machine allows."""
+    """Each system's time, divided by the least that this machine allows."""
     entries = [e for e in results["works"] if not e["family"] and "floor" in e]
     if not entries:
         return None
@@ -140,10 +140,10 @@ def floors(results: dict) -> tuple[float, Callable] | None:
 
 
 def operations(results: dict) -> tuple[float, Callable] | None:
-    """Single operations over their floor."""
+    """The times of single operations, divided by their floors."""
     names = list(dict.fromkeys(o["name"] for o in results["operations"] if o["floor_ms"]))
     names = [n for n in names if n not in ("read", "copy", "update")]
-    if len(names) < 5:  # only what the limits are taken from
+    if len(names) < 5:  # only those that the limits come from
         return None
 
     def draw(fig, style) -> None:
@@ -217,7 +217,7 @@ FIGURES = {
 
 
 def pictures(results: dict) -> Iterator[tuple[str, bytes]]:
-    """File names and SVG of all figures that there are data for."""
+    """File names and SVG of all figures for which there are data."""
     import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -254,7 +254,7 @@ def main() -> int:
         written.add(options.out / name)
     for old in set(options.out.glob("*.svg")) - written:
         old.unlink()
-    print(f"{len(written) // 2} plots, light and dark: {options.out.name}/")
+    print(f"{len(written) // 2} plots, light and dark, in {options.out.name}/")
     return 0
 
 

@@ -1,17 +1,17 @@
-"""The same work in PyTorch, one iteration at a time: bench.py starts it, and takes turns with ours.
+"""Does the same work in PyTorch, for bench.py, which lets it take turns with ours.
 
     python bench/pytorch_peer.py WORK --threads 2 --style eager
 
-Speaks over pipes: prints `ready` and the version, and then, for each line of input, one iteration's
-milliseconds; at the end of input the peak memory in kB. Works and sizes are those of steps.cpp.
-Styles:
+Speaks over pipes. It prints `ready` and its version; then, for each line of input, it does one
+iteration and prints its milliseconds; at the end of input, its peak memory in kB. Works and sizes
+are those of steps.cpp. Styles:
 
-    eager    as a tutorial would write it: the modules of tests/golden/transformer.py; decoding
-             feeds the whole prefix for every word
-    tuned    products by oneDNN where that is faster than PyTorch's default, with weights packed
-             once for decoding; query, key and value in one product; scaled_dot_product_attention;
-             fused optimizers; tables kept; numbers too small to be normal taken for 0;
-             decoding with a key-value cache
+    eager    as in a tutorial: the modules of tests/golden/transformer.py; decoding feeds in the
+             whole prefix for every word
+    tuned    products by oneDNN if that is faster than PyTorch's default, with weights packed once
+             for decoding; query, key and value in one product; scaled_dot_product_attention;
+             fused optimizers; tables that are kept; denormal numbers treated as 0; decoding with a
+             key-value cache
     compile  `tuned` through torch.compile, for training
 """
 
@@ -39,7 +39,7 @@ BASE = book.small(book.ARTICLE, src_words=8000, tgt_words=8000)
 SMALL = book.small(BASE, d_model=256, d_ff=1024, n_heads=4, n_encoder_layers=3, n_decoder_layers=3)
 
 
-# The linear map that torch.compile calls for inference; its operands may be transposed, too.
+# The linear map that torch.compile uses for inference; its operands may also be transposed.
 ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
 
@@ -52,7 +52,7 @@ def by_onednn(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
 
 @torch.library.custom_op("bench::linear", mutates_args=())
 def opaque(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    """The same as one operation that torch.compile does not look into: in training it cannot."""
+    """The same, as an operation that torch.compile does not look into: in training it cannot."""
     return ONEDNN(x, w, b, "none", [], "")
 
 
@@ -62,7 +62,7 @@ def _(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
 
 
 def onednn_is_faster() -> bool:
-    """PyTorch's default for float32 is MKL, which is at half its speed on some processors."""
+    """PyTorch's default for float32 is MKL, which runs at half its speed on some processors."""
     if ONEDNN is None:
         return False
     x, w = torch.randn(768, 512), torch.randn(512, 512)
@@ -79,7 +79,7 @@ def onednn_is_faster() -> bool:
 
 
 class OneDNNLinear(torch.autograd.Function):
-    """`F.linear` with all three of its products by oneDNN."""
+    """`F.linear`, whose three products are all computed by oneDNN."""
 
     @staticmethod
     def forward(ctx, x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
@@ -102,7 +102,7 @@ class FastLinear(nn.Linear):
     packed: Tensor | None = None
 
     def pack(self, rows: int) -> None:
-        """For inference: brings the weight into the order that products with so many rows like."""
+        """For inference: puts the weight into the order that suits products with this many rows."""
         self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), rows)
         self.weight = None
 
@@ -113,7 +113,7 @@ class FastLinear(nn.Linear):
 
 
 class FastAttention(nn.Module):
-    """Multi-head attention with as few products as can be, and PyTorch's own attention."""
+    """Multi-head attention with as few products as possible, and PyTorch's own attention."""
 
     def __init__(self, o: book.Options, cross: bool) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class FastAttention(nn.Module):
         self.w_o = nn.Linear(d, d, bias=o.bias_out)
 
     def heads(self, linear: nn.Linear, x: Tensor) -> tuple[Tensor, ...]:
-        """`[B, H, L, d_k]` for each of the maps that stand one below the other in `linear`."""
+        """`[B, H, L, d_k]` for each of the maps that are stacked in `linear`."""
         y = linear(x).reshape(*x.shape[:2], -1, self.n_heads, x.shape[-1] // self.n_heads)
         return y.permute(2, 0, 3, 1, 4).unbind()
 
@@ -142,7 +142,7 @@ class FastAttention(nn.Module):
 
 
 class FastTransformer(book.Transformer):
-    """The book's model with the maps above and a table of positions that is made once."""
+    """The book's model with the attention above and a table of positions that is computed once."""
 
     def __init__(self, o: book.Options) -> None:
         super().__init__(o)
@@ -160,7 +160,7 @@ class FastTransformer(book.Transformer):
                 module.__class__ = FastLinear
 
     def pack(self, sentences: int, words: int) -> None:
-        """For decoding."""
+        """Packs all weights for decoding."""
         self.use_onednn()
         for name, module in self.named_modules():
             if isinstance(module, FastLinear):
@@ -175,7 +175,7 @@ class FastTransformer(book.Transformer):
 
 
 class CachedDecoder:
-    """Decoding word by word with the keys and values of earlier words kept, written by hand."""
+    """Hand-written decoding, word by word, that keeps the keys and values of earlier words."""
 
     def __init__(self, model: FastTransformer, source: Tensor, words: int) -> None:
         self.model, self.place = model, 0
@@ -244,7 +244,7 @@ def training_step(
 
 
 def random_batch(options: book.Options, sentences: int, words: int) -> tuple[Tensor, ...]:
-    """Sentences without pads, all of one length."""
+    """Random sentences without pads, all of the same length."""
     random = torch.Generator().manual_seed(1)
     return tuple(
         torch.randint(1, n, (sentences, words), generator=random)
@@ -283,7 +283,7 @@ def product(n: int, style: str) -> Callable[[], object]:
 
 
 def attention(sentences: int, words: int, causal: bool) -> Callable[[], object]:
-    """8 heads of 64 columns, forward and backward."""
+    """Attention with 8 heads of 64 columns, forward and backward."""
     shape = (sentences, words, 512)
     inputs = [torch.randn(shape, requires_grad=True) for _ in range(3)]
     dy = torch.randn(shape)
@@ -323,13 +323,13 @@ def main() -> None:
             *("attention", "attention_causal"),
         ],
     )
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch", type=int, default=32, help="sentences")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads")
+    parser.add_argument("--batch", type=int, default=32, help="sentences per batch")
     parser.add_argument("--length", type=int, default=24, help="words of source and of target")
     parser.add_argument("--style", choices=["eager", "tuned", "compile"], default="eager")
     options = parser.parse_args()
     if options.style != "eager":
-        torch.set_flush_denormal(True)  # before there are threads, which inherit it
+        torch.set_flush_denormal(True)  # before there are other threads, which inherit it
     torch.set_num_threads(options.threads)
     iterate = make_work(options.work, options.batch, options.length, options.style)
     iterate()

@@ -1,11 +1,12 @@
-"""Times a step of the base model on two processes beside PyTorch's DistributedDataParallel over gloo.
+"""Times a step of the base model on two processes beside PyTorch's DistributedDataParallel.
 
     cmake --preset book && cmake --build build/book --target bench_steps on_many_machines
     python bench/ranks.py
 
-Two ranks of one thread each, 16 of 32 sentences of 24 words for each, Adam; PyTorch in the style
-`tuned` of pytorch_peer.py. Also one rank of two threads beside the same step without ranks. In turns,
-each with processes of its own; medians of some steps, and of the rounds. Python needs torch.
+Two ranks have one thread each, and each takes 16 of 32 sentences of 24 words; the optimizer is
+Adam. PyTorch uses gloo, and the style `tuned` of pytorch_peer.py. One rank of two threads is also
+compared with the same step without ranks. All take turns, each time with processes of their own.
+The results are medians over steps, and then over rounds. Python needs torch.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def without_ranks(threads: int, steps: int) -> float:
 
 
 def pytorch(ranks: int, steps: int) -> float:
-    """Milliseconds of rank 0."""
+    """The milliseconds of a step on rank 0."""
     processes = [
         subprocess.Popen(
             [sys.executable, __file__, "--rank", str(rank), "--steps", str(steps)],
@@ -58,7 +59,7 @@ def pytorch(ranks: int, steps: int) -> float:
     ]
     said = [process.communicate()[0] for process in processes]
     if any(process.returncode for process in processes):
-        sys.exit("bench/ranks.py: PyTorch failed")
+        sys.exit("bench/ranks.py: PyTorch failed; its messages are above")
     return float(said[0])
 
 
@@ -96,9 +97,9 @@ def one_rank_of_pytorch(steps: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=7, help="that a process makes")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, help="file for the numbers")
+    parser.add_argument("--steps", type=int, default=7, help="steps that are timed (default 7)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of turns (default 5)")
+    parser.add_argument("--out", type=Path, help="JSON file to write the results to")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     o = parser.parse_args()
     if o.rank is not None:

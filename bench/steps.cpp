@@ -1,6 +1,6 @@
-// One kind of work, one iteration at a time, for bench.py, which takes turns with other systems:
-// prints `ready` and what it is built with, and then, for each line of input, one iteration's
-// milliseconds; at the end of input the peak memory in kB. Works and sizes are those of
+// Does one kind of work, an iteration at a time, for bench.py, which lets several systems take
+// turns. Prints `ready` and what it is built with; then, for each line of input, the milliseconds
+// of one iteration; and at the end of input its peak memory in kB. Works and sizes are those of
 // pytorch_peer.py.
 #include <sys/resource.h>
 
@@ -75,21 +75,21 @@ Work toy_decode() {
     return [=] { greedy_decode(*model, src, options); };
 }
 
-/// All sentences at once, with a key-value cache, to the last word.
+/// Decodes all sentences at once, with a key-value cache, and `words` words for each.
 Work decoding(const TransformerOptions& options, Index sentences, Index words) {
     const auto model = std::make_shared<Transformer>(options, Random(1));
     const Ids src = batch_of(options, sentences, words).source.ids;
     return [=] { greedy_decode_cached(*model, src, {1, -1, words}); };
 }
 
-/// A square product, as a measure of what products can reach.
+/// A square matrix product, to measure what products can reach.
 Work product(Index n) {
     Random random(1);
     const Tensor a = normal({n, n}, random.stream()), b = normal({n, n}, random.stream());
     return [=] { matmul(a, b); };
 }
 
-/// Attention of 8 heads of 64 columns, forward and backward, nothing or the future hidden.
+/// Attention with 8 heads of 64 columns, forward and backward; `causal` hides the future.
 Work attention(Index sentences, Index words, bool causal) {
     Random random(1);
     const auto draw = [&] { return normal({sentences, words, 512}, random.stream()); };
@@ -113,7 +113,7 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     if (name == "attention" || name == "attention_causal")
         return attention(sentences, words, name == "attention_causal");
     const bool decode = name == "base_decode" || name == "small_decode";
-    require(decode || name == "base_step" || name == "small_step", "no work {}", name);
+    require(decode || name == "base_step" || name == "small_step", "no work {}; see --help", name);
     const TransformerOptions options = name.starts_with("base") ? base() : small();
     if (decode) return decoding(options, sentences, words);
     return training(options, batch_of(options, sentences, words), true);
@@ -125,7 +125,7 @@ constexpr const char* compiler = __VERSION__;
 constexpr const char* compiler = "GCC " __VERSION__;
 #endif
 
-/// What the products run on.
+/// The libraries and the compiler that it was built with.
 std::string built_with() {
     std::string text = fmt::format("Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
                                    EIGEN_MINOR_VERSION);
@@ -143,11 +143,11 @@ std::string built_with() {
 int main(int argc, char** argv) {
     std::string name;
     Index sentences = 32, words = 24;
-    Program program("One kind of work, an iteration for each line of input.");
+    Program program("Do one kind of work, an iteration for each line of input, and time it.");
     program.options().add("work", name,
                           "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
                           "product, attention, attention_causal");
-    program.options().add("--batch", sentences, "sentences").range(1, 1 << 20);
+    program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
         const Work work = make_work(name, sentences, words);

@@ -1,4 +1,4 @@
-"""What ./book bench prints: tables of all that was measured."""
+"""The tables that ./book bench prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from works import OURS, PEERS
 
 
 def table(rows: list[list[str]]) -> str:
-    """Columns as wide as they must be, the first one to the left."""
+    """Columns as wide as their contents; the first is aligned to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "  ".join(
@@ -19,7 +19,7 @@ def table(rows: list[list[str]]) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that matter."""
+    """At least three significant digits, or two decimals."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -77,22 +77,23 @@ def report(results: dict, with_operations: bool) -> str:
         lines += [
             "",
             f"Medians of {results['rounds']} rounds. Under a peer's name: its time divided by",
-            "ours; under mem: its peak memory so divided. Floor: memory traffic or products, whichever is longer.",
+            "ours; under mem: its peak memory divided by ours. Floor: memory traffic or",
+            "products, whichever takes longer.",
             "",
             works_table(works),
         ]
     growth = [e for e in results["works"] if e["family"] == "growth"]
     if growth:
-        lines += ["", "Growth of the small model's step with length and batch.", ""]
+        lines += ["", "The small model's training step as length and batch grow.", ""]
         lines.append(works_table(growth))
     attention = [e for e in results["works"] if e["family"] == "attention"]
     if attention:
-        lines += ["", "Attention of 8 heads of 64 columns, forward and backward.", ""]
+        lines += ["", "Attention with 8 heads of 64 columns, forward and backward.", ""]
         lines.append(works_table(attention))
     if with_operations:
         lines += [
             "",
-            "Single operations. Those whose data fit into a cache can pass below the floor.",
+            "Single operations. Those whose data fit into a cache can be faster than the floor.",
             "",
         ]
         lines.append(operations_table(results["operations"]))
@@ -100,8 +101,8 @@ def report(results: dict, with_operations: bool) -> str:
     if disturbed:
         lines += [
             "",
-            f"Disturbed, even when repeated: {len(disturbed)}. Other programs used more than 10 % of the",
-            "processors, or the quartiles lie more than 30 % of the median apart. What is disturbed",
-            "supports no conclusion.",
+            f"Disturbed, even when repeated: {len(disturbed)}. Other programs used more than",
+            "10 % of the processors, or the quartiles are more than 30 % of the median apart.",
+            "Draw no conclusions from disturbed measurements.",
         ]
     return "\n".join(lines)

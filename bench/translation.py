@@ -3,16 +3,18 @@
     python bench/translation.py quick --python build/venv-bench/bin/python --seeds 1 2 3
     python bench/translation.py multi30k --data FOLDER --python ...
 
-Both have the same pieces, pairs, sizes, recipe and number of epochs; see translation_peer.py. Recipes:
+Both use the same pieces, pairs, sizes, recipe and number of epochs; see translation_peer.py.
+Recipes:
 
     quick      the book's pairs, the small model of `./book run 13 --quick`
     default    the book's pairs, the model of `./book run 13`
     multi30k   German to English; FOLDER holds the six files that chapter 13 names
 
-Prints a table, and writes it with all numbers as OUT/RECIPE/result.json. A training that has been finished
-by the same command and program is not repeated; --again does. Quality: BLEU of the test pairs by
-the book's `score`, greedy, and with a beam of 4 for the book. Speed: words a second, pads not counted,
-the median of all epochs; validation is left out. Memory: the peak of the whole process.
+Prints a table, and writes all its numbers to OUT/RECIPE/result.json. A training that the same
+command and program have already finished is not repeated, unless --again is given. Quality is BLEU
+of the test pairs by the book's `score`, decoded greedily, and for the book also with a beam of 4.
+Speed is words per second, without pads and validation: the median over all epochs. Memory is the
+peak of the whole process.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ PEER = ROOT / "bench" / "translation_peer.py"
 
 @dataclass(frozen=True)
 class Recipe:
-    ours: tuple[str, ...]  # what the book's program is told besides, sizes for instance
-    training: dict[str, float]  # what both are told
+    ours: tuple[str, ...]  # further options of the book's program, for example sizes
+    training: dict[str, float]  # options of both
 
     def options(self) -> list[str]:
         return [str(part) for pair in self.training.items() for part in pair]
@@ -64,7 +66,7 @@ def must(
     text: str | None = None,
     environment: dict[str, str] | None = None,
 ) -> str:
-    """What a command prints; its messages go into a file."""
+    """Returns what a command prints; its error messages go into a file."""
     with log.open("w") as errors:
         done = subprocess.run(
             [str(part) for part in command],
@@ -76,17 +78,17 @@ def must(
             env={**os.environ, **(environment or {})},
         )
     if done.returncode != 0:
-        sys.exit(f"{command[0]} ended with {done.returncode}; {log} says why")
+        sys.exit(f"{command[0]}: ended with status {done.returncode}; {log} says why")
     return done.stdout
 
 
 def identity(command: Sequence[object], *files: Path) -> list[str]:
-    """A command, and what is in the files that it takes."""
+    """A command, and the hashes of the files that it uses."""
     return [*map(str, command), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
 
 
 def finished(again: bool, run: Path, what: list[str]) -> dict | None:
-    """What the training of this identity found, if it came to its end in this folder."""
+    """The results of the training with this identity, if it has finished in this folder."""
     file = run / "finished.json"
     if again or not file.exists():
         return None
@@ -100,7 +102,7 @@ def keep(run: Path, what: list[str], found: dict) -> dict:
 
 
 def text_files(o: argparse.Namespace) -> dict[str, str]:
-    """The options that name the pairs."""
+    """The options that name the files of pairs."""
     if o.recipe != "multi30k":
         must([o.program, "text", "--write", o.out / "text"], o.out / "text.log")
         return {f"--{part}": str(o.out / "text" / f"{part}.tsv") for part in ("train", "dev", "test")}
@@ -188,21 +190,21 @@ def table(runs: list[dict]) -> str:
             )
     speed = statistics.median(r["ours"]["words_per_second"] / r["PyTorch"]["words_per_second"] for r in runs)
     better = statistics.fmean(r["ours"]["greedy"] - r["PyTorch"]["greedy"] for r in runs)
-    return "\n".join([*lines, f"ours / PyTorch, words a second: {speed:.2f}; BLEU, mean difference: {better:+.2f}"])
+    return "\n".join([*lines, f"ours / PyTorch, words per second: {speed:.2f}; BLEU, mean difference: {better:+.2f}"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recipe", choices=RECIPES)
     parser.add_argument(
-        "--python", type=Path, default=ROOT / "build/venv-bench/bin/python", help="with torch and requirements.txt"
+        "--python", type=Path, default=ROOT / "build/venv-bench/bin/python", help="Python with bench/requirements.txt"
     )
-    parser.add_argument("--program", type=Path, default=PROGRAM, help="of chapter 13")
-    parser.add_argument("--data", type=Path, help="folder of Multi30k")
-    parser.add_argument("--out", type=Path, default=ROOT / "build/bench/translation")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--again", action="store_true", help="train again what has been finished")
+    parser.add_argument("--program", type=Path, default=PROGRAM, help="program of chapter 13")
+    parser.add_argument("--data", type=Path, help="folder with the files of Multi30k")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/bench/translation", help="folder for the results")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each system (default 2)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one pair of trainings for each seed")
+    parser.add_argument("--again", action="store_true", help="repeat trainings that have been finished")
     o = parser.parse_args()
     if o.recipe == "multi30k" and not (o.data and (o.data / "train.de.gz").exists()):
         parser.error("multi30k needs --data, a folder with train.de.gz and the other files that chapter 13 names")
@@ -211,7 +213,7 @@ def main() -> None:
         (o.python, "a virtual environment with bench/requirements.txt"),
     ):
         if not file.exists():
-            parser.error(f"{file} is not there; it comes from {what}")
+            parser.error(f"{file} does not exist; it comes from {what}")
     o.out = o.out / o.recipe
     o.out.mkdir(parents=True, exist_ok=True)
     recipe, files, runs = RECIPES[o.recipe], text_files(o), []

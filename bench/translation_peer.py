@@ -2,11 +2,11 @@
 
     python bench/translation_peer.py --model RUN/model.safetensors --train FILE --dev FILE --test FILE
 
-Sizes, options and subwords are those of a model that `./book run 13` trained; options of training
-have the names and defaults of that program. FILE is `pairs.tsv`, or two files with a comma between
-them, plain or gzip; for the book's own pairs `./book run 13 text --write FOLDER` writes them. The
-maps, attention and optimizer are those of pytorch_peer.py's style `tuned`. Writes OUT/peer.json and
-OUT/test.translation.txt; BLEU is sacrebleu's.
+Sizes, options and subwords come from a model that `./book run 13` has trained; the options of
+training have the names and defaults of that program. FILE is a file like `pairs.tsv`, or two files
+separated by a comma, plain or gzip; `./book run 13 text --write FOLDER` writes the book's own
+pairs. The maps, attention and optimizer are those of pytorch_peer.py's style `tuned`. Writes
+OUT/peer.json and OUT/test.translation.txt; BLEU is computed by sacrebleu.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def read_texts(files: str) -> list[tuple[str, str]]:
 
 
 class Data:
-    """Pairs as ids, by the subwords of a model of the book."""
+    """Reads pairs as ids, with the subwords of one of the book's models."""
 
     def __init__(self, notes: dict[str, str], longest: int) -> None:
         self.source, self.target = (
@@ -88,7 +88,7 @@ class Data:
 
 
 class Batches:
-    """Those of token_batches.cpp: windows of random pairs, sorted by length, cut by words."""
+    """Like those of token_batches.cpp: windows of random pairs, sorted by length, cut by words."""
 
     def __init__(self, pairs: Sequence[Pair], tokens: int, seed: int) -> None:
         self.pairs, self.tokens, self.random = list(pairs), tokens, random.Random(seed)
@@ -145,7 +145,7 @@ def build(options: book.Options) -> FastTransformer:
 
 @torch.inference_mode()
 def translate(model: FastTransformer, pairs: Sequence[Pair]) -> list[Ids]:
-    """Greedily, 64 at a time, those of like lengths together."""
+    """Translates greedily, 64 sentences of similar length at a time."""
     order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].source))
     found: list[Ids] = [[] for _ in pairs]
     for first in range(0, len(order), 64):
@@ -223,7 +223,7 @@ class Run:
         return loss.item()
 
     def epoch(self) -> tuple[float, float]:
-        """Mean loss of the steps, and words a second, of which none are pads."""
+        """Trains for an epoch. Returns the steps' mean loss, and words per second without pads."""
         start = time.perf_counter()
         batches = self.batches.epoch()
         losses = [self.step(batch) for batch in batches]
@@ -241,7 +241,7 @@ def train(o: argparse.Namespace) -> None:
     options = book.Options.read(notes["options"])
     data = Data(notes, options.max_len)
     pairs, dev, test = (data.read(f, f is not o.train) for f in (o.train, o.dev, o.test))
-    print(f"{len(pairs)} pairs to train on, {len(dev)} to choose by, {len(test)} to report on")
+    print(f"{len(pairs)} pairs to train on, {len(dev)} to validate with, {len(test)} to test with")
     torch.manual_seed(o.seed)
     run = Run(o, build(options), pairs)
     epochs, last, best = [], [], None
@@ -294,21 +294,21 @@ def train(o: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", required=True, type=Path, help="of `./book run 13`: sizes, subwords")
+    parser.add_argument("--model", required=True, type=Path, help="model file of `./book run 13`")
     for part in ("train", "dev", "test"):
-        parser.add_argument(f"--{part}", required=True, help="FILE, or SOURCE,TARGET")
-    parser.add_argument("--out", type=Path, default=Path("build/bench/translation"))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--tokens", type=int, default=2048, help="words of a batch")
-    parser.add_argument("--lr", type=float, default=1e-3, help="at its peak")
-    parser.add_argument("--warmup", type=int, default=400, help="steps")
-    parser.add_argument("--smoothing", type=float, default=0.1)
-    parser.add_argument("--clip", type=float, default=1.0)
-    parser.add_argument("--average", type=int, default=4, help="last epochs")
+        parser.add_argument(f"--{part}", required=True, help="pairs: FILE, or SOURCE,TARGET")
+    parser.add_argument("--out", type=Path, default=Path("build/bench/translation"), help="folder for the results")
+    parser.add_argument("--threads", type=int, default=2, help="number of threads")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random numbers")
+    parser.add_argument("--epochs", type=int, default=6, help="number of epochs")
+    parser.add_argument("--tokens", type=int, default=2048, help="most words per batch")
+    parser.add_argument("--lr", type=float, default=1e-3, help="learning rate at its peak")
+    parser.add_argument("--warmup", type=int, default=400, help="steps until that peak")
+    parser.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
+    parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient")
+    parser.add_argument("--average", type=int, default=4, help="last epochs to average")
     options = parser.parse_args()
-    torch.set_flush_denormal(True)  # before there are threads, which inherit it
+    torch.set_flush_denormal(True)  # before there are other threads, which inherit it
     torch.set_num_threads(options.threads)
     train(options)
 

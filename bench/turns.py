@@ -1,7 +1,8 @@
-"""Systems that do the same work, and take turns at it.
+"""Lets systems that do the same work take turns at it.
 
-A system is a process that speaks lines: it prints `ready` and its version; then, for each line of
-input, does one iteration and prints its milliseconds; at the end of input, its peak memory in kB.
+A system is a process that speaks in lines. It prints `ready` and its version; then, for each line
+of input, it does one iteration and prints its milliseconds; at the end of input, its peak memory in
+kB.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ class System:
     name: str
     command: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
-    pause: float = 0.05  # seconds until its idle threads have gone to sleep
-    turn_ms: float = 0  # iterations that take less are repeated until they have taken so long
+    pause: float = 0.05  # seconds after which its idle threads sleep
+    turn_ms: float = 0  # shorter iterations are repeated until they have taken this long
 
 
 class Died(Exception):
-    """A system stopped before its end; the text says why."""
+    """A system ended too early; the text says why."""
 
 
 class Running:
-    """A started system. Speaks lines: `ready VERSION`; milliseconds for each `go`; peak kB."""
+    """A started system. It says `ready VERSION`, milliseconds for each `go`, and its peak in kB."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -64,8 +65,8 @@ class Running:
         return line[len("ready") :].strip()
 
     def turn(self, seconds: float) -> float:
-        """Milliseconds of an iteration. The first of several, which finds its data gone from the
-        caches and the processors asleep, only warms up; of the others, the median."""
+        """Milliseconds of an iteration; or of several, the median without the first, which only
+        warms up, because it finds the processors asleep and its data gone from the caches."""
         times = [self._iteration(seconds)]
         while sum(times) < self.system.turn_ms:
             times.append(self._iteration(seconds))
@@ -81,7 +82,7 @@ class Running:
         return self._number(seconds)
 
     def finish(self, seconds: float) -> int:
-        """Peak memory in kB."""
+        """Ends the input. Returns the peak memory in kB."""
         try:
             self._process.stdin.close()
         except BrokenPipeError:
@@ -89,7 +90,7 @@ class Running:
         return int(self._number(seconds))
 
     def kill(self) -> None:
-        """Ends the process and what it started."""
+        """Kills the process and everything that it started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -118,11 +119,11 @@ class Running:
         return line.decode(errors="replace").strip()
 
     def _reason(self) -> str:
-        """The last line that it complained with, or how it ended."""
+        """The last line of its error messages, or how it ended."""
         try:
             status = self._process.wait(5)
         except subprocess.TimeoutExpired:
-            return "closed its output, but did not end"
+            return "closed its output but did not end"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1].strip() if lines else f"ended with status {status}"
@@ -130,7 +131,7 @@ class Running:
 
 @dataclass
 class Measured:
-    """What one system did: milliseconds of each round, peak memory, version."""
+    """The results of one system: milliseconds of each round, peak memory, version."""
 
     times: list[float]
     peak_kb: int
@@ -138,7 +139,7 @@ class Measured:
 
 
 class Clock:
-    """How much time is left; without a limit, enough."""
+    """Says how much time is left: without a limit, always enough."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -147,12 +148,12 @@ class Clock:
         return float("inf") if self._end is None else self._end - time.monotonic()
 
     def at_most(self, seconds: float) -> float:
-        """`seconds`, or the time that is left with a little grace."""
+        """`seconds`, or the time that is left and a little grace, whichever is less."""
         return min(seconds, max(self.left(), 0) + 5)
 
 
 def quartiles(values: Sequence[float]) -> dict[str, float]:
-    """Median, and the quarters below and above it as the spread."""
+    """The median, and as the spread the lower and the upper quartile."""
     low, median, high = (
         statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values[:1]
     )
@@ -164,7 +165,7 @@ def ratios(times: Sequence[float], ours: Sequence[float]) -> list[float]:
 
 
 def spread(measured: dict[str, Measured]) -> float:
-    """The widest of the peers' ratios to ours; without them, of the times."""
+    """The widest spread among the peers' ratios to ours; without peers, the spread of the times."""
     ours = measured.get(OURS)
     rows = [m.times for m in measured.values()]
     if ours and len(measured) > 1:
@@ -178,10 +179,10 @@ def measure(
     clock: Clock | None = None,
     show: Callable[[str], None] = lambda text: None,
 ) -> tuple[dict[str, Measured], dict[str, str], Noise]:
-    """Starts all systems, lets them take turns, every second round in reverse order, and says what
-    they did, why some did not, and what may have disturbed them. A disturbed measurement is repeated
-    up to three times. A system that dies is left out; the others go on. When time is up, the round
-    under way is the last."""
+    """Starts all systems and lets them take turns, in reverse order in every second round. Returns
+    their results, the reasons why others failed, and what may have disturbed the measurement. If it
+    was disturbed, it is repeated up to three times. A system that dies is left out, and the others
+    go on. When time is up, the round under way is the last."""
     clock = clock or Clock()
     running: dict[str, Running] = {}
     measured: dict[str, Measured] = {}
@@ -235,7 +236,7 @@ def measure(
             for m in measured.values():
                 m.times = []
             again = take_turns("disturbed; again, round")
-            if clock.left() <= 0:  # cut short: the whole measurement stands
+            if clock.left() <= 0:  # cut short: keep the measurement that is complete
                 for name, m in measured.items():
                     m.times = before[name]
                 break
@@ -250,7 +251,7 @@ def measure(
 
 
 def summary(measured: dict[str, Measured]) -> dict[str, object]:
-    """Times of all systems, and the peers' ratios to ours, taken round by round."""
+    """The times of all systems, and the peers' ratios to ours, computed round by round."""
     result: dict[str, object] = {
         "systems": {
             name: {

@@ -1,4 +1,4 @@
-"""What ./book bench measures, and the least time that a machine can need for it."""
+"""The works that ./book bench measures, and the least time that a machine needs for them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PEERS = {
     "compile": "PyTorch tuned, and compiled by torch.compile",
     "ctranslate2": "CTranslate2, float32",
 }
-OPERATIONS = "operations"  # a name like that of a work
+OPERATIONS = "operations"  # can be chosen as if it were a work
 
 
 @dataclass(frozen=True)
 class Model:
-    """The sizes of a Transformer, and what follows from them."""
+    """The sizes of a Transformer, and the numbers that follow from them."""
 
     src_words: int
     tgt_words: int
     d_model: int
     d_ff: int
-    n_layers: int  # of the encoder, and of the decoder
+    n_layers: int  # in the encoder, and as many in the decoder
     biases: bool = True  # and learned norms
-    states: int = 2  # numbers that the optimizer keeps for each weight
+    states: int = 2  # numbers that the optimizer keeps per weight
 
     @property
     def attention(self) -> int:
@@ -42,7 +42,7 @@ class Model:
 
     @property
     def cross_maps(self) -> int:
-        """The weights of a decoder layer that meet the source: the maps of keys and values."""
+        """A decoder layer's weights that are applied to the source: the maps of keys and values."""
         return self.attention // 2
 
     @property
@@ -51,7 +51,7 @@ class Model:
 
     @property
     def matrices(self) -> int:
-        """Weights that stand in matrix products."""
+        """Weights that are used in matrix products."""
         return self.n_layers * (self.encoder_layer + self.decoder_layer) + self.output
 
     @property
@@ -72,9 +72,9 @@ SMALL = Model(8000, 8000, 256, 1024, 3)
 
 @dataclass(frozen=True)
 class Need:
-    """What a work must do at least: bytes of weights that it reads, and that it reads and writes in
-    place; floating-point operations of matrix products. `passes`: how often a byte among them is
-    moved at most, which a cache that holds it can save."""
+    """The least that a work must do: bytes of weights that it reads, bytes that it reads and writes
+    in place, and floating-point operations of matrix products. `passes` is how often any of these
+    bytes is moved at most; a cache that holds the byte can save all of these moves."""
 
     read: int
     updated: int
@@ -83,9 +83,10 @@ class Need:
 
 
 def step_need(m: Model, sentences: int, src: int, tgt: int) -> Need:
-    """A step of training. Forward reads each matrix; backward reads it once more, for the gradient
-    that goes on, and can update it then: weight and optimizer's numbers read and written, the
-    gradient never in memory. Activations do not count, though not all of them fit into a cache."""
+    """A training step. Forward reads each matrix. Backward reads it once more for the gradient with
+    respect to its input, and can update it then: it reads and writes the weight and the optimizer's
+    numbers, and the gradient is never in memory. Activations do not count, although not all of them
+    fit into a cache."""
     encoder = m.n_layers * (src * m.encoder_layer + 2 * src * src * m.d_model)
     self_attention, cross = 2 * tgt * tgt * m.d_model, 2 * tgt * src * m.d_model
     own = tgt * (m.decoder_layer - m.cross_maps) + src * m.cross_maps
@@ -96,9 +97,9 @@ def step_need(m: Model, sentences: int, src: int, tgt: int) -> Need:
 
 
 def decode_need(m: Model, sentences: int, src: int, words: int, cached: bool) -> Need:
-    """Greedy decoding: the encoder and the maps of its memory once; then, for each word, all other
-    weights of the decoder, for the newest word (with a cache) or all words so far. Where they fit
-    into the processor's cache, less is read."""
+    """Greedy decoding. It reads the weights of the encoder and of the maps of its memory once, and
+    then, for each word, all other weights of the decoder; it computes the newest word (with a
+    key-value cache) or all words so far. If the weights fit into a cache, less is read."""
     once = m.n_layers * (m.encoder_layer + m.cross_maps)
     each = m.n_layers * (m.decoder_layer - m.cross_maps) + m.output
     products = src * once + m.n_layers * 2 * src * src * m.d_model
@@ -113,14 +114,14 @@ class Work:
     """One line of the table."""
 
     name: str
-    kind: str  # as bench_steps and the peers call it
+    kind: str  # its name in bench_steps and the peers
     text: str
     need: Need | None = None
     batch: int = 0
     length: int = 0
     peers: tuple[str, ...] = ("eager", "tuned")
     family: str = ""
-    busy: bool = False  # beside another program that keeps all processors busy
+    busy: bool = False  # measured while other processes keep all processors busy
 
     @property
     def sizes(self) -> list[str]:
@@ -133,7 +134,7 @@ TRAINING, DECODING = ("eager", "tuned", "compile"), ("eager", "tuned", "ctransla
 def step(name: str, m: Model, batch: int, n: int, **more: object) -> Work:
     size, sentences = ("base", "small")[m is SMALL], "sentence" if batch == 1 else "sentences"
     text = f"training step, {size} model, {batch} {sentences} of {n} words, Adam"
-    text += ", beside a busy process for each processor" if more.get("busy") else ""
+    text += ", beside one busy process per processor" if more.get("busy") else ""
     return Work(name, f"{size}_step", text, step_need(m, batch, n, n), batch, n, **more)
 
 
@@ -145,8 +146,8 @@ def decode(name: str, m: Model, batch: int, n: int) -> Work:
 
 
 def attention(n: int, causal: bool) -> Work:
-    """8 heads of 64 columns. Two products forward and five backward, as the scores are computed
-    again; of what the future hides, nothing."""
+    """Attention with 8 heads of 64 columns: two products forward and five backward, which computes
+    the scores again. What the future hides costs nothing."""
     kind, batch = "attention_causal" if causal else "attention", max(1, 2048 // n)
     name, future = f"{kind}_{n}", ", future hidden" if causal else ""
     sentences = "sentence" if batch == 1 else "sentences"
@@ -181,7 +182,7 @@ WORKS = make_works()
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes a second of the three streams, and the best product's operations a second."""
+    """Bytes per second of the three streams, and operations per second of the best product."""
 
     read: float
     copy: float
@@ -189,7 +190,7 @@ class Limits:
     product: float
 
 
-# How an operation's bytes are shared out among the streams: read, copied, updated.
+# Shares of an operation's bytes that are read, copied, updated; without an entry, all are copied.
 STREAMS = {
     "read": (1, 0, 0),
     "update": (0, 0, 1),
@@ -223,8 +224,8 @@ def read_operations(report: dict) -> list[dict[str, object]]:
 
 
 def find_limits(operations: list[dict], products: dict[int, float]) -> dict[int, Limits]:
-    """The limits by number of threads. `products`: operations a second of the best product that any
-    system reached."""
+    """The limits by number of threads. `products` holds, by number of threads, the operations per
+    second of the best product of any system."""
     limits = {}
     for threads in sorted({o["threads"] for o in operations}):
         own = {o["name"]: o for o in operations if o["threads"] == threads}
@@ -235,7 +236,7 @@ def find_limits(operations: list[dict], products: dict[int, float]) -> dict[int,
 
 
 def floor(need: Need, limits: Limits) -> dict[str, float]:
-    """The least milliseconds of memory and of products, which can go on at once."""
+    """The least milliseconds for memory traffic and for products, which can overlap."""
     memory = 1e3 * (need.read / limits.read + need.updated / limits.update)
     products = 1e3 * need.flops / limits.product
     return {
@@ -245,11 +246,11 @@ def floor(need: Need, limits: Limits) -> dict[str, float]:
     }
 
 
-PASSES = 2  # of a byte in a single operation: read and written
+PASSES = 2  # of a byte in a single operation: it is read and written
 
 
 def operation_parts(operation: dict, limits: Limits) -> tuple[float, float]:
-    """The least milliseconds of its memory traffic, and of its products."""
+    """The least milliseconds for an operation's memory traffic, and for its products."""
     seconds = operation["ms"] / 1e3
     memory = products = 0.0
     if "bytes_per_second" in operation:
@@ -263,7 +264,7 @@ def operation_parts(operation: dict, limits: Limits) -> tuple[float, float]:
 
 
 def cache_bytes(folder: Path = Path("/sys/devices/system/cpu")) -> int | None:
-    """What all caches of this machine hold together; None where it does not say."""
+    """Bytes that all caches of this machine hold together, or None if it does not report them."""
     sizes = {}
     for path in folder.glob("cpu[0-9]*/cache/index[0-9]*"):
         try:
@@ -282,8 +283,8 @@ def cache_bytes(folder: Path = Path("/sys/devices/system/cpu")) -> int | None:
 def least_ms(
     memory_ms: float, products_ms: float, passes: int, cache: int | None, limits: Limits
 ) -> float:
-    """The time that no run can beat, even if the caches are full of the right bytes and save all
-    their passes; where the size of the caches is unknown, only products count."""
+    """The time that no run can beat, even if the caches are full of the right bytes and save all of
+    their passes. If the size of the caches is unknown, only products count."""
     if cache is None:
         return products_ms
     saved_ms = 1e3 * passes * cache / min(limits.read, limits.copy, limits.update)
@@ -291,5 +292,5 @@ def least_ms(
 
 
 def beats(ms: float, least: float) -> bool:
-    """More than 5 % below what is possible: the time or the floor is wrong."""
+    """Whether a time is more than 5 % below the least: then the time or the floor is wrong."""
     return ms < 0.95 * least

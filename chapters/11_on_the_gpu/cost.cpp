@@ -7,7 +7,7 @@
 namespace abh {
 // [measure]
 Cost cost_of(const std::function<void()>& f) {
-    f();  // sends over what the device has not seen
+    f();  // warms up: the device receives the tensors that it lacks
     Cost cost;
     if (cuda::count_kernels(true)) {
         f();
@@ -41,7 +41,9 @@ void show_variants(const std::string& title, const std::vector<Variant>& variant
     for (const Variant& way : variants) {
         const double far = max_difference(way.run(), expected);
         if (!(far <= 1e-3))
-            throw std::runtime_error(fmt::format("{} differs by {}", way.name, far));
+            throw std::runtime_error(fmt::format(
+                "variants: {} differs from the first variant by {}, expected at most 1e-3",
+                way.name, far));
         const Cost cost = cost_of([&] { way.run(); });
         const cuda::KernelCount& c = cost.count;
         if (!cuda::emulated) {

@@ -9,25 +9,25 @@
 
 namespace abh {
 // [cost]
-/// What the kernels of one call ask for, on the emulator; how long it takes, on a real device.
+/// What one call costs: what its kernel asks for on the emulator, or its time on a real device.
 struct Cost {
     cuda::KernelCount count;
-    double microseconds = 0;  ///< median of calls that are waited for
+    double microseconds = 0;  ///< median over calls, each timed until the device is done
 };
 
 /// @param f  makes tensors on the device and launches one kind of kernel
 Cost cost_of(const std::function<void()>& f);
-/// `a / b`, and 0 where there is nothing to divide by.
+/// `a / b`, or 0 if `b` is 0.
 double ratio(Index a, Index b);
 
-/// One of several ways to do some work on the device.
+/// One of several ways to do the same work on the device.
 struct Variant {
     std::string key, name;
     std::function<Tensor()> run;
 };
 
-/// A line for each variant: counts on the emulator, times on a device.
-/// @throws std::runtime_error if results differ
+/// Prints a line for each variant: its counts on the emulator, its time on a real device.
+/// @throws std::runtime_error if a result differs from the first variant's by more than 1e-3
 void show_variants(const std::string& title, const std::vector<Variant>& variants,
                    Results& results);
 

@@ -32,7 +32,7 @@ __global__ void unwritten(Global<Real> y, Global<const Real>) {
 }  // namespace
 // [run a faulty kernel]
 std::string message_of(Fault fault) {
-    require(emulated, "faults: {} would do something that nobody knows; the emulator refuses it",
+    require(emulated, "faults: undefined behavior on {}; run these kernels on the emulator instead",
             name());
     const auto [kernel, blocks] = [&] {
         switch (fault) {
@@ -53,7 +53,7 @@ std::string message_of(Fault fault) {
     } catch (const std::runtime_error& error) {
         return error.what();
     }
-    return "nothing was found";
+    return "the emulator found no fault";
 }
 
 }  // namespace abh::cuda

@@ -56,15 +56,16 @@ void show_all_variants(std::uint64_t seed, Results& results) {
                   results);
 }
 // [parts]
-/// Operations and bytes of one part of a training step, forward, each tensor read or written once.
+/// One part of a step's forward pass, or Adam: its floating-point operations, and the numbers that
+/// it moves if it reads or writes each tensor once.
 struct Part {
     std::string name;
-    double flops, numbers;  ///< numbers of 4 bytes that are read or written
+    double flops, numbers;  ///< operations; numbers of 4 bytes, read or written
 
     double intensity() const { return flops / (4 * numbers); }
 };
 
-/// The base model of 2017 on 64 sentences of 64 words: what bounds its parts?
+/// The parts of a training step of the base model of 2017 on 64 sentences of 64 words.
 std::vector<Part> parts_of_a_step() {
     const double rows = 64 * 64, d = 512, d_ff = 2048, heads = 8, length = 64, words = 8000;
     const auto map = [&](double d_in, double d_out) {
@@ -74,16 +75,16 @@ std::vector<Part> parts_of_a_step() {
         part.name = name;
         return part;
     };
-    const double scores = rows * length * heads;  // of all queries, keys and heads
-    const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // but for vectors
+    const double scores = rows * length * heads;  // over all queries, keys and heads
+    const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // matrices only
     return {
         {"embedding, scaled", rows * d, 2 * rows * d},
         {"bias and ReLU", 2 * rows * d_ff, 2 * rows * d_ff},
-        // reads x and the branch; writes y, the normalized row, and a byte of kept
+        // reads x and the branch; writes y, the normalized rows, and one byte of mask per element
         {"residual, dropout, norm", 11 * rows * d, 4.25 * rows * d},
         {"softmax of all scores", 5 * scores, 2 * scores},
         {"Adam", 14 * weights, 7 * weights},  // reads w, g, m, v; writes w, m, v
-        // the second reading is left out: a cache mostly serves it
+        // the second reading does not count, because a cache serves most of it
         {"cross entropy", 5 * rows * words, 2 * rows * words},
         {"attention, fused", 4 * scores * d / heads, 4 * rows * d},
         named("linear map, 512 to 512", map(d, d)),
@@ -104,7 +105,7 @@ void show_roofline(Results& results) {
         intensity(i) = static_cast<Real>(part.intensity());
         names += (i ? "|" : "") + part.name;
     }
-    constexpr double h200_flops = 67e12, h200_bytes = 4.8e12;  // a second, from its data sheet
+    constexpr double h200_flops = 67e12, h200_bytes = 4.8e12;  // per second, by its data sheet
     fmt::print("{:28}{:>42.2f} FLOP per byte\n", "(an H200 in balance)", h200_flops / h200_bytes);
     results.set("balance", h200_flops / h200_bytes);
     results.array("intensity", intensity);
@@ -114,7 +115,7 @@ void show_roofline(Results& results) {
     results.set("attention_intensity", parts[6].intensity());
 }
 // [small training]
-/// A toy in small, with every kernel of a training step.
+/// A smaller toy, whose training step still launches every kernel.
 Task small_task() {
     Task task = toy_task();
     TransformerOptions& o = task.model;
@@ -129,11 +130,11 @@ Task small_task() {
 
 struct Losses {
     std::vector<double> loss;
-    Transfers moved;  ///< in the last step
+    Transfers moved;  ///< from the last report but one to the last, which is one step
 };
 
-/// The losses of so many steps on one batch.
-/// @param count  whether the emulator counts the last step but one
+/// Trains for `steps` steps, each on the same batch, and returns the loss of each.
+/// @param count  whether the emulator counts the kernels between the last two reports
 Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool count) {
     TrainingOptions training = task.training;
     training.epochs = steps;  // of one batch each
@@ -192,7 +193,7 @@ void show_training(std::uint64_t seed, Results& results) {
 void show_faults() {
     section("What the emulator says");
     if (!cuda::emulated) {
-        fmt::print("a real device is not asked to run kernels that are wrong\n");
+        fmt::print("skipped on a real device, where these kernels have undefined behavior\n");
         return;
     }
     using cuda::Fault;
@@ -206,7 +207,8 @@ void show_faults() {
 int main(int argc, char** argv) {
     Program program("Run kernels on the device, and see what they ask of its memories.", "cuda");
     return program.run(argc, argv, [&] {
-        require(on_cuda(), "this chapter is about the device; leave out --way");
+        require(on_cuda(),
+                "chapter 11 runs on the device only; leave out --way, or set it to cuda");
         Results& results = program.results();
         section("The device");
         fmt::print("{}\n", device_name());

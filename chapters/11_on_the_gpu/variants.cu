@@ -13,7 +13,7 @@ __global__ void copy_kernel(Index n, Global<Real> y, Global<const Real> x, int t
 }  // namespace
 // [copy: launch]
 Tensor copy(const Tensor& x, int together) {
-    require(together >= 1, "copy: {} elements a thread, expected at least 1", together);
+    require(together >= 1, "copy: {} elements per thread, expected at least 1", together);
     Tensor y(x.shape());
     const Index threads = ceil_div(x.size(), together);
     launch("copy", copy_kernel, blocks_of(ceil_div(threads, block_size)), x.size(), y.on_device(),
@@ -31,7 +31,7 @@ __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const 
     if (i < m && j < n) y[j * m + i] = x[i * n + j];
 }
 // [transpose: tile]
-/// A block of 32 x 32 threads turns a tile. Then neighbors write neighbors again.
+/// A block of 32 x 32 threads transposes a tile, so that neighbors also write to neighbors.
 template <int width>
 __global__ void transpose_tile_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, width> turned;
@@ -60,7 +60,7 @@ Tensor transpose(const Tensor& x, Turn turn) {
 // [sum]
 namespace {
 
-/// What a thread adds up alone: every 256th element, so that neighbors read neighbors.
+/// The sum of a thread's own share: every 256th element, so that neighbors read neighbors.
 __device__ Real own_share(Global<const Real> row, Index n) {
     Real sum = 0;
     for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += row[j];
@@ -106,8 +106,8 @@ __global__ void product_kernel(Index m, Index n, Index k, Global<Real> c, Global
     c[i * n + j] = sum;
 }
 // [product: tiled]
-/// For each tile along k: 256 threads fetch one element of each factor, then multiply what all
-/// fetched. An element is read from the device's memory once for 16 uses.
+/// For each tile along k, every one of 256 threads fetches one element of each factor, and then all
+/// of them use the whole tiles. So an element is read from device memory once for 16 uses.
 __global__ void product_tiled_kernel(Index m, Index n, Index k, Global<Real> c,
                                      Global<const Real> a, Global<const Real> b) {
     __shared__ Shared<Real, side, side> tile_a, tile_b;
@@ -154,7 +154,7 @@ __global__ void softmax_three_kernel(Index n, Global<Real> y, Global<const Real>
         y[blockIdx.x * n + j] = exp(row[j] - largest) / sum;
 }
 // [softmax: online]
-/// When a larger number comes, what has been summed shrinks by exp(old - new).
+/// When a larger number appears, the sum so far is multiplied by exp(old - new).
 __global__ void softmax_two_kernel(Index n, Global<Real> y, Global<const Real> x) {
     const Global<const Real> row = x + blockIdx.x * n;
     Real largest = -infinity<Real>(), sum = 0;
@@ -166,7 +166,7 @@ __global__ void softmax_two_kernel(Index n, Global<Real> y, Global<const Real> x
         }
         sum += exp(v - largest);
     }
-    // the threads join as one number joins a sum: each brings its sum to the largest of all
+    // threads join by the same rule: each scales its sum to the largest number of all threads
     const Real of_all = block_max(largest);
     sum = block_sum(sum == 0 ? Real(0) : sum * exp(largest - of_all));
     for (Index j = threadIdx.x; j < n; j += blockDim.x)

@@ -4,37 +4,38 @@
 
 namespace abh::cuda {
 // [variants]
-// The same work done in ways that ask more and less of the memories. All results are fresh tensors.
+// The same work, done in ways that ask more or less of the memories. Results are fresh tensors.
 
-/// `x` again: each thread takes `together` elements that follow one another.
+/// A copy of `x`, in which each thread copies `together` consecutive elements.
+/// @throws std::invalid_argument if `together` < 1
 Tensor copy(const Tensor& x, int together);
 
-/// The transpose of `[m, n]`, and where the elements turn.
+/// How `[m, n]` is transposed, and where rows become columns.
 enum class Turn {
-    on_the_way,   ///< a thread reads along a row and writes along a column
-    tile,         ///< in a tile of 32 x 32 in shared memory
-    padded_tile,  ///< in one of 32 x 33
+    on_the_way,   ///< between memories: neighbors read along a row and write along a column
+    tile,         ///< in shared memory, in a tile of 32 x 32
+    padded_tile,  ///< in a tile of 32 x 33, whose columns spread over all banks
 };
 Tensor transpose(const Tensor& x, Turn turn);
 
-/// The sum of each row of `[rows, n]`, by one block a row.
+/// How a block sums a row of `[rows, n]`; there is one block per row.
 enum class Sum {
     tree,   ///< in shared memory: half of the threads add, then a quarter, ...
-    warps,  ///< within warps by exchange of registers, then over the warps
+    warps,  ///< within warps by exchanging registers, then over the warps
 };
 Tensor row_sums(const Tensor& x, Sum way);
 
-/// `a b` of `[m, k]` and `[k, n]`, a thread for each element of the result.
+/// How `a b` of `[m, k]` and `[k, n]` is computed, with one thread per element of the result.
 enum class Multiply {
-    plain,  ///< reads a row of `a` and a column of `b` from the device's memory
+    plain,  ///< each thread reads a row of `a` and a column of `b` from device memory
     tiled,  ///< a block reads tiles of 16 x 16 once for all of its threads
 };
 Tensor product(const Tensor& a, const Tensor& b, Multiply way);
 
-/// Softmax over the last axis, one block a row.
+/// How often softmax over the last axis reads a row; there is one block per row.
 enum class Passes {
-    three,  ///< largest, sum, weights: each reads the row
-    two,    ///< largest and sum together, online; then weights
+    three,  ///< once each for the largest, the sum and the weights
+    two,    ///< once for the largest and the sum together, online; once for the weights
 };
 Tensor softmax(const Tensor& x, Passes passes);
 

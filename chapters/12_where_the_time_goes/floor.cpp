@@ -5,7 +5,7 @@ namespace abh {
 std::vector<LinearMaps> linear_maps(const TransformerOptions& o, Index src_rows, Index tgt_rows) {
     const MultiHeadOptions& a = o.layer.attention;
     const Index d = a.d_model, d_ff = o.layer.d_ff;
-    // one small map that all heads share sees each row once for each head
+    // a small map that all heads share sees each row once per head
     const Index width = a.shared_head_projections ? d / a.n_heads : d, slices = d / width;
     std::vector<LinearMaps> list;
     const auto attention = [&](Index times, Index query_rows, Index key_rows) {
@@ -47,7 +47,7 @@ double multiply_adds(const std::vector<LinearMaps>& maps) {
     return static_cast<double>(sum);
 }
 
-/// Weights of the maps that see a row.
+/// The number of weights in the maps that see any row.
 double matrices(const std::vector<LinearMaps>& maps) {
     Index sum = 0;
     for (const LinearMaps& m : maps) sum += m.n_rows > 0 ? m.weights() : 0;
@@ -73,7 +73,7 @@ void check(Index sentences, Index src_words, Index words) {
             src_words, words);
 }
 
-/// Weight and optimizer's numbers, read and written.
+/// Bytes of the weights and of the optimizer's numbers, read and written.
 double update(const TransformerOptions& o, OptimizerKind kind) {
     const double numbers = kind == OptimizerKind::adam ? 3 : 2;
     return real * 2 * numbers * static_cast<double>(count_parameters(o));

@@ -15,7 +15,7 @@ namespace abh {
 // [limits]
 namespace {
 
-/// The shortest of at least three calls, in seconds: a limit is what was reached once.
+/// The shortest of at least three calls, in seconds, because a limit is the best ever reached.
 double shortest(double seconds, const Work& work) {
     work();  // warm
     double best = milliseconds(work), all = best;
@@ -51,11 +51,12 @@ Index stream_bytes() {
 }
 
 Limits measure_limits(Index bytes, double seconds) {
-    require(bytes >= Index{1} << 16, "limits: {} bytes are too few to be timed", bytes);
+    require(bytes >= Index{1} << 16,
+            "limits: {} bytes are too few to time, expected at least 65536", bytes);
     const auto before = processor_time();
     const Index n = bytes / static_cast<Index>(sizeof(Real));
-    constexpr Index part = 1 << 15;   // of what a thread reads or updates at a time, in numbers
-    constexpr Index block = 1 << 20;  // of what it copies: memcpy then goes around the cache
+    constexpr Index part = 1 << 15;   // numbers that a thread reads or updates at a time
+    constexpr Index block = 1 << 20;  // numbers that it copies: memcpy then bypasses the cache
     const auto from = std::make_unique_for_overwrite<Real[]>(static_cast<std::size_t>(n));
     const auto to = std::make_unique_for_overwrite<Real[]>(static_cast<std::size_t>(n));
     parallel_ranges(n, part, [&](Index begin, Index end) {

@@ -7,36 +7,36 @@
 
 namespace abh {
 // [limits]
-/// What a machine reaches with the threads that are set, in one second.
+/// What a machine reaches per second with the current number of threads.
 struct Limits {
     double product_flops = 0;  ///< floating-point operations of a large matrix product
     double read = 0;           ///< bytes that are read
-    double copy = 0;           ///< bytes read here and written there; both count
+    double copy = 0;           ///< bytes read in one place and written in another; both count
     double update = 0;         ///< bytes read and written in place; both count
     double cache = 0;          ///< bytes of the largest cache; 0 if the system does not say
-    Noise noise = {};          ///< other programs meanwhile
+    Noise noise = {};          ///< of other programs meanwhile
 
-    /// The stream that moves most bytes.
+    /// Bytes per second of the fastest stream.
     double best_stream() const { return std::max({read, copy, update}); }
 };
 
-/// Bytes of a stream that is memory's and not a cache's: 256 MiB, or more than twice the largest
-/// cache; but no more than an eighth of the memory.
+/// How many bytes a stream needs to measure memory instead of a cache: 256 MiB, or a little more
+/// than twice the largest cache, but at most an eighth of the memory.
 Index stream_bytes();
 
-/// @param bytes    of each of two streams
-/// @param seconds  to spend on each of the four
+/// @param bytes    in each of the two arrays that the streams use
+/// @param seconds  to spend on each of the four measurements
 Limits measure_limits(Index bytes = stream_bytes(), double seconds = 0.3);
 // [least time]
-/// The least milliseconds of a piece of work on a machine, for its products and for its bytes.
+/// The least time that a machine needs for the products of a piece of work, and for its bytes.
 struct LeastTime {
     double products_ms, memory_ms;
 };
 
 LeastTime least_time(const Floor& floor, const Limits& limits);
-/// The floor in milliseconds: the longer of the two, since products and memory traffic may go on at
-/// once. Bytes count only where they are more than 64 MB and twice those of the largest cache, which
-/// might hold them otherwise.
+/// The floor in milliseconds: the longer of the two, because products and memory traffic can
+/// overlap. Bytes count only if there are more than 64 MB of them and more than twice what the
+/// largest cache holds; otherwise they might stay in it.
 double floor_ms(const Floor& floor, const Limits& limits);
 
 }  // namespace abh

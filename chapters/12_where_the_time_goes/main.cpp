@@ -34,7 +34,7 @@ Limits show_limits(Results& results) {
     if (limits.cache > 0) table.row("cache", "largest cache", limits.cache / (1 << 20), "MiB");
     table.row("stream", "each stream", stream / (1 << 20), "MiB");
     if (stream <= 2 * limits.cache)
-        fmt::print("memory is short: these are streams of the cache, not of memory\n");
+        fmt::print("too little memory for long streams: these may be rates of a cache\n");
     return limits;
 }
 // [floor]
@@ -59,16 +59,16 @@ void show_floors(const Limits& limits, Results& results) {
     show("say_1", "base says 24 words once", decoding_floor(base_step().options, 1, 24, 24));
     results.set("toy_parameters", static_cast<double>(count_parameters(toy_step().options)));
 }
-/// Whether a time lies more than 5 % below its floor, the least that the work can take. Then one of
-/// the two is wrong, and nothing follows from the time.
+/// Whether a time is more than 5 % below its floor, the least time that the work can take. If so,
+/// one of the two is wrong, and the time supports no conclusion.
 bool refuted(const std::string& name, double ms, double least_ms) {
     if (ms >= 0.95 * least_ms) return false;
-    fmt::print("The floor is wrong: {} takes {:.3f} ms, at least {:.3f} ms were counted\n", name,
+    fmt::print("the floor is wrong: {} takes {:.3f} ms, less than its floor of {:.3f} ms\n", name,
                ms, least_ms);
     return true;
 }
 // [gains]
-/// Every operation plain, fast, and its floor; and which fast way gains least.
+/// Compares the plain and the fast way of every operation with its floor, and finds the least gain.
 void show_gains(const Limits& limits, Results& results) {
     section("Plain, fast, and the floor");
     const std::vector<MeasuredOperation> list = measured_operations();
@@ -127,7 +127,7 @@ void show_traps(Results& results) {
     results.set("traps", keys);
 }
 // [steps]
-/// The own times of a warm step, mean of some.
+/// The own times of the parts of a warm step, averaged over several steps.
 void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Results& results) {
     section("A step: " + work.name);
     Transformer model(work.options, Random(seed));
@@ -138,11 +138,11 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
         trainer.forward_backward(batch);
         trainer.update(Real(1e-4));
     };
-    for (int i = 0; i < 3; ++i) step();  // warm: all buffers are there
+    for (int i = 0; i < 3; ++i) step();  // warms up: then all buffers are allocated
     start_profile();
     const Measured time = measure(step, 9);
     const std::vector<ProfileRow> rows = profile_rows();
-    start_profile();  // what `--profile` saves is this last step
+    start_profile();  // so that `--profile` saves this last step alone
     step();
     double all = 0;
     for (const ProfileRow& row : rows) all += row.ms;
@@ -172,10 +172,10 @@ int main(int argc, char** argv) {
     Program program("Count what must be done, measure what is done, and compare.");
     Options& options = program.options();
     const Options floor = options.command("floor", "the least that whole steps must do"),
-                  operations =
-                      options.command("operations", "every operation plain, fast, and its floor"),
-                  traps = options.command("traps", "what makes the same code slow"),
-                  steps = options.command("steps", "the own times of a step");
+                  operations = options.command(
+                      "operations", "the plain and the fast way of every operation, and its floor"),
+                  traps = options.command("traps", "slow code that is easy to write, and its cure"),
+                  steps = options.command("steps", "where the time of a training step goes");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         const bool all =
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
         if (all || floor.chosen()) show_floors(limits, results);
         if (all || operations.chosen()) show_gains(limits, results);
         if (all || traps.chosen()) show_traps(results);
-        if (all || steps.chosen())  // last: with --profile the last step is what is saved
+        if (all || steps.chosen())  // last, because --profile saves the last step
             for (const Step& work : {toy_step(), small_step()})
                 show_step(work, limits, program.seed(), results);
     });

@@ -25,7 +25,7 @@ Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
     return normal(shape, Random(seed).stream());
 }
 
-/// Products of so many multiply-adds; weights are read, activations passed.
+/// The floor of products that read so many weights and pass so many activations.
 Floor products(double multiply_adds, double weights, double activations) {
     return {multiply_adds, real * weights, 0, real * activations};
 }
@@ -38,7 +38,7 @@ MeasuredOperation square_product() {
             }};
 }
 
-/// Eight maps in turn, so that weights come from memory.
+/// Eight maps in turn, so that their weights come from memory and not from a cache.
 MeasuredOperation linear_map(Index n_rows, bool with_relu) {
     constexpr Index d_in = 512, d_out = 2048, maps = 8;
     const double rows = static_cast<double>(n_rows), weights = d_in * d_out;
@@ -60,7 +60,7 @@ MeasuredOperation linear_map(Index n_rows, bool with_relu) {
 /// Forward and backward, 8 heads of 64 columns.
 MeasuredOperation attention(Index sentences, Index length, bool causal) {
     const double n = static_cast<double>(sentences * length), l = static_cast<double>(length);
-    const double seen = causal ? (l + 1) / 2 : l;  // keys of a query, in the mean
+    const double seen = causal ? (l + 1) / 2 : l;  // keys per query, on average
     return {fmt::format("attention_{}{}", length, causal ? "_causal" : ""),
             fmt::format("attention, {} words{}", length, causal ? ", causal" : ""),
             products(6 * n * seen * 512, 0, 8 * n * 512), [=] {
@@ -75,7 +75,7 @@ MeasuredOperation attention(Index sentences, Index length, bool causal) {
             }};
 }
 
-/// One query of each of 32 sentences over 128 kept keys, 8 heads of 64 columns.
+/// One query for each of 32 sentences over 128 kept keys, with 8 heads of 64 columns.
 MeasuredOperation one_query() {
     const double kept = 32.0 * 128 * 512;
     return {"cached", "attention of one query", products(2 * kept, 0, 2 * kept), [] {
@@ -113,7 +113,7 @@ std::vector<MeasuredOperation> passes() {
     const Dropout dropout(Real(0.1), random);
     Mask kept;
     abh::dropout(x, dropout, kept);
-    // x, y, and a byte of kept
+    // x, y, and one byte of mask per element
     pass("dropout", "dropout 0.1", 2.25, [=]() mutable { abh::dropout(x, dropout, kept); });
     pass("dropout_backward", "dropout's backward", 2.25,
          [=] { dropout_backward(dy, dropout, kept); });
@@ -130,8 +130,8 @@ std::vector<MeasuredOperation> passes() {
     return list;
 }
 
-/// Of the scores of 32 sentences of 24 words, in 8 heads: they stay in a cache, as in training. Of
-/// what no cache holds both ways wait for the memory.
+/// For the scores of 32 sentences of 24 words in 8 heads, which stay in a cache, as they do in
+/// training. If no cache could hold them, both ways would wait for memory.
 MeasuredOperation backward_of_softmax() {
     const Shape shape{32, 8, 24, 24};
     const double bytes = 3 * real * static_cast<double>(shape.size());
@@ -179,7 +179,8 @@ MeasuredOperation argmax_of_logits() {
             }};
 }
 // [optimizers]
-/// A step for a parameter of 4096 x 2048 weights, with so many numbers read and written for each.
+/// A step for a parameter of 4096 x 2048 weights.
+/// @param updated  how many numbers are read or written in place for each weight
 template <class MakeOptimizer>
 MeasuredOperation step_of(const char* key, const char* name, double updated,
                           const MakeOptimizer& make_optimizer) {
@@ -192,7 +193,7 @@ MeasuredOperation step_of(const char* key, const char* name, double updated,
             }};
 }
 
-/// Both gradients of a map that sees 16 rows, and its update by momentum.
+/// Both gradients of a map that sees 16 rows, and its update by SGD with momentum.
 MeasuredOperation waiting_gradient() {
     const double weights = 4096.0 * 2048, both = 2 * 16 * weights;  // products, dW and dx
     return {"waiting", "gradients of 16 rows, SGD", {both, 0, real * 4 * weights}, [] {
@@ -208,7 +209,7 @@ MeasuredOperation waiting_gradient() {
             }};
 }
 
-/// All of it together: the toy's step, forward, backward and update.
+/// Everything together: the toy's step, with forward, backward and update.
 MeasuredOperation whole_step() {
     struct Training {
         Transformer model{toy_step().options, Random(1)};

@@ -9,14 +9,14 @@
 
 namespace abh {
 // [operations to measure]
-/// An operation with work for it, which every way can do, and what that work must do at least.
+/// An operation to measure: work that every way can do, and the least that this work must do.
 struct MeasuredOperation {
     std::string key, name;  ///< for the results, for the table
     Floor floor;
     std::function<Work()> make;
 };
 
-/// The operations of this book at sizes of training and decoding.
+/// The operations of this book, at sizes that training and decoding have.
 std::vector<MeasuredOperation> measured_operations();
 
 }  // namespace abh

@@ -17,7 +17,8 @@ Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
     return normal(shape, Random(seed).stream());
 }
 // [memory]
-/// 64 MiB written: where the system has yet to give the pages, or where we have been before.
+/// Writes 64 MiB: to fresh memory, whose pages the system has yet to provide, or to memory that has
+/// been written before.
 Sides page_ways() {
     constexpr std::size_t n = (std::size_t{1} << 26) / sizeof(Real);
     const auto kept = std::make_shared<std::vector<Real>>(n);
@@ -35,8 +36,8 @@ Sides page_ways() {
 // [loops]
 constexpr Index some = 1 << 15;
 
-/// A mask of bytes. A byte may alias anything, also the pointers that the tensors hold: they are
-/// fetched anew for each element, unless they stand in local variables.
+/// Writes a mask of bytes. A byte may alias anything, even the pointers inside the tensors, so
+/// these are loaded again for each element unless local variables hold them.
 Sides mask_ways() {
     const Tensor x = numbers({some});
     const auto mask = [] { return std::make_shared<Mask>(Shape{some}); };  // one for each side
@@ -58,7 +59,8 @@ Sides mask_ways() {
     return {through_tensors, through_pointers};
 }
 
-/// A sum in the order of the numbers, each waiting for the one before, or Eigen's in lanes.
+/// A sum in the order of the numbers, in which each addition waits for the one before, or Eigen's
+/// sum, which adds in lanes.
 Sides sum_ways() {
     const Tensor x = uniform({some}, 0, 1, Random(1).stream());
     const auto in_order = [=] {
@@ -69,7 +71,7 @@ Sides sum_ways() {
     return {in_order, [=] { return Tensor({1}, {vector(x).sum()}); }};
 }
 
-/// Exponentials one by one, or as vectors.
+/// Exponentials one by one, or several at a time as vectors.
 Sides exp_ways() {
     const Tensor x = uniform({some}, -10, 0, Random(1).stream());
     const auto one_by_one = [=] {

@@ -9,7 +9,7 @@
 
 namespace abh {
 // [traps]
-/// A slow way that one falls into, and the way around it, to the same result.
+/// A slow way that is easy to fall into, and the way around it, which gives the same result.
 struct Trap {
     using Sides = std::pair<std::function<Tensor()>, std::function<Tensor()>>;
 

@@ -7,7 +7,7 @@
 
 namespace abh {
 // [steps]
-/// A model, and what it is trained on in a step.
+/// A training step: a model, and the size of the batch that it is trained on.
 struct Step {
     std::string key, name;  ///< for the results, for the table
     TransformerOptions options;
@@ -19,14 +19,14 @@ struct Step {
     }
 };
 
-/// Sentences of random words without pads, all of one length: to measure with.
+/// A batch to measure with: sentences of random words, all of the same length, without pads.
 Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
                    Index tgt_words, std::uint64_t seed);
 /// The toy at its full size: two sentences, SGD with momentum.
 Step toy_step();
-/// d_model 256, 2 + 2 layers, 2,000 words a language: 16 sentences of 24 words, Adam.
+/// d_model 256, 2 + 2 layers, 2,000 words per language: 16 sentences of 24 words, Adam.
 Step small_step();
-/// The base model of 2017 with 8,000 words a language: 32 sentences of 24 words, Adam.
+/// The base model of 2017 with 8,000 words per language: 32 sentences of 24 words, Adam.
 Step base_step();
 
 }  // namespace abh

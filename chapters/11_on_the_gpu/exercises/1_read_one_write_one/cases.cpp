@@ -18,8 +18,8 @@ namespace {
 
 constexpr Index single = 4;  // bytes of a number, and of an id
 
-/// What the threads of a kernel ask for, in single precision, as the emulator counts it in double.
-/// @param others  bytes that have the same size in both: ids, and sums kept in double
+/// The bytes that a kernel's threads ask for in single precision, from the count in double.
+/// @param others  how many bytes are the same in both: those of ids, and of sums kept in double
 Index asked(const char* kernel, const std::function<void()>& f, Index others) {
     f();
     cuda::count_kernels(true);
@@ -61,12 +61,12 @@ int main(int argc, char** argv) {
                     "gather rows", [&] { words.forward(ids); }, single * 128 * R);
     ask("gather rows", "gather_rows", gather,
         {{"the ids are forgotten", 2 * single * R * d},
-         {"the whole table need not be read: only the rows of the ids",
+         {"the whole table need not be read, only the rows of the ids",
           single * (R + R * d + V * d)},
          {"this is what the threads ask for", gather_asked}});
     ask("gather rows, asked for", "gather_rows_asked", gather_asked,
         {{"each of the block's 128 threads reads the id", gather},
-         {"the block has 128 threads, also where a row is shorter or longer",
+         {"the block has 128 threads, even if a row is shorter or longer",
           single * (R * d + 2 * R * d)}});
 
     const Linear map(d, d, true, random);
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
         {{"the bias itself is forgotten", 2 * single * R * d},
          {"this is what the threads ask for", bias_asked}});
     ask("bias, asked for", "bias_asked", bias_asked,
-        {{"each element's thread reads its number of the bias", bias}});
+        {{"each element's thread reads its own element of the bias", bias}});
 
     const LayerNorm norm(d, {});
     const auto normalize = [&] {
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
          {"x is read once: a warp keeps the row in registers", single * (4 * R * d + R + 2 * d)},
          {"this is what the threads ask for", layer_norm_asked}});
     ask("layer norm, asked for", "layer_norm_asked", layer_norm_asked,
-        {{"every row reads gamma and beta anew", layer_norm}});
+        {{"every row reads gamma and beta again", layer_norm}});
 
     const Tensor logits = cases.normal({1, R, V});
     const auto lose = [&] {
@@ -126,7 +126,8 @@ int main(int argc, char** argv) {
          {"the gradient is read, and not written", 8 * single * n}});
 
     const auto require_equal = [](Index a, Index b, const char* what) {
-        if (a != b) throw std::logic_error(std::string(what) + ": the formula is wrong");
+        if (a != b)
+            throw std::logic_error(std::string(what) + ": the formula disagrees with the count");
     };
     require_equal(gather_asked, single * (128 * R + 2 * R * d), "gather rows");
     require_equal(bias_asked, single * 3 * R * d, "bias");

@@ -1,4 +1,4 @@
-// Exercise 11.2: a transposition without bank conflicts, on the emulated device.
+// Exercise 11.2: a transpose without bank conflicts, on the emulated device.
 #include <stdexcept>
 
 #include "lib/cuda/kernel.cuh"
@@ -8,8 +8,8 @@ namespace abh::mine {
 
 constexpr int tile = 32;
 
-/// Where element (i, j) of a tile lies in shared memory: a number from 0 to 32 * 32 - 1, another
-/// one for each element.
+/// The place of element (i, j) of a tile in shared memory: a number from 0 to 32 * 32 - 1,
+/// different for each element.
 __device__ int place(int i, int j) {
     // solution
     return i * tile + (i + j) % tile;
@@ -22,7 +22,7 @@ namespace {
 
 using namespace cuda;
 
-/// A block takes a tile of `x`, [m, n], and writes it to `y`, [n, m].
+/// Each block transposes a tile of `x`, [m, n], into `y`, [n, m].
 __global__ void turn_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile * tile> kept;
     const Index row = static_cast<Index>(blockIdx.y) * tile,

@@ -17,7 +17,7 @@ using namespace abh;
 
 constexpr int tile = 32;
 
-/// Turns that a warp needs for all elements of a row, or of a column; the worst of all.
+/// The turns that a warp needs for all elements of a row, or of a column, in the worst case.
 Index turns(bool of_rows) {
     Index worst = 0;
     for (int line = 0; line < tile; ++line) {
@@ -46,7 +46,7 @@ judge::Values places() {
                          turns(false));
 }
 
-/// The result, and what the kernels asked for.
+/// The result, the bytes asked for, and the sectors and turns beyond what is needed.
 judge::Values counted(const Tensor& x) {
     cuda::count_kernels(true);
     judge::Values results = judge::values(mine::turn(x));

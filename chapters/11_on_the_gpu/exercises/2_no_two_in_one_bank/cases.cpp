@@ -12,7 +12,7 @@ Tensor turned(const Tensor& x) {
     return y;
 }
 
-/// Each tile of 32 x 32 turned where it stands: what comes out if a block writes where it has read.
+/// Each tile of 32 x 32 transposed in its old place, as if a block wrote where it has read.
 Tensor turned_in_place(const Tensor& x) {
     Tensor y({x.dim(1), x.dim(0)});
     y.fill(0);
@@ -30,10 +30,10 @@ void add_places(Cases& cases) {
                .arguments = {},
                .results = values(0, 0, 2, 2),
                .about = "place(i, j) for all i and j",
-               .names = {"the number of places outside of 0 to 1023",
+               .names = {"the number of places outside 0 to 1023",
                          "the number of elements that share a place with another",
-                         "the turns that a warp needs for a row, at worst",
-                         "the turns that a warp needs for a column, at worst"},
+                         "the turns that a warp needs for a row in the worst case",
+                         "the turns that a warp needs for a column in the worst case"},
                .mistakes = {
                    {"the elements of a column all lie in the same bank", values(0, 0, 2, 32)},
                    {"the elements of a row all lie in the same bank", values(0, 0, 32, 2)},
@@ -48,17 +48,17 @@ void add(Cases& cases, const char* criterion, const Tensor& x, bool counts = fal
            .tolerance = 0,
            .about = "x " + to_string(x.shape()) + ", drawn",
            .names = {"x", "y", "the number of bytes read and written",
-                     "the number of sectors more than neighbors need",
-                     "the number of turns more than two a request"},
-           .mistakes = {{"each tile is turned, but stays where it was: swap row and column of the "
-                         "tile, too",
+                     "the number of sectors beyond what neighbors need",
+                     "the number of turns beyond two per request"},
+           .mistakes = {{"each tile is transposed, but stays where it was: swap the tile's row "
+                         "and column, too",
                          values(turned_in_place(x))}}};
     if (counts) {
         const Index bytes = 2 * x.size() * static_cast<Index>(sizeof(Real));
         append(c.results, bytes, 0, 0);
         c.mistakes = {
-            {"writes, or reads, go down a column of device memory: the detour by way of shared "
-             "memory is not used",
+            {"reads or writes go down a column of device memory: take the detour through "
+             "shared memory",
              values(turned(x), bytes, x.size() - x.size() / 4, 0)}};
     }
     cases.add(c);

@@ -11,10 +11,10 @@ using namespace cuda;
 
 constexpr int half = warp / 2;  // lanes that share a row
 
-/// Lanes 0 to 15 of a warp sum a row of `x`, [n_rows, n], lanes 16 to 31 the next one.
+/// Lanes 0 to 15 of a warp sum one row of `x`, [n_rows, n], and lanes 16 to 31 the next.
 __global__ void row_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x) {
     const Index row = first_element() / half;
-    const int own = lane() % half;  // which of the 16
+    const int own = lane() % half;  // this lane's number among the 16
     // solution
     Real sum = 0;
     if (row < n_rows)

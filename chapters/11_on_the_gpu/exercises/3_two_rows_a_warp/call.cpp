@@ -12,7 +12,8 @@ namespace {
 
 using namespace abh;
 
-/// The result, and what the kernels asked for.
+/// The result, the bytes asked for, the requests beyond what is needed, and the barriers and
+/// requests to shared memory, none of which is needed.
 judge::Values counted(const Tensor& x) {
     cuda::count_kernels(true);
     judge::Values results = judge::values(mine::row_sums(x));

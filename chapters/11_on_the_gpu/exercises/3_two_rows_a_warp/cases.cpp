@@ -23,12 +23,12 @@ void add(Cases& cases, const char* criterion, const Tensor& x, bool counts = fal
            .results = values(sums),
            .about = "x " + to_string(x.shape()) + ", drawn",
            .names = {"x", "the sum", "the number of bytes read and written",
-                     "the number of requests more than two rows per warp need",
-                     "the number of barriers and of requests to shared memory"},
+                     "the number of requests beyond what two rows per warp need",
+                     "the number of barriers and requests to shared memory"},
            .mistakes = {{"the two rows of a warp are added to each other: an exchange goes beyond "
                          "the 16 lanes",
                          values(both)},
-                        {"each lane takes one number only", values(first)}}};
+                        {"each lane adds one number only", values(first)}}};
     if (counts) {
         const Index pairs = (n_rows + 1) / 2, bytes = real * (n_rows * n + n_rows);
         append(c.results, bytes, 0, 0);

@@ -1,4 +1,4 @@
-// Exercise 11.4: a product of matrices from registers, on the emulated device.
+// Exercise 11.4: a matrix product from registers, on the emulated device.
 #include <stdexcept>
 
 #include "lib/cuda/kernel.cuh"
@@ -21,7 +21,7 @@ __global__ void product_kernel(Index m, Index n, Index k, Global<Real> c, Global
     const Index row = static_cast<Index>(blockIdx.y) * tile,
                 column = static_cast<Index>(blockIdx.x) * tile;
     // solution
-    __shared__ Shared<Real, tile, depth + 1> tile_a;  // two rows of it lie in different banks
+    __shared__ Shared<Real, tile, depth + 1> tile_a;  // so that its rows start in different banks
     __shared__ Shared<Real, depth, tile> tile_b;
     Real sum[some][some] = {};
     for (Index first = 0; first < k; first += depth) {

@@ -13,7 +13,7 @@ namespace {
 using namespace abh;
 using namespace abh::judge;
 
-/// The result, and some of what the kernels asked for.
+/// The result, and those counts of its kernels that `some` selects.
 template <class Some>
 Function counted(const Some& some) {
     return [=](const Values& given) {

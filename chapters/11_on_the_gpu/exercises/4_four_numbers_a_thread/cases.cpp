@@ -7,7 +7,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// The first `depth` products of each sum, or all.
+/// `a b`, with at most the first `depth` terms of each sum.
 Tensor product(const Tensor& a, const Tensor& b, Index depth) {
     const Index m = a.dim(0), k = std::min(depth, a.dim(1)), n = b.dim(1);
     Tensor c({m, n});
@@ -29,7 +29,7 @@ Case start(Cases& cases, const char* criterion, const char* call, Index m, Index
             .mistakes = {{"only the first 16 along k are added", values(product(a, b, 16))}}};
 }
 
-/// 128 x 128 x 128, and what the emulator counts beyond what is allowed.
+/// A product of 128 x 128 matrices; what the emulator counts beyond the limits is a result, too.
 Case counted(Cases& cases, const char* criterion, const char* call) {
     Case c = start(cases, criterion, call, 128, 128, 128);
     c.mistakes.clear();
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     const Index bytes = (2 * 2 * 128 * 128 + 128 * 128) * static_cast<Index>(sizeof(Real));
     append(memory.results, bytes, 0);
     memory.names.insert(memory.names.end(), {"the number of bytes that threads ask for",
-                                             "the number of sectors more than neighbors need"});
+                                             "the number of sectors beyond what neighbors need"});
     const char* const apart =
         "the columns of a thread lie side by side, so neighbors are four numbers apart";
     mistake(memory, apart, 12288);
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     Case turns = counted(cases, "conflicts", "turns");
     append(turns.results, 0);
     turns.names.push_back("the number of turns beyond 40,000");
-    mistake(turns, "two rows of the tile of a lie in the same bank: how long is a row of it?",
+    mistake(turns, "two rows of the tile of a lie in the same bank: how long is each row?",
             32 * (512 + 1024 + 128) - 40000);
     mistake(turns, apart, 46016);
     cases.add(turns);

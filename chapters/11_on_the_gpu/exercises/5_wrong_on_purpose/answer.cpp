@@ -16,7 +16,7 @@ namespace {
 
 using namespace cuda;
 
-/// The sum over all threads of a block of whole warps, the same in each.
+/// The sum over all threads of a block of whole warps; every thread gets it.
 __device__ Real total(Real v) {
     __shared__ Shared<Real, warp> of_warp;
     v = warp_sum(v);
@@ -30,7 +30,7 @@ __device__ Real total(Real v) {
     return warp_sum(lane() < warps ? Real(of_warp[lane()]) : Real(0));
 }
 
-/// A block takes a row of `x`, [n_rows, n]: mean, deviation, result.
+/// Each block normalizes a row of `x`, [n_rows, n]: first its mean, then its deviation, then `y`.
 __global__ void normalize_kernel(Index n, Global<Real> y, Global<const Real> x) {
     // solution
     const Index row = blockIdx.x;
@@ -51,7 +51,7 @@ __global__ void normalize_kernel(Index n, Global<Real> y, Global<const Real> x) 
 }  // namespace
 
 /// @param x  [rows, n]
-/// @return   each row minus its mean, over the root of its variance + eps
+/// @return   each row minus its mean, divided by the square root of its variance + eps
 Tensor normalize(const Tensor& x) {
     Tensor y(x.shape());
     launch("normalize", normalize_kernel, blocks_of(x.dim(0)), x.dim(1), y.on_device(),
@@ -59,8 +59,8 @@ Tensor normalize(const Tensor& x) {
     return y;
 }
 
-/// Your test: whether `f` does what `normalize` promises. Where the emulator finds a fault, `f`
-/// throws a std::runtime_error.
+/// Your test: whether `f` does what `normalize` promises. If the emulator finds a fault, `f` throws
+/// std::runtime_error.
 bool accepts(const std::function<Tensor(const Tensor&)>& f) {
     // solution
     for (const Index n : {1, 7, 255, 256, 257, 1000}) {

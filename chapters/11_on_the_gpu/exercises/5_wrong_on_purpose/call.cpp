@@ -19,7 +19,7 @@ using namespace abh::cuda;
 
 enum class Fault { none, race, leaves, one_each, first_row };
 
-/// Sums of warps are joined without a barrier before, as in the stub.
+/// Joins the sums of the warps without a barrier beforehand, as the stub does.
 __device__ Real total_with_race(Real v) {
     __shared__ Shared<Real, warp> of_warp;
     v = warp_sum(v);
@@ -53,7 +53,7 @@ Tensor normalize_with(Fault fault, const Tensor& x) {
     return y;
 }
 
-/// What the reader's test says of their own function, or of another.
+/// What the reader's test says about the reader's own function, or about another one.
 bool accepts(const std::string& which) {
     const std::map<std::string, Fault> faults{{"right", Fault::none},
                                               {"race", Fault::race},

@@ -42,11 +42,11 @@ int main(int argc, char** argv) {
         cases.add_test(test, "own", "your own normalize");
         cases.add_test(test, "right", "a function that is right and not yours");
     }
-    cases.add_test("test: barriers", "race", "the kernel with a barrier too few in total()");
+    cases.add_test("test: barriers", "race", "the kernel with a barrier missing from total()");
     cases.add_test("test: barriers", "leaves",
                    "the kernel whose threads without an element leave before the barriers");
     cases.add_test("test: numbers", "one_each",
                    "a function that leaves elements beyond the 256th out of the mean");
     cases.add_test("test: numbers", "first_row",
-                   "a function that takes the first row's mean for all");
+                   "a function that uses the first row's mean for all rows");
 }

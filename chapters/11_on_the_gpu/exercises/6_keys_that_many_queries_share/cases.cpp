@@ -18,9 +18,9 @@ Index computed(Index n) {
     return n * (n + 1) / 2;
 }
 
-/// Holds the count of tiles against chapter 5's kernel, which in double precision has tiles of
-/// 32 x 32: what look-ahead saves it are the keys and values of hidden tiles, and nothing is read
-/// for these.
+/// Compares the count of tiles with chapter 5's kernel, whose tiles are 32 x 32 in double
+/// precision. With look-ahead it must save exactly the keys and values of the hidden tiles, because
+/// it reads nothing for these.
 void check_against_the_kernel() {
     constexpr Index tile = 32, d_k = 32, n = 3, heads = 2;
     set_way(Way::cuda);
@@ -37,11 +37,11 @@ void check_against_the_kernel() {
     };
     const Index of_tile = 2 * tile * d_k * static_cast<Index>(sizeof(Real));
     if (bytes(false) - bytes(true) != heads * (n * n - computed(n)) * of_tile)
-        throw std::logic_error("the kernel of chapter 5 skips other tiles");
+        throw std::logic_error("chapter 5's kernel skips other tiles than this exercise");
 }
 
-/// When the last of `n` blocks is done: block b computes b + 1 tiles, and each of `cores` cores
-/// takes the next block when it is free.
+/// When the last of `n` blocks is done, if block b computes b + 1 tiles and each of `cores` cores
+/// takes the next block as soon as it is free.
 Index done(Index n, Index cores, bool longest_first) {
     std::vector<Index> free(static_cast<std::size_t>(cores), 0);
     for (Index b = 0; b < n; ++b)
@@ -54,7 +54,7 @@ Index done(Index n, Index cores, bool longest_first) {
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
     Index n = 0, cores = 0;
-    do {  // orders that differ
+    do {  // until the two orders differ
         n = cases.between(6, 14);
         cores = cases.between(3, 5);
     } while (done(n, cores, true) == done(n, cores, false));
@@ -80,17 +80,17 @@ int main(int argc, char** argv) {
 
     ask("hidden_tiles", real(n * (n - 1) / 2),
         {{"the tiles on the diagonal are hidden in part only", real(n * (n + 1) / 2)},
-         {"half of all is not exact: the diagonal is left", real(n * n) / 2},
+         {"half of all tiles is not exact: those on the diagonal are not hidden", real(n * n) / 2},
          {"count the tiles of one head", real(H * n * (n - 1) / 2)}});
     const Index of_tile = 2 * side * d_k * single;
     ask("key_value_bytes", real(H * computed(n) * of_tile),
         {{"this is without look-ahead", real(H * n * n * of_tile)},
-         {"each tile of keys serves one block only: many blocks load the same keys",
+         {"this loads each tile of keys only once, but many blocks load the same keys",
           real(H * n * of_tile)},
-         {"keys and values: two arrays", real(H * computed(n) * of_tile / 2)},
+         {"keys and values are two arrays", real(H * computed(n) * of_tile / 2)},
          {"the diagonal's tiles are computed, too", real(H * (computed(n) - n) * of_tile)},
          {"count all heads", real(computed(n) * of_tile)}});
-    // 4 * 64 * 64 * d_k operations for each tile; q and y, 64 n rows each, and the keys and values
+    // a tile takes 4 * 64 * 64 * d_k operations; blocks move q, y (64 n rows each), keys, values
     const double intensity = 32 * real(n + 1) / real(n + 3);
     ask("intensity", intensity,
         {{"this is without look-ahead", 32 * real(n) / real(n + 1)},
@@ -100,12 +100,12 @@ int main(int argc, char** argv) {
         2e-3);
     ask("longest_block", 2 * real(n) / real(n + 1),
         {{"the mean block computes (n + 1) / 2 tiles", 2},
-         {"the mean block is asked for", real(n)}},
+         {"this is the longest block alone: divide by the mean", real(n)}},
         2e-3);
     ask("shortest_first", real(done(n, cores, false)),
         {{"this is with the longest first", real(done(n, cores, true))}});
     ask("longest_first", real(done(n, cores, true)),
         {{"this is with the shortest first", real(done(n, cores, false))},
-         {"tiles shared out evenly: but a block stays on its core",
+         {"this shares the tiles out evenly, but a block stays on its core",
           real((computed(n) + cores - 1) / cores)}});
 }

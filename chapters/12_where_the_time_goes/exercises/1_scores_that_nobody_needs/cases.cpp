@@ -11,7 +11,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// Scores of one head that look-ahead hides in a sentence of so many words.
+/// How many scores of one head look-ahead hides in a sentence of this many words.
 Index hidden_scores(Index words) {
     AttentionMask mask;
     mask.causal = true;
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
             c.mistakes.push_back({says, values(static_cast<Real>(instead))});
         cases.add(c);
     };
-    // forward two products, backward four, each of d multiply-adds for a score of all heads
+    // two products forward and four backward, each with d multiply-adds per score, over all heads
     const auto saved = [&](Index words) {
         return layers * 6 * d * static_cast<double>(B * hidden_scores(words));
     };
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
                  diagonal = static_cast<double>(brief);
     ask("hidden", hidden,
         {{"a word sees itself: the diagonal is not hidden", hidden + diagonal},
-         {"this is what is not hidden", diagonal * diagonal - hidden}});
+         {"this counts the scores that are not hidden", diagonal * diagonal - hidden}});
     ask("saved", saved(brief),
         {{"backward has four more products", saved(brief) / 3},
          {"attention has two products forward: with the keys, and with the values",

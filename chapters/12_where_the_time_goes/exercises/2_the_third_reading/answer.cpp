@@ -12,11 +12,11 @@ namespace abh::mine {
 /// @param v         the running gradient, the same shape; updated first: v = momentum * v + dW
 /// @param x         the map's input, [rows, d_in]
 /// @param dy        gradient of the loss with respect to the map's result, [rows, d_out]
-/// @return          gradient with respect to `x`, by the weights before the update, [rows, d_in]
+/// @return          gradient with respect to `x`, from the weights before the update, [rows, d_in]
 Tensor backward_and_update(Tensor& w, Tensor& v, const Tensor& x, const Tensor& dy, Real momentum,
                            Real rate) {
     Tensor dx(x.shape());  // its elements are not initialized
-    // `matrix(t)` is a tensor's memory as a matrix of Eigen: matrix(w).row(o) is row o.
+    // `matrix(t)` shows a tensor's memory as an Eigen matrix: matrix(w).row(o) is row o.
     auto W = matrix(w), V = matrix(v), dX = matrix(dx);
     const auto X = matrix(x), dY = matrix(dy);
     // solution

@@ -23,7 +23,7 @@ Tensors update_alone(Tensor w, Tensor v, const Tensor& x, const Tensor& dy, doub
     return {w, v};
 }
 
-/// Weights that are too many for most caches, and stay here from call to call.
+/// A step on weights that are too many for most caches and are kept from call to call.
 Tensors large_step(const Tensor& x, const Tensor& dy) {
     const Shape shape{dy.dim(1), x.dim(1)};
     static Tensor w = normal(shape, Random(1).stream()), v = normal(shape, Random(2).stream());

@@ -9,7 +9,7 @@ struct Step {
     Tensor dx, w, v;
 };
 
-/// One number after the other.
+/// The same step, computed one number at a time.
 Step right(const Tensor& w, const Tensor& v, const Tensor& x, const Tensor& dy, Real momentum,
            Real rate) {
     Step s{Tensor::zeros(x.shape()), Tensor(w.shape()), Tensor(w.shape())};
@@ -50,7 +50,7 @@ void add(Cases& cases, bool update, Index n_rows, Index d_in, Index d_out) {
             for (Index i = 0; i < d_in; ++i) old(o, i) = w(o, i) - eta * v(o, i);
         c.mistakes = {{"v is the gradient alone: the momentum is missing", values(cold.w, cold.v)},
                       {"w moves along the gradient, not against it", values(up.w, s.v)},
-                      {"w takes the running gradient of the step before", values(old, s.v)}};
+                      {"w uses the running gradient of the previous step", values(old, s.v)}};
     } else {
         c.names.push_back("dx");
         c.mistakes = {{"dx uses the weights after their update", values(late)}};

@@ -1,4 +1,4 @@
-// Exercise 12.2: three readings of the weights, as the plain way has them.
+// Exercise 12.2: three readings of the weights, as in the plain way.
 #include "lib/eigen.hpp"
 #include "lib/tensor.hpp"
 
@@ -6,7 +6,7 @@ namespace abh::mine {
 
 Tensor backward_and_update(Tensor& w, Tensor& v, const Tensor& x, const Tensor& dy, Real momentum,
                            Real rate) {
-    static Tensor dw(w.shape());  // kept: fresh memory would be slower still
+    static Tensor dw(w.shape());  // kept, because fresh memory would be slower still
     if (dw.shape() != w.shape()) dw = Tensor(w.shape());
     Tensor dx(x.shape());
     auto W = matrix(w), V = matrix(v), dX = matrix(dx), dW = matrix(dw);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double single = 4;
 
-/// Keys and values that one sentence's words read, in all layers.
+/// How many numbers of keys and values one sentence's words read, in all layers.
 double numbers_read(const TransformerOptions& o, Index source, Index words) {
     double count = 0;
     for (Index t = 1; t <= words; ++t)
@@ -22,7 +22,7 @@ double numbers_read(const TransformerOptions& o, Index source, Index words) {
     return count;
 }
 
-/// The same from chapter 12's count: each number that is read takes part in one multiply-add.
+/// The same from chapter 12's count of multiply-adds, because each number is used in exactly one.
 double numbers_by_products(const TransformerOptions& o, Index source, Index words) {
     const auto products = [&](const TransformerOptions& options) {
         return decoding_floor(options, 1, source, words).multiply_adds;
@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
                  L_s = static_cast<double>(source), L_t = static_cast<double>(words),
                  heads = static_cast<double>(base.layer.attention.n_heads);
     if (numbers != numbers_by_products(base, source, words))
-        throw std::logic_error("chapter 12 counts other products");
+        throw std::logic_error(
+            "chapter 12's count of products disagrees with the count of numbers read");
     const double bytes = b * single * numbers;
     ask("bytes", bytes,
         {{"the source's keys and values are read again for each word",
@@ -72,16 +73,16 @@ int main(int argc, char** argv) {
           b * single * layers * 2 * d * (L_t * L_t + L_s * L_t)},
          {"cross-attention reads keys and values, too",
           b * single * layers * 2 * d * L_t * (L_t + 1) / 2},
-         {"keys and values: two arrays", bytes / 2},
+         {"keys and values are two arrays", bytes / 2},
          {"this is one layer", bytes / layers},
          {"this is one sentence", bytes / b},
          {"d_model counts the columns of all heads", bytes * heads}});
     const double kept = b * single * layers * 2 * d * (L_t + L_s);
     ask("kept", kept,
         {{"the source's keys and values are kept, too", b * single * layers * 2 * d * L_t},
-         {"keys and values: two arrays", kept / 2},
+         {"keys and values are two arrays", kept / 2},
          {"this is what is read, not what is kept", bytes}});
-    // decoding_floor counts in Real, twice as wide here
+    // decoding_floor counts bytes of `Real`, which may be twice as wide
     const double weights = decoding_floor(base, 1, source, words).bytes_read * single /
                            static_cast<double>(sizeof(Real));
     const double first = std::floor(weights / (single * numbers)) + 1;
@@ -89,10 +90,10 @@ int main(int argc, char** argv) {
     double decoder = 0;
     for (const LinearMaps& m : maps) decoder += m.n_rows > 0 ? static_cast<double>(m.weights()) : 0;
     ask("from", first,
-        {{"the largest number for which they are not more", first - 1},
-         {"all weights of the decoder are read anew for each word",
+        {{"this is the largest number for which they are not more", first - 1},
+         {"all weights of the decoder are read again for each word",
           std::floor(decoder / numbers) + 1}});
     ask("shared", bytes / heads,
-        {{"one map of d_k columns serves all heads, where each had its own", bytes},
-         {"keys and values are shared both", bytes / 2 + bytes / 2 / heads}});
+        {{"all heads share one map of d_k columns, where each had its own", bytes},
+         {"both keys and values are shared", bytes / 2 + bytes / 2 / heads}});
 }

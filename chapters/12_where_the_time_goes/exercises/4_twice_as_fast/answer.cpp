@@ -10,9 +10,10 @@ namespace abh::mine {
 using Run = std::function<void()>;
 using Clock = std::function<double()>;  ///< seconds since some moment
 
-/// How many times as fast `hers` is as `ours`, once both are warm: the median over `rounds` >= 1
-/// rounds of the time of `ours` over the time of `hers`, the two taking turns.
-/// @param now  the only clock: tests give one that they move themselves
+/// How many times as fast `hers` is as `ours` once both are warm. The two take turns for at least
+/// one round; the result is the median over all rounds of the time of `ours` divided by that of
+/// `hers`.
+/// @param now  the only clock to use; tests pass one that they move themselves
 double gain(const Run& ours, const Run& hers, const Clock& now, int rounds) {
     // solution
     const auto seconds = [&](const Run& run) {
@@ -42,7 +43,7 @@ double gain(const Run& ours, const Run& hers, const Clock& now, int rounds) {
 }
 
 /// Your test: whether `f` does what `gain` promises. It gives `f` a clock and two ways of its own,
-/// and so knows what is right.
+/// so it knows the right result.
 bool accepts(const std::function<double(const Run&, const Run&, const Clock&, int)>& f) {
     // solution
     struct World {

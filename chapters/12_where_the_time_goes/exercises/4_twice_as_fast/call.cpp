@@ -20,7 +20,7 @@ using namespace abh;
 using mine::Clock;
 using mine::Run;
 
-/// A machine whose clock moves by what its calls are said to take.
+/// A machine whose clock moves only by the time that its calls are said to take.
 class Machine {
 public:
     Machine(double cold, double slower, int slow_from, int held, int held_again)
@@ -54,7 +54,7 @@ double on_machine(double ours, double hers, double cold, double slower, int slow
     return mine::gain(machine.call(ours), machine.call(hers), machine.clock(), rounds);
 }
 
-/// @param ours  seconds of its calls, over and over; as many rounds
+/// @param ours  seconds of the calls of `ours`, one after another; there are as many rounds
 double in_rounds(const Tensor& ours, double hers) {
     double time = 0;
     Index call = 0;
@@ -95,7 +95,7 @@ double gain_with(Fault fault, const Run& ours, const Run& hers, const Clock& now
     return median(ratios);
 }
 
-/// What the reader's test says of their own function, or of another.
+/// What the reader's test says about the reader's own function, or about another one.
 bool accepts(const std::string& which) {
     const std::map<std::string, Fault> faults{{"right", Fault::none},
                                               {"once", Fault::once},

@@ -8,10 +8,10 @@ namespace {
 constexpr Index never = 1 << 20;
 
 struct World {
-    double cold = 0;    ///< seconds that the first call of each way takes longer
-    double slower = 1;  ///< from call number `slow_from` on, calls take so many times as long
+    double cold = 0;    ///< seconds that the first call of each way takes in addition
+    double slower = 1;  ///< calls take this many times as long from number `slow_from` on
     Index slow_from = never;
-    Index held = never, held_again = never;  ///< numbers of calls that take 50 times as long
+    Index held = never, held_again = never;  ///< numbers of calls held up for 50 times their time
 };
 
 void add(Cases& cases, const char* criterion, const World& w, Index rounds, const char* about) {
@@ -54,17 +54,17 @@ void add_even(Cases& cases) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    add(cases, "cold calls", {.cold = 4}, 1, "first calls take 4 s longer; one round");
-    add(cases, "cold calls", {.cold = 7}, 2, "first calls take 7 s longer; two rounds");
-    // the middle one of 7 or 9 rounds is torn apart, after two calls that warm up
+    add(cases, "cold calls", {.cold = 4}, 1, "the first calls take 4 s longer; one round");
+    add(cases, "cold calls", {.cold = 7}, 2, "the first calls take 7 s longer; two rounds");
+    // after two calls that warm up, the slowdown begins inside the middle one of 7 or 9 rounds
     add(cases, "a machine that slows down", {.cold = 1, .slower = 2, .slow_from = 2 + 2 * 3 + 1}, 7,
         "from the 10th call on, all calls take twice as long; 7 rounds");
     add(cases, "a machine that slows down", {.cold = 1, .slower = 3, .slow_from = 2 + 2 * 4 + 1}, 9,
         "from the 12th call on, all calls take three times as long; 9 rounds");
     add(cases, "calls held up", {.cold = 1, .held = cases.between(4, 7), .held_again = 11}, 7,
-        "two calls take 50 times as long; 7 rounds");
+        "two calls are held up for 50 times their time; 7 rounds");
     add(cases, "calls held up", {.cold = 1, .held = 5, .held_again = 13}, 9,
-        "two calls take 50 times as long; 9 rounds");
+        "two calls are held up for 50 times their time; 9 rounds");
     add_even(cases);
     for (const char* const test : {"test: warm up", "test: turns and medians"}) {
         cases.add_test(test, "own", "your own gain");

@@ -1,4 +1,4 @@
-// Exercise 12.5: weights of half the bytes.
+// Exercise 12.5: weights in half the bytes.
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -12,10 +12,10 @@ namespace abh::mine {
 
 using Half = std::uint16_t;  ///< the upper 16 bits of a float: bfloat16
 
-/// The nearest number that has 16 bits; of two that are equally near, the one whose last bit is 0.
-/// What is beyond the largest becomes infinite.
+/// The nearest number of 16 bits; if two are equally near, the one whose last bit is 0. A number
+/// beyond the largest becomes infinite.
 Half to_half(float weight) {
-    // `std::bit_cast<std::uint32_t>(weight)` is the float's 32 bits, and the other way round.
+    // `std::bit_cast<std::uint32_t>(weight)` gives a float's 32 bits; `bit_cast` also goes back.
     // solution
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(weight);
     return static_cast<Half>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -31,7 +31,7 @@ Half to_half(float weight) {
 void product(std::span<const float> x, std::span<const Half> w, std::span<float> y, Index rows,
              Index d_in, Index d_out) {
     // solution
-    std::vector<float> wide(static_cast<std::size_t>(d_in));  // one row of W, in the first cache
+    std::vector<float> wide(static_cast<std::size_t>(d_in));  // a row of W, in the first cache
     const Eigen::Map<const Eigen::VectorXf> row(wide.data(), d_in);
     for (Index o = 0; o < d_out; ++o) {
         const Half* const from = w.data() + o * d_in;

@@ -25,7 +25,7 @@ Ids to_halves(const Tensor& weights) {
     return halves;
 }
 
-/// @param halves  [d_out, d_in], elements that are 16 bits of a float
+/// @param w  [d_out, d_in], each element the upper 16 bits of a float
 Tensor product(const Tensor& x, const std::vector<Half>& w, Index d_out) {
     const std::vector<float> from(x.values().begin(), x.values().end());
     std::vector<float> to(static_cast<std::size_t>(x.dim(0) * d_out), -1);
@@ -39,7 +39,7 @@ Tensor small_product(const Tensor& x, const Ids& halves) {
     return product(x, {halves.values().begin(), halves.values().end()}, halves.dim(0));
 }
 
-/// Weights that stay here from call to call, cut off: [2048, 2048].
+/// A product with weights [2048, 2048] that are cut off to 16 bits, and kept from call to call.
 Tensor large_product(const Tensor& x) {
     constexpr Index d = 2048;
     static const std::vector<Half> w = [] {

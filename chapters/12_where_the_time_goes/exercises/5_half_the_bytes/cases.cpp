@@ -15,7 +15,7 @@ float wide(std::uint32_t half) {
     return std::bit_cast<float>(half << 16);
 }
 
-/// The size of a half as a number; what follows the largest counts as 2^128.
+/// The absolute value of a half; the one that follows the largest counts as 2^128.
 double size(std::uint32_t half) {
     return half == 0x7f80 ? std::ldexp(1.0, 128) : static_cast<double>(wide(half));
 }
@@ -51,7 +51,7 @@ void add_rounding(Cases& cases, const char* criterion, Tensor weights, const cha
          .about = about,
          .names = {"weights", "the half"},
          .mistakes = {
-             {half_way ? "half-way numbers all go down: they go to the one whose last bit is 0"
+             {half_way ? "half-way numbers all go down: each should go to an even last bit"
                        : "the lower bits are cut off, not rounded",
               values(cut)},
              {"half-way numbers are rounded away from 0, not to an even last bit", values(away)}}});
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     Cases cases(argc, argv);
     add_rounding(cases, "nearest", cases.normal({40}), "40 numbers, drawn");
     add_rounding(cases, "nearest", cases.uniform({40}, -1e-3, 1e-3), "40 small numbers, drawn");
-    const Real step = Real(1) / 256;  // half of the distance of two halves next to 1
+    const Real step = Real(1) / 256;  // half the distance between neighboring halves at 1
     add_rounding(cases, "edges",
                  Tensor({6}, {1 + step, 1 + 3 * step, 1 + 5 * step, -1 - step, -1 - 3 * step, 0}),
                  "numbers half-way between two halves", true);

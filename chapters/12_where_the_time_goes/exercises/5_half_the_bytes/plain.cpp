@@ -1,4 +1,4 @@
-// Exercise 12.5: all weights are made wide first.
+// Exercise 12.5: all weights are turned into floats first.
 #include <bit>
 #include <cstdint>
 #include <span>
