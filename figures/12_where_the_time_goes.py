@@ -54,7 +54,7 @@ def gains(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     labels: list[str] = []
     for group, marker, color, label in (
-        ("gains", "o", "C0", "fast way"), ("traps", "s", "C1", "trap avoided"),
+        ("gains", "o", "C0", "fast way on all threads"), ("traps", "s", "C1", "trap avoided"),
     ):
         keys = data.value(group).split("|")
         keys.sort(key=lambda key: -data.value(f"{key}_gain"))
@@ -62,6 +62,11 @@ def gains(data: Data, fig: Figure) -> None:
             y = len(labels)
             low, high = data.value(f"{key}_low"), data.value(f"{key}_high")
             axes.plot([low, high], [y, y], color=color, linewidth=4, alpha=0.4)
+            if group == "gains":
+                axes.plot(
+                    data.value(f"{key}_tuned"), y, "o", color=color, markerfacecolor="none",
+                    label=None if i else "fast way on one thread",
+                )
             axes.plot(
                 data.value(f"{key}_gain"), y, marker, color=color, label=None if i else label
             )
@@ -77,7 +82,8 @@ def gains(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="both")
     axes.set_xlabel("plain time / other time")
-    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    columns = 1 if narrow() else 3
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
 @figure("steps", width=7.4, height=4.0, narrow=(3.7, 6.4))

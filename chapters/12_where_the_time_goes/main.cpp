@@ -68,7 +68,20 @@ bool refuted(const std::string& name, double ms, double least_ms) {
     return true;
 }
 // [gains]
-/// Compares the plain and the fast way of every operation with its floor, and finds the least gain.
+/// How many times as long the fast way takes on one thread as on all of them.
+Comparison one_thread_against_all(const Work& work) {
+    const Work fast = under(Way::fast, work);
+    const auto alone = [&fast] {
+        const int all = threads();
+        set_threads(1);
+        fast();
+        set_threads(all);
+    };
+    return take_turns(alone, fast, 3);
+}
+
+/// Compares the plain and the fast way of every operation with its floor, and finds the operation
+/// that gains the least on one thread, where only the tuning counts.
 void show_gains(const Limits& limits, Results& results) {
     section("Plain, fast, and the floor");
     const std::vector<MeasuredOperation> list = measured_operations();
@@ -76,26 +89,30 @@ void show_gains(const Limits& limits, Results& results) {
     std::string names, keys, least_name = "none";
     double least_gain = std::numeric_limits<double>::infinity();
     Table table(results, {{"", "<30"},
-                          varying("plain ms", "10.3f", "{}_plain", "ms"),
-                          varying("fast ms", "10.3f", "{}_fast", "ms"),
-                          varying("gain", "7.2f", "{}_gain"),
-                          varying("from", "7.2f", "{}_low"),
-                          varying("to", "7.2f", "{}_high"),
-                          varying("floor ms", "10.3f", "{}_floor", "ms"),
-                          varying("x floor", "9")});
+                          varying("plain ms", "9.3f", "{}_plain", "ms"),
+                          varying("fast ms", "8.3f", "{}_fast", "ms"),
+                          varying("gain", "6.2f", "{}_gain"),
+                          varying("from", "6.2f", "{}_low"),
+                          varying("to", "6.2f", "{}_high"),
+                          varying("1 thread", "8.2f", "{}_tuned"),
+                          varying("floor ms", "8.3f", "{}_floor", "ms"),
+                          varying("x floor", "7")});
     Progress progress("measuring", std::ssize(list));
     for (Index i = 0; const auto& [key, name, floor, make] : list) {
         progress.show(i, name);
         const Work work = make();
         const Comparison c = take_turns(under(Way::plain, work), under(Way::fast, work), 5);
+        const Comparison by_threads = one_thread_against_all(work);
+        const double tuned = c.ratio / by_threads.ratio;
         progress.clear();
         const double least_ms = floor_ms(floor, limits), flops = 2 * floor.multiply_adds;
-        const bool refused = refuted(name, c.fast_ms, least_ms) || c.noise.disturbed();
-        table.measured_row(refused, key, name, c.plain_ms, c.fast_ms, c.ratio, c.low, c.high,
+        const bool refused = refuted(name, c.fast_ms, least_ms) || c.noise.disturbed() ||
+                             by_threads.noise.disturbed();
+        table.measured_row(refused, key, name, c.plain_ms, c.fast_ms, c.ratio, c.low, c.high, tuned,
                            least_ms,
                            least_ms > 0 ? fmt::format("{:.2f}", c.fast_ms / least_ms) : "-");
-        if (!refused && c.ratio < least_gain) {
-            least_gain = c.ratio;
+        if (!refused && tuned < least_gain) {
+            least_gain = tuned;
             least_name = name;
         }
         points(i, 0) = static_cast<Real>(flops / floor.bytes());
