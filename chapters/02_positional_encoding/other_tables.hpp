@@ -9,8 +9,8 @@ namespace abh {
 /// @return `[max_len, d_model]`
 Tensor column_exponent_table(Index max_len, Index d_model);
 
-/// The columns of `sinusoid_table` in another order: all sines, then all cosines, as tensor2tensor
-/// and the models of Marian have them.
+/// The columns of `sinusoid_table` in another order: all sines, then all cosines, as in
+/// tensor2tensor and in Marian's models.
 /// @return `[max_len, d_model]`
 Tensor sines_then_cosines(Index max_len, Index d_model);
 
