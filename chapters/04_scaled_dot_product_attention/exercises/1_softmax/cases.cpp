@@ -65,7 +65,7 @@ Tensor distances(const Tensor& z, Real factor) {
 }
 
 void add(Cases& cases, const char* criterion, const Tensor& z, Real temperature,
-         const char* about = "drawn") {
+         const char* about = "random") {
     const Tensor w = softmax(distances(z, 1 / temperature));
     const auto nothing = [](const Tensor&, Index, Index) { return Real(1); };
     Tensor scaled = z.clone();

@@ -72,7 +72,7 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Tensor& dw,
          .call = "softmax_backward",
          .arguments = values(dw, w, axis),
          .results = values(dz),
-         .about = about.empty() ? fmt::format("w {}, axis {}, dw drawn", w.shape(), axis) : about,
+         .about = about.empty() ? fmt::format("w {}, axis {}, dw random", w.shape(), axis) : about,
          .names = {"dw", "w", "axis", "dz"},
          .mistakes = mistakes});
 }

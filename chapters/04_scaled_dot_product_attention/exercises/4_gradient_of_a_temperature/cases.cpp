@@ -26,22 +26,22 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const Tensor& k, 
 
     const Real n = static_cast<Real>(ds.size());
     const Tensor ones = Tensor::full(ds.shape(), 1);
-    cases.add(
-        {.criterion = criterion,
-         .call = "scale_gradient",
-         .arguments = values(ds, q, k),
-         .results = values(dc),
-         .about = fmt::format("ds {}, d_k {}", ds.shape(), q.dim(3)),
-         .names = {"ds", "q", "k", "dc"},
-         .constants = {{"sqrt(d_k)", std::sqrt(static_cast<double>(q.dim(3)))}},
-         .mistakes = {{"this is the mean over all scores; c enters each of them, so dc is a sum",
-                       values(dc / n)},
-                      {"this is the sum for the first sentence alone, but all sentences share c",
-                       values(static_cast<Real>(dot(ds.rows(0, 1), products.rows(0, 1))))},
-                      {"the factor ds is missing; it says how much the loss moves with each score",
-                       values(static_cast<Real>(dot(ones, products)))},
-                      {"the products <q, k> are missing; they say how much each score moves with c",
-                       values(static_cast<Real>(dot(ds, ones)))}}});
+    cases.add({.criterion = criterion,
+               .call = "scale_gradient",
+               .arguments = values(ds, q, k),
+               .results = values(dc),
+               .about = fmt::format("ds {}, d_k {}", ds.shape(), q.dim(3)),
+               .names = {"ds", "q", "k", "dc"},
+               .constants = {{"sqrt(d_k)", std::sqrt(static_cast<double>(q.dim(3)))}},
+               .mistakes = {
+                   {"this is the mean over all scores; c enters every one of them, so dc is a sum",
+                    values(dc / n)},
+                   {"this is the sum for the first sentence alone, but all sentences share c",
+                    values(static_cast<Real>(dot(ds.rows(0, 1), products.rows(0, 1))))},
+                   {"the factor ds is missing; it says how much the loss moves with each score",
+                    values(static_cast<Real>(dot(ones, products)))},
+                   {"the products <q, k> are missing; they say how much each score moves with c",
+                    values(static_cast<Real>(dot(ds, ones)))}}});
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     add_row(cases, each, Tensor({3}, {0, std::log(Real(2)), std::log(Real(4))}), "by hand");
     add_row(cases, each, sorted(cases.normal({7}), true), "rising scores");
     add_row(cases, each, sorted(cases.normal({7}), false), "falling scores");
-    add_row(cases, each, cases.normal({17}), "drawn scores");
+    add_row(cases, each, cases.normal({17}), "random scores");
     add_row(cases, each, Tensor::full({4}, Real(-2.5)), "equal scores");
 
     add_row(cases, "large scores", cases.uniform({9}, -2000, -1000), "below -1000");

@@ -37,7 +37,7 @@ void add(Cases& cases, const char* criterion, const Tensor& z, bool counts = fal
            .call = counts ? "counted" : "softmax",
            .arguments = values(z),
            .results = values(r.w, r.log_sums),
-           .about = "z " + to_string(z.shape()) + (n_rows * n < 4 ? "" : ", drawn"),
+           .about = "z " + to_string(z.shape()) + (n_rows * n < 4 ? "" : ", random"),
            .names = {"z", "w", "the row's log of the sum", "the number of bytes read and written",
                      "the number of sectors beyond what 32 neighbors need",
                      "the number of barriers and of requests to shared memory"},
