@@ -117,15 +117,15 @@ TEST_CASE("a look-up says what is wrong with its input") {
     Random random(1);
     Embedding embedding(11, 4, {}, random);
     CHECK_THROWS_WITH(embedding.forward(Ids({1, 3}, {1, 11, 12})),
-                      "embedding: id 11 in a table of 11 words");
+                      "embedding: id 11 is not in the table of 11 words");
     CHECK_THROWS_WITH(embedding.forward(Ids({1, 2}, {0, -1})),
-                      "embedding: id -1 in a table of 11 words");
+                      "embedding: id -1 is not in the table of 11 words");
     CHECK_THROWS_WITH(embedding.forward(Ids({3}, {1, 2, 3})),
                       "embedding: ids have shape [3], expected [B, L]");
     CHECK_THROWS_WITH(Embedding(0, 4, {}, random),
                       "embedding: 0 words of width 4; both must be at least 1");
     CHECK_THROWS_WITH(Embedding(3, 4, {.scale = false, .padding_id = 3}, random),
-                      "embedding: padding id 3 in a table of 3 words");
+                      "embedding: padding id 3 is not in the table of 3 words");
     Embedding::Cache cache;
     embedding.forward(Ids({1, 2}, {0, 1}), &cache);
     CHECK_THROWS_WITH(

@@ -349,9 +349,9 @@ TEST_CASE("positions say what is wrong with their input") {
     Random random(1);
     PositionalEncoding positions(6, {.max_len = 9}, random);
     CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 10, 6})),
-                      "positional encoding: positions 0 to 9 asked for, the table has 0 to 8");
+                      "positional encoding: positions 0 to 9 requested, but the table has 0 to 8");
     CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 1, 6}), nullptr, 9),
-                      "positional encoding: positions 9 to 9 asked for, the table has 0 to 8");
+                      "positional encoding: positions 9 to 9 requested, but the table has 0 to 8");
     CHECK_THROWS_AS(positions.forward(Tensor::zeros({2, 1, 6}), nullptr, -1),
                     std::invalid_argument);
     CHECK_THROWS_WITH(positions.forward(Tensor::zeros({2, 9, 5})),

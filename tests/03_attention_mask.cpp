@@ -165,9 +165,9 @@ TEST_CASE("two attention masks are joined unless both have the same part") {
     CHECK((packed | pads).keys.rows() == 5);
     CHECK((hide_future() | hide_future()).causal);
     CHECK(same_bits((AttentionMask() | pads).pads, pads.pads));
-    CHECK_THROWS_WITH(pads | pads, "attention mask: both have pads");
-    CHECK_THROWS_WITH(other | other, "attention mask: both have another mask");
-    CHECK_THROWS_WITH(packed | packed, "attention mask: both have packed sentences");
+    CHECK_THROWS_WITH(pads | pads, "attention mask: both masks have pads");
+    CHECK_THROWS_WITH(other | other, "attention mask: both masks have an extra mask");
+    CHECK_THROWS_WITH(packed | packed, "attention mask: both masks have packed sentences");
 }
 
 TEST_CASE("an attention mask that does not fit the scores is refused, with both shapes") {
@@ -187,8 +187,9 @@ TEST_CASE("an attention mask that does not fit the scores is refused, with both 
                               " does not fit scores of shape [2, 3, 4, 4]");
     AttentionMask half;
     half.queries = leave_out_pads(keys);
-    CHECK_THROWS_WITH(half.check(scores),
-                      "attention: either queries or keys are packed, expected both or none");
+    CHECK_THROWS_WITH(
+        half.check(scores),
+        "attention: only the queries or only the keys are packed, expected both or neither");
     AttentionMask packed = random_mask({1, 3, 1, 1});
     packed.queries = packed.keys = leave_out_pads(keys);
     CHECK_THROWS_WITH(packed.check(scores),

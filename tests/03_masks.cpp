@@ -203,9 +203,9 @@ TEST_CASE("packed rows are those of the sentences, and come back to their places
             row += kept;
         }
     REQUIRE_THROWS_WITH(pack(random_tensor({3, 4, 5}), p),
-                        "pack: the packing is of 3 sentences of length 3, x has shape [3, 4, 5]");
+                        "pack: the packing has 3 sentences of length 3, but x has shape [3, 4, 5]");
     REQUIRE_THROWS_WITH(pack(Ids({2, 3}), p),
-                        "pack: the packing is of 3 sentences of length 3, x has shape [2, 3]");
+                        "pack: the packing has 3 sentences of length 3, but x has shape [2, 3]");
     REQUIRE_THROWS_WITH(pack(random_tensor({3, 3}), p),
                         "pack: x has shape [3, 3], expected [B, L, n]");
     REQUIRE_THROWS_WITH(pack(Ids({3, 3, 1}), p), "pack: ids have shape [3, 3, 1], expected [B, L]");

@@ -411,7 +411,7 @@ TEST_CASE("packed attention refuses what would let a sentence see another") {
     const Packing p = leave_out_pads(Ids({2, 3}, {1, 1, 0, 1, 1, 1}));
     const Tensor x = random_tensor({1, 5, 6}), y = random_tensor({2, 3, 6});
     const std::string message =
-        "attention: either queries or keys are packed, expected both or none";
+        "attention: only the queries or only the keys are packed, expected both or neither";
     AttentionMask mask;
     mask.queries = p;
     CHECK_THROWS_WITH(attend_heads(x, y, y, 2, mask), message);

@@ -12,7 +12,7 @@
 
 using namespace abh;
 // [three ways]
-/// Every gradient of a small linear map: by hand, by `Linear::backward`, and by differences.
+/// Prints every gradient of a small linear map: by hand, by `Linear::backward`, and by differences.
 void three_ways(Results& results) {
     Random random(1);
     Linear map(2, 3, true, random);
@@ -61,7 +61,7 @@ T log_sum_exp(const std::vector<T>& x) {
     return std::log(sum);
 }
 
-/// A tangent of the curve `f(x, 0)` and the two chords that stand in for it.
+/// Slopes of a tangent of the curve `f(x, 0)` and of the two chords that approximate it.
 void chords(Results& results) {
     const auto f = [](double x) { return log_sum_exp<double>({x, 0}); };
     const double x = 0.5, delta = 1.5, slope = std::exp(x) / (std::exp(x) + 1);
@@ -84,11 +84,12 @@ void chords(Results& results) {
     results.array("points", points);
 }
 // [step errors]
-/// Relative errors of both kinds of differences, computed with numbers of type T.
+/// Relative errors of central and of one-sided differences.
 struct StepErrors {
     double central, one_sided;
 };
 
+/// Takes both kinds of differences with numbers of type T.
 template <class T>
 StepErrors step_errors(const Tensor& at, double step) {
     const std::vector<double> exact_x(at.values().begin(), at.values().end());
@@ -115,7 +116,7 @@ void error_against_step(std::uint64_t seed, Results& results) {
     const Tensor x = normal({16}, random.stream());
     const char* const names[] = {"double_central", "double_one_sided", "float_central",
                                  "float_one_sided"};
-    constexpr Index n = 23;  // two steps a decade, 1e-1 to 1e-12
+    constexpr Index n = 23;  // two steps per decade, from 1e-1 to 1e-12
     Tensor steps({n}), errors({4, n});
     section("Error against step");
     fmt::print("{:>6}{:>18}{:>18}{:>18}{:>18}\n", "step", "double, central", "one-sided",
@@ -140,7 +141,7 @@ void error_against_step(std::uint64_t seed, Results& results) {
     results.array("errors", errors);
 }
 // [planted error]
-/// A right and a wrong gradient of the weight, each checked with two cotangents.
+/// Checks a right and a wrong gradient of the weight, each with two cotangents.
 void planted_error(std::uint64_t seed, Results& results) {
     constexpr double step = 0.0625;
     constexpr Index words = 7, d_in = 5, d_out = 3;
@@ -195,7 +196,7 @@ void random_numbers(std::uint64_t seed) {
 }
 // [main]
 int main(int argc, char** argv) {
-    Program program("The gradient of a linear map: by hand, by formula, and by differences.");
+    Program program("Compute the gradient of a linear map by hand, by formula, and by differences");
     return program.run(argc, argv, [&] {
         three_ways(program.results());
         chords(program.results());

@@ -18,8 +18,9 @@ Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Ran
     : options_(options) {
     require(n_words >= 1 && d_model >= 1,
             "embedding: {} words of width {}; both must be at least 1", n_words, d_model);
-    require(options.padding_id < n_words, "embedding: padding id {} in a table of {} words",
-            options.padding_id, n_words);
+    require(options.padding_id < n_words,
+            "embedding: padding id {} is not in the table of {} words", options.padding_id,
+            n_words);
     table = Parameter(normal({n_words, d_model}, random.stream()));
     if (options.padding_id >= 0) matrix(table.value).row(options.padding_id).setZero();
 }
@@ -43,8 +44,8 @@ Real Embedding::factor() const {
 Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {
     require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
     for (std::int32_t id : ids.values())
-        require(id >= 0 && id < words.n_words(), "embedding: id {} in a table of {} words", id,
-                words.n_words());
+        require(id >= 0 && id < words.n_words(), "embedding: id {} is not in the table of {} words",
+                id, words.n_words());
     if (cache) *cache = {way(), ids};
     return Ways{"embedding", plain::embedding, plain::embedding, cuda::embedding}(ids, words,
                                                                                   cache);

@@ -7,9 +7,9 @@ namespace {
 
 constexpr int gather_threads = 128;
 
-/// One block per position, its threads side by side along the row: a warp reads and writes 32
-/// numbers in one piece, wherever the row lies. Bytes are the limit: 8 d_model of them, in single
-/// precision, for d_model products.
+/// One block per position, with its threads side by side along the row, so that a warp reads and
+/// writes 32 consecutive numbers, wherever the row is. Memory traffic is the limit: in single
+/// precision, 8 d_model bytes for d_model products.
 __global__ void gather_rows_kernel(Index d_model, Global<Real> y, Global<const Real> table,
                                    Global<const std::int32_t> ids, Real factor) {
     const Index i = blockIdx.x, word = ids[i];
@@ -31,7 +31,7 @@ namespace {
 
 constexpr Index widest_block = 1024;
 
-/// The 32 answers of a warp as bits, the same in each lane.
+/// The answers of a warp's 32 lanes as bits, the same in every lane.
 __device__ std::uint32_t answers_of_warp(bool answer) {
     std::uint32_t bits = static_cast<std::uint32_t>(answer) << lane();
     for (int other = warp / 2; other > 0; other /= 2)
@@ -39,13 +39,13 @@ __device__ std::uint32_t answers_of_warp(bool answer) {
     return bits;
 }
 
-/// A block for a position's row, or for 1024 columns of it. It looks through all ids, as many at a
-/// time as it has threads, for those that equal its own: if one stands before it, another block has
-/// this row, and this one ends. So one block, that of a word's first place, adds the word's rows,
-/// in the order of their places, while the sum stands in a register: no two blocks write one
-/// element, and the sum is that of the loop on the processor. Bytes: each row of `dy` once, each
-/// row of the table that got something twice; the ids, 4 n bytes, are read by all blocks, from the
-/// cache.
+/// One block per position's row, or per 1024 columns of it. It looks through all ids, as many at a
+/// time as it has threads, for those that equal its own. If one comes earlier, another block is
+/// responsible for this word, and this block ends. So a single block, that of the word's first
+/// place, adds the word's rows in the order of their places, and keeps the sum in a register. No
+/// two blocks write the same element, and the sum equals that of the loop on the processor. Memory
+/// traffic: each row of `dy` is read once, and each row of the table that changes is read and
+/// written once; all blocks read the ids, 4 n bytes, from the cache.
 __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dtable,
                                         Global<const Real> dy, Global<const std::int32_t> ids,
                                         Real factor, std::int32_t padding_id) {
@@ -59,7 +59,7 @@ __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dta
     for (Index tile = 0; tile < n; tile += blockDim.x) {
         const Index other = tile + threadIdx.x;
         const std::uint32_t bits = answers_of_warp(other < n && ids[other] == word);
-        __syncthreads();  // the last bits may still be read
+        __syncthreads();  // other warps may still be reading the last bits
         if (lane() == 0) equal[threadIdx.x / warp] = bits;
         __syncthreads();
         for (int w = 0; w < static_cast<int>(blockDim.x) / warp; ++w) {

@@ -13,14 +13,15 @@ namespace abh {
 struct EmbeddingOptions {
     /// Multiply the vectors by sqrt(d_model), as the paper does.
     bool scale = false;
-    /// This row starts at zero and gets no gradient; negative: there is no such row.
+    /// This row starts at zero and gets no gradient; if negative, there is no such row.
     std::int32_t padding_id = -1;
 };
 // [embedding]
 /// A table with one trained vector for each word: `y[b, t] = factor * table[ids[b, t]]`, where the
 /// factor is sqrt(d_model) if the option `scale` is set, and otherwise 1.
 ///
-/// Entries start standard normal, PyTorch's default. Vaswani et al. 2017, section 3.4.
+/// Entries are drawn from the standard normal distribution, as in PyTorch. Vaswani et al. 2017,
+/// section 3.4.
 class Embedding {
 public:
     struct Cache {
@@ -34,7 +35,7 @@ public:
     /// @param ids    `[B, L]`, each in 0..n_words-1
     /// @param cache  filled for `backward`; leave it out at inference
     /// @return       `[B, L, d_model]`
-    /// @throws std::invalid_argument naming the first id that is not in the table
+    /// @throws std::invalid_argument for another shape, or naming the first id not in the table
     Tensor forward(const Ids& ids, Cache* cache = nullptr) const;
     /// Adds to the gradient of the table. Ids have no gradient, so nothing is returned.
     /// @param dy  gradient of the loss with respect to the vectors, `[B, L, d_model]`

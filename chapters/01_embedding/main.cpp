@@ -30,8 +30,8 @@ void set_row(Embedding& embedding, Index id, std::initializer_list<Real> values)
     std::copy(values.begin(), values.end(), &embedding.table.value(id, 0));
 }
 // [ten rows of three]
-/// The demo of the architecture article: the six rows that it prints, in a table of ten; the other
-/// rows are random.
+/// The table of ten rows from the demo of the architecture article. The article prints six of them;
+/// the others are random here.
 Embedding article_table(Random& random) {
     Embedding embedding(10, 3, {}, random);
     set_row(embedding, 1, {-0.0251f, -1.6902f, 0.7172f});
@@ -65,7 +65,7 @@ void show_ten_rows(Random& random, Results& results) {
     results.array("dtable", embedding.table.grad());
 
     section("The gradient by differences");
-    // The loss is linear in the table, so a wide step is exact but for round-off.
+    // The loss is linear in the table, so a wide step is exact up to rounding.
     const GradientError error = check_gradient([&] { return embedding.forward(ids); },
                                                embedding.table.value, embedding.table.grad(), dy,
                                                /*step=*/0.5);
@@ -82,7 +82,7 @@ void show_padding(Random& random) {
     Embedding::Cache cache;
     print_vectors(ids, embedding.forward(ids, &cache));
     embedding.backward(Tensor::full({1, 4, 3}, 1), cache);
-    fmt::print("\ngradient of rows 0, 2, 5 for a gradient of ones:");
+    fmt::print("\ngradient of rows 0, 2 and 5 when dy is all ones:");
     for (Index j : {0, 2, 5}) fmt::print("  {:g}", embedding.table.grad()(j, 0));
     fmt::print("\n");
 }
@@ -108,7 +108,7 @@ Spread spread(const Tensor& x) {
             values.maxCoeff()};
 }
 
-/// An embedding whose entries start normal with deviation `start`.
+/// An embedding whose entries start out normal, with standard deviation `start`.
 Embedding started(Index n_words, double start, bool scale, Random& random) {
     Embedding embedding(n_words, d_model, {.scale = scale}, random);
     embedding.table.value *= static_cast<Real>(start);
@@ -132,7 +132,7 @@ void show_scaled(Random& random, Results& results) {
 // [output map]
 void show_output_map(Random& random, Results& results) {
     section("The same table as output map");
-    const Tensor h = normal({200, d_model}, random.stream());  // rows as a layer norm leaves them
+    const Tensor h = normal({200, d_model}, random.stream());  // rows like a layer norm's
     fmt::print("stddev of entries  of logits  loss before training  ln 1000\n");
     for (const auto& [name, start] :
          {std::pair{"narrow", 1 / std::sqrt(static_cast<double>(d_model))},
@@ -140,7 +140,7 @@ void show_output_map(Random& random, Results& results) {
         const Embedding embedding = started(1000, start, false, random);
         const Tensor logits =
             matmul(h, embedding.table.value, {.transpose_b = true});  // [200, 1000]
-        double loss = 0;  // mean of -log softmax(logits)[target], target of row r: word r
+        double loss = 0;  // mean of -log softmax(logits)[target]; the target of row r is word r
         for (Index r = 0; r < 200; ++r) {
             const auto row = matrix(logits).row(r).cast<double>().eval();
             const double largest = row.maxCoeff();
@@ -155,7 +155,7 @@ void show_output_map(Random& random, Results& results) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Look up a vector for each word, and send gradients back to the table.");
+    Program program("Look up a vector for each word, and send gradients back to the table");
     return program.run(argc, argv, [&] {
         Random random(program.seed());
         show_ten_rows(random, program.results());

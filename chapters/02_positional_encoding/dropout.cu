@@ -6,9 +6,9 @@ namespace abh::cuda {
 // [dropout]
 namespace {
 
-/// A warp takes 128 elements at a time: each lane draws four numbers, and takes four elements that
-/// lie 32 apart, so that each access of the warp is one piece of memory. In single precision an
-/// element costs 9 bytes, 4 read and 5 written, and a quarter of ten rounds of Philox.
+/// A warp takes 128 elements at a time. Each lane draws four numbers and takes four elements that
+/// are 32 apart, so that every access of the warp is to consecutive memory. In single precision, an
+/// element costs 9 bytes, 4 read and 5 written, and a quarter of the ten rounds of Philox.
 __global__ void dropout_kernel(Index n, Global<Real> y, Global<std::uint8_t> kept,
                                Global<const Real> x, StreamState stream, Real p, Real factor) {
     __shared__ Words words;
@@ -16,7 +16,7 @@ __global__ void dropout_kernel(Index n, Global<Real> y, Global<std::uint8_t> kep
     for (Index first = first_element() / warp * drawn; first < n;
          first += all_threads() / warp * drawn) {
         Real v[4];
-        for (int quarter = 0; quarter < 4; ++quarter) {  // under way while the lanes draw
+        for (int quarter = 0; quarter < 4; ++quarter) {  // loads while the lanes draw
             const Index i = first + quarter * warp + lane();
             v[quarter] = i < n ? Real(x[i]) : Real(0);
         }
@@ -42,7 +42,8 @@ Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
 // [backward]
 namespace {
 
-/// One thread per element, neighbors side by side: 9 bytes, in single precision, for two products.
+/// One thread per element, and neighboring threads take neighboring elements. In single precision,
+/// each element takes 9 bytes for two products.
 __global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real> x,
                                      Global<const std::uint8_t> kept, Real factor) {
     for (Index i = first_element(); i < n; i += all_threads())

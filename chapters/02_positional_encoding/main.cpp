@@ -53,7 +53,7 @@ void show_wavelengths(Index d_model, Results& results) {
     fmt::print("columns    positions in a wave\n");
     for (Index i : {Index{0}, 1 % (d_model / 2), d_model / 8, d_model / 4, d_model / 2 - 1})
         fmt::print("{:3d}, {:3d}  {:20.2f}\n", 2 * i, 2 * i + 1, wavelength(i));
-    Tensor waves({2, d_model});  // by column: the paper's formula, the toy's
+    Tensor waves({2, d_model});  // by column, for the paper's formula and for the toy's
     for (Index c = 0; c < d_model; ++c) {
         waves(0, c) = static_cast<Real>(wavelength(c / 2));
         waves(1, c) = static_cast<Real>(wavelength(c));
@@ -63,14 +63,14 @@ void show_wavelengths(Index d_model, Results& results) {
     const Index still = count_still(sinusoid_table(101, d_model));
     fmt::print("{} of {} columns move by less than 0.01 over 100 positions\n", still, d_model);
     results.set("still", static_cast<double>(still));
-    // How far the slowest sine rises at the last position.
+    // How far the slowest sine has risen at the last of 100 positions.
     const double farthest = 99 * sinusoid_frequency(d_model / 2 - 1, d_model);
     results.set("slowest_sine", std::sin(farthest));
 }
 // [dot products]
 constexpr Index distances[] = {0, 1, 2, 3, 5, 10, 20, 50, 99};
 
-double spread(const Tensor& range) {  // between the dot products of one distance, at the worst
+double spread(const Tensor& range) {  // the widest range of dot products at one distance
     return static_cast<double>((matrix(range).row(1) - matrix(range).row(0)).maxCoeff());
 }
 
@@ -98,7 +98,7 @@ void show_dots(Index d_model, Results& results) {
 // [other formula]
 void show_toy(Index d_model, Results& results) {
     section("The toy's formula, measured");
-    const Tensor toy = column_exponent_table(200, d_model);  // its row of zeros is left out
+    const Tensor toy = column_exponent_table(200, d_model);  // its row of zeros is left out below
     const Index still = count_still(toy.rows(0, 101), 1);
     fmt::print("{} of {} columns move by less than 0.01 over 100 positions\n", still, d_model);
     const Tensor dots = dots_by_distance(toy, 100, 1);
@@ -113,7 +113,7 @@ void show_rotation(Index d_model) {
     section("A shift is a rotation");
     const Tensor code = sinusoid_table(200, d_model);
     for (Index shift : {1, 3, 100})
-        fmt::print("rows t turned by {0:3d} f_i and rows t + {0:3d}: they differ by {1:.1e}\n",
+        fmt::print("rows t, turned by {0:3d} f_i, differ from rows t + {0:3d} by at most {1:.1e}\n",
                    shift, rotation_error(code, shift));
 }
 // [single precision]
@@ -121,7 +121,7 @@ void show_single_precision(Index d_model) {
     section("Angles in single precision");
     const Tensor code = sinusoid_table(5000, d_model);
     for (Index length : {10, 100, 1000, 5000})
-        fmt::print("first {:4d} positions: wrong by {:.1e} at most\n", length,
+        fmt::print("first {:4d} positions: wrong by at most {:.1e}\n", length,
                    single_precision_error(code.rows(0, length)));
 }
 // [dropout]
@@ -150,13 +150,13 @@ void show_article(Random& random) {
     const Tensor x = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
     PositionalEncoding::Cache cache;
     const Tensor y = positions.forward(x, &cache);    // [2, 4, 512], while training
-    const Tensor expectation = positions.forward(x);  // at inference: nothing is dropped
+    const Tensor expectation = positions.forward(x);  // at inference, without dropout
     const auto kept = (vector(y).array() != 0).eval();
     const double share =
         100 - 100 * static_cast<double>(kept.count()) / static_cast<double>(y.size());
     const auto error = (vector(y) - vector(expectation) / Real(0.9)).array().abs();
     fmt::print("{} -> {}: {:.2f} % of the entries are zero\n", x.shape(), y.shape(), share);
-    fmt::print("the others differ from (x + code) / 0.9 by {:.1e} at most\n",
+    fmt::print("the others differ from (x + code) / 0.9 by at most {:.1e}\n",
                kept.select(error, 0).maxCoeff());
     fmt::print("first entries: x {:.4f}, y {:.4f}\n", fmt::join(x.values().first(4), " "),
                fmt::join(y.values().first(4), " "));
@@ -170,7 +170,7 @@ void show_learned(Random& random, Results& results) {
     PositionalEncoding::Cache cache;
     positions.forward(x, &cache);
     positions.backward(dy, cache);
-    // At the same training step the same elements are dropped; y is linear in the table.
+    // At the same training step, the same elements are dropped, so y is linear in the table.
     const auto forward = [&] { return positions.forward(x, &cache); };
     const GradientError error =
         check_gradient(forward, positions.table.value, positions.table.grad(), dy, /*step=*/0.5);
@@ -196,7 +196,7 @@ void show_speed(Results& results) {
 // [main]
 int main(int argc, char** argv) {
     constexpr Index d_model = 512;
-    Program program("Give each position a code, and look at what the code can say.");
+    Program program("Give each position a code, and measure the codes");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         Random random(program.seed());

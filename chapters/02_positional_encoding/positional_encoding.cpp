@@ -63,7 +63,7 @@ Tensor PositionalEncoding::forward(const Tensor& x, Cache* cache, Index first) c
             table.value.dim(1));
     const Index length = x.dim(1);
     require(first >= 0 && first + length <= max_len(),
-            "positional encoding: positions {} to {} asked for, the table has 0 to {}", first,
+            "positional encoding: positions {} to {} requested, but the table has 0 to {}", first,
             first + length - 1, max_len() - 1);
     const Tensor y = add_positions(x, table.value, first, part(cache, &Cache::positions));
     return dropout_.forward(y, part(cache, &Cache::dropout));

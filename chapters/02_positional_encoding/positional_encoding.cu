@@ -5,9 +5,9 @@ namespace abh::cuda {
 // [add]
 namespace {
 
-/// The grid's first axis runs over a sentence's `n` = L d_model elements, its second over
-/// sentences: no thread has to divide to find its column. Bytes are the limit, 8 an element in
-/// single precision; the codes, read again for every sentence, come from the cache.
+/// The grid's first axis runs over a sentence's `n` = L d_model elements and its second over
+/// sentences, so no thread has to divide to find its column. Memory traffic is the limit, 8 bytes
+/// per element in single precision; the codes, read again for every sentence, come from the cache.
 __global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Global<const Real> x,
                                      Global<const Real> codes) {
     for (Index b = blockIdx.y; b < batch; b += gridDim.y)
@@ -29,8 +29,8 @@ Tensor add_positions(const Tensor& x, const Tensor& table, Index first, Position
 // [table]
 namespace {
 
-/// One thread per element of the table: it adds that element of all sentences, in their order, as
-/// the processor does. Bytes: 4 for each element of `dx` in single precision, each read once.
+/// One thread per element of the table, which adds that element of all sentences, in the same order
+/// as the processor. Each element of `dx` is read once, 4 bytes in single precision.
 __global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real> dcodes,
                                               Global<const Real> dx) {
     for (Index i = first_element(); i < n; i += all_threads()) {

@@ -43,10 +43,10 @@ Tensor add_positions(const Tensor& x, const Tensor& table, Index first,
 /// `dtable[first + t] += sum of dx[b, t] over sentences b`.
 void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache);
 // [positional encoding]
-/// Adds to each vector a code of its position, then drops out: `y = dropout(x + table[position])`.
+/// Adds a code of its position to each vector, then drops out: `y = dropout(x + table[position])`.
 ///
-/// The table is the fixed sinusoid in one of two orders of its columns, or one learned vector
-/// per position that starts standard normal.
+/// The table is either the fixed sinusoid, with its columns in one of two orders, or one learned
+/// vector per position, drawn from the standard normal distribution.
 class PositionalEncoding {
 public:
     struct Cache {
@@ -61,14 +61,15 @@ public:
     /// @param cache  filled for `backward`; leave it out at inference
     /// @param first  position of the first vector; 0 except when decoding word by word
     /// @return       `[B, L, d_model]`
-    /// @throws std::invalid_argument unless `first` >= 0 and `first + L` <= `max_len`
+    /// @throws std::invalid_argument for another shape, or unless `first` >= 0 and `first + L` <=
+    /// `max_len`
     Tensor forward(const Tensor& x, Cache* cache = nullptr, Index first = 0) const;
     /// Adds to the gradient of a learned table.
     /// @param dy  gradient of the loss with respect to `y`, `[B, L, d_model]`
-    /// @return    `dx`, `[B, L, d_model]`; `dy` itself where nothing can be dropped
+    /// @return    `dx`, `[B, L, d_model]`; `dy` itself if nothing can be dropped
     Tensor backward(const Tensor& dy, const Cache& cache);
 
-    /// A learned table; the sinusoid is no parameter.
+    /// Adds the table if it is learned; the sinusoid is not a parameter.
     void collect(Parameters& list, const std::string& name);
 
     Index max_len() const { return table.value.dim(0); }

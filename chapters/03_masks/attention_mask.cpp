@@ -25,13 +25,13 @@ AttentionMask hide_future() {
 
 AttentionMask operator|(const AttentionMask& a, const AttentionMask& b) {
     const auto one = [](const auto& x, const auto& y, const char* what) {
-        require(x.empty() || y.empty(), "attention mask: both have {}", what);
+        require(x.empty() || y.empty(), "attention mask: both masks have {}", what);
         return x.empty() ? y : x;
     };
     AttentionMask mask;
     mask.pads = one(a.pads, b.pads, "pads");
     mask.causal = a.causal || b.causal;
-    mask.extra = one(a.extra, b.extra, "another mask");
+    mask.extra = one(a.extra, b.extra, "an extra mask");
     mask.queries = one(a.queries, b.queries, "packed sentences");
     mask.keys = one(a.keys, b.keys, "packed sentences");
     return mask;
@@ -42,7 +42,7 @@ void AttentionMask::check(const Shape& scores) const {
             "attention: pads of shape {} do not fit scores of shape {}", pads.shape(), scores);
     check_mask(extra, scores);
     require(queries.empty() == keys.empty(),
-            "attention: either queries or keys are packed, expected both or none");
+            "attention: only the queries or only the keys are packed, expected both or neither");
     if (!packed()) return;
     require(extra.empty(), "attention: packed sentences take no mask of shape {}", extra.shape());
     for (Index b = 0; b < keys.sentences() && !pads.empty(); ++b)
@@ -69,7 +69,7 @@ Mask AttentionMask::dense(const Shape& scores) const {
     return y;
 }
 // [dense: packed]
-/// All keys of other sentences are hidden, too.
+/// Hides all keys of other sentences, too.
 Mask AttentionMask::dense_packed() const {
     Mask y = Mask::full({1, 1, queries.rows(), keys.rows()}, 1);
     for (Index b = 0; b < queries.sentences(); ++b)

@@ -5,28 +5,29 @@
 
 namespace abh {
 // [attention mask]
-/// Who sees whom. A key is hidden from a query where any part hides it; a part that is left out
-/// hides nothing. Handed through all layers, and opened by attention alone. 1 = hide, everywhere.
+/// Which keys each query sees. A key is hidden from a query if any part hides it; a part that is
+/// left out hides nothing. All layers pass the mask on, and only attention reads it. 1 = hide,
+/// everywhere.
 struct AttentionMask {
     Mask pads = {};       ///< [B, Lk]: keys that are padding, hidden from all queries
     bool causal = false;  ///< query i sees keys 0 to i of its sentence
-    Mask extra = {};      ///< any other: four axes, each of the size in [B, H, Lq, Lk] or 1
-    Packing queries = {}, keys = {};  ///< if sentences stand one after another: where
+    Mask extra = {};      ///< any other mask; each of its axes has the size in [B, H, Lq, Lk] or 1
+    Packing queries = {}, keys = {};  ///< of packed sentences: where each begins
 
     AttentionMask() = default;
-    /// Any mask, `[B, Lq, Lk]`, the same for all heads, or of four axes; empty: hides nothing.
+    /// Any mask: `[B, Lq, Lk]`, the same for all heads, or with four axes; if empty, hides nothing.
     AttentionMask(const Mask& any);
 
-    /// Whether sentences stand one after another: each sees its own keys alone.
+    /// Whether sentences are packed one after another. Each sees only its own keys.
     bool packed() const { return !queries.empty(); }
     /// Throws std::invalid_argument unless every part fits scores of this shape, `[B, H, Lq, Lk]`;
-    /// of sentences that stand one after another, that of the padded ones.
+    /// for packed sentences, the shape that the scores have with padding.
     void check(const Shape& scores) const;
     /// Whether query i of head h of sentence b must not see key j.
     bool hides(Index b, Index h, Index i, Index j) const;
-    /// All of it for scores of this shape, `[B, H, Lq, Lk]`, with size 1 for each axis along which
-    /// nothing changes; empty where nothing is hidden. Of sentences that stand one after another,
-    /// all rows and all keys: `[1, 1, rows, rows]`.
+    /// The whole mask for scores of this shape, `[B, H, Lq, Lk]`, with size 1 for each axis along
+    /// which nothing changes; empty if it has no part. For packed sentences, all rows of queries
+    /// and of keys: `[1, 1, rows, rows]`.
     Mask dense(const Shape& scores) const;
 
 private:
@@ -37,7 +38,8 @@ private:
 AttentionMask hide_pads(const Ids& keys, std::int32_t pad = 0);
 /// Hides the future.
 AttentionMask hide_future();
-/// Hides what either hides. @throws std::invalid_argument if both have the same part
+/// Hides what either hides.
+/// @throws std::invalid_argument if both have pads, an extra mask or packed sentences
 AttentionMask operator|(const AttentionMask& a, const AttentionMask& b);
 
 }  // namespace abh

@@ -19,7 +19,7 @@ const Words source{{"我", "有", "一", "个", "好", "朋", "友", "P"},
 const Words target{{"S", "I", "have", "a", "good", "friend", "."},
                    {"S", "I", "have", "a", "friend", ".", "P"}};
 
-/// Numbers the words 1, 2, ... as they come; P, the padding, is 0.
+/// Numbers the words 1, 2, ... in the order in which they first appear; P, the padding, is 0.
 Ids number(const Words& sentences) {
     std::map<std::string, std::int32_t> ids{{"P", 0}};
     Ids result({std::ssize(sentences), std::ssize(sentences[0])});  // [B, L]
@@ -30,7 +30,7 @@ Ids number(const Words& sentences) {
     return result;
 }
 // [softmax]
-/// The larger a score, the larger its weight; the weights sum to 1, and a hidden key's is 0.
+/// The larger a score, the larger its weight; the weights sum to 1, and a hidden key's weight is 0.
 std::vector<double> masked_softmax(const std::vector<double>& scores,
                                    const std::vector<int>& hidden) {
     std::vector<double> weights;
@@ -106,7 +106,7 @@ void show_demos() {
     fmt::print("\nor in short\n\n{}", to_string(future, MaskStyle::digits));
 }
 // [batch]
-/// Prints the last sentence's mask with the words of its queries beside the rows; 1 hides.
+/// Prints the mask of the last sentence, with its query's word beside each row; a 1 hides.
 void print_mask(const char* title, const Mask& mask, const std::vector<std::string>& queries) {
     fmt::print("\n{} {}\n", title, mask.shape());
     for (Index i = 0; i < mask.dim(1); ++i) {
@@ -133,7 +133,7 @@ void show_batch(Results& results) {
     results.array("cross", cross);
 }
 // [leak]
-/// Row i of the decoder must find the word that stands at i + 1 in its input. A mask that hides
+/// Row i of the decoder must predict the word at place i + 1 of its input. A mask that hides
 /// `j - i >= offset` may show it that word, or nothing at all.
 void show_leaks(Results& results) {
     section("A leak");
@@ -155,8 +155,8 @@ void show_leaks(Results& results) {
         }
 }
 // [heads]
-/// What a mask `[B, Lq, Lk]` does to scores `[B, H, Lq, Lk]` if its missing axis is made up at the
-/// front, as broadcasting does: head h gets the mask of sentence h, for every sentence.
+/// Shows what a mask `[B, Lq, Lk]` does to scores `[B, H, Lq, Lk]` if its missing axis is added at
+/// the front, as broadcasting does: in every sentence, head h gets the mask of sentence h.
 void show_rank() {
     section("A mask without a head axis");
     const Ids src = number(source);
@@ -171,14 +171,14 @@ void show_rank() {
                     leaked += right(b, 0, i, j) && !wrong(0, h, i, j);
                     lost += !right(b, 0, i, j) && wrong(0, h, i, j);
                 }
-    fmt::print("{} sentences, {} heads: {} of {} scores wrong: {} pads seen, {} words hidden\n", n,
+    fmt::print("{} sentences, {} heads: {} of {} scores wrong, {} pads seen, {} words hidden\n", n,
                n, leaked + lost, n * n * length * length, leaked, lost);
 }
 
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Hide padding and the future.");
+    Program program("Hide padding and the future");
     return program.run(argc, argv, [&] {
         for (std::size_t b = 0; b < source.size(); ++b) {
             program.results().set(fmt::format("source_{}", b),

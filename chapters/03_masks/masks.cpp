@@ -37,7 +37,8 @@ Mask look_ahead_mask(const Ids& ids) {
 }
 // [combine]
 Mask mask_or(const Mask& a, const Mask& b) {
-    require(a.shape() == b.shape(), "mask_or: masks have shapes {} and {}", a.shape(), b.shape());
+    require(a.shape() == b.shape(), "mask_or: masks have shapes {} and {}, expected equal shapes",
+            a.shape(), b.shape());
     Mask result(a.shape());
     std::transform(a.values().begin(), a.values().end(), b.values().begin(),
                    result.values().begin(),
@@ -81,7 +82,7 @@ std::string to_string(const Mask& mask, MaskStyle style) {
     require(mask.rank() == 3, "to_string: mask has shape {}, expected [B, Lq, Lk]", mask.shape());
     const bool brackets = style != MaskStyle::digits, words = style == MaskStyle::booleans;
     const bool all = std::count(mask.values().begin(), mask.values().end(), 0) == 0;
-    const char* const hidden = !words ? "1" : all ? "True" : " True";  // as wide as the widest
+    const char* const hidden = !words ? "1" : all ? "True" : " True";  // as wide as False, if any
     const char* const seen = words ? "False" : "0";
     std::string text = brackets ? "tensor([" : "";
     for (Index b = 0; b < mask.dim(0); ++b) {

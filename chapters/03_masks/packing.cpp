@@ -15,7 +15,7 @@ Tensor unpack_rows(const Tensor& x, const Packing& packing);
 // [packing]
 namespace {
 
-/// The place behind the last word, or behind the first place.
+/// The place after the last word, or after the first place if there is no word.
 std::int32_t end_of(const Ids& ids, Index b, std::int32_t pad) {
     Index end = ids.dim(1);
     while (end > 1 && ids(b, end - 1) == pad) --end;
@@ -37,7 +37,7 @@ namespace {
 
 void check(const Shape& padded, const Packing& p) {
     require(padded[0] == p.sentences() && padded[1] == p.length,
-            "pack: the packing is of {} sentences of length {}, x has shape {}", p.sentences(),
+            "pack: the packing has {} sentences of length {}, but x has shape {}", p.sentences(),
             p.length, padded);
 }
 

@@ -7,14 +7,14 @@ Tensor unpack_rows(const Tensor& x, const Packing& packing);
 // [packing]
 namespace {
 
-/// A block for each place of each sentence, its threads side by side along the row. Sentences are
-/// along x, where a grid may have more than 65,535 blocks.
+/// One block for each place of each sentence, with its threads side by side along the row.
+/// Sentences run along x, where a grid may have more than 65,535 blocks.
 Grid block_for_each_place(const Packing& packing) {
     return {dim3(static_cast<unsigned>(packing.sentences()), static_cast<unsigned>(packing.length)),
             dim3(block_size)};
 }
 
-/// Packed row of the block's place, or -1 where that is left out.
+/// The packed row of the block's place, or -1 if the place is left out.
 __device__ Index packed_row(Global<const std::int32_t> offsets) {
     const Index row = offsets[blockIdx.x] + static_cast<Index>(blockIdx.y);
     return row < offsets[blockIdx.x + 1] ? row : -1;

@@ -7,11 +7,11 @@
 
 namespace abh {
 // [packing]
-/// Where sentences stand when the pads behind them are left out: one after another, in one row of a
-/// batch of one. Empty: nothing is left out.
+/// Where sentences begin when the pads after them are left out, so that they follow one another as
+/// one sentence in a batch of one. If empty, nothing is left out.
 struct Packing {
     Ids offsets;       ///< row where sentence b begins, and the number of rows at the end; [B + 1]
-    Index length = 0;  ///< of a sentence with its pads, L
+    Index length = 0;  ///< of each sentence with its pads, L
 
     bool empty() const { return offsets.empty(); }
     Index sentences() const { return std::max<Index>(offsets.size() - 1, 0); }
@@ -20,26 +20,26 @@ struct Packing {
     Index count(Index b) const { return offsets(b + 1) - offsets(b); }
 };
 
-/// Leaves out the pads behind the last word of each sentence. What stands at its first place, and
-/// pads between its words, stay.
+/// Leaves out the pads after the last word of each sentence. Pads between its words stay, and so
+/// does its first place, whatever it holds.
 /// @param ids  `[B, L]`
-/// @throws std::invalid_argument for another number of axes
+/// @throws std::invalid_argument unless `ids` has two axes
 Packing leave_out_pads(const Ids& ids, std::int32_t pad = 0);
 
-/// `[B, L, n]` becomes `[1, rows, n]`; nothing happens if the packing is empty.
-/// @throws std::invalid_argument if the packing is of other sentences
+/// `[B, L, n]` becomes `[1, rows, n]`; an empty packing changes nothing.
+/// @throws std::invalid_argument unless B and L are those of the packing
 Tensor pack(const Tensor& x, const Packing& packing);
 /// `[B, L]` becomes `[1, rows]`. @throws std::invalid_argument as above
 Ids pack(const Ids& ids, const Packing& packing);
 /// `[1, rows, n]` becomes `[B, L, n]` with zeros at the pads; the inverse of `pack`.
-/// @throws std::invalid_argument for another number of rows
+/// @throws std::invalid_argument for another shape
 Tensor unpack(const Tensor& x, const Packing& packing);
 // [sentences]
-/// The sentences of a batch, padded to one length; how they stand in all layers behind the
-/// positions.
+/// The sentences of a batch, padded to one length, and how they are packed in all layers after the
+/// positions are added.
 struct Sentences {
     Ids ids;               ///< [B, L]
-    Packing packing = {};  ///< if not empty, they stand one after another, without their pads
+    Packing packing = {};  ///< if not empty, they follow one another without their pads
 
     Sentences() = default;
     Sentences(Ids padded, Packing without_pads = {})

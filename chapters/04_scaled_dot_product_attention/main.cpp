@@ -20,7 +20,7 @@ using namespace abh::example;
 
 namespace {
 // [score table]
-/// Two words; the first does not see the second.
+/// Prints the weights of two words, of which the first does not see the second.
 void show_score_table() {
     section("Score table");
     const Tensor q({1, 1, 2, 1}, {1, 1}), k({1, 1, 2, 1}, {Real(0.19), Real(0.5)});
@@ -31,7 +31,7 @@ void show_score_table() {
                std::floor(percent(1, 0)), percent(1, 0), std::floor(percent(1, 1)), percent(1, 1));
 }
 // [by hand]
-/// Every number on the way from one query to its weights, without `attention`.
+/// Prints every number on the way from one query to its weights, computed without `attention`.
 void show_row(Index row, const Mask& mask, const Tensor& weights) {
     section("One row by hand");
     fmt::print("query {}\n", words[static_cast<std::size_t>(row)]);
@@ -63,8 +63,8 @@ void print_weights(const Tensor& weights, const Tensor& y) {
     }
 }
 // [spread]
-/// Scores of random queries and keys, as they are and scaled: their spread, and how much of a row
-/// its largest weight takes. The more it takes, the less gradient passes.
+/// Prints the spread of the scores of random queries and keys, unscaled and scaled, and how much of
+/// a row its largest weight takes. The more it takes, the less gradient passes.
 void show_spread(Random& random, Results& results) {
     section("Spread of scores");
     fmt::print("        q.k                        q.k / sqrt(d_k)\n");
@@ -73,7 +73,7 @@ void show_spread(Random& random, Results& results) {
                           {"largest weight", "15.3f", "largest_{}"},
                           {"spread", "8.2f", "spread_{}_scaled"},
                           {"largest weight", "15.3f", "largest_{}_scaled"}});
-    const Index n = 256;  // as many queries and keys
+    const Index n = 256;  // queries, and as many keys
     Tensor d_ks({11}), spread({2, 11}), largest({2, 11});
     for (Index at = 0; at < d_ks.size(); ++at) {
         const Index d_k = Index{1} << at;
@@ -106,7 +106,7 @@ void show_large_scores() {
     fmt::print("\n");
 }
 // [fills]
-/// The weight that 好 gives to the hidden P, for two places and three values of the fill.
+/// Prints the weight that 好 gives to the hidden P, for two places and three values of the fill.
 void show_fills(const Mask& mask, Results& results) {
     section("Fill before or after the scale");
     const Real scale = Real(1) / 16;  // 1 / sqrt(256), the shared-head block's
@@ -121,7 +121,7 @@ void show_fills(const Mask& mask, Results& results) {
         }
 }
 // [hidden row]
-/// A query that may see no key at all.
+/// Prints what a query that sees no key at all gets, and its gradient.
 void show_hidden_row(const Tensor& dy, Results& results) {
     section("A row with every key hidden");
     const Mask all = Mask::full({1, 1, 1, 1}, 1);  // for every query and key
@@ -136,14 +136,15 @@ void show_hidden_row(const Tensor& dy, Results& results) {
         const Tensor ds = softmax_backward(dw, cache.weights),
                      dq = attention_backward(dy, cache).dq;
         const Real largest = vector(ds).cwiseAbs().maxCoeff();
-        fmt::print("drawn dy: largest ds' before it is overwritten {:.3f}, largest dq after {:g}\n",
-                   largest, vector(dq).cwiseAbs().maxCoeff());
+        fmt::print(
+            "random dy: largest ds' {:.3f} before it is overwritten, largest dq {:g} after\n",
+            largest, vector(dq).cwiseAbs().maxCoeff());
         results.set("hidden_ds", largest);
     }
 }
 // [gradients]
-/// How far the backward code is from central differences. In float, with a step to match; the
-/// tests repeat this in double, where the bound is 1e-6.
+/// Prints how far the backward code is from central differences. This is in float, with a step to
+/// match; the tests repeat it in double, where the bound is 1e-6.
 void show_gradients(const Mask& mask, const Tensor& dy, Results& results) {
     section("Gradients against differences");
     AttentionCache cache;
@@ -157,7 +158,7 @@ void show_gradients(const Mask& mask, const Tensor& dy, Results& results) {
     results.set_varying("worst_error", std::max({dq.relative, dk.relative, dv.relative}));
 }
 // [jacobian]
-/// `dw_j / ds_n` of one row of the softmax: row j by backward of the j-th unit vector.
+/// `dw_j / ds_n` for one row of the softmax; row j is the backward pass of the j-th unit vector.
 Tensor jacobian(const Tensor& weights, Index row) {
     const Index n = weights.dim(3);
     Tensor unit({n, n}), w({n, n});
@@ -184,10 +185,10 @@ void show_speed(Random& random, Results& results) {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Scaled dot-product attention, number by number.");
+    Program program("Compute scaled dot-product attention, number by number");
     Index row = 5;
     bool causal = false;
-    program.options().add("--row", row, "word computed by hand").range(1, 8);
+    program.options().add("--row", row, "number of the word to compute by hand").range(1, 8);
     program.options().flag("--causal", causal, "hide the future, too");
     return program.run(argc, argv, [&] {
         Results& results = program.results();

@@ -6,8 +6,8 @@ namespace abh::cuda {
 // [mask]
 namespace {
 
-/// One warp per row of scores, so that the place in the mask is worked out once per row. Reads one
-/// byte per score, and writes the hidden scores only.
+/// One warp per row of scores, so that the place in the mask is computed once per row. Reads one
+/// byte per score, and writes only the hidden scores.
 __global__ void masked_fill_kernel(Index n_rows, Index n_heads, Index n_queries, Index n_keys,
                                    Global<Real> scores, Global<const std::uint8_t> mask,
                                    MaskSteps step, Real value) {

@@ -9,20 +9,20 @@ namespace abh {
 /// Whether hidden scores are overwritten after the scaling or before it.
 enum class FillPlace { after_scale, before_scale };
 
-/// Where the sources of this book differ. The defaults are the paper's, except
-/// the fill: the paper has -infinity.
+/// Choices that the sources of this book make differently. The defaults are the paper's, except for
+/// the fill, which is -infinity in the paper.
 struct AttentionOptions {
-    Real scale = 0;          ///< factor of the scores; 0 stands for 1/sqrt(d_k)
+    Real scale = 0;          ///< factor of the scores; 0 means 1/sqrt(d_k)
     Real fill = Real(-1e9);  ///< what overwrites a hidden score
     FillPlace fill_place = FillPlace::after_scale;
 };
 // [attention: pieces]
 /// The factor of the scores.
 Real scale_of(const AttentionOptions& options, Index d_k);
-/// What overwrites a hidden score, scaled.
+/// The value of a hidden score when softmax reads it.
 Real fill_of(const AttentionOptions& options, Index d_k);
-/// @param q  shape of the queries, `[B, H, Lq, d_k]`, and so for keys and values
-/// @throws std::invalid_argument naming the shapes that do not fit; a mask of three axes too
+/// @param q  shape of the queries, `[B, H, Lq, d_k]`; `k` and `v` likewise
+/// @throws std::invalid_argument naming the shapes that do not fit; also for a mask of three axes
 void check_attention(const Shape& q, const Shape& k, const Shape& v, const Mask& mask);
 /// `scores[b, h, i, j] = value` wherever the mask is 1. PyTorch's `masked_fill_`.
 /// @param mask  four axes, each of the size in `scores` or 1; empty: nothing is overwritten
@@ -46,13 +46,13 @@ struct AttentionCache {
 ///                 nothing
 /// @param cache    filled for `attention_backward`; leave it out at inference
 /// @param weights  if given, receives the weights `[B, H, Lq, Lk]`
-/// @return         `[B, H, Lq, d_v]`: for each query a mean of the values, weighted
+/// @return         `[B, H, Lq, d_v]`: for each query, a weighted mean of the values
 ///
-/// With a fill far below the scores, a hidden key has weight 0 for a query that sees another one.
-/// A query whose every key is hidden gets equal weights for all keys, as the fill is finite; with a
-/// fill of -infinity it gets NaN.
+/// With a fill far below the scores, a hidden key has weight 0 for a query that sees another key.
+/// A query with every key hidden gets equal weights for all keys, because the fill is finite; with
+/// a fill of -infinity, it gets NaN.
 ///
-/// @throws std::invalid_argument if the shapes do not fit; a mask of three axes too
+/// @throws std::invalid_argument if the shapes do not fit; also for a mask of three axes
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options = {}, AttentionCache* cache = nullptr,
                  Tensor* weights = nullptr);

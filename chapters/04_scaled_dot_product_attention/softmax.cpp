@@ -20,13 +20,13 @@ decltype(softmax_backward) softmax_backward;
 }  // namespace cuda
 // [softmax]
 Tensor softmax(const Tensor& z) {
-    require(z.rank() >= 1 && z.dim(-1) >= 1, "softmax: z has shape {}, its last axis is empty",
-            z.shape());
+    require(z.rank() >= 1 && z.dim(-1) >= 1,
+            "softmax: z has shape {}, expected at least one score per row", z.shape());
     return Ways{"softmax", plain::softmax, fast::softmax, cuda::softmax}(z);
 }
 
 Tensor plain::softmax(const Tensor& z) {
-    constexpr Real smallest = std::numeric_limits<Real>::min();  // of the normal numbers
+    constexpr Real smallest = std::numeric_limits<Real>::min();  // normal number
     Tensor w(z.shape());
     const auto scores = matrix(z).array();
     auto weights = matrix(w).array();  // [rows, n]

@@ -5,9 +5,10 @@ namespace abh::cuda {
 // [softmax]
 namespace {
 
-/// A warp takes `some` rows at a time, and lane l elements l, l + 32, ... of each: a row stays in
-/// registers from its only read to its only write. Bound by these bytes. Of short rows, one alone
-/// would leave the memory idle, so the loads of all `some` rows go out before the first is used.
+/// A warp takes `some` rows at a time, and lane l takes elements l, l + 32, ... of each, so a row
+/// stays in registers from its only read to its only write. These bytes are the limit. A single
+/// short row would leave the memory idle, so the loads of all `some` rows are issued before the
+/// first row is used.
 template <int per_lane, int some>
 __global__ void softmax_kernel(Index n_rows, Index n, Global<Real> y, Global<const Real> x) {
     const Index first = first_element() / warp * some;
@@ -34,9 +35,9 @@ __global__ void softmax_kernel(Index n_rows, Index n, Global<Real> y, Global<con
     }
 }
 // [softmax: long rows]
-/// A block takes a row that is too long for a warp's registers, and reads it twice. The first time
-/// each thread keeps the largest score that it has met, and the sum of exp(score - largest), which
-/// shrinks when the largest grows.
+/// A block takes a row that is too long for a warp's registers, and reads it twice. The first time,
+/// each thread keeps the largest score that it has met and the sum of exp(score - largest), which
+/// is scaled down when the largest grows.
 __global__ void long_softmax_kernel(Index n, Global<Real> y, Global<const Real> x) {
     const Index row = static_cast<Index>(blockIdx.x) * n;
     Real own_largest = lowest, own_sum = 0;
@@ -57,8 +58,8 @@ __global__ void long_softmax_kernel(Index n, Global<Real> y, Global<const Real> 
 // [softmax: launch]
 constexpr Index longest = 1024;  // elements of a row that a warp keeps: 32 per lane
 
-/// Calls `f` with the elements of a lane and the rows of a warp for rows of `n <= longest`, as
-/// types.
+/// Calls `f` with two types that hold the number of elements per lane and of rows per warp, for
+/// rows of `n <= longest` elements.
 template <class F>
 void for_row_length(Index n, const F& f) {
     using std::integral_constant;
@@ -103,7 +104,7 @@ Tensor softmax(const Tensor& x) {
 // dx = y * (dy - <dy, y>), row by row
 namespace {
 
-/// As `softmax_kernel`: two reads and a write of each element, which bound it.
+/// Works like `softmax_kernel`. The limit is two reads and one write per element.
 template <int per_lane, int some>
 __global__ void softmax_backward_kernel(Index n_rows, Index n, Global<Real> dx,
                                         Global<const Real> dy, Global<const Real> y) {
@@ -127,7 +128,7 @@ __global__ void softmax_backward_kernel(Index n_rows, Index n, Global<Real> dx,
     }
 }
 
-/// One block per row, which is read twice.
+/// One block per row, which it reads twice.
 __global__ void long_softmax_backward_kernel(Index n, Global<Real> dx, Global<const Real> dy,
                                              Global<const Real> y) {
     const Index row = static_cast<Index>(blockIdx.x) * n;

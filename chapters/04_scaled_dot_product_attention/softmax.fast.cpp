@@ -14,7 +14,7 @@ Tensor softmax(const Tensor& z) {
             const Real* const scores = z.data() + r * n;
             Real* const weights = w.data() + r * n;
             const Real row_max = ConstVectorMap(scores, n).maxCoeff();
-            prefetch(scores + n, r + 1 < end ? n : 0);  // while this row is computed
+            prefetch(scores + n, r + 1 < end ? n : 0);  // while this row is worked on
             const Real sum = exp_and_sum(scores, row_max, weights, n);  // >= 1
             VectorMap(weights, n) *= 1 / sum;
         }

@@ -18,7 +18,7 @@ Tensor softmax(const Tensor& z);
 /// Gradient of `softmax`: `dz = w * (dw - sum(dw * w))`, row by row.
 ///
 /// @param dw  gradient of the loss with respect to `w`, shape of `w`
-/// @param w   what `softmax` returned
+/// @param w   the result of `softmax`
 Tensor softmax_backward(const Tensor& dw, const Tensor& w);
 
 }  // namespace abh

@@ -2,8 +2,7 @@
 
 #include "lib/linear.hpp"
 
-// For the exercises whose answer stands in the place of the library's linear map, which is not
-// linked.
+// For exercises whose answer replaces the library's linear map, which is not linked.
 namespace abh {
 
 inline Linear::Linear(Index d_in, Index d_out, bool with_bias, Random&)
@@ -13,7 +12,7 @@ inline Linear::Linear(Index d_in, Index d_out, bool with_bias, Random&)
 
 namespace judge {
 
-/// @param bias  [d_out], or empty for a map without one
+/// @param bias  [d_out], or empty for a map without bias
 inline Linear map_of(const Tensor& weight, const Tensor& bias) {
     Random random(1);
     Linear map(weight.dim(1), weight.dim(0), !bias.empty(), random);

@@ -1,4 +1,4 @@
-// Exercise 00.1: a linear map, with loops alone.
+// Exercise 00.1: a linear map, with nothing but loops.
 #include <stdexcept>
 
 #include "lib/linear.hpp"
@@ -9,9 +9,9 @@ namespace abh::mine {
 /// @param map  has `weight.value`, [d_out, d_in], and `bias.value`, [d_out], if `has_bias()`
 /// @return     y = x W^T + b, [..., d_out]
 Tensor linear(const Tensor& x_, const Linear& map) {
-    // `rows(shape)` is the product of all sizes but the last: all leading axes become one.
+    // `rows(shape)` is the product of all sizes but the last, so all leading axes become one.
     const Tensor x = x_.reshape({rows(x_.shape()), map.d_in()});  // [R, d_in]
-    // What `y` holds is not set yet; `y(r, i)` is an element.
+    // The elements of `y` are not set yet; `y(r, i)` is one of them.
     Tensor y({x.dim(0), map.d_out()});  // [R, d_out]
     // solution
     for (Index r = 0; r < y.dim(0); ++r)

@@ -5,8 +5,8 @@
 
 namespace abh::mine {
 
-/// Adds dW to `map.weight.grad()`, [d_out, d_in], and db to `map.bias.grad()`, [d_out], if the map
-/// `has_bias()`.
+/// Adds dW to `map.weight.grad()`, [d_out, d_in], and, if `map.has_bias()`, db to
+/// `map.bias.grad()`, [d_out].
 /// @param dy_    gradient of the loss with respect to `y`, [..., d_out]
 /// @param cache  holds `x`, the input of the forward pass, [..., d_in]
 /// @return       dx, [..., d_in]

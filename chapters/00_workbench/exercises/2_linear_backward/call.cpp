@@ -15,7 +15,8 @@ Tensor dx(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor&
     return mine::linear_backward(dy, map, {Way::plain, x});
 }
 
-/// The gradients of the parameters after the batches `dy`, `x` and `dy2`, `x2`.
+/// The gradients of the parameters after two batches, `dy`, `x` and `dy2`, `x2`; an empty `dy2`
+/// leaves out the second.
 std::vector<Tensor> parameters(const Tensor& dy, const Tensor& x, const Tensor& weight,
                                const Tensor& bias, const Tensor& dy2, const Tensor& x2) {
     Linear map = map_of(weight, bias);

@@ -91,7 +91,7 @@ void add_twice(Cases& cases, const Problem& p, const Problem& q) {
                .results = values(sum),
                .about = "called for two batches, one after the other",
                .names = {"dy", "x", "weight", "bias", "second dy", "second x", "dW", "db"},
-               .mistakes = {{"the gradient of the first batch is lost: add to what is there",
+               .mistakes = {{"the gradient of the first batch is lost; add to what is there",
                              values(second)}}});
 }
 

@@ -19,7 +19,7 @@ Tensor there_and_back(const Tensor& x, const Tensor& weight) {
 /// @param dy      gradient of the loss with respect to `y`, [R, d_in]
 /// @param x       [R, d_in]
 /// @param weight  [d_out, d_in]
-/// @param dW      dW is added to what it holds, [d_out, d_in]
+/// @param dW      receives the gradient of W, added to what it holds, [d_out, d_in]
 /// @return        dx, [R, d_in]
 Tensor there_and_back_backward(const Tensor& dy, const Tensor& x, const Tensor& weight,
                                Tensor& dW) {

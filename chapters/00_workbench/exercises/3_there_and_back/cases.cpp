@@ -38,19 +38,20 @@ void add(Cases& cases, const Tensor& x, const Tensor& weight, const Tensor& dy) 
     for (const Tensor& held : {Tensor::zeros(weight.shape()), before}) {
         const bool zero = !held.is(before);
         std::vector<Mistake> mistakes = {
-            {"this is the term of the way back alone: W is used twice", values(held + back)},
-            {"this is the term of the way there alone: W is used twice", values(held + there)}};
+            {"this is the term from the way back alone, but W is used twice", values(held + back)},
+            {"this is the term from the way there alone, but W is used twice",
+             values(held + there)}};
         if (!zero) {
             mistakes.push_back({"what dW held before is lost", values(back + there)});
             for (const Tensor& term : {there, back})
                 mistakes.push_back(
-                    {"what dW held before is lost, and one of two terms, too", values(term)});
+                    {"what dW held before is lost, and so is one of the two terms", values(term)});
         }
         cases.add({.criterion = zero ? "dW" : "dW adds",
                    .call = "dW",
                    .arguments = values(dy, x, weight, held),
                    .results = values(held + back + there),
-                   .about = about + (zero ? ", dW was 0 before" : ", dW held drawn numbers before"),
+                   .about = about + (zero ? ", dW was 0 before" : ", dW was random before"),
                    .names = {"dy", "x", "W", "what dW held", "dW"},
                    .mistakes = mistakes});
     }

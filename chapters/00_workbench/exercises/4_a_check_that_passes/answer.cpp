@@ -12,9 +12,9 @@ namespace abh::mine {
 /// @param forward   computes y from x
 /// @param backward  computes dx, of the shape of x, from dy and x
 /// @param at        where the gradient is checked
-/// @param random    for what is drawn: `normal(shape, random.stream())`
-/// @return          whether each element of dx is within a millionth of the largest element of dx
-///                  from central differences
+/// @param random    where random numbers come from: `normal(shape, random.stream())`
+/// @return          whether each element of dx differs from its central difference by at most a
+///                  millionth of the largest element of dx
 bool passes(const std::function<Tensor(const Tensor& x)>& forward,
             const std::function<Tensor(const Tensor& dy, const Tensor& x)>& backward,
             const Tensor& at, Random& random) {

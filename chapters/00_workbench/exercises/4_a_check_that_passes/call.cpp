@@ -25,7 +25,7 @@ Tensor each(const Tensor& x, const std::function<Real(Real)>& f) {
     return y;
 }
 
-/// Each element less the mean of its row.
+/// Each element minus the mean of its row.
 Tensor center(const Tensor& x) {
     Tensor y = x.clone();
     for (Index r = 0; r < x.dim(0); ++r) {
@@ -36,7 +36,7 @@ Tensor center(const Tensor& x) {
     return y;
 }
 
-/// A backward with one element made wrong.
+/// A backward pass with one wrong element, to which `f(largest element)` is added.
 Backward spoilt(const Backward& backward, Index at, const std::function<Real(Real)>& f) {
     return [=](const Tensor& dy, const Tensor& x) {
         Tensor dx = backward(dy, x).clone();
@@ -47,8 +47,8 @@ Backward spoilt(const Backward& backward, Index at, const std::function<Real(Rea
     };
 }
 
-/// The reader's verdict on one pair of forward and backward, whose types tell nothing; `drawn` is a
-/// factor, [n, x.dim(1)].
+/// The result of the reader's check for one pair of forward and backward, whose types reveal
+/// nothing; `drawn` is a factor, [n, x.dim(1)].
 bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Index at, Index seed) {
     Random random(static_cast<std::uint64_t>(seed));
     const Forward product = [&](const Tensor& weight) {
@@ -89,7 +89,7 @@ bool passes(const std::string& which, const Tensor& x, const Tensor& drawn, Inde
           spoilt(of_product, at, [](Real) { return std::numeric_limits<Real>::quiet_NaN(); })}},
         {"exponential", {exponential, of_exponential(1)}},
         {"nearly exponential", {exponential, of_exponential(Real(1.0001))}}};
-    if (!functions.contains(which)) throw std::invalid_argument("no such function");
+    if (!functions.contains(which)) throw std::invalid_argument("passes: no such function");
     const auto& pair = functions.at(which);
     return mine::passes([&](const Tensor& a) { return pair.first(a); },
                         [&](const Tensor& dy, const Tensor& a) { return pair.second(dy, a); }, x,

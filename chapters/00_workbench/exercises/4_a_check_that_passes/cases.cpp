@@ -5,8 +5,8 @@ using namespace abh::judge;
 
 namespace {
 
-/// @param which  one of the functions of call.cpp
-/// @param small  the first column of the factor is made so many times as large
+/// @param which  one of the functions in call.cpp
+/// @param small  the first column of the factor is multiplied by it
 void add(Cases& cases, const char* criterion, const char* which, bool right, const Tensor& x,
          const char* about, Real small = 1) {
     Tensor drawn = cases.normal({cases.between(3, 7), x.dim(1)});
@@ -37,9 +37,9 @@ int main(int argc, char** argv) {
     add(cases, cotangent, "reshape", false, x(3, 5),
         "dW of a linear map, wrong: dy is reshaped where it should be transposed");
     add(cases, cotangent, "center", true, x(4, 3),
-        "dx of x less the mean of its row, and it is right");
+        "dx of x minus the mean of its row, and it is right");
     add(cases, cotangent, "twice center", false, x(4, 3),
-        "dx of x less the mean of its row, wrong: twice too large");
+        "dx of x minus the mean of its row, wrong: twice as large as it should be");
     add(cases, worst, "product", true, x(20, 21), fine);
     add(cases, worst, "product", true, x(1, 5),
         "dW of a linear map without bias, and it is right; one element is about 1e-9 of the "
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     add(cases, bend, "exponential", true, cases.uniform({3, 4}, -2, 2),
         "dx of exp(x), and it is right");
     add(cases, bend, "nearly exponential", false, cases.uniform({3, 4}, -2, 2),
-        "dx of exp(x), wrong: too large by 1e-4 of itself");
+        "dx of exp(x), wrong: 1.0001 times as large as it should be");
     add(cases, nan, "product", true, x(5, 3), fine);
     add(cases, nan, "not a number", false, x(5, 3), "dW of a linear map, one element is NaN");
 }

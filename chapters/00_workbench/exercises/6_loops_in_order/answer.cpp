@@ -1,4 +1,4 @@
-// Exercise 00.6: a matrix product, faster by the order of its loops.
+// Exercise 00.6: a matrix product, made faster by the order of its loops.
 #include <stdexcept>
 
 #include "lib/tensor.hpp"
@@ -11,7 +11,7 @@ namespace abh::mine {
 Tensor product(const Tensor& a_, const Tensor& b_) {
     const Index m = a_.dim(0), k = a_.dim(1), n = b_.dim(1);
     Tensor c_ = Tensor::zeros({m, n});
-    // Element (i, j) of the product is c[i * n + j]; numbers of a row are neighbors in memory.
+    // Element (i, j) of the product is c[i * n + j]; the numbers of a row are neighbors in memory.
     const Real* const a = a_.data();
     const Real* const b = b_.data();
     Real* const c = c_.data();

@@ -8,8 +8,8 @@ namespace abh::mine {
 
 /// Adds dE to `words.table.grad()`, [V, d_model].
 /// @param dy_    gradient of the loss with respect to the vectors, [B, L, d_model]
-/// @param words  has `factor()`, which is sqrt(d_model) or 1, and `options().padding_id`: the row
-///               that gets no gradient; negative if there is none
+/// @param words  has `factor()`, which is sqrt(d_model) or 1, and `options().padding_id`, the row
+///               that gets no gradient, or a negative number if there is none
 /// @param cache  holds `ids`, [B, L]
 void embedding_backward(const Tensor& dy_, Embedding& words, const Embedding::Cache& cache) {
     const Ids ids = cache.ids.reshape({cache.ids.size()});                  // [R]

@@ -8,7 +8,7 @@ namespace mine {
 decltype(embedding_backward) embedding_backward;
 }
 
-// What the reader's function needs of the chapter's class: its library is not linked.
+// The members of the chapter's class that the reader's function needs; its library is not linked.
 Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Random&)
     : table(Tensor::zeros({n_words, d_model})), options_(options) {}
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace abh;
 
-/// The table's gradient, which held `before`.
+/// The table's gradient after the reader's function has added to `before`.
 Tensor call(const Tensor& dy, const Ids& ids, const Tensor& before, Index scale, Index padding) {
     Random random(1);
     Embedding words(before.dim(0), before.dim(1),

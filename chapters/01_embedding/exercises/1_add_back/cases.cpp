@@ -52,15 +52,15 @@ void add(Cases& cases, const Problem& p) {
                .names = {"dy", "ids", "what dE held", "scale", "padding_id", "dE"},
                .constants = {{"sqrt(d_model)", std::sqrt(static_cast<double>(d_model))}},
                .mistakes = {
-                   {"only the last place of each word counts: = where += belongs", values(last)},
+                   {"only the last place of each word counts: = instead of +=", values(last)},
                    {"what dE held before is lost", values(fresh)},
                    {"the factor sqrt(d_model) is missing", values(gradient(p, false, p.padding))},
-                   {"there is a factor sqrt(d_model), though the option scale is off",
+                   {"there is a factor sqrt(d_model) although the option scale is off",
                     values(gradient(p, true, p.padding))},
                    {"the padding row gets a gradient", values(gradient(p, p.scale, -1))}}});
 }
 
-/// Drawn ids; the first and the last are equal, and one is 0.
+/// Random ids, of which the first and the last are equal and the second is 0.
 Ids repeated(Cases& cases, const Shape& shape, Index n) {
     Ids ids = cases.ids(shape, n);
     ids.data()[0] = ids.data()[ids.size() - 1];

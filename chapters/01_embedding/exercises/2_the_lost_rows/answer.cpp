@@ -8,21 +8,21 @@
 namespace abh::mine {
 
 /// Adds row r of `dy` to row ids[r] of `dtable`, for each r.
-/// @param dtable  [V, d_model]; holds numbers already
-/// @param ids     [R], in any order, each any number of times
+/// @param dtable  [V, d_model]; already holds numbers
+/// @param ids     [R], in any order, and each any number of times
 /// @param dy      [R, d_model]
 void add_rows(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     // solution
     for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) += matrix(dy).row(r);
     // stub
-    // Tensor sums(dy.shape());  // first all rows are read, then all are written
+    // Tensor sums(dy.shape());  // all rows are read first, then all are written
     // for (Index r = 0; r < ids.size(); ++r)
     //     matrix(sums).row(r) = matrix(dtable).row(ids(r)) + matrix(dy).row(r);
     // for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) = matrix(sums).row(r);
     // end
 }
 
-/// Your test: whether `f` does what is said of `add_rows`.
+/// Your test: whether `f` does what `add_rows` promises.
 bool accepts(const std::function<void(Tensor& dtable, const Ids& ids, const Tensor& dy)>& f) {
     // solution
     const Ids ids({6}, {2, 0, 2, 2, 1, 0});

@@ -22,19 +22,19 @@ Tensor add_rows(const Tensor& before, const Ids& ids, const Tensor& dy) {
     return dtable;
 }
 
-/// As the answer has it.
+/// Adds the rows as the solution does.
 void right(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     for (Index r = 0; r < ids.size(); ++r) matrix(dtable).row(ids(r)) += matrix(dy).row(r);
 }
 
-/// All rows are read before any is written.
+/// Reads all rows before it writes any.
 void read_first(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
     for (Index r = 0; r < ids.size(); ++r)
         matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
 }
 
-/// Equal ids are found only where they are neighbors.
+/// Adds up the rows of equal ids only where they are neighbors.
 void neighbors(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
     for (Index r = 0; r < ids.size(); ++r)
@@ -44,7 +44,7 @@ void neighbors(Tensor& dtable, const Ids& ids, const Tensor& dy) {
             matrix(dtable).row(ids(r)) = matrix(before).row(ids(r)) + matrix(dy).row(r);
 }
 
-/// The first and the last place of a word count, and none between them.
+/// Adds only the rows of a word's first and last place.
 void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const auto all = ids.values();
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -55,13 +55,13 @@ void first_and_last(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     }
 }
 
-/// What dtable held is forgotten; the rest is right.
+/// Loses what dtable held; the rest is right.
 void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     for (const auto id : ids.values()) matrix(dtable).row(id).setZero();
     right(dtable, ids, dy);
 }
 
-/// Columns go in pairs; the one that is left over in an odd width is overwritten.
+/// Adds the columns in pairs; the last column of an odd width is overwritten.
 void column_left_over(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
     const Index odd = dy.dim(1) % 2, even = dy.dim(1) - odd;
@@ -82,7 +82,7 @@ bool accepts(const std::string& which) {
                                                     {"neighbors", neighbors},
                                                     {"first and last", first_and_last},
                                                     {"column left over", column_left_over}};
-    if (!functions.contains(which)) throw std::invalid_argument("no such function");
+    if (!functions.contains(which)) throw std::invalid_argument("accepts: no such function");
     return mine::accepts([&](Tensor& dtable, const Ids& ids, const Tensor& dy) {
         functions.at(which)(dtable, ids, dy);
     });

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     draw(cases.between(3, 6), 5, 3);
     draw(24, 4, 8);
     draw(9, 20, 1);
-    const char *own = "your own add_rows", *right = "a function that is right and not yours";
+    const char *own = "your own add_rows", *right = "a correct function that is not yours";
     const char* fault = "your test finds the fault";
     const char* others = "your test finds others";
     cases.add_test(fault, "own", own);
@@ -46,9 +46,8 @@ int main(int argc, char** argv) {
     cases.add_test(others, "from zero", "a function that loses what dtable held before");
     cases.add_test(others, "neighbors",
                    "a function that adds equal ids only where they follow one another");
-    cases.add_test(
-        others, "first and last",
-        "a function for which a word's first and last place count, and none between them");
+    cases.add_test(others, "first and last",
+                   "a function that adds only the rows of a word's first and last place");
     cases.add_test(others, "column left over",
-                   "a function that overwrites the last column where the width is odd");
+                   "a function that overwrites the last column if the width is odd");
 }

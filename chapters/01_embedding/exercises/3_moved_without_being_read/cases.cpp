@@ -5,8 +5,8 @@ using namespace abh::judge;
 
 namespace {
 
-/// How far a row is from where it began after each of `steps` steps, in units of its first step;
-/// its gradient is 1 in the first step, and `later` after that.
+/// How far a row is from its starting point after each of `steps` steps, in units of its first
+/// step. Its gradient is 1 in the first step and `later` after that.
 std::vector<double> way(double momentum, Index steps, double later) {
     std::vector<double> moved;
     double v = 0, distance = 0;
@@ -44,16 +44,16 @@ int main(int argc, char** argv) {
     for (const double distance : way(momentum, 10'000, 0))
         if (distance < whole / 2) ++half;
     add("later", whole - 1, 1e-6,
-        {mistake("the first step is counted, too: later steps are asked for", whole),
+        {mistake("the first step is counted, too; count the later steps alone", whole),
          mistake("that is the second step alone", momentum)});
     add("half", static_cast<double>(half), 0,
         {mistake("the first step counts, too", static_cast<double>(half - 1))});
     add("moved", way(momentum, K, 0)[last], 5e-3,
         {mistake("that is without the first step", way(momentum, K, 0)[last] - 1),
-         mistake("that is the way after all steps, not after K", whole)});
+         mistake("that is the distance after all steps, not after K", whole)});
     add("padding", way(momentum, K, 1)[last], 5e-3,
-        {mistake("v has the gradient already when dE is set to zero: the row does move", 0),
-         mistake("here a gradient comes in every step, not in the first alone",
+        {mistake("v already has the gradient when dE is set to zero, so the row does move", 0),
+         mistake("here there is a gradient in every step, not only in the first",
                  way(momentum, K, 0)[last]),
          mistake("that is without momentum", static_cast<double>(K))});
 }

@@ -17,13 +17,13 @@ Tensor logits(const Tensor& x, const Tensor& table) {
     // end
 }
 
-/// Backward of both jobs: the look-up y[b, t] = E[ids[b, t]], and z = x E^T.
+/// Backward of both jobs, the look-up y[b, t] = E[ids[b, t]] and the output map z = x E^T.
 /// @param dy      gradient of the loss with respect to `y`, [B, L, d_model]
 /// @param ids     [B, L]
 /// @param dz      gradient of the loss with respect to `z`, [N, V]
 /// @param x       [N, d_model]
 /// @param table   E, [V, d_model]
-/// @param dtable  dE is added to what it holds, [V, d_model]
+/// @param dtable  receives dE, added to what it holds, [V, d_model]
 /// @return        dx, [N, d_model]
 Tensor tied_backward(const Tensor& dy, const Ids& ids, const Tensor& dz, const Tensor& x,
                      const Tensor& table, Tensor& dtable) {

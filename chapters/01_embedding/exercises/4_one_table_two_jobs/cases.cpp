@@ -62,13 +62,13 @@ void add(Cases& cases, const Problem& p) {
              .results = values(before + input + output),
              .about = about,
              .names = {"dy", "ids", "dz", "x", "E", "what dE held", "dE"},
-             .mistakes = {
-                 {"this is the share of the look-up alone", values(before + input)},
-                 {"this is the share of the output map alone", values(before + output)},
-                 {"the look-up's share is lost: both jobs add to one gradient", values(output)},
-                 {"what dE held before is lost", values(input + output)},
-                 {"rows that no id reads get nothing; but each is an output, too",
-                  values(before + input + masked(output, p.ids))}}});
+             .mistakes = {{"this is the gradient of the look-up alone", values(before + input)},
+                          {"this is the gradient of the output map alone", values(before + output)},
+                          {"the gradient of the look-up is lost, but both jobs add to one gradient",
+                           values(output)},
+                          {"what dE held before is lost", values(input + output)},
+                          {"rows that no id reads get no gradient, but each row is an output, too",
+                           values(before + input + masked(output, p.ids))}}});
     };
     add_dtable("dE", Tensor::zeros(p.table.shape()));
     add_dtable("dE adds", cases.normal(p.table.shape()));

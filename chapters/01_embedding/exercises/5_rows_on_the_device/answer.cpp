@@ -9,7 +9,7 @@ namespace {
 
 using namespace cuda;
 
-/// @param n       ids
+/// @param n       number of ids
 /// @param y       factor * table[ids], [n, d_model]
 /// @param table   [V, d_model]
 /// @param ids     [n]

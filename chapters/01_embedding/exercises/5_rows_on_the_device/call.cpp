@@ -12,7 +12,7 @@ namespace {
 
 using namespace abh;
 
-/// Rows, and what the kernels asked for.
+/// The rows, and the emulator's counts of all kernels together.
 std::pair<Tensor, cuda::KernelCount> counted(const Tensor& table, const Ids& ids, Real factor) {
     cuda::count_kernels(true);
     const Tensor y = mine::gather(table, ids, factor);
@@ -28,7 +28,7 @@ std::pair<Tensor, cuda::KernelCount> counted(const Tensor& table, const Ids& ids
 
 judge::Values pieces(const Tensor& table, const Ids& ids, Real factor) {
     const auto [y, count] = counted(table, ids, factor);
-    // two rows of whole sectors for each id, and for every 32 numbers of y two sectors of ids
+    // a quarter more than two rows of whole sectors per id and two sectors of ids per 32 numbers
     const Index sector = 32 / static_cast<Index>(sizeof(Real));
     const Index enough = 5 * (2 * y.size() / sector + 2 * (y.size() / 32 + 1)) / 4;
     return judge::values(y, std::max(Index{0}, count.sectors - enough));

@@ -31,10 +31,10 @@ void add(Cases& cases, const char* criterion, const char* call, Index B, Index L
         if (c.call == "idle") c.results.push_back(value(Index{0}));
         c.mistakes.clear();
         c.names.push_back(c.call == "idle"
-                              ? "the number of threads without a number, beyond one block"
+                              ? "the number of threads without a number of y, beyond one block's"
                               : "the number of 32-byte pieces of memory touched beyond a quarter "
                                 "more than needed");
-        if (c.call == "idle") c.names.push_back("the number of numbers of y without a thread");
+        if (c.call == "idle") c.names.push_back("the number of elements of y without a thread");
     }
     cases.add(c);
 }

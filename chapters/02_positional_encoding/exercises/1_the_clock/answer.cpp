@@ -6,8 +6,8 @@
 
 namespace abh::mine {
 
-/// @param max_len  positions, >= 1
-/// @param d_model  columns, >= 1; an odd number ends with a sine that has no cosine
+/// @param max_len  number of positions, >= 1
+/// @param d_model  number of columns, >= 1; if odd, the last sine has no cosine
 /// @return         PE, [max_len, d_model]
 Tensor sinusoid_table(Index max_len, Index d_model) {
     Tensor table({max_len, d_model});

@@ -9,7 +9,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// A table whose columns have sine or cosine of t times a frequency.
+/// A table whose columns are the sine or the cosine of t + first times a frequency.
 Tensor table_of(const Tensor& like, const std::function<double(Index c)>& frequency,
                 const std::function<bool(Index c)>& is_sine, Index first = 0) {
     Tensor table(like.shape());
@@ -37,13 +37,13 @@ void add(Cases& cases, const char* criterion, Index max_len, Index d_model) {
                .about = fmt::format("{} positions, d_model {}", max_len, d_model),
                .names = {"max_len", "d_model", "PE"},
                .mistakes = {
-                   {"the exponent counts columns: both columns of a hand share one frequency",
+                   {"the exponent counts columns, but both columns of a hand share one frequency",
                     values(table_of(right, columns, even))},
-                   {"all sines stand first, then all cosines: here they alternate",
+                   {"all sines come first, then all cosines, but they should alternate",
                     values(table_of(right, halves, [&](Index c) { return c < half; }))},
                    {"sines and cosines have changed places", values(table_of(right, pairs, odd))},
-                   {"positions count from 0", values(table_of(right, pairs, even, 1))},
-                   {"the exponent is half of what it should be: -2i / d_model with i from 0 to "
+                   {"positions count from 0, not from 1", values(table_of(right, pairs, even, 1))},
+                   {"the exponent is half of what it should be, -2i / d_model with i from 0 to "
                     "d_model/2 - 1",
                     values(table_of(right, twice, even))}}});
 }

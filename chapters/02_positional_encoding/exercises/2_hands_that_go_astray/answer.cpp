@@ -32,7 +32,7 @@ Tensor shifted(const Tensor& codes, Index delta) {
     return y;
 }
 
-/// Your test: whether `f` does what is said of `shifted`.
+/// Your test: whether `f` does what `shifted` promises.
 bool accepts(const std::function<Tensor(const Tensor& codes, Index delta)>& f) {
     // solution
     const Tensor table = sinusoid_table(12, 6);

@@ -16,11 +16,11 @@ namespace {
 
 using namespace abh;
 
-/// How a function differs from what is right.
+/// How a function differs from the right one.
 struct Kind {
-    bool halves = false;             ///< columns i and d_model/2 + i, not 2i and 2i + 1
-    bool counts_columns = false;     ///< the exponent
-    Index direction = 1, least = 0;  ///< of the turn; what delta is taken for, if not 0
+    bool halves = false;             ///< turns columns i and d_model/2 + i, not 2i and 2i + 1
+    bool counts_columns = false;     ///< in the exponent, not pairs
+    Index direction = 1, least = 0;  ///< of the turn; shift used for delta, unless either is 0
 };
 
 Tensor turned(const Tensor& codes, Index delta, const Kind& kind) {
@@ -49,7 +49,7 @@ bool accepts(const std::string& which) {
                                             {"backward", {.direction = -1}},
                                             {"one step", {.least = 1}}};
     const bool own = which == "own";
-    if (!own && !kinds.contains(which)) throw std::invalid_argument("no such function");
+    if (!own && !kinds.contains(which)) throw std::invalid_argument("accepts: no such function");
     return mine::accepts([&](const Tensor& codes, Index delta) {
         return own ? mine::shifted(codes, delta) : turned(codes, delta, kinds.at(which));
     });

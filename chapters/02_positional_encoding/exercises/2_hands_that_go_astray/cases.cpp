@@ -30,20 +30,21 @@ int main(int argc, char** argv) {
     add(cases, 2 * cases.between(3, 12), cases.between(2, 9), 60, cases.between(2, 50));
     add(cases, 2 * cases.between(3, 12), 1, 75, -cases.between(2, 50));
     add(cases, 2, 5, 60, 7);
-    const char *own = "your own function", *right = "a function that is right and not yours";
+    const char *own = "your own function", *right = "a correct function that is not yours";
     const char* here = "your test finds the faults";
     const char* others = "your test finds others";
     cases.add_test(here, "own", own);
     cases.add_test(here, "right", right);
     cases.add_test(here, "both", "the function as it was at the beginning");
     cases.add_test(here, "halves",
-                   "a function that takes the halves of a row for sines and cosines, with the "
-                   "right frequencies");
+                   "a function that takes the halves of a row for sines and cosines, but has "
+                   "the right frequencies");
     cases.add_test(
         here, "columns",
-        "a function whose exponent counts columns, with the right columns for sine and cosine");
+        "a function whose exponent counts columns, with sines and cosines in the right places");
     cases.add_test(others, "own", own);
     cases.add_test(others, "right", right);
     cases.add_test(others, "backward", "a function that turns each hand the wrong way");
-    cases.add_test(others, "one step", "a function that shifts by 1 whatever delta is, except 0");
+    cases.add_test(others, "one step",
+                   "a function that shifts by 1 whatever delta is, unless it is 0");
 }

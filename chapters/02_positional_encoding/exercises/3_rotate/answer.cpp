@@ -30,7 +30,7 @@ Tensor rotate(const Tensor& x, Index first) {
 }
 
 /// @param dy     gradient of the loss with respect to `y`, [B, L, d]
-/// @param first  position of the first row, as in forward
+/// @param first  position of the first row, as in the forward pass
 /// @return       dx, [B, L, d]
 Tensor rotate_backward(const Tensor& dy, Index first) {
     Tensor dx(dy.shape());

@@ -25,7 +25,7 @@ Tensor rotated(const Tensor& x, Index first, Real sign = 1, bool halves = false)
     return y;
 }
 
-/// The same, but the second number of a pair is made from the new first one.
+/// The same, but the second number of a pair is computed from the new first number.
 Tensor overwritten(const Tensor& x, Index first, Real sign) {
     Tensor y = rotated(x, first, sign);
     for (Index b = 0; b < x.dim(0); ++b)
@@ -55,17 +55,17 @@ void add(Cases& cases, const char* criterion, const Tensor& x, Index first) {
          .about = fmt::format("{} {}, first {}", forward ? "x" : "dy", x.shape(), first),
          .names = {forward ? "x" : "dy", "first", forward ? "y" : "dx"},
          .mistakes = {
-             {forward ? "each pair is turned the wrong way: the sign of the sine in Rot"
-                      : "this turns as forward does: which matrix is the transpose of a rotation?",
+             {forward ? "each pair is turned the wrong way; check the sign of the sine in Rot"
+                      : "this turns as forward does; which matrix is the transpose of a rotation?",
               values(rotated(x, first, -sign))},
-             {"columns i and d/2 + i are turned together; 2i and 2i + 1 are a pair",
+             {"columns i and d/2 + i are turned together, but 2i and 2i + 1 are a pair",
               values(rotated(x, first, sign, true))},
-             {"the second number of a pair is made from the new first one, not from the old",
+             {"a pair's second number is made from the new first number, not from the old",
               values(overwritten(x, first, sign))},
-             {"positions are counted from 0 and not from first", values(rotated(x, 0, sign))}}});
+             {"positions are counted from 0, not from first", values(rotated(x, 0, sign))}}});
 }
 
-/// The table is what rotation makes of rows (0, 1, 0, 1, ...).
+/// Checks that rotating rows (0, 1, 0, 1, ...) gives the table.
 void check_with_table() {
     Tensor x({1, 5, 6});
     for (Index i = 0; i < x.size(); ++i) x.data()[i] = static_cast<Real>(i % 2);

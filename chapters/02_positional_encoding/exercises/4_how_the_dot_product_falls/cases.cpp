@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
     }
     const double fall = (std::log(shift) + std::numbers::egamma) / std::log(base);
     add("length", d / 2, 1e-9,
-        {mistake("each hand has one sine and one cosine: how many hands are there?", d),
-         mistake("that is the square root: the squared length is asked for", std::sqrt(d / 2))});
+        {mistake("each hand has one sine and one cosine, so how many hands are there?", d),
+         mistake("that is the length, not the squared length", std::sqrt(d / 2))});
     add("hands", static_cast<double>(hands), 0,
         {mistake("those are columns, two for each hand", static_cast<double>(2 * hands)),
          mistake("hand 0 counts, too", static_cast<double>(hands - 1))});

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     const auto mistake = [](const char* says, double wrong) {
         return Mistake{says, values(wrong)};
     };
-    // all eight outcomes of three numbers that are kept or dropped
+    // all eight outcomes for three numbers, each kept or dropped
     const double mean = static_cast<double>(w[0] * x[0] + w[1] * x[1] + w[2] * x[2]);
     double variance = 0, fourth = 0, of_one = 0;
     for (unsigned kept = 0; kept < 8; ++kept) {
@@ -44,12 +44,12 @@ int main(int argc, char** argv) {
     }
     add("one", of_one, 5e-3,
         {mistake("kept numbers are divided by 1 - p_drop", of_one * (1 - p) * (1 - p)),
-         mistake("that is the deviation: the variance is asked for", std::sqrt(of_one))});
+         mistake("that is the standard deviation, not the variance", std::sqrt(of_one))});
     add("sum", variance, 5e-3,
-        {mistake("that is the deviation: the variance is asked for", std::sqrt(variance)),
-         mistake("the numbers are dropped independently: variances add, not deviations",
+        {mistake("that is the standard deviation, not the variance", std::sqrt(variance)),
+         mistake("the numbers are dropped independently, so variances add, not deviations",
                  mean * mean * p / (1 - p))});
     add("deviation", std::sqrt((fourth - variance * variance) / static_cast<double>(n)), 1e-2,
-        {mistake("that holds for normal numbers; these have another fourth moment",
+        {mistake("that holds for normal numbers, but these have another fourth moment",
                  variance * std::sqrt(2 / static_cast<double>(n)))});
 }

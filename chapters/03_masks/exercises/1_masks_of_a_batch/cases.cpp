@@ -7,7 +7,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// [B, 1, m, n] of a statement about b, i and j.
+/// A mask of the shape of `like` that is 1 where `hides(b, i, j)`.
 template <class Hides>
 Values where(const Mask& like, Hides hides) {
     Mask mask(like.shape());
@@ -28,12 +28,12 @@ void add_cross(Cases& cases, const Ids& target, const Ids& source, std::int32_t 
          .names = {"target", "source", "pad", "mask"},
          .mistakes = {
              {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
-             {"pads are hidden as queries, too; only a pad that is a key is hidden",
+             {"pads are hidden as queries, too, but only a pad that is a key is hidden",
               where(mask, [&](Index b, Index i,
                               Index j) { return source(b, j) == pad || target(b, i) == pad; })},
-             {"pads of the target are hidden, as queries; hide the source's, as keys",
+             {"the target's pads are hidden as queries; hide the source's pads as keys",
               where(mask, [&](Index b, Index i, Index) { return target(b, i) == pad; })},
-             {"the id 0 is taken for the pad, whose id is the parameter",
+             {"the id 0 is taken for the pad's id, which is the parameter pad",
               where(mask, [&](Index b, Index, Index j) { return source(b, j) == 0; })}}});
 }
 
@@ -47,24 +47,24 @@ void add_decoder(Cases& cases, const char* criterion, const Ids& ids, std::int32
          .about = fmt::format("target {}, pad {}", ids.shape(), pad),
          .names = {"target", "pad", "mask"},
          .mistakes = {
-             {"the row sees one place too far: the word that it must predict",
+             {"the row sees one place too far, namely the word that it must predict",
               where(mask,
                     [&](Index b, Index i, Index j) { return j > i + 1 || ids(b, j) == pad; })},
-             {"a word is hidden from itself, so that the first one sees nothing at all",
+             {"a word is hidden from itself, so the first word sees nothing at all",
               where(mask, [&](Index b, Index i, Index j) { return j >= i || ids(b, j) == pad; })},
              {"pads are seen", where(mask, [&](Index, Index i, Index j) { return j > i; })},
              {"the future is seen",
               where(mask, [&](Index b, Index, Index j) { return ids(b, j) == pad; })},
-             {"only pads in the future are hidden: either reason is enough",
+             {"only pads in the future are hidden, but either reason is enough",
               where(mask, [&](Index b, Index i, Index j) { return j > i && ids(b, j) == pad; })},
-             {"a pad is to be hidden as a key, not as a query",
+             {"a pad should be hidden as a key, not as a query",
               where(mask, [&](Index b, Index i, Index j) { return j > i || ids(b, i) == pad; })},
-             {"pads are hidden as queries, too; only a pad that is a key is hidden",
+             {"pads are hidden as queries, too, but only a pad that is a key is hidden",
               where(mask, [&](Index b, Index i,
                               Index j) { return j > i || ids(b, i) == pad || ids(b, j) == pad; })},
-             {"this is the past: rows are queries, columns are keys",
+             {"this hides the past; rows are queries, and columns are keys",
               where(mask, [&](Index b, Index i, Index j) { return j < i || ids(b, j) == pad; })},
-             {"the id 0 is taken for the pad, whose id is the parameter",
+             {"the id 0 is taken for the pad's id, which is the parameter pad",
               where(mask, [&](Index b, Index i, Index j) { return j > i || ids(b, j) == 0; })},
              {"keep and hide are mixed up: a 1 hides", values(invert(mask))}}});
 }

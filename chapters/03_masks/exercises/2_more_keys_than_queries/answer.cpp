@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-/// Hides the future where the last query stands at the last key.
+/// Hides the future, where the last query is at the place of the last key.
 /// @param n_queries  Lq >= 1
 /// @param n_keys     Lk >= Lq
 /// @return           [1, Lq, Lk], 1 = hide

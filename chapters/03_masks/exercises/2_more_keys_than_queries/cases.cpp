@@ -9,7 +9,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// Hides keys more than `last` places behind query i.
+/// Hides the keys that come more than `last` places after query i.
 Mask behind(Index n_queries, Index n_keys, Index last) {
     Mask mask({1, n_queries, n_keys});
     for (Index i = 0; i < n_queries; ++i)
@@ -22,7 +22,7 @@ void add(Cases& cases, Index n_queries, Index n_keys) {
     const Mask mask = behind(n_queries, n_keys, first);
     if (first == 0 &&
         !std::ranges::equal(mask.values(), look_ahead_mask(Ids({1, n_keys})).values()))
-        throw std::logic_error("another mask than the book's");
+        throw std::logic_error("look-ahead mask: differs from the book's");
     cases.add({.criterion = first == 0 ? "as many keys as queries" : "more keys",
                .call = "look_ahead_mask",
                .arguments = values(n_queries, n_keys),
@@ -31,11 +31,11 @@ void add(Cases& cases, Index n_queries, Index n_keys) {
                .names = {"n_queries", "n_keys", "mask"},
                .mistakes = {{"a query does not see the key at its own place",
                              values(behind(n_queries, n_keys, first - 1))},
-                            {"a query sees the key behind its own place",
+                            {"a query sees the key after its own place",
                              values(behind(n_queries, n_keys, first + 1))},
-                            {"query 0 stands at key 0 here; the last query stands at the last key",
+                            {"query 0 is at key 0 here; the last query belongs at the last key",
                              values(behind(n_queries, n_keys, 0))},
-                            {"the shift by the keys that came before has the wrong sign",
+                            {"the shift by the number of earlier keys has the wrong sign",
                              values(behind(n_queries, n_keys, -first))},
                             {"keep and hide are mixed up: a 1 hides", values(invert(mask))}}});
 }

@@ -5,7 +5,7 @@
 
 namespace abh::mine {
 
-/// Pads and future in one mask.
+/// Hides pads and the future in one mask.
 /// @param keep  [B, L], 1 where a word is real, 0 where it is a pad
 /// @return      [B, L, L], 1 = hide
 Mask decoder_mask(const Mask& keep) {
@@ -23,7 +23,7 @@ Mask decoder_mask(const Mask& keep) {
     return mask;
 }
 
-/// Your test of a function that should do what `decoder_mask` should.
+/// Your test: whether `f` does what `decoder_mask` should do.
 /// @return  true if `f` is right
 bool accepts(const std::function<Mask(const Mask&)>& f) {
     // solution

@@ -13,7 +13,7 @@ namespace {
 
 using namespace abh;
 
-/// Another way to write the mask.
+/// A function that returns a mask, 1 where `hides(keep, b, i, j)`.
 template <class Hides>
 std::function<Mask(const Mask&)> where(Hides hides) {
     return [hides](const Mask& keep) {

@@ -23,13 +23,13 @@ void add_mask(Cases& cases, const Mask& keep) {
                .results = values(mask),
                .about = "keep " + to_string(keep.shape()),
                .names = {"keep", "mask"},
-               .mistakes = {{"this is what the code as it was gives: its mistake is still there",
-                             values(invert(mask_or(invert(pads), invert(future))))},
-                            {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
-                            {"pads are hidden as queries, too; only a pad that is a key is hidden",
-                             values(both)},
-                            {"the future is seen", values(pads)},
-                            {"pads are seen", values(future)}}});
+               .mistakes = {
+                   {"this is what the code as it was gives; its mistake is still there",
+                    values(invert(mask_or(invert(pads), invert(future))))},
+                   {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
+                   {"pads are hidden as queries, too; hide only pads that are keys", values(both)},
+                   {"the future is seen", values(pads)},
+                   {"pads are seen", values(future)}}});
 }
 
 }  // namespace
@@ -46,13 +46,13 @@ int main(int argc, char** argv) {
     const char* own = "your own decoder_mask";
     for (const char* criterion : {"your test: the code as it was", "your test: other mistakes"}) {
         cases.add_test(criterion, "own", own);
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     cases.add_test("your test: the code as it was", "as it was", "decoder_mask as it was");
     const char* other = "your test: other mistakes";
     cases.add_test(other, "1 keeps", "a function in which a 1 keeps");
-    cases.add_test(other, "pads are seen", "a function that hides the future alone");
-    cases.add_test(other, "the future is seen", "a function that hides pads alone");
+    cases.add_test(other, "pads are seen", "a function that hides only the future");
+    cases.add_test(other, "the future is seen", "a function that hides only pads");
     cases.add_test(other, "queries", "a function that hides pads as queries");
     cases.add_test(other, "both", "a function that hides pads as keys and as queries");
     cases.add_test(other, "a leak", "a function that shows each row the next word");

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     const Index length = cases.between(9, 16);
     Index heads;
     do heads = cases.between(3, 8);
-    while (heads == 3);  // the sentences, which heads would be confused with
+    while (heads == 3);  // so that heads are not confused with the 3 sentences
     const std::array<Index, 3> n{cases.between(6, 8), cases.between(2, 5), cases.between(4, 7)};
     Ids ids({3, length});  // 1: a word, 0: a pad
     for (Index b = 0; b < 3; ++b)
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
 
     const auto add = [&](const char* name, Index right, std::vector<Mistake> mistakes) {
         if (right != mask.size())
-            mistakes.push_back({"the heads are forgotten: each has scores of its own",
+            mistakes.push_back({"the heads are forgotten, but each has its own scores",
                                 values(static_cast<Real>(right) / static_cast<Real>(heads))});
         cases.add({.criterion = name,
                    .call = name,
@@ -44,17 +44,18 @@ int main(int argc, char** argv) {
     };
     const auto number = [](Index x) { return values(static_cast<Real>(x)); };
     add("padding", heads * pads,
-        {{"these are the pads: each is hidden from every query", number(heads * pads / length)},
+        {{"these are the pads, but each is hidden from every query", number(heads * pads / length)},
          {"these are the scores that are seen", number(scores - heads * pads)}});
     add("future", heads * later,
-        {{"these are the scores that are seen, or the diagonal is hidden, too: a word sees itself",
+        {{"these are the scores that are seen, or the diagonal is hidden, too, but a word sees "
+          "itself",
           number(heads * (later + 3 * length))},
-         {"this is one sentence", number(heads * later / 3)}});
+         {"this is one sentence, not the batch", number(heads * later / 3)}});
     add("either", heads * either,
-        {{"what both masks hide is counted twice", number(heads * (pads + later))},
-         {"this is what both masks hide", number(heads * (pads + later - either))},
+        {{"the scores that both masks hide are counted twice", number(heads * (pads + later))},
+         {"these are the scores that both masks hide", number(heads * (pads + later - either))},
          {"these are the scores that are seen", number(scores - heads * either)}});
     add("table", mask.size(),
-        {{"one table serves all heads", number(scores)},
-         {"each sentence has a table of its own", number(length * length)}});
+        {{"one table is enough for all heads", number(scores)},
+         {"each sentence has its own table", number(length * length)}});
 }

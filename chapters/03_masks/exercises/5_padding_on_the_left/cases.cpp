@@ -11,7 +11,8 @@ using namespace abh::judge;
 
 namespace {
 
-/// What keys get of one row whose scores are all 0, by the softmax of hidden and other scores.
+/// The weight of the keys from `first` to `last` in one row, where every score that is not hidden
+/// is 0.
 double weight_of(const Mask& mask, Index b, Index i, Index first, Index last) {
     const double fill = -1e9;
     double largest = fill, sum = 0, part = 0;
@@ -25,7 +26,7 @@ double weight_of(const Mask& mask, Index b, Index i, Index first, Index last) {
     return part / sum;
 }
 
-/// Rows of the tables for which something holds.
+/// The number of rows of the masks for which something holds.
 template <class Holds>
 double count_rows(const Mask& mask, Holds holds) {
     double count = 0;
@@ -67,22 +68,22 @@ int main(int argc, char** argv) {
                    .mistakes = mistakes});
     };
     add("empty rows", "empty_rows", empty, 1e-9,
-        {{"a word sees itself: only the rows of the pads hide every key", values(empty + 2)},
-         {"no row hides every key with the padding behind the words; here it is in front",
+        {{"a word sees itself, so only the rows of the pads hide every key", values(empty + 2)},
+         {"no row hides every key if the padding comes after the words, but here it comes before "
+          "them",
           values(0.0)}});
     add("weight", "weight", weight_of(mask, 0, 0, 0, 0), 5e-3,
-        {{"all scores of the row are the same number, and softmax makes weights of them that sum "
-          "to 1",
+        {{"all scores of the row are equal, and softmax turns them into weights that sum to 1",
           values(0.0)},
          {"the weights of a row sum to 1", values(1.0)}});
     add("changed rows", "changed_rows", changed, 1e-9,
-        {{"not only the rows of the pads change: a word sees the pads before it, too",
+        {{"not only the rows of the pads change, because a word sees the pads before it, too",
           values(empty)},
-         {"the rows of the pads change, too: they hid every key, and now they see pads",
+         {"the rows of the pads change, too, because they hid every key and then see pads",
           values(of_words)},
          {"a sentence without pads does not change", values(3.0 * static_cast<double>(length))}});
     add("pad weight", "pad_weight", weight_of(future, 0, length - 1, 0, length - n[0] - 1), 5e-3,
-        {{"this is what the words get",
+        {{"this is the weight of the words",
           values(weight_of(future, 0, length - 1, length - n[0], length - 1))},
-         {"pads are not hidden here, and they stand in the past", values(0.0)}});
+         {"pads are not hidden here, because they are in the past", values(0.0)}});
 }

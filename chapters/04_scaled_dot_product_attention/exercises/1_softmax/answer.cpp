@@ -8,10 +8,10 @@
 namespace abh::mine {
 
 /// @param z            scores, any shape [..., n], n >= 1
-/// @param temperature  what they are divided by, more than 0
+/// @param temperature  divides the scores; more than 0
 /// @return             attention weights, the same shape; each row sums to 1
 Tensor softmax(const Tensor& z_, Real temperature) {
-    // `rows(shape)` is the product of all sizes but the last: read as a matrix, row r is one
+    // `rows(shape)` is the product of all sizes but the last, so each row of this matrix is one
     // softmax.
     const Tensor z = z_.reshape({rows(z_.shape()), z_.dim(-1)});
     Tensor w(z.shape());
@@ -31,7 +31,7 @@ Tensor softmax(const Tensor& z_, Real temperature) {
     return w.reshape(z_.shape());
 }
 
-/// The softmax of the book, whose temperature is 1: with it your function takes part in a run.
+/// The book's softmax, at temperature 1, through which `--mine` runs your function in a program.
 Tensor softmax(const Tensor& z) {
     return softmax(z, 1);
 }

@@ -11,7 +11,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// `e^z` divided by what `divisor` makes of the rows of `e^z`, `[rows, n]`.
+/// `e^z` divided by `divisor(z, r, j)`, with z read as `[rows, n]`.
 template <class Divisor>
 Tensor divided(const Tensor& z, Divisor divisor) {
     Tensor w(z.shape());
@@ -40,7 +40,7 @@ Real sum_of_all(const Tensor& z, Index, Index) {
     return sum;
 }
 
-/// `e^(z - max)`, from the weights.
+/// `e^(z - max)`, computed from the weights.
 Tensor undivided(const Tensor& w) {
     Tensor e = w.clone();
     Tensor y = e.reshape({rows(w.shape()), w.dim(-1)});
@@ -52,7 +52,7 @@ Tensor undivided(const Tensor& w) {
     return e;
 }
 
-/// Scores less the largest of their row, times a factor.
+/// Scores minus the largest of their row, times a factor.
 Tensor distances(const Tensor& z, Real factor) {
     Tensor s = z.clone();
     Tensor y = s.reshape({rows(z.shape()), z.dim(-1)});
@@ -65,7 +65,7 @@ Tensor distances(const Tensor& z, Real factor) {
 }
 
 void add(Cases& cases, const char* criterion, const Tensor& z, Real temperature,
-         const char* about = "drawn") {
+         const char* about = "random") {
     const Tensor w = softmax(distances(z, 1 / temperature));
     const auto nothing = [](const Tensor&, Index, Index) { return Real(1); };
     Tensor scaled = z.clone();
@@ -79,14 +79,14 @@ void add(Cases& cases, const char* criterion, const Tensor& z, Real temperature,
                .about = fmt::format("z {}, {}, temperature {:.3g}", z.shape(), about, temperature),
                .names = {"z", "temperature", "w"},
                .mistakes = {{"the temperature is missing", values(softmax(z))},
-                            {"a low temperature makes scores larger: they are divided by it",
+                            {"a low temperature makes scores larger, since it divides them",
                              values(softmax(distances(z, temperature)))},
                             {"the exponentials are not divided by their sum", values(undivided(w))},
                             {"the exponentials are not divided by their sum",
                              values(divided(scaled, nothing))},
-                            {"this is the softmax of columns: the sum runs over a row",
+                            {"this is the softmax of columns, but the sum runs over a row",
                              values(divided(scaled, sum_of_column))},
-                            {"all numbers together sum to 1: each row has a sum of its own",
+                            {"all numbers together sum to 1, but each row should do so",
                              values(divided(scaled, sum_of_all))}}});
 }
 

@@ -6,8 +6,8 @@
 namespace abh::mine {
 
 /// @param dw    gradient of the loss with respect to `w`, any shape
-/// @param w     what softmax returned, the same shape; its weights sum to 1 along `axis`
-/// @param axis  from 0 on
+/// @param w     the result of softmax, the same shape; its weights sum to 1 along `axis`
+/// @param axis  counted from 0
 /// @return      the gradient with respect to softmax's input, the same shape
 Tensor softmax_backward(const Tensor& dw_, const Tensor& w_, int axis) {
     Index before = 1, after = 1;
@@ -15,7 +15,7 @@ Tensor softmax_backward(const Tensor& dw_, const Tensor& w_, int axis) {
     for (int a = axis + 1; a < w_.rank(); ++a) after *= w_.dim(a);
     const Index n = w_.dim(axis);
     const Tensor dw = dw_.reshape({before, n, after}), w = w_.reshape({before, n, after});
-    Tensor dz(w.shape());  // one softmax has the elements (b, 0, c) to (b, n - 1, c)
+    Tensor dz(w.shape());  // (b, 0, c) to (b, n - 1, c) are the elements of one softmax
     // solution
     for (Index b = 0; b < before; ++b)
         for (Index c = 0; c < after; ++c) {
@@ -29,7 +29,7 @@ Tensor softmax_backward(const Tensor& dw_, const Tensor& w_, int axis) {
     return dz.reshape(w_.shape());
 }
 
-/// The book's softmax runs along the last axis: with this your function takes part in a run.
+/// The book's softmax, along the last axis, through which `--mine` runs your function in a program.
 Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
     return softmax_backward(dw, w, w.rank() - 1);
 }

@@ -9,7 +9,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// A tensor read as [before, n, after], where n belongs to `axis`.
+/// A tensor read as [before, n, after], where n is the size of `axis`.
 Tensor along(const Tensor& x, int axis) {
     Index before = 1;
     for (int a = 0; a < axis; ++a) before *= x.dim(a);
@@ -56,7 +56,7 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Tensor& dw,
     if (axis == z.rank() - 1) require_close(dz, softmax_backward(dw, w), "the last axis", 1e-12);
     const auto as = [&](auto rule) { return values(by(rule, dw, w, axis)); };
     std::vector<Mistake> mistakes{
-        {"w dw is the diagonal alone: each score moves all weights of its softmax",
+        {"w dw is the diagonal alone, but each score moves all weights of its softmax",
          as([](Real w_j, Real d, Real, Real) { return w_j * d; })},
         {"the factor w is missing", as([](Real, Real d, Real costs, Real) { return d - costs; })},
         {"the sum is that of dw, not of dw times w",
@@ -72,7 +72,7 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Tensor& dw,
          .call = "softmax_backward",
          .arguments = values(dw, w, axis),
          .results = values(dz),
-         .about = about.empty() ? fmt::format("w {}, axis {}, dw drawn", w.shape(), axis) : about,
+         .about = about.empty() ? fmt::format("w {}, axis {}, dw random", w.shape(), axis) : about,
          .names = {"dw", "w", "axis", "dz"},
          .mistakes = mistakes});
 }
@@ -82,14 +82,14 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Tensor& dw,
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
     add(cases, "rows of two", Tensor({1, 2}, {0, std::log(Real(2))}), Tensor({1, 2}, {3, 0}), 1,
-        "the first of the statement, w = (1/3, 2/3), dw = (3, 0), axis 1");
+        "the first example of the statement, w = (1/3, 2/3), dw = (3, 0), axis 1");
     add(cases, "rows of two", cases.normal({3, 2}), cases.normal({3, 2}), 1);
     for (const Index n : {1, 3, 5, 17})
         add(cases, "rows of every length", cases.normal({3, n}), cases.normal({3, n}), 1);
     add(cases, "rows of every length", cases.uniform({2, 1, 7}, -20, 20), cases.normal({2, 1, 7}),
         2);
     add(cases, "every axis", Tensor({2, 2}, {0, 0, std::log(Real(2)), 0}),
-        Tensor({2, 2}, {3, 1, 0, 1}), 0, "the second of the statement, axis 0");
+        Tensor({2, 2}, {3, 1, 0, 1}), 0, "the second example of the statement, axis 0");
     for (const int axis : {0, 1, 2, 3})
         add(cases, "every axis", cases.normal({3, 2, 4, 5}), cases.normal({3, 2, 4, 5}), axis);
 }

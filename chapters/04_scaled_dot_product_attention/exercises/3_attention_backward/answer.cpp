@@ -28,8 +28,8 @@ struct BiasedGradients {
     Tensor dbias;  ///< [H, Lq + Lk - 1]
 };
 
-/// Gradients of attention whose scores are q k^T / sqrt(d_k) + bias[h, j - i + Lq - 1], query i and
-/// key j.
+/// Gradients of attention whose scores are q k^T / sqrt(d_k) + bias[h, j - i + Lq - 1] for query
+/// i and key j.
 /// @param dy      gradient of the loss with respect to the result, [B, H, Lq, d_v]
 /// @param q       queries, [B, H, Lq, d_k]
 /// @param k       keys, [B, H, Lk, d_k]

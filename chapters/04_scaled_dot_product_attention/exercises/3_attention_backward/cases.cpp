@@ -26,7 +26,7 @@ Inputs draw(Cases& cases, Index batch, Index heads, Index n_queries, Index n_key
             Mask::full({batch, heads, n_queries, n_keys}, 0)};
 }
 
-/// Where the bias of query i and key j stands.
+/// The place of the bias for query i and key j.
 Index place(const Tensor& s, Index i, Index j) {
     return j - i + s.dim(2) - 1;
 }
@@ -103,16 +103,16 @@ void add(Cases& cases, const char* criterion, const Inputs& in) {
          .names = {"dy", "q", "k", "v", "w", "hidden", "dq", "dk", "dv", "dbias"},
          .constants = {{"sqrt(d_k)", static_cast<double>(root)}},
          .mistakes = {
-             {"a hidden score gets a gradient, and it should not: the fill is a constant, whatever "
-              "q, k and the bias are",
+             {"a hidden score gets a gradient, but should not: the fill is a constant, whatever q, "
+              "k and the bias are",
               gradients(in, not_hidden, c, dv, bias_gradient(not_hidden))},
-             {"ds is taken to be dw: the backward pass of softmax is missing",
+             {"ds is taken to be dw, so the backward pass of softmax is missing",
               gradients(in, no_softmax, c, dv, bias_gradient(no_softmax))},
              {"the backward pass of softmax is its diagonal alone, w dw: the mean cost of the row "
               "is missing",
               gradients(in, diagonal, c, dv, bias_gradient(diagonal))},
-             {"many scores share a number of the bias: their gradients add, and do not replace one "
-              "another",
+             {"many scores share one number of the bias, so their gradients add instead of "
+              "replacing one another",
               gradients(in, ds, c, dv, bias_gradient(ds, false))},
              {"the bias is added to the scores after the scale, and so is not scaled",
               gradients(in, ds, c, dv, scaled)}}});

@@ -34,13 +34,13 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const Tensor& k, 
                .names = {"ds", "q", "k", "dc"},
                .constants = {{"sqrt(d_k)", std::sqrt(static_cast<double>(q.dim(3)))}},
                .mistakes = {
-                   {"this is the mean over all scores: c enters every one of them, so it is a sum",
+                   {"this is the mean over all scores; c enters every one of them, so dc is a sum",
                     values(dc / n)},
-                   {"this is the sum for the first sentence alone: one c serves all",
+                   {"this is the sum for the first sentence alone, but all sentences share c",
                     values(static_cast<Real>(dot(ds.rows(0, 1), products.rows(0, 1))))},
-                   {"the factor ds is missing: by how much the loss moves with each score",
+                   {"the factor ds is missing; it says how much the loss moves with each score",
                     values(static_cast<Real>(dot(ones, products)))},
-                   {"the products <q, k> are missing: by how much each score moves with c",
+                   {"the products <q, k> are missing; they say how much each score moves with c",
                     values(static_cast<Real>(dot(ds, ones)))}}});
 }
 

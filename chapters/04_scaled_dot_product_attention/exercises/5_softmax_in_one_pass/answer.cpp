@@ -7,9 +7,9 @@
 
 namespace abh::mine {
 
-/// Goes on by one score of a row.
-/// @param m  largest score so far, and then with `z`; the lowest finite number before the first
-/// @param l  sum of exp(score - m) so far, and then with `z`; 0 before the first
+/// Takes in one more score of a row.
+/// @param m  largest score so far, then including `z`; the lowest finite number before the first
+/// @param l  sum of exp(score - m) so far, then including `z`; 0 before the first
 /// @param z  the next score
 void take(Real& m, Real& l, Real z) {
     // solution
@@ -22,9 +22,9 @@ void take(Real& m, Real& l, Real z) {
     // end
 }
 
-/// Joins what was found for two parts of a row; a part without scores has the lowest m, and l = 0.
-/// @param m    largest score of one part, and then of both
-/// @param l    sum of exp(score - m) of one part, and then of both
+/// Joins the results for two parts of a row. A part without scores has the lowest m and l = 0.
+/// @param m    largest score of one part, then of both
+/// @param l    sum of exp(score - m) of one part, then of both
 /// @param m_2  largest score of the other part
 /// @param l_2  sum of exp(score - m_2) of the other part
 void join(Real& m, Real& l, Real m_2, Real l_2) {

@@ -24,7 +24,7 @@ std::vector<Tensor> take_all(const Tensor& z) {
     return {largest, sum};
 }
 
-/// m and l of both parts of a row, from those of each.
+/// m and l of two parts of a row together, from those of each.
 std::vector<Tensor> join(Real m, Real l, Real m_2, Real l_2) {
     mine::join(m, l, m_2, l_2);
     return {Tensor({1}, {m}), Tensor({1}, {l})};

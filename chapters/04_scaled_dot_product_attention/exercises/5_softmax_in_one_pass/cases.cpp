@@ -16,7 +16,7 @@ struct Found {
     Real m = lowest, l = 0;
 };
 
-/// m and l of scores, in two passes.
+/// m and l of scores, computed in two passes.
 Found found(std::span<const Real> z) {
     Found f;
     for (const Real score : z) f.m = std::max(f.m, score);
@@ -44,8 +44,8 @@ void add_row(Cases& cases, const char* criterion, const Tensor& z, const char* a
                .results = values(largest, sum),
                .about = about,
                .names = {"z", "m", "l"},
-               .mistakes = {{"the sum so far is not corrected when the largest score changes, or m "
-                             "has changed already when it is",
+               .mistakes = {{"the sum so far is not corrected when the largest score changes, or "
+                             "only after m has changed",
                              values(largest, uncorrected)},
                             {"the sum so far is thrown away when the largest score changes",
                              values(largest, restarted)}}});
@@ -61,7 +61,7 @@ void add_halves(Cases& cases, const char* criterion, std::span<const Real> row, 
                .results = values(m, one_number(both.l)),
                .about = fmt::format("{} scores and {}", first.size(), second.size()),
                .names = {"m", "l", "m_2", "l_2", "m of both", "l of both"},
-               .mistakes = {{"the two sums are added as they are; they belong to different m",
+               .mistakes = {{"the two sums are added as they are, but belong to different m",
                              values(m, one_number(a.l + b.l))}}});
 }
 
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     add_row(cases, each, Tensor({3}, {0, std::log(Real(2)), std::log(Real(4))}), "by hand");
     add_row(cases, each, sorted(cases.normal({7}), true), "rising scores");
     add_row(cases, each, sorted(cases.normal({7}), false), "falling scores");
-    add_row(cases, each, cases.normal({17}), "drawn scores");
+    add_row(cases, each, cases.normal({17}), "random scores");
     add_row(cases, each, Tensor::full({4}, Real(-2.5)), "equal scores");
 
     add_row(cases, "large scores", cases.uniform({9}, -2000, -1000), "below -1000");

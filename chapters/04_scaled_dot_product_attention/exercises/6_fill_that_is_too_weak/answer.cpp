@@ -12,7 +12,7 @@ namespace abh::mine {
 /// @param k       keys, [B, H, Lk, d_k]
 /// @param hidden  1 where a key is hidden from all queries, [B, Lk]
 /// @param scale   factor of the scores
-/// @param fill    what a hidden score is when softmax reads it
+/// @param fill    value of a hidden score when softmax reads it
 /// @return        attention weights, [B, H, Lq, Lk]
 Tensor masked_weights(const Tensor& q, const Tensor& k, const Mask& hidden, Real scale, Real fill) {
     // solution
@@ -35,18 +35,18 @@ Tensor masked_weights(const Tensor& q, const Tensor& k, const Mask& hidden, Real
 /// A function with the parameters of `masked_weights`.
 using Weights = std::function<Tensor(const Tensor&, const Tensor&, const Mask&, Real, Real)>;
 
-/// Your test of a function that should do what `masked_weights` should.
+/// Your test: whether `f` does what `masked_weights` should do.
 /// @return  true if `f` is right
 bool accepts(const Weights& f) {
     // solution
     const auto near = [](Real a, Real b) { return std::abs(a - b) < Real(1e-4); };
     const Mask hidden = Mask({1, 3}, {0, 0, 1});
-    // The scores are 0, ln 3 and, hidden, ln 1/2: the weights are as 1 to 3 to 1/2.
+    // The scores are 0, ln 3 and, hidden, ln 1/2, so the weights are as 1 to 3 to 1/2.
     const Tensor q({1, 1, 1, 1}, {8}), k({1, 1, 3, 1}, {0, std::log(Real(3)), 7});
     const Tensor w = f(q, k, hidden, Real(1) / 8, std::log(Real(0.5)));
     if (!near(w(0, 0, 0, 0), Real(2) / 9) || !near(w(0, 0, 0, 1), Real(6) / 9)) return false;
     if (!near(w(0, 0, 0, 2), Real(1) / 9)) return false;
-    // Large scores: all weight for the larger one.
+    // Large scores: the larger one gets all the weight.
     const Tensor large = f(Tensor({1, 1, 1, 1}, {Real(4000)}), k, hidden, 1, Real(-1e9));
     if (!near(large(0, 0, 0, 1), 1) || !near(large(0, 0, 0, 2), 0)) return false;
     // Two sentences that hide different keys.

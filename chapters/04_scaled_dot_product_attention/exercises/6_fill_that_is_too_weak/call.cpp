@@ -16,17 +16,17 @@ namespace {
 
 using namespace abh;
 
-/// How a function differs from what is right.
+/// How a function differs from the right one.
 struct Way {
     bool fill_first = false;      ///< the fill is scaled with the scores
-    bool scaled = true;           ///< the scale is there
+    bool scaled = true;           ///< the scores are scaled
     bool maximum = true;          ///< the maximum is subtracted
     bool zeroed = false;          ///< hidden weights become 0 after the softmax
-    bool hides_the_rest = false;  ///< a 1 keeps
-    bool one_mask = false;        ///< the first sentence's mask for all
+    bool hides_the_rest = false;  ///< a 1 means keep
+    bool one_mask = false;        ///< uses the first sentence's mask for all
 };
 
-/// Masked weights by loops.
+/// Masked weights, computed by loops.
 mine::Weights weights(Way way) {
     return [way](const Tensor& q, const Tensor& k, const Mask& hidden, Real scale, Real fill) {
         const Real c = way.scaled ? scale : 1, hidden_score = way.fill_first ? fill * scale : fill;

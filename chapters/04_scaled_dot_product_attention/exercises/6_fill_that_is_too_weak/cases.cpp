@@ -24,7 +24,7 @@ void add_weights(Cases& cases, const Tensor& q, const Tensor& k, const Mask& hid
                               fill),
          .names = {"q", "k", "hidden", "scale", "fill", "w"},
          .mistakes = {
-             {"this is what the code as it was gives: its mistake is still there",
+             {"this is what the code as it was gives; its mistake is still there",
               with({.scale = scale, .fill = fill, .fill_place = FillPlace::before_scale})},
              {"the fill is divided by the scale", with({.scale = scale, .fill = fill / scale})},
              {"the scores are not scaled", with({.scale = 1, .fill = fill})}}});
@@ -45,12 +45,12 @@ int main(int argc, char** argv) {
     const char* other = "your test: other mistakes";
     for (const char* criterion : {original, other}) {
         cases.add_test(criterion, "own", "your own masked_weights");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     cases.add_test(original, "as it was", "masked_weights as it was");
     cases.add_test(other, "no scale", "a function that forgets the scale");
     cases.add_test(other, "no maximum", "a function whose softmax overflows at large scores");
     cases.add_test(other, "zeroed", "a function that sets hidden weights to 0 after the softmax");
-    cases.add_test(other, "1 keeps", "a function that hides what should be seen");
-    cases.add_test(other, "one mask", "a function that takes the first sentence's mask for all");
+    cases.add_test(other, "1 keeps", "a function that hides the keys that should be seen");
+    cases.add_test(other, "one mask", "a function that uses the first sentence's mask for all");
 }

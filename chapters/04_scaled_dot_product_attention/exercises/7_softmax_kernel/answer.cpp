@@ -1,4 +1,4 @@
-// Exercise 04.7: the softmax of a row by a warp, on the emulated device.
+// Exercise 04.7: one warp computes the softmax of a row, on the emulated device.
 #include <stdexcept>
 #include <vector>
 
@@ -10,10 +10,10 @@ namespace {
 
 using namespace cuda;
 
-constexpr int most = 32;  // numbers of a row that a lane keeps
+constexpr int most = 32;  // the most numbers of a row that a lane keeps
 
-/// A warp takes a row, and lane l its numbers l, l + 32, l + 64, ...
-/// @param w         what softmax makes of `z`, [n_rows, n]
+/// A warp takes a row, and lane l takes its numbers l, l + 32, l + 64, ...
+/// @param w         softmax of `z`, [n_rows, n]
 /// @param log_sums  of each row, log(sum_j exp(z_j)), [n_rows]
 /// @param z         scores, [n_rows, n], n <= 32 * most
 __global__ void softmax_kernel(Index n_rows, Index n, Global<Real> w, Global<Real> log_sums,

@@ -24,7 +24,7 @@ Index sectors_of(Index n_rows, Index n) {
     return count;
 }
 
-/// Results, and what the kernels asked for.
+/// The results, and the emulator's counts of all kernels together.
 judge::Values counted(const Tensor& z) {
     cuda::count_kernels(true);
     judge::Values results = judge::values(mine::softmax(z));

@@ -26,7 +26,7 @@ Right right(const Tensor& z) {
     return r;
 }
 
-/// With `counts`: the numbers that the emulator must count, too.
+/// With `counts`, the emulator's counts are checked, too.
 void add(Cases& cases, const char* criterion, const Tensor& z, bool counts = false) {
     const Right r = right(z);
     Tensor without(r.log_sums.shape());
@@ -37,11 +37,11 @@ void add(Cases& cases, const char* criterion, const Tensor& z, bool counts = fal
            .call = counts ? "counted" : "softmax",
            .arguments = values(z),
            .results = values(r.w, r.log_sums),
-           .about = "z " + to_string(z.shape()) + (n_rows * n < 4 ? "" : ", drawn"),
+           .about = "z " + to_string(z.shape()) + (n_rows * n < 4 ? "" : ", random"),
            .names = {"z", "w", "the row's log of the sum", "the number of bytes read and written",
-                     "the number of sectors more than 32 neighbors need",
+                     "the number of sectors beyond what 32 neighbors need",
                      "the number of barriers and of requests to shared memory"},
-           .mistakes = {{"the maximum is not added to the logarithm again", values(r.w, without)},
+           .mistakes = {{"the maximum is not added back to the logarithm", values(r.w, without)},
                         {"log_sums is the maximum alone", values(r.w, r.largest)}}};
     if (counts) {
         append(c.results, bytes, 0, 0);
@@ -49,10 +49,11 @@ void add(Cases& cases, const char* criterion, const Tensor& z, bool counts = fal
         const auto with_bytes = [&](const char* says, Index wrong) {
             c.mistakes.push_back({says, values(r.w, r.log_sums, wrong, 0, 0)});
         };
-        with_bytes("the row is read twice; a lane can keep its numbers", bytes + n_rows * n * real);
-        with_bytes("the row is read three times; a lane can keep its numbers",
+        with_bytes("the row is read twice, but a lane can keep its numbers",
+                   bytes + n_rows * n * real);
+        with_bytes("the row is read three times, but a lane can keep its numbers",
                    bytes + 2 * n_rows * n * real);
-        with_bytes("every lane writes the row's log of the sum; one is enough",
+        with_bytes("every lane writes the row's log of the sum, but one is enough",
                    bytes + 31 * n_rows * real);
     }
     cases.add(c);
