@@ -108,6 +108,20 @@ def inside_words(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="x", labelrotation=90)
 
 
+@figure("inside_distance", width=7.4, height=2.4, narrow=(3.7, 4.6))
+def inside_distance(data: Data, fig: Figure) -> None:
+    both = panels(fig, 2)
+    for axes, name, label in zip(
+        both, ("by_distance", "by_distance_without"), ("with the codes", "all at place 0"), strict=True
+    ):
+        weights = data.array(name, run="inside")  # [H, 2 reach + 1]
+        reach = weights.shape[1] // 2
+        columns = [f"{d:+}" if d else "0" for d in range(-reach, reach + 1)]
+        rows = [f"head {h}" for h in range(len(weights))]
+        heat(axes, weights, rows=rows, columns=columns, numbers="{:.2f}", low=0, high=1, top=True)
+        axes.set_xlabel(f"places from the word that looks, {label}")
+
+
 @figure("inside_self", width=4.6, height=3.6, narrow=(3.6, 3.2))
 def inside_self(data: Data, fig: Figure) -> None:
     weights = data.array("self", run="inside")[0].mean(axis=0)  # over heads

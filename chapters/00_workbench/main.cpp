@@ -24,7 +24,7 @@ void three_ways(Results& results) {
     Linear::Cache cache;
     const Tensor y = map.forward(x, &cache);
     const Tensor dx = map.backward(dy, cache);
-    section("Three ways");
+    section("The same gradient three times");
     fmt::print("y = {} and {}, loss <y, dy> = {}\n\n{:8}{:>8}{:>9}{:>13}\n", y.values().first(3),
                y.values().last(3), dot(y, dy), "", "by hand", "formula", "differences");
 

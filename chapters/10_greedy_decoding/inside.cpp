@@ -135,6 +135,7 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
     results.set_varying("without_places", static_cast<double>(without));
     results.array("by_distance", looks.mean());
     results.array("by_distance_without", looks_without.mean());
+    results.set_varying("by_distance_moves", max_difference(looks.mean(), looks_without.mean()));
 }
 // [units]
 /// Hidden units of the encoder's first feed-forward network: how often each is on, and its mean

@@ -8,7 +8,8 @@ namespace abh {
 /// 你 认 识 两 个 老 师 吗. Each chapter that builds a part shows its picture.
 /// @param seed     that the model was trained with: its first numbers are made again
 /// @param results  receives `word_cosines` of what training added to the target's table, the
-///                 weights `self`, `cross` and `heads` (of the encoder's first layer), `units`
+///                 weights `self`, `cross` and `heads` (of the encoder's first layer), those by
+///                 distance with and `without` positions (`by_distance...`), `units`
 ///                 (hidden units by word), `uses` (cosines between uses of 老, by layer) and
 ///                 `lens` (the next word after each layer)
 /// @throws std::invalid_argument if the model does not know the sentence's words
