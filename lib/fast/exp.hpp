@@ -7,17 +7,17 @@
 
 namespace abh {
 // [exp]
-/// `y_i = exp(x_i - shift)`, many at a time, and their sum. To be called with `x_i <= shift`.
+/// Sets `y_i = exp(x_i - shift)`, many at a time, and returns their sum. Requires `x_i <= shift`.
 ///
-/// Where the true value is a normal number, `y_i` is within `exp_error` of it, relatively. Where it
-/// is smaller, and perhaps where it is within `exp_error` of the smallest one, `y_i` is exactly 0:
-/// Eigen's own stops there at some small number.
+/// Where the true value is a normal number, `y_i` has a relative error of at most `exp_error`.
+/// Where it is smaller, and perhaps where it is within `exp_error` of the smallest normal number,
+/// `y_i` is exactly 0. Eigen's own function returns some small number there instead.
 ///
 /// @param y  may be `x`
 inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {
     using Numbers = Eigen::Array<Real, Eigen::Dynamic, 1>;
     constexpr Real smallest = std::numeric_limits<Real>::min();
-    constexpr Index some = 512;  // still in the first cache for the second look
+    constexpr Index some = 512;  // still in the first cache when they are looked at again
     Real sum = 0;
     for (Index at = 0; at < n; at += some, x += some, y += some) {
         const Index count = std::min(some, n - at);
@@ -29,7 +29,7 @@ inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {
     return sum;
 }
 
-/// Bound of the relative error of `exp_and_sum`'s single results.
+/// Bound on the relative error of each result of `exp_and_sum`.
 constexpr Real exp_error = 3 * std::numeric_limits<Real>::epsilon();
 
 }  // namespace abh

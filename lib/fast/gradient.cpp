@@ -21,8 +21,8 @@ struct Factors {
     Tensor x;   ///< [rows, d_in]
 };
 
-/// `H` rows of the gradient from `row` on, in strips of some columns. While a strip is multiplied,
-/// what `update` touches there is on its way.
+/// Computes `H` rows of the gradient from `row` on, in strips of some columns. While a strip is
+/// multiplied, the numbers that `update` touches there are being prefetched.
 template <int H>
 void update_rows(std::span<const Factors> products, const Update& update, Index row) {
     constexpr Index width = 256;
@@ -60,7 +60,7 @@ void update_rows(std::span<const Factors> products, const Update& update, Index 
     }
 }
 // [by products]
-/// Gives the gradient that is the sum of these products to `update`, part by part.
+/// Gives the sum of these products, the gradient, to `update`, part by part.
 void update_by_products(std::span<const Factors> products, const Update& update) {
     const Index d_out = products.front().dy.dim(1);
     parallel_ranges(d_out, 64, [&](Index row, Index end) {
@@ -70,7 +70,7 @@ void update_by_products(std::span<const Factors> products, const Update& update)
     });
 }
 // [gradient]
-/// Products that wait, by their factors.
+/// The factors of the products that wait.
 struct Products : Gradient::Waiting {
     std::vector<Factors> factors;
 
@@ -107,7 +107,8 @@ void fast::update(Gradient& gradient, const Update& update) {
     if (gradient.state().is_zero && gradient.waits())
         return update_by_products(static_cast<Products&>(*gradient.state().waiting).factors,
                                   update);
-    constexpr Index size = 1 << 15;  // a part, and what is done with it, fits into a core's cache
+    constexpr Index size =
+        1 << 15;  // so that a part and what is done with it fit into a core's cache
     const Tensor& g = gradient.tensor();
     parallel_ranges(g.size(), size, [&](Index begin, Index end) {
         update.step(begin, g.values().subspan(static_cast<std::size_t>(begin),

@@ -6,30 +6,32 @@
 
 namespace abh {
 // [lanes]
-/// So many numbers are one or two vector registers of the widest processors.
+/// This many numbers fill one or two vector registers of the widest processors.
 constexpr Index lanes = 16;
 using Lanes = Eigen::Array<Real, lanes, 1>;
 using LanesMap = Eigen::Map<Lanes>;
 using ConstLanesMap = Eigen::Map<const Lanes>;
 
-/// The first multiple of `lanes` that is not below `n`.
+/// `n`, rounded up to a multiple of `lanes`.
 constexpr Index whole_lanes(Index n) {
     return ceil_div(n, lanes) * lanes;
 }
 
-constexpr Index numbers_in_a_line = 64 / sizeof(Real);  ///< what memory sends at once
+constexpr Index numbers_in_a_line =
+    64 / sizeof(Real);  ///< in a cache line, which memory sends at once
 
-/// Prefetches numbers that will be read soon: of many the first, the processor foresees the rest.
+/// Prefetches numbers that will be read soon: only the first of many, since the processor foresees
+/// the rest.
 inline void prefetch(const Real* numbers, Index count) {
     for (Index i = 0; i < std::min<Index>(count, 4096); i += numbers_in_a_line)
         __builtin_prefetch(numbers + i);
 }
 
 // [turn]
-/// Transposes a square of `lanes` by `lanes` numbers: its rows become columns. A smaller square
-/// at a time, whose rows are a vector register each.
+/// Transposes a square of `lanes` by `lanes` numbers, in smaller squares, each of whose rows fills
+/// one vector register.
 /// @param to, from          the first number
-/// @param to_row, from_row  numbers from one row to the next
+/// @param to_row, from_row  distance from one row to the next
 inline void transpose_lanes(Real* to, Index to_row, const Real* from, Index from_row) {
     constexpr Index size = EIGEN_MAX_STATIC_ALIGN_BYTES / sizeof(Real);
     static_assert(size > 0 && lanes % size == 0);

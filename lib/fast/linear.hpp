@@ -4,14 +4,14 @@
 
 namespace abh {
 // [flat]
-/// All leading axes as one: `[..., n]` becomes `[rows, n]`.
+/// Merges all leading axes: `[..., n]` becomes `[rows, n]`.
 inline Tensor flat(const Tensor& x) {
     return x.reshape({rows(x.shape()), x.dim(-1)});
 }
 // [product]
 namespace fast {
-/// `x W^T + b`; with `relu`, what is negative becomes 0. Bias and ReLU take one pass over the
-/// product. @param x  `[..., d_in]`
+/// `x W^T + b`, where `relu` turns negative numbers into 0. Bias and ReLU together take one pass
+/// over the product. @param x  `[..., d_in]`
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu);
 }  // namespace fast
 

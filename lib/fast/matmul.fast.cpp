@@ -22,13 +22,13 @@ namespace abh::fast {
 // [sizes]
 namespace {
 
-/// Whether it pays to put the operands in order first. Otherwise Eigen multiplies, which begins
+/// Whether packing the operands first pays. If it does not, Eigen multiplies, because it starts
 /// sooner.
 bool is_large(const Product& p) {
     return p.m * p.n * p.k >= 1 << 18;
 }
 // [one product]
-/// Calls `f` with a matrix as Eigen sees it.
+/// Calls `f` with the matrix as an Eigen map.
 template <class F>
 void as_eigen(const Strided& matrix, Index rows, Index columns, const F& f) {
     using Rows =
@@ -52,12 +52,12 @@ void by_eigen(const Product& p) {
 #ifdef ABH_BY_LIBRARY
 constexpr bool with_library = true;
 
-/// On the calling thread alone: what calls it is done by all threads.
+/// On the calling thread alone, because all threads call this.
 bool by_library(const Product& p) {
     omp_set_num_threads(1);
-    // To transpose `a` is to walk down its columns. Where its rows are long, and their length a
-    // power of two, a column lies in few places of a cache, and the numbers around it are gone
-    // before they are used: so only some of the inner axis at a time.
+    // Reading a transposed `a` means walking down its columns. If its rows are long, and their
+    // length is a power of two, a column has only a few places in a cache, and the numbers around
+    // it are evicted before they are used. So this takes only part of the inner axis at a time.
     const Index depth = p.a.column >= 1024 ? 192 : p.k;
     const auto leading = [](const Strided& matrix, Index rows, Index columns) {
         return matrix.by_columns() ? std::max(matrix.column, rows) : std::max(matrix.row, columns);
@@ -80,7 +80,7 @@ bool by_library(const Product&) {
 }
 #endif
 
-/// @param large  whether the product is, of which this is a block
+/// @param large  whether the whole product is large, of which this is a block
 void compute(const Product& block, bool large) {
     if (!large)
         by_eigen(block);
@@ -93,23 +93,24 @@ struct Block {
     Index rows, columns;
 };
 
-/// `n` in so many parts, each but the last a multiple of `unit`.
+/// The size of a part of `n` if there are so many: a multiple of `unit`. The last may be smaller.
 Index part_of(Index n, Index parts, Index unit) {
     return std::max<Index>(1, ceil_div(ceil_div(n, parts), unit)) * unit;
 }
 
-/// Cuts the longer side.
+/// Cuts the longer side of the result.
 Block longer_side(const Product& p, Index parts) {
     const Index part = std::max<Index>(64, part_of(std::max(p.m, p.n), parts, 16));
     return p.m > p.n ? Block{part, p.n} : Block{p.m, part};
 }
 
 /// A small product is cut by its sizes alone, so that its bits are the same for any number of
-/// threads. Those of `packed_matmul` do not depend on the cut; those of a library may.
+/// threads. The bits of `packed_matmul` do not depend on the cut, but those of a library may.
 Block block_of(const Product& p, Index batch) {
     if (!is_large(p)) return longer_side(p, 8);
     if (with_library) return longer_side(p, threads());
-    const Index parts = threads() / std::gcd(threads(), batch);  // so that all have as many
+    const Index parts =
+        threads() / std::gcd(threads(), batch);  // so that all threads get the same number
     const bool as_it_is = !p.a.by_columns();
     // The first side is cut into as many of the parts as leave each of them 128 rows or columns.
     Index first = std::min(parts, ceil_div(as_it_is ? p.n : p.m, 128));

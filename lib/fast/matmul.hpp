@@ -4,8 +4,8 @@
 
 namespace abh {
 // [library]
-/// Whether large products are oneDNN's. Then their last bits may depend on the number of threads,
-/// though not on the run.
+/// Whether oneDNN computes large products. If so, their last bits may depend on the number of
+/// threads, but not on the run.
 bool products_by_library();
 
 }  // namespace abh

@@ -19,24 +19,24 @@ namespace abh::memory {
 namespace {
 
 constexpr std::size_t line = 64;                     // bytes that memory sends at once
-constexpr std::size_t large_block = 1 << 16;         // bytes from which on a block is large
+constexpr std::size_t large_block = 1 << 16;         // bytes that make a block a large one
 constexpr std::size_t large_page = 1 << 21;          // bytes
-constexpr std::size_t piece = std::size_t{1} << 26;  // bytes that the system is asked for at once
+constexpr std::size_t piece = std::size_t{1} << 26;  // bytes to ask the system for at once
 
 std::atomic<std::int64_t> fresh_count, largest_block;
 
-/// Blocks cut from pieces. What waits lies in one list, in the order of addresses, and neighbors
-/// become one: so the memory of one batch's tensors serves another batch's, whatever their sizes.
+/// Blocks cut from pieces. The free memory is in one list, in the order of addresses, and neighbors
+/// are joined, so the memory of one batch's tensors serves the next batch's, whatever their sizes.
 class Heap {
 public:
     using Fresh = void* (*)(std::size_t bytes);
 
     /// @param fresh  gives a piece
-    /// @param unit   of sizes, in bytes
+    /// @param unit   every size is rounded up to a multiple of this many bytes
     Heap(Fresh fresh, std::size_t unit, std::size_t bytes_of_piece)
         : fresh_(fresh), unit_(unit), piece_(bytes_of_piece) {}
 
-    /// The beginning of the smallest stretch that is large enough.
+    /// Takes the beginning of the smallest stretch that is large enough.
     Block take(std::size_t bytes) {
         bytes = std::max<std::size_t>(1, (bytes + unit_ - 1) / unit_) * unit_;
         const std::lock_guard lock(mutex_);
@@ -69,8 +69,9 @@ private:
     };
     using Place = std::vector<Stretch>::iterator;
 
-    /// For all that can wait, even with one more block and one more piece: a block or the beginning
-    /// of a piece lies before each stretch. So to give a block back never asks for memory.
+    /// Makes room in the list for all stretches that there can be, even with one more block and one
+    /// more piece. Since each stretch begins a piece or follows a block, giving a block back never
+    /// asks for memory.
     void make_room() {
         const std::size_t most = taken_ + pieces_ + 3;
         if (waiting_.capacity() < most) waiting_.reserve(2 * most);
@@ -79,7 +80,7 @@ private:
         const auto next = std::ranges::upper_bound(waiting_, own.data, {}, &Stretch::data);
         return waiting_.insert(next, own);
     }
-    /// Makes one stretch of this and the next if no byte lies between.
+    /// Joins this stretch and the next if no byte lies between them.
     void join(Place first) {
         const Place next = first + 1;
         if (first->data + first->bytes != next->data) return;
@@ -99,7 +100,7 @@ private:
     std::size_t taken_ = 0, pieces_ = 0;  ///< blocks in use, and pieces so far
 };
 // [blocks: heaps]
-/// Memory that the system has not given yet, in large pages where it has some.
+/// Fresh memory from the system, in large pages if it has any.
 void* from_system(std::size_t bytes) {
     ++fresh_count;
     void* const data = ::operator new(bytes, std::align_val_t(large_page));
@@ -128,8 +129,8 @@ Heap& device_blocks() {
 
 bool memory_is_checked = false;
 
-/// For `check`: full of NaN, and given back to the system when it is let go. An odd size tells it
-/// from a block of the heaps.
+/// For `check`: a block full of NaN, which goes back to the system when it is given back. Its odd
+/// size tells it from a block of the heaps.
 Block take_checked(std::size_t bytes) {
     bytes |= 1;
     return {std::memset(::operator new(bytes, std::align_val_t(line)), 0xff, bytes), bytes};
@@ -152,7 +153,8 @@ void give(Block block) noexcept {
         block.bytes < large_block ? small_blocks().give(block) : large_blocks().give(block);
 }
 
-/// The emulator's blocks are always fresh: then it knows what nothing wrote, and what is gone.
+/// The emulator's blocks are always fresh, so it can tell reads of what nothing wrote, or of what
+/// has been given back.
 Block take_on_device(std::size_t bytes) {
     return cuda::emulated ? Block{cuda::take(bytes), bytes} : device_blocks().take(bytes);
 }

@@ -13,10 +13,10 @@ namespace abh {
 // [blocks]
 namespace {
 
-constexpr Index strip = tile_width * lanes;  // columns of a tile
-constexpr Index depth = 512;                 // of the inner axis at a time
-constexpr Index some_columns = 128;          // of b: so many, `depth` deep, fit into a core's cache
-constexpr Index some_rows = 344 * tile_height;  // of a, where they have to be copied
+constexpr Index strip = tile_width * lanes;     // columns of a tile
+constexpr Index depth = 512;                    // of the inner axis at a time
+constexpr Index some_columns = 128;             // of b: at this depth, they fit into a core's cache
+constexpr Index some_rows = 344 * tile_height;  // of a, if they have to be copied
 
 /// Makes room for so many numbers.
 Real* at_least(Index numbers, Tensor& buffer) {
@@ -24,13 +24,13 @@ Real* at_least(Index numbers, Tensor& buffer) {
     return buffer.data();
 }
 // [columns]
-/// Columns of the strip that begins with column `j` of `n`: the last one has fewer, but whole
-/// lanes.
+/// Width of the strip that begins at column `j` of `n`. The last strip may be narrower, but it has
+/// whole lanes.
 Index width_of(Index j, Index n) {
     return std::min(strip, whole_lanes(n - j));
 }
 
-/// `lanes` columns of `b`, the numbers of each side by side, as rows of `width` numbers.
+/// Writes `lanes` contiguous columns of `b` as rows, `width` numbers apart.
 void turn(Real* to, Index width, Strided b, Index k) {
     Index p = 0;
     for (; p + lanes <= k; p += lanes) transpose_lanes(to + p * width, width, b.data + p, b.column);
@@ -38,7 +38,7 @@ void turn(Real* to, Index width, Strided b, Index k) {
         for (Index j = 0; j < lanes; ++j) to[p * width + j] = *b.from(p, j).data;
 }
 
-/// k rows and n columns of `b`: one strip behind the other, each row by row; zeros beyond n.
+/// Packs k rows and n columns of `b` strip after strip, each row by row, with zeros beyond n.
 void pack_columns(Real* to, Strided b, Index k, Index n) {
     const auto place = [&](Index p, Index j) {
         const Index first = j / strip * strip;
@@ -58,14 +58,14 @@ void pack_columns(Real* to, Strided b, Index k, Index n) {
             *place(p, j) = j < n ? *b.from(p, j).data : Real(0);
 }
 // [rows]
-/// From one tile to the next. The line between them keeps them out of each other's places in a
-/// cache.
+/// Distance from one tile to the next. An extra line between them keeps tiles from competing for
+/// the same places in a cache.
 Index packed_tile(Index k) {
     return k * tile_height + numbers_in_a_line;
 }
 
-/// Rows of `a`, the numbers of a column side by side: `tiles` tiles one behind the other, each
-/// column by column. What is side by side is read together.
+/// Packs rows of an `a` whose columns are contiguous: `tiles` tiles, one after another, each column
+/// by column. Numbers that are neighbors in memory are read together.
 template <int tiles>
 void pack_tiles(Real* to, Strided a, Index k) {
     for (Index p = 0; p < k; ++p) {
@@ -77,7 +77,7 @@ void pack_tiles(Real* to, Strided a, Index k) {
     }
 }
 
-/// m rows of `a`, in tiles; the last one may have fewer.
+/// Packs m rows of `a` in tiles, of which the last may have fewer rows.
 void pack_rows(Real* to, Strided a, Index m, Index k) {
     constexpr int tiles = 8;
     Index i = 0;
@@ -103,8 +103,8 @@ void multiply_tile(const Product& p) {
         }
 }
 // [block]
-/// Multiplies by some columns of `b`, some rows deep, which are packed at once.
-/// @param tile_a  from one tile of `a` to the next
+/// Multiplies by some columns of `b`, some rows deep, which are packed first.
+/// @param tile_a  distance from one tile of `a` to the next
 void multiply_block(Product p, Index tile_a) {
     thread_local Tensor buffer;
     Real* const strips = at_least(p.k * whole_lanes(p.n), buffer);

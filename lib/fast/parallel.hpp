@@ -8,16 +8,16 @@
 
 namespace abh {
 // [interface]
-/// Calls `f(i)` for every i in 0..n-1, on all threads; returns when all are done.
+/// Calls `f(i)` for every i in 0..n-1, on all threads, and returns when all calls are done.
 ///
-/// Thread t begins with i = t, t + T, ... and then takes what others have not begun. What one call
-/// of `f` computes must not depend on the others; then results are the same bits for any number of
-/// threads. While one loop runs, another one, within `f` or from another thread, runs on the thread
-/// that calls it.
-/// The first exception of any `f(i)` is thrown again here.
+/// Thread t begins with i = t, t + T, ... and then takes calls that the others have not begun. No
+/// call of `f` may depend on what another one computes; then the results are the same bits for any
+/// number of threads. While one loop runs, a second one, started within `f` or by another thread,
+/// runs on the thread that starts it.
+/// The first exception that any `f(i)` throws is rethrown here.
 void run_parallel(Index n, const std::function<void(Index)>& f);
-/// The same for any `f`, which is passed on by reference: a `std::function` that owned it might ask
-/// the system for memory.
+/// The same for any `f`, which is passed on by reference, because a `std::function` that owned it
+/// might ask the system for memory.
 template <class F>
 void parallel_for(Index n, const F& f) {
     run_parallel(n, std::cref(f));

@@ -4,18 +4,18 @@
 
 namespace abh {
 // [product]
-/// A matrix somewhere in memory: element (i, j) stands at `data[i * row + j * column]`.
+/// A matrix somewhere in memory: element (i, j) is `data[i * row + j * column]`.
 struct Strided {
     const Real* data;
     Index row, column;
 
-    /// `width` numbers in a row, or, by columns, in a column; one row or column behind the other.
+    /// Contiguous rows of `width` numbers or, with `by_columns`, contiguous columns of as many.
     static Strided of(const Real* data, Index width, bool by_columns = false) {
         return by_columns ? Strided{data, 1, width} : Strided{data, width, 1};
     }
     bool by_columns() const { return column != 1; }
     Strided transposed() const { return {data, column, row}; }
-    /// What begins at element (i, j).
+    /// The part that begins at element (i, j).
     Strided from(Index i, Index j) const { return {data + i * row + j * column, row, column}; }
 };
 
@@ -26,9 +26,9 @@ struct Product {
     Strided a, b;  ///< [m, k], [k, n]
     Index m, n, k;
     Real scale = 1;
-    bool add = false;  ///< to what `c` holds
+    bool add = false;  ///< whether to add to what `c` holds
 
-    /// The same product of matrices that begin there.
+    /// The same product, of matrices that begin at these addresses.
     Product at(Real* to, const Real* left, const Real* right) const {
         return {to,    width_c, {left, a.row, a.column}, {right, b.row, b.column}, m, n, k,
                 scale, add};
@@ -45,14 +45,14 @@ struct Product {
                 scale,
                 add};
     }
-    /// Some of the inner axis.
+    /// The product over part of the inner axis.
     Product inner(Index first, Index count) const {
         return {c, width_c, a.from(0, first), b.from(first, 0), m, n, count, scale, add};
     }
 };
 
-/// A product as `matmul` describes it, of `[..., m, k]` and `[..., k, n]`, or transposed; its
-/// matrices are still to be placed.
+/// A product as `matmul` describes it, of `[..., m, k]` and `[..., k, n]` or their transposes. It
+/// has no addresses yet: `at` gives it some.
 inline Product product_of(const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
     const Index m = a.dim(o.transpose_a ? -1 : -2), k = a.dim(o.transpose_a ? -2 : -1),
                 n = b.dim(o.transpose_b ? -2 : -1);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t counters = 64;  ///< side by side
 using Words = std::array<std::uint32_t, counters>;
 
-/// Philox for all counters, side by side.
+/// Philox for all counters at once.
 void philox_side_by_side(std::array<Words, 4>& c, std::array<std::uint32_t, 2> key) {
     for (int round = 0; round < 10; ++round) {
         for (std::size_t l = 0; l < counters; ++l) {
@@ -52,7 +52,7 @@ void uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> 
     }
 }
 // [fill]
-constexpr Index at_once = 1 << 10;  // numbers that a thread draws
+constexpr Index at_once = 1 << 10;  // numbers that a thread draws at once
 
 Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {
     Tensor t(shape);

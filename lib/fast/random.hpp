@@ -6,8 +6,8 @@
 
 namespace abh::fast {
 // [uniform]
-/// Uniform numbers for elements 4 * block .. 4 * block + n - 1 of a stream: those of
-/// `stream.uniform`, many at a time.
+/// The uniform numbers of elements 4 * block .. 4 * block + n - 1 of a stream: the same as those of
+/// `stream.uniform`, but many at a time.
 void uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers);
 
 }  // namespace abh::fast

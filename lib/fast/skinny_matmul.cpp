@@ -11,10 +11,10 @@ namespace abh {
 namespace {
 
 constexpr int height = 8;                          // rows of `b` at once
-using Square = Eigen::Matrix<Real, lanes, lanes>;  // Eigen turns it in registers
+using Square = Eigen::Matrix<Real, lanes, lanes>;  // Eigen transposes it in registers
 
-/// The rows of `a`, times scale, sixteen side by side: `[groups, k, lanes]`; zeros where there is
-/// no row.
+/// The rows of `a`, times scale, in groups of sixteen side by side: `[groups, k, lanes]`, with
+/// zeros where there is no row.
 Tensor turned(const Product& p) {
     Tensor a({ceil_div(p.m, lanes), p.k, lanes});
     for (Index g = 0; g < a.dim(0); ++g)
@@ -30,7 +30,7 @@ Tensor turned(const Product& p) {
     return a;
 }
 
-/// Sums for group `g` and `count` columns of `c` from column `first` on go there.
+/// Writes the sums of group `g` to `count` columns of `c`, from column `first` on.
 void put(const Product& p, Index g, Index first, Index count, const Lanes* sums) {
     for (Index j = 0; j < count; j += lanes) {
         const Index width = std::min(lanes, count - j);
@@ -47,8 +47,8 @@ void put(const Product& p, Index g, Index first, Index count, const Lanes* sums)
     }
 }
 // [skinny: b transposed]
-/// Columns of `c` from `j` on, as many as `H`: dot products with as many rows of `b`.
-/// @param a  a group of rows, turned
+/// Computes `H` columns of `c` from `j` on, as dot products with `H` rows of `b`.
+/// @param a  a group of rows as `turned` gives them
 template <int H>
 void dot_products(const Product& p, const Real* a, Index j, Lanes* sums) {
     const Real* const b = p.b.from(0, j).data;
@@ -65,14 +65,14 @@ void dot_products(const Product& p, const Real* a, Index j, Lanes* sums) {
     std::copy_n(sum, H, sums);
 }
 
-/// Columns `first` to `last - 1`.
+/// Computes columns `first` to `last - 1`.
 void dot_products(const Product& p, const Real* a, Index first, Index last, Lanes* sums) {
     Index j = first;
     for (; j + height <= last; j += height) dot_products<height>(p, a, j, sums + (j - first));
     for (; j < last; ++j) dot_products<1>(p, a, j, sums + (j - first));
 }
 // [skinny: b as it is]
-/// Rows `at` to `at + H - 1` of `b`, times these numbers of each row of `a`, add to the sums of
+/// Adds rows `at` to `at + H - 1` of `b`, times the same numbers of each row of `a`, to the sums of
 /// columns `first` to `last - 1` of `c`.
 template <int H>
 void add_rows(const Product& p, const Real* a, Index at, Index first, Index last, Lanes* sums) {
@@ -90,7 +90,7 @@ void add_rows(const Product& p, const Real* a, Index at, Index first, Index last
     }
 }
 
-/// The same with all rows of `b`.
+/// Does so for all rows of `b`.
 void sums_of_rows(const Product& p, const Real* a, Index first, Index last, Lanes* sums) {
     Index at = 0;
     std::fill_n(sums, last - first, Lanes::Zero());
@@ -98,9 +98,9 @@ void sums_of_rows(const Product& p, const Real* a, Index first, Index last, Lane
     for (; at < p.k; ++at) add_rows<1>(p, a, at, first, last, sums);
 }
 // [skinny]
-/// Columns `first` to `last - 1` of `c`. @param a  turned
+/// Computes columns `first` to `last - 1` of `c`. @param a  as `turned` gives it
 void skinny(const Product& p, const Tensor& a, Index first, Index last) {
-    constexpr Index at_once = 256;  // columns whose sums the first cache holds
+    constexpr Index at_once = 256;  // so many columns' sums fit into the first cache
     std::array<Lanes, at_once> sums;
     for (Index end; first < last; first = end) {
         end = std::min(last, first + (p.b.by_columns() ? 64 : at_once));
@@ -115,7 +115,7 @@ void skinny(const Product& p, const Tensor& a, Index first, Index last) {
     }
 }
 // [very skinny]
-/// Columns of `c` from `j` on, as many as `W`, where `b` is transposed and `a` has `M` rows.
+/// Computes `W` columns of `c` from `j` on, if `b` is transposed and `a` has `M` rows.
 template <int M, int W>
 void very_skinny(const Product& p, Index j) {
     const Index k = p.k, whole = k / lanes * lanes;
@@ -136,7 +136,7 @@ void very_skinny(const Product& p, Index j) {
     }
     for (int m = 0; m < M; ++m)
         for (int w = 0; w < W; ++w) {
-            const Lanes& s = sum[m][w];  // by eights and fours: always in one order
+            const Lanes& s = sum[m][w];  // by eights and fours, always in the same order
             const Eigen::Array<Real, 8, 1> eight = s.template head<8>() + s.template tail<8>();
             Real product = (eight.template head<4>() + eight.template tail<4>()).sum();
             for (Index at = whole; at < k; ++at) product += p.a.data[m * k + at] * b[w * k + at];
@@ -145,7 +145,7 @@ void very_skinny(const Product& p, Index j) {
         }
 }
 
-/// Columns `first` to `last - 1` of a product of `M` rows or fewer.
+/// Computes columns `first` to `last - 1` of a product of at most `M` rows.
 template <int M>
 void very_skinny(const Product& p, Index first, Index last) {
     constexpr int width = 4;  // rows of `b` at once
@@ -166,8 +166,7 @@ bool is_skinny(const Product& p) {
 void skinny_matmul(const Product& p) {
     const bool very = p.m <= 4 && p.b.by_columns();
     const Tensor a = very ? Tensor() : turned(p);
-    // Columns that lie side by side for each thread: it uses itself what it prefetches at the end
-    // of a row.
+    // Each thread gets neighboring columns, so that it uses what it prefetches at the end of a row.
     parallel_ranges(p.n, whole_lanes(ceil_div(p.n, threads())), [&](Index first, Index last) {
         very ? very_skinny<4>(p, first, last) : skinny(p, a, first, last);
     });

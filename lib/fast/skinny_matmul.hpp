@@ -4,10 +4,10 @@
 
 namespace abh {
 // [skinny]
-/// Whether a product of whole matrices is best done by `skinny_matmul`: `a` has few rows, and is
-/// not transposed.
+/// Whether `skinny_matmul` is best for a product of whole matrices: it is if `a` has few rows and
+/// is not transposed.
 bool is_skinny(const Product& product);
-/// Reads `b` from memory once. The same bits for any number of threads.
+/// Reads `b` from memory once, and gives the same bits for any number of threads.
 void skinny_matmul(const Product& product);
 
 }  // namespace abh

@@ -4,14 +4,14 @@ namespace abh {
 // [tile]
 namespace {
 
-/// A product of `height` rows and `width` times `lanes` columns, which stay in registers meanwhile.
+/// A product of `height` rows and `width` times `lanes` columns, whose sums stay in registers.
 template <int height, int width>
 void tile(const Product& product) {
     const auto [c, width_c, a, b, m, n, k, scale, add] = product;
     Lanes sum[height][width];
     for (int i = 0; i < height; ++i)
         for (int j = 0; j < width; ++j) sum[i][j].setZero();
-    for (int i = 0; i < height; ++i)  // what will be written when all is summed
+    for (int i = 0; i < height; ++i)  // will be written once everything is summed
         for (Index j = 0; j < width * lanes; j += numbers_in_a_line)
             __builtin_prefetch(c + i * width_c + j, 1);
 #pragma GCC unroll 8
@@ -36,7 +36,7 @@ void tile(const Product& product) {
         }
 }
 // [small product]
-/// Multiplies the last rows, at most `height`, with a tile of their height.
+/// Multiplies the last rows, of which there are at most `height`, in a tile as high as they are.
 template <int height, int width>
 void last_rows(const Product& p) {
     if (p.m == height)
@@ -45,7 +45,7 @@ void last_rows(const Product& p) {
         last_rows<height - 1, width>(p);
 }
 
-/// All rows of `width` times `lanes` columns.
+/// Computes all rows of `width` times `lanes` columns.
 template <int width>
 void some_columns(const Product& p) {
     Index i = 0;
@@ -54,7 +54,7 @@ void some_columns(const Product& p) {
     last_rows<tile_height - 1, width>(p.block(i, 0, p.m - i, p.n));
 }
 
-/// All columns: as many as it can as widely as it can, the rest half as widely, and so on.
+/// Computes all columns: as many as possible at full width, the rest at half the width, and so on.
 template <int width>
 void columns(const Product& p) {
     Index j = 0;

@@ -4,7 +4,7 @@
 namespace abh::fast {
 // [add]
 void add(Tensor& sum, const Tensor& a, const Tensor& b) {
-    constexpr Index grain = 1 << 15;  // elements that are worth waking a thread for
+    constexpr Index grain = 1 << 15;  // elements that make waking a thread pay
     parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
         vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);
@@ -12,7 +12,7 @@ void add(Tensor& sum, const Tensor& a, const Tensor& b) {
 }
 // [column sums]
 void add_column_sums(Tensor& sums, const Tensor& x) {
-    parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in one order
+    parallel_ranges(sums.size(), 64, [&](Index begin, Index end) {  // each column in a fixed order
         const Index n = end - begin;
         Eigen::Array<Real, 64, 1> total = Eigen::Array<Real, 64, 1>::Zero();
         for (Index r = 0; r < rows(x.shape()); ++r)
