@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
     bool tiny = false;
     int rounds = 7;
     std::string only;
-    Program program("Measure works on the device, and print a JSON line for each.", "cuda");
+    Program program("Measure works on the device, and print a JSON line for each", "cuda");
     program.options().flag("--tiny", tiny, "small sizes, to try this program on the emulator");
     program.options().add("--rounds", rounds, "rounds whose median is printed").range(1, 1000);
     program.options().add("--only", only, "only works whose name begins with this");

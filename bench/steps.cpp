@@ -143,7 +143,7 @@ std::string built_with() {
 int main(int argc, char** argv) {
     std::string name;
     Index sentences = 32, words = 24;
-    Program program("Do one kind of work, an iteration for each line of input, and time it.");
+    Program program("Do one kind of work, an iteration for each line of input, and time it");
     program.options().add("work", name,
                           "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
                           "product, attention, attention_causal");

@@ -131,17 +131,17 @@ TransformerOptions read_config(const std::filesystem::path& path) {
 }  // namespace
 // [program]
 int main(int argc, char** argv) {
-    Program program("Train a Transformer to translate, and write a checkpoint.");
+    Program program("Train a Transformer to translate, and write a checkpoint");
     std::string corpus = "toy";
     std::string preset_name;
     std::filesystem::path data, config, checkpoint;
     bool no_checkpoint = false, show_config = false;
     Options& options = program.options();
     options.add("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
-    options.add("--data", data, "file of pairs to train on: source, tab, target")
+    options.add("--data", data, "file of pairs to train on, one per line: source, tab, target")
         .excludes("--corpus");
     options.add("--preset", preset_name, "another model: toy, notebook, article or shared_heads");
-    options.add("--config", config, "another model: file with its options in JSON")
+    options.add("--config", config, "another model: JSON file with its options")
         .excludes("--preset");
     options.flag("--show-config", show_config, "print the model's options in JSON and stop");
     const Options systems = options.command("systems", "the systems of the four source texts");
@@ -157,16 +157,17 @@ int main(int argc, char** argv) {
             if (options.given(name)) o.*field = given.*field;
         });
     };
-    option("--epochs", &TrainingOptions::epochs, "passes over the pairs");
-    option("--batch", &TrainingOptions::batch_size, "pairs a step");
+    option("--epochs", &TrainingOptions::epochs, "passes over the training pairs");
+    option("--batch", &TrainingOptions::batch_size, "pairs per step");
     option("--optimizer", &TrainingOptions::optimizer, "sgd, adam or adamw");
-    option("--lr", &TrainingOptions::learning_rate, "learning rate, at its peak");
-    option("--warmup", &TrainingOptions::warmup, "steps of growing learning rate; 0: constant");
-    option("--momentum", &TrainingOptions::momentum, "of sgd");
-    option("--weight-decay", &TrainingOptions::weight_decay, "of adamw");
-    option("--smoothing", &TrainingOptions::smoothing, "of the targets");
+    option("--lr", &TrainingOptions::learning_rate, "peak learning rate");
+    option("--warmup", &TrainingOptions::warmup,
+           "steps over which the learning rate grows; 0: constant");
+    option("--momentum", &TrainingOptions::momentum, "momentum of sgd");
+    option("--weight-decay", &TrainingOptions::weight_decay, "weight decay of adamw");
+    option("--smoothing", &TrainingOptions::smoothing, "label smoothing");
     option("--bucket-by-length", &TrainingOptions::bucket_by_length,
-           "put pairs of like lengths into one batch, so that few pads are needed: true or false");
+           "put pairs of similar length into one batch, which needs fewer pads: true or false");
     // [program: body]
     return program.run(argc, argv, [&] {
         Results& results = program.results();
@@ -198,7 +199,7 @@ int main(int argc, char** argv) {
         show_result(model, task.corpus, results);
         const double floor = smallest_loss(static_cast<double>(task.training.smoothing),
                                            static_cast<double>(task.model.tgt_words));
-        if (floor > 0) fmt::print("\nno loss in training is below {:.6f}\n", floor);
+        if (floor > 0) fmt::print("\nno training loss can be below {:.6f}\n", floor);
         results.set("smallest_loss", floor);
         results.set("target_words", static_cast<double>(task.model.tgt_words));
     });

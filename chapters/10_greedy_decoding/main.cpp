@@ -28,7 +28,7 @@ void require_words(const Checkpoint& checkpoint, const Task& task,
                    const std::filesystem::path& file) {
     require(checkpoint.source.words() == task.corpus.source.words() &&
                 checkpoint.target.words() == task.corpus.target.words(),
-            "{}: its words are not those of the corpus {}; name another, or train anew",
+            "{}: its words are not those of the corpus {}; name another one, or train again",
             file.string(), task.name);
 }
 // [sentences]
@@ -119,11 +119,11 @@ void show_cache(const GreedyTranslator& translator, const Corpus& corpus, Result
     for (std::size_t i = 0; i < pairs.size(); ++i)
         same += compare(plain[i], cached[i], difference) && compare(plain[i], batch[i], difference);
     const double n = static_cast<double>(pairs.size());
-    fmt::print("{} of {} translations the same; probabilities differ by at most {:.1e}\n", same,
+    fmt::print("{} of {} translations are the same; probabilities differ by at most {:.1e}\n", same,
                pairs.size(), difference);
     fmt::print("a sentence takes {:.2f} ms without the cache, {:.2f} ms with it,\n", plain_ms / n,
                cached_ms / n);
-    fmt::print("and {:.2f} ms where all are translated at once\n", batch_ms / n);
+    fmt::print("and {:.2f} ms if all are translated at once\n", batch_ms / n);
     results.set("cache_sentences", n);
     results.set("cache_same", static_cast<double>(same));
     results.set_varying("cache_difference", difference);
@@ -137,14 +137,16 @@ int main(int argc, char** argv) {
     std::string corpus = "toy", sentence;
     std::filesystem::path data, checkpoint;
     Index max_words = 50, draws = 10;
-    Program program("Translate word by word, each time the likeliest.");
+    Program program("Translate word by word, always taking the likeliest");
     Options& options = program.options();
     options.add("--corpus", corpus, "toy, notebook or grammar");
-    options.add("--data", data, "file of pairs instead: source, tab, target").excludes("--corpus");
-    options.add("--checkpoint", checkpoint, "model to load; default: that of chapter 9");
+    options.add("--data", data, "file of pairs instead, one per line: source, tab, target")
+        .excludes("--corpus");
+    options.add("--checkpoint", checkpoint,
+                "checkpoint to load (default: the one that chapter 9 wrote)");
     options.add("--translate", sentence, "translate this line and nothing else");
-    options.add("--max-words", max_words, "longest translation").range(1, 5000);
-    options.add("--draws", draws, "translations with dropout left on").range(1, 1000);
+    options.add("--max-words", max_words, "most words in a translation").range(1, 5000);
+    options.add("--draws", draws, "number of translations with dropout left on").range(1, 1000);
     const Options cost =
         options.command("cost", "what decoding costs, with and without the key-value cache");
     const Options inside =

@@ -205,7 +205,7 @@ void show_faults() {
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Run kernels on the device, and see what they ask of its memories.", "cuda");
+    Program program("Run kernels on the device, and see what they ask of its memories", "cuda");
     return program.run(argc, argv, [&] {
         require(on_cuda(),
                 "chapter 11 runs on the device only; leave out --way, or set it to cuda");

@@ -186,7 +186,7 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Count what must be done, measure what is done, and compare.");
+    Program program("Count what must be done, measure what is done, and compare");
     Options& options = program.options();
     const Options floor = options.command("floor", "the least that whole steps must do"),
                   operations = options.command(

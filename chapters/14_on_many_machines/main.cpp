@@ -65,7 +65,7 @@ std::vector<std::string> shared_out(int argc, char** argv, const Options& option
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
-    Program program("Train a translator with several processes.");
+    Program program("Train a translator with several processes");
     Options& options = program.options();
     Index n = has_mpi() ? 2 : 1, shards = 4;
     options.add("--ranks", n, "processes to start on this machine; under mpirun, its -n counts")

@@ -24,7 +24,7 @@ void add_mask(Cases& cases, const Mask& keep) {
                .about = "keep " + to_string(keep.shape()),
                .names = {"keep", "mask"},
                .mistakes = {
-                   {"this is what the code as it was gives; its mistake is still there",
+                   {"this is what the original code gives; its mistake is still there",
                     values(invert(mask_or(invert(pads), invert(future))))},
                    {"keep and hide are mixed up: a 1 hides", values(invert(mask))},
                    {"pads are hidden as queries, too; hide only pads that are keys", values(both)},

@@ -24,7 +24,7 @@ void add_weights(Cases& cases, const Tensor& q, const Tensor& k, const Mask& hid
                               fill),
          .names = {"q", "k", "hidden", "scale", "fill", "w"},
          .mistakes = {
-             {"this is what the code as it was gives; its mistake is still there",
+             {"this is what the original code gives; its mistake is still there",
               with({.scale = scale, .fill = fill, .fill_place = FillPlace::before_scale})},
              {"the fill is divided by the scale", with({.scale = scale, .fill = fill / scale})},
              {"the scores are not scaled", with({.scale = 1, .fill = fill})}}});

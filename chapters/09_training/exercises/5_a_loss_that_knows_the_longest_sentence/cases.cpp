@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
                                                            "your test notices other means";
     for (const char* criterion : {pads, means}) {
         cases.add_test(criterion, "own", "your own mean_loss");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     for (const char* what : {"divided by all places", "pads count like words"})
         cases.add_test(pads, what, fmt::format("this function: {}", what));

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
                       *const prefix = "your test notices wrong prefixes";
     for (const char* criterion : {end, cap, prefix}) {
         cases.add_test(criterion, "own", "your own greedy");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     for (const char* what :
          {"the one in your file at first", "the end symbol is kept", "the last word is lost"})

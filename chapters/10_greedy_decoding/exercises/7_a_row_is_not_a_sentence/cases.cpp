@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     add(cases, cap, drawn(cases, lengths), cases.between(4, 5));
     for (const char* criterion : {astray, other}) {
         cases.add_test(criterion, "own", "your own greedy_batch");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     for (const char* what : {"the one in your file at first",
                              "the rows that the last select named are taken for sentences",

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
         add(cases, "short rows", cases.uniform({cases.between(1, 3), n}, 3, 9));
     for (const char* const test : {"test: barriers", "test: numbers"}) {
         cases.add_test(test, "own", "your own normalize");
-        cases.add_test(test, "right", "a function that is right and not yours");
+        cases.add_test(test, "right", "a correct function that is not yours");
     }
     cases.add_test("test: barriers", "race", "the kernel with a barrier missing from total()");
     cases.add_test("test: barriers", "leaves",

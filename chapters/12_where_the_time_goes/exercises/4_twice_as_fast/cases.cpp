@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     add_even(cases);
     for (const char* const test : {"test: warm up", "test: turns and medians"}) {
         cases.add_test(test, "own", "your own gain");
-        cases.add_test(test, "right", "a function that is right and not yours");
+        cases.add_test(test, "right", "a correct function that is not yours");
     }
     cases.add_test("test: warm up", "once",
                    "a function that measures ours once, cold, and then the mean of hers");

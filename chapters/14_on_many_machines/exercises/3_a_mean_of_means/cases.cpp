@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
                       *const others = "your test notices other faults";
     for (const char* criterion : {means, others}) {
         cases.add_test(criterion, "own", "your own step");
-        cases.add_test(criterion, "right", "a function that is right and not yours");
+        cases.add_test(criterion, "right", "a correct function that is not yours");
     }
     for (const char* what :
          {"the mean of the ranks' means", "the mean of the means of those ranks that have words",
