@@ -232,7 +232,7 @@ TEST_CASE("a run ends when neither BLEU nor the loss has got better for a while"
         model, pairs, {},
         {.training = {.epochs = 20, .optimizer = "adam"}, .tokens = 500, .patience = 3});
     CHECK(train(run, scripted({{1, 5}, {3, 4}, {3, 3.9}, {2, 3}, {3, 4.5}, {2, 4}, {1, 3.5}})) ==
-          "neither BLEU nor the loss has got better since epoch 4");
+          "neither BLEU nor the loss has improved since epoch 4");
     CHECK(run.progress().epochs.size() == 7);
     CHECK(run.progress().best().epoch == 3);  // as much BLEU as epoch 2, and less loss
 }
@@ -309,11 +309,12 @@ TEST_CASE(
                                               {.epoch = 3, .steps = 300, .loss = 2.5}};
         return explain_bad_epoch(epochs, known, options);
     };
-    CHECK(explained(100, 2.4) ==
-          "epoch 3: the loss per word is 2.500; whoever knows the words' frequencies and nothing "
-          "else has 2.400. The model learns nothing from its input: try a smaller learning rate "
-          "than 0.5 or a longer warm-up than 100 steps, and look whether sources and targets are "
-          "translations of each other.");
+    CHECK(
+        explained(100, 2.4) ==
+        "epoch 3: the loss per word is 2.500, but a model that knows only the words' frequencies "
+        "has 2.400. So this model learns nothing from its input: try a smaller learning rate than "
+        "0.5 or a longer warm-up than 100 steps, and check that sources and targets are "
+        "translations of each other.");
     CHECK(explained(99, 2.4).empty());
     CHECK(explained(100, 2.6).empty());
 }

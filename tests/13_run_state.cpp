@@ -214,7 +214,7 @@ TEST_CASE("a state that is cut, or another file, is refused in one line") {
     CHECK_THROWS_WITH(load_checked(file), Contains("after the last tensor"));
     save_safetensors(file, state_of(run.run, origin, {}));
     CHECK_THROWS_WITH(load_checked(file),
-                      Contains("no checkpoint of this chapter: it has no checksum"));
+                      Contains("not a checkpoint of this chapter: it has no checksum"));
     CHECK_THROWS_WITH(load_checked(folder / "nothing"), Contains("No such file"));
 }
 

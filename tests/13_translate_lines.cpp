@@ -201,7 +201,7 @@ TEST_CASE("a letter with too many marks costs its line, and no other") {
     CHECK(found.lines[1].empty());
     CHECK(found.lines[2] == found.lines[0]);
     CHECK(found.messages ==
-          "line 2: a letter with more than 1000 marks; its translation is left empty\n");
+          "line 2: a letter has more than 1000 marks; its translation is left empty\n");
 }
 
 TEST_CASE("a sentence that is too long costs its line, and no other") {
@@ -212,7 +212,7 @@ TEST_CASE("a sentence that is too long costs its line, and no other") {
     CHECK(found.lines[1].empty());
     CHECK_FALSE(found.lines[2].empty());
     CHECK(found.messages ==
-          "line 2: 20 pieces, and the model takes 19 at most; its translation is left empty\n");
+          "line 2: 20 pieces, but the model takes at most 19; its translation is left empty\n");
 }
 
 TEST_CASE("an n-best list names line, text and score, the best first") {

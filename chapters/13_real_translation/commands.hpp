@@ -16,13 +16,13 @@ void write_text(const std::filesystem::path& folder);
 /// `./book run 13 search`: what beam search does, on models of three words.
 void show_search(Results& results, std::uint64_t seed);
 // [score]
-/// The subcommand `score`: scores of translations against references. Without references, what the
-/// page about scores shows.
+/// The subcommand `score`, which scores translations against references. Without references, it
+/// shows the examples of the page about scores.
 class ScoreCommand {
 public:
     explicit ScoreCommand(Options& parent);
     bool chosen() const { return command_.chosen(); }
-    /// @param seed  of the samples that intervals are made of
+    /// @param seed  of the samples from which intervals are computed
     void run(Results& results, std::uint64_t seed);
 
 private:

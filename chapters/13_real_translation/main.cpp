@@ -6,14 +6,15 @@
 using namespace abh;
 // [main]
 int main(int argc, char** argv) {
-    Program program("Translate real sentences.");
+    Program program("Train a translator on real sentences, score it, and translate with it");
     Options& options = program.options();
-    Options text = options.command("text", "the sentences, and what they are cut into");
+    Options text =
+        options.command("text", "show the sentences and the pieces that they are cut into");
     std::filesystem::path folder;
-    text.add("--write", folder, "only write train.tsv, dev.tsv and test.tsv there");
+    text.add("--write", folder, "folder for train.tsv, dev.tsv and test.tsv; write them and stop");
     ScoreCommand score(options);
     const Options search =
-        options.command("search", "beam search by hand, on models of three words");
+        options.command("search", "show beam search by hand, on models of three words");
     TrainCommand train(options);
     TranslateCommand translate(options);
     return program.run(argc, argv, [&] {

@@ -1,21 +1,22 @@
-"""Models between this book and the transformers library.
+"""Convert models between this book and the transformers library.
 
     pip install torch transformers safetensors sentencepiece
     python chapters/13_real_translation/marian_files.py export RUN FOLDER
     python chapters/13_real_translation/marian_files.py safetensors FOLDER
 
-`export` turns a model of this book, its file or the folder of its run, into a MarianMTModel that gives the same logits, up to the order of
-its sums, with the files of a MarianTokenizer where the model has subwords:
+`export` turns a model of this book, given as its file or the folder of its run, into a
+MarianMTModel, which gives the same logits up to the order of its sums. If the model has subwords,
+the files of a MarianTokenizer are written, too:
 
     model = MarianMTModel.from_pretrained(FOLDER)
     tokenizer = MarianTokenizer.from_pretrained(FOLDER)
 
-`safetensors` writes a published model's weights, where they come as pytorch_model.bin or in several
-files, as model.safetensors, which the book's program reads.
+`safetensors` converts a published model's weights, which may come as pytorch_model.bin or in
+several files, to the model.safetensors that the book's program reads.
 
 Marian's models have biases and a learned norm everywhere, and all sines before all cosines. What a
-model of the book lacks becomes zeros and ones; where its sines and cosines alternate, the columns of
-every weight are reordered. What Marian's models cannot be is refused.
+model of the book lacks becomes zeros and ones; if its sines and cosines alternate, the columns of
+every weight are reordered. Models that cannot be Marian's are refused.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def theirs(name: str) -> str:
 
 
 def columns(o: dict) -> Tensor:
-    """Which of the book's columns becomes which of Marian's: its sines are the first half."""
+    """The book's columns in the order of Marian's, where the sines are the first half."""
     all_columns = torch.arange(o["d_model"])
     if o["positions"] == "sines_then_cosines":
         return all_columns
@@ -133,7 +134,7 @@ def tables(o: dict, own: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def marian_model(o: dict, weights: dict[str, Tensor], symbols: dict[str, int]) -> MarianMTModel:
-    """The model of the library for these options and weights, under the book's names."""
+    """The library's model for these options and for weights under the book's names."""
     require_possible(o)
     model = MarianMTModel(config_of(o, symbols)).eval()
     order = columns(o)
@@ -151,7 +152,7 @@ def marian_model(o: dict, weights: dict[str, Tensor], symbols: dict[str, int]) -
         value.copy_(found.pop(name, torch.ones(()) if is_gain else torch.zeros(())))
     leftover = [name for name in found if name != "model.shared.weight"]
     if leftover:
-        raise Refused(f"there is no place for {', '.join(leftover)}")
+        raise Refused(f"a MarianMTModel has no place for {', '.join(leftover)}")
     return model
 
 
@@ -186,7 +187,7 @@ def write_tokenizer(notes: dict[str, str], folder: Path) -> dict[str, int]:
 
 
 def symbols_of_words(notes: dict[str, str]) -> dict[str, int]:
-    """Those of a model that knows whole words, as in chapters 9 and 10."""
+    """The ids of the symbols in a model of whole words, as in chapters 9 and 10."""
     words = json.loads(notes["target_words"])
     return {"pad": words.index("P"), "start": words.index("S"), "end": words.index("E")}
 
@@ -197,14 +198,14 @@ def export(file: Path, folder: Path) -> None:
         notes = opened.metadata() or {}
         weights = {name: opened.get_tensor(name) for name in opened.keys()}
     if "options" not in notes:
-        raise Refused("it is not a model of this book")
+        raise Refused(f"{file} is not a model of this book")
     options = json.loads(notes["options"])
     folder.mkdir(parents=True, exist_ok=True)
     has_subwords = "source_subwords" in notes
     symbols = write_tokenizer(notes, folder) if has_subwords else symbols_of_words(notes)
     marian_model(options, weights, symbols).save_pretrained(folder)
     if not has_subwords:
-        print("this model knows words and no subwords: a tokenizer was not written", file=sys.stderr)
+        print("this model has whole words, not subwords: no tokenizer was written", file=sys.stderr)
 
 
 def to_safetensors(folder: Path) -> None:
@@ -214,10 +215,10 @@ def to_safetensors(folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("export", help="a model of this book as a MarianMTModel")
+    verb = verbs.add_parser("export", help="turn a model of this book into a MarianMTModel")
     verb.add_argument("file", type=Path)
     verb.add_argument("folder", type=Path)
-    verb = verbs.add_parser("safetensors", help="a published model's weights as model.safetensors")
+    verb = verbs.add_parser("safetensors", help="convert published weights to model.safetensors")
     verb.add_argument("folder", type=Path)
     arguments = parser.parse_args()
     try:

@@ -11,21 +11,23 @@
 namespace abh {
 // [options]
 ScoreCommand::ScoreCommand(Options& parent)
-    : command_(parent.command("score", "BLEU, chrF and TER of translations, as sacrebleu")) {
+    : command_(parent.command("score",
+                              "score translations with BLEU, chrF and TER, as sacrebleu does")) {
     command_.add("--reference", reference_,
-                 "file of right translations, a line each, plain or gzip; none: an example");
+                 "file of reference translations, one per line, plain or gzip (default: show "
+                 "examples)");
     command_.add("--hypothesis", hypothesis_, "file of translations to score");
-    command_.add("--other", other_, "translations of another system, to compare with");
-    command_.add("--tokenize", tokenize_, "BLEU's words: zh or char for Chinese")
+    command_.add("--other", other_, "file of another system's translations, to compare with");
+    command_.add("--tokenize", tokenize_, "tokenization for BLEU; zh or char for Chinese")
         .one_of({"13a", "zh", "char", "none"});
-    command_.flag("--lowercase", lowercase_, "BLEU and chrF without regard to case; TER always is");
+    command_.flag("--lowercase", lowercase_, "ignore case in BLEU and chrF, as TER always does");
 }
 // [by hand]
 namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Translations of one sentence, and what each metric says of them.
+/// Shows translations of one sentence, and what each metric says about them.
 void show_by_hand(Results& results) {
     section("By hand");
     const std::string reference = "I have a very good friend in town .";
@@ -54,7 +56,7 @@ void show_by_hand(Results& results) {
     }
 }
 // [spoil]
-/// Sentences in which each word was replaced, with probability `rate`, by any word of them.
+/// The sentences with each word replaced, with probability `rate`, by a random word of them all.
 Lines spoil(Lines sentences, double rate, std::uint64_t seed) {
     const Lines all = split_words(join_words(sentences));
     Random random(seed);
@@ -72,15 +74,15 @@ Lines spoil(Lines sentences, double rate, std::uint64_t seed) {
     return sentences;
 }
 // [intervals]
-/// `n` of all sentences, evenly among them, since short ones stand first.
+/// `n` of all sentences, evenly spaced, because the short ones come first.
 std::vector<Counts> some_of(const std::vector<Counts>& all, std::size_t n) {
     std::vector<Counts> some;
     for (std::size_t i = 0; i < n; ++i) some.push_back(all[i * all.size() / n]);
     return some;
 }
 
-/// Two systems of nearly the same quality, on test sets of growing size: B says what A says, but
-/// for one more word in a hundred.
+/// Shows two systems of nearly the same quality on test sets of growing size: B says what A says,
+/// except for one word in a hundred.
 void show_intervals(const Lines& references, Results& results, std::uint64_t seed) {
     section("How sure is a score");
     const Metric metric = bleu_metric();
@@ -114,7 +116,7 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
     results.set("interval_sentences", static_cast<double>(references.size()));
 }
 // [what is a word]
-/// The same translations, with different ideas of a word.
+/// Shows the scores of the same translations with different ideas of a word.
 void show_tokenizations(const ParallelText& text, const Lines& references, Results& results,
                         std::uint64_t seed) {
     section("What is called a word");
@@ -140,7 +142,7 @@ void show_tokenizations(const ParallelText& text, const Lines& references, Resul
     }
 }
 // [show]
-/// What the page about scores shows.
+/// Shows the examples of the page about scores.
 void show_scores(Results& results, std::uint64_t seed) {
     const ParallelText text = tatoeba();
     Lines references;

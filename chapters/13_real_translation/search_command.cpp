@@ -17,7 +17,7 @@ namespace abh {
 // [small models]
 namespace {
 
-/// A model of three words: the probabilities of a, b and the end E after some words.
+/// A model of three words: the probabilities of a, b and the end E after the words so far.
 using SmallModel = std::array<double, 3> (*)(const std::vector<std::int32_t>& words);
 constexpr std::int32_t a = 0, end = 2;
 
@@ -28,7 +28,7 @@ std::array<double, 3> deceptive(const std::vector<std::int32_t>& words) {
     return {0.05, 0.05, 0.9};
 }
 
-/// Here a sentence may end early, or go on for eight words without a doubt.
+/// Here a sentence may end early, or go on with little doubt for eight words.
 std::array<double, 3> patient(const std::vector<std::int32_t>& words) {
     if (words.empty()) return {0.9, 0.05, 0.05};
     if (words.size() == 1) return {0.45, 0.05, 0.5};
@@ -36,7 +36,7 @@ std::array<double, 3> patient(const std::vector<std::int32_t>& words) {
     return {0.01, 0.01, 0.98};
 }
 
-/// Of each prefix all words, the likeliest first.
+/// For each prefix all words, likeliest first.
 std::vector<Choice> choices(SmallModel model, const std::vector<Beam::Prefix>& prefixes) {
     std::vector<Choice> all;
     for (const Beam::Prefix& prefix : prefixes) {
@@ -49,14 +49,14 @@ std::vector<Choice> choices(SmallModel model, const std::vector<Beam::Prefix>& p
     return all;
 }
 
-/// `b E`
+/// Words as text, such as `b E`.
 std::string said(const std::vector<std::int32_t>& words, bool finished) {
     std::string text;
     for (const std::int32_t word : words) text += word == a ? "a " : "b ";
     return text + (finished ? "E" : "...");
 }
 // [by hand]
-/// Each round of a search: what goes on and what is set aside, with their probabilities.
+/// Shows each round of a search: what goes on and what is set aside, with their probabilities.
 void show_rounds(Index beam, const std::string& name, Results& results) {
     section(fmt::format("A beam of {}", beam));
     const BeamOptions options{.end = end, .beam = beam, .n_best = beam, .length_penalty = 0};
@@ -78,7 +78,7 @@ void show_rounds(Index beam, const std::string& name, Results& results) {
     results.set(name + "_found", said(best.ids, best.finished));
 }
 // [lengths and rules]
-/// What a beam of one finds by each rule, and how many rounds it takes.
+/// Shows what a beam of one finds by each rule, and how many rounds it takes.
 void show_rules(Results& results) {
     section("Where the search ends");
     Table table(results, {{"alpha", "5.1f"},
@@ -101,7 +101,7 @@ void show_rules(Results& results) {
         }
 }
 // [speed]
-/// The words that a beam of 4 looks at in a round, for 32 sentences.
+/// Times how a beam of 4 chooses the words of one round, for 32 sentences.
 void show_speed(Results& results, std::uint64_t seed) {
     section("Making it fast");
     Random random(seed);

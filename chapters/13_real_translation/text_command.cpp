@@ -13,15 +13,15 @@
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/files.hpp"
-#include "lib/program/program.hpp"
 #include "lib/program/output.hpp"
+#include "lib/program/program.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
 // [units]
 namespace {
 
-/// Words and punctuation marks: spaces separate, and each mark stands alone.
+/// Words and punctuation marks: spaces separate words, and each mark is a unit of its own.
 Words words_and_marks(const std::string& sentence) {
     Words units;
     bool within = false;
@@ -54,7 +54,7 @@ Index leaks_of_a_random_split(const ParallelText& text) {
     return count_leaks(all.subspan(text.test.size()), all.first(text.test.size()));
 }
 
-/// How many pairs there are, and some of them.
+/// Shows how many pairs there are, and a few of them.
 void show_data(const ParallelText& text, const CleanCounts& counts, Results& results) {
     fmt::print("{}\n", counts.summary());
     fmt::print("{} to train on, {} for development, {} to test\n\n", text.train.size(),
@@ -63,7 +63,7 @@ void show_data(const ParallelText& text, const CleanCounts& counts, Results& res
         fmt::print("{}\n    {}\n", text.dev[i].source, text.dev[i].target);
     const Index leaks = count_leaks(text.train, text.test);
     const Index random_leaks = leaks_of_a_random_split(text);
-    fmt::print("\ntest pairs with a sentence that stands in training, too: {}\n", leaks);
+    fmt::print("\ntest pairs that share a sentence with training: {}\n", leaks);
     fmt::print("if the test were drawn pair by pair: {}\n", random_leaks);
     std::size_t most_words = 0;
     double largest_ratio = 0;
@@ -88,7 +88,7 @@ double percent(Index part, Index whole) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// What a vocabulary of all units of training would not know of the test.
+/// Shows how much of the test would be unknown to a vocabulary of all training units.
 void show_unknown(const ParallelText& text, Results& results) {
     Table table(results, {{"units", "<29"},
                           {"in training", "11", "{}_distinct"},
@@ -120,7 +120,7 @@ void show_unknown(const ParallelText& text, Results& results) {
     show("Chinese characters", "chinese_characters", sources, single_characters);
 }
 // [show merges]
-/// The merges of five words, one after the other, and words that are not among them.
+/// Shows the merges of five words, one after the other, and cuts words that are not among them.
 void show_merges() {
     const std::map<std::string, Index> count{
         {"walk", 3}, {"walks", 2}, {"walked", 2}, {"talk", 2}, {"talked", 1}};
@@ -146,7 +146,7 @@ void show_merges() {
     fmt::print("\n");
 }
 // [show pieces]
-/// Some sentences in pieces, and whether those of the test come back.
+/// Shows a few sentences in pieces, and how many test sentences come back.
 void show_pieces(const ParallelText& text, Results& results) {
     const Subwords subwords = Subwords::train(both_sides(text.train), 8000);
     for (const char* sentence :
@@ -160,8 +160,8 @@ void show_pieces(const ParallelText& text, Results& results) {
     results.set("come_back", static_cast<double>(same));
 }
 // [show sizes]
-/// How long sentences are in pieces, by the size of the vocabulary; which share of the pieces are
-/// single bytes, and which of the vocabulary training has less than ten times.
+/// Shows, by the size of the vocabulary, how many pieces a sentence has, the share of them that are
+/// single bytes, and the share of the vocabulary that occurs fewer than ten times in training.
 void show_vocabulary_sizes(const ParallelText& text, Results& results) {
     Table table(results, {{"language", "<8"},
                           {"pieces at most", "14"},

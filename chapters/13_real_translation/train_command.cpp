@@ -25,34 +25,42 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
     TrainOptions& o = options_;
     RunOptions& r = o.run;
     TrainingOptions& t = r.training;
-    parent.add("--train", o.train, "pairs to train on: FILE, or SOURCE,TARGET");
-    parent.add("--dev", o.dev, "pairs to choose by; none: some of those of --train");
-    parent.add("--test", o.test, "pairs to report on; likewise");
+    parent.add("--train", o.train, "pairs to train on: FILE or SOURCE,TARGET");
+    parent.add("--dev", o.dev, "pairs to choose the model by (default: some of --train)");
+    parent.add("--test", o.test,
+               "pairs to report on (default: some of --train, or none with --dev)");
     parent.add("--save", o.folder, "folder of the run (default: checkpoints/...)");
     parent.flag("--resume", o.resume, "go on with the run in that folder");
-    parent.flag("--quick", o.quick, "a small model, and five epochs");
-    parent.add("--epochs", t.epochs, "at most").range(1, 100'000);
-    parent.add("--minutes", r.minutes, "begin no epoch that would end later; 0: any")
+    parent.flag("--quick", o.quick, "train a small model for five epochs");
+    parent.add("--epochs", t.epochs, "maximum number of epochs").range(1, 100'000);
+    parent
+        .add("--minutes", r.minutes,
+             "begin no epoch that would end after so many minutes; 0: no limit")
         .range(0.0, 1e6);
-    parent.add("--patience", r.patience, "epochs without a better BLEU or loss; 0: any")
+    parent
+        .add("--patience", r.patience,
+             "epochs without a better BLEU or loss that end the run; 0: no limit")
         .range(0, 100'000);
-    parent.add("--save-minutes", o.save_minutes, "between two states of the run");
-    parent.add("--average", o.average, "last epochs whose weights are averaged").range(1, 100);
-    parent.add("--tokenization", o.tokenization, "of BLEU: 13a, zh, char or none")
+    parent.add("--save-minutes", o.save_minutes, "minutes between two saved states of the run");
+    parent.add("--average", o.average, "number of last epochs whose weights are averaged")
+        .range(1, 100);
+    parent.add("--tokenization", o.tokenization, "tokenization for BLEU: 13a, zh, char or none")
         .one_of({"13a", "zh", "char", "none"});
-    parent.add("--pieces", o.pieces, "of each vocabulary").range(270, 100'000);
-    parent.flag("--shared", o.shared, "one vocabulary for both languages");
+    parent.add("--pieces", o.pieces, "maximum number of pieces of each vocabulary")
+        .range(270, 100'000);
+    parent.flag("--shared", o.shared, "use one vocabulary for both languages");
     parent.add("--d-model", o.d_model, "numbers in a word's row");
     parent.add("--d-ff", o.d_ff, "numbers in a hidden row");
-    parent.add("--heads", o.n_heads, "of attention");
-    parent.add("--layers", o.n_layers, "of the encoder, and of the decoder");
-    parent.add("--dropout", o.dropout, "probability");
-    parent.add("--tokens", r.tokens, "words of a batch, source and target");
-    parent.add("--accumulate", r.accumulate, "batches of a step").range(1, 100'000);
-    parent.add("--lr", t.learning_rate, "learning rate at its peak");
-    parent.add("--warmup", t.warmup, "steps of growing learning rate");
-    parent.add("--smoothing", t.smoothing, "of the targets");
-    parent.add("--clip", r.clip, "largest norm of the gradients; 0: any").range(0.0, 1e9);
+    parent.add("--heads", o.n_heads, "heads of each attention");
+    parent.add("--layers", o.n_layers, "layers of the encoder, and of the decoder");
+    parent.add("--dropout", o.dropout, "probability of dropout");
+    parent.add("--tokens", r.tokens,
+               "maximum number of words in a batch, source and target together");
+    parent.add("--accumulate", r.accumulate, "batches per step").range(1, 100'000);
+    parent.add("--lr", t.learning_rate, "peak learning rate");
+    parent.add("--warmup", t.warmup, "steps in which the learning rate grows");
+    parent.add("--smoothing", t.smoothing, "label smoothing of the targets");
+    parent.add("--clip", r.clip, "largest norm of the gradients; 0: no limit").range(0.0, 1e9);
 }
 
 void TrainCommand::use_quick_defaults() {
@@ -95,7 +103,7 @@ ParallelText read_text(const TrainOptions& options, Results& results) {
     ParallelText text;
     if (options.train.empty()) {
         require(options.dev.empty() && options.test.empty(),
-                "--dev and --test belong to pairs of --train");
+                "--dev and --test need pairs of --train");
         text = tatoeba(&counts);
     } else {
         text.train = read(options.train);
@@ -104,7 +112,7 @@ ParallelText read_text(const TrainOptions& options, Results& results) {
             text = split_pairs(text.train, some, options.test.empty() ? some : 0);
         if (!options.dev.empty()) text.dev = read(options.dev);
         require(!text.dev.empty(),
-                "no pairs to choose by: give some with --dev, or ten at least with --train");
+                "no pairs to choose by: give some with --dev, or at least ten with --train");
         if (!options.test.empty()) text.test = read(options.test);
     }
     section("Data");
@@ -131,11 +139,11 @@ std::pair<Subwords, Subwords> learn_subwords(const std::vector<TextPair>& train,
 struct TranslationData {
     std::vector<IdPair> train;
     HeldOut dev, test;
-    Index too_long = 0;  ///< pairs of training that the model's positions do not hold: left out
-    Index cut = 0;       ///< held-out pairs of which this model sees the beginning alone
+    Index too_long = 0;  ///< training pairs left out because the model has too few positions
+    Index cut = 0;       ///< held-out pairs of which this model sees only the beginning
 };
 
-/// Cuts text into pieces. @param longest  words of a sentence, at most, its end symbol included
+/// Cuts text into pieces. @param longest  the most ids of a sentence, including its end symbol
 TranslationData encode_text(const ParallelText& text, const Subwords& source,
                             const Subwords& target, Index longest) {
     const std::size_t most = static_cast<std::size_t>(longest) - 1;  // and the end symbol
@@ -170,15 +178,14 @@ TranslationData encode_text(const ParallelText& text, const Subwords& source,
 // [origin]
 using nlohmann::json;
 
-/// A line that another text would change: how many pairs, and their checksum.
+/// A line that differs for another text: how many pairs it has, and their checksum.
 std::string fingerprint(const std::vector<TextPair>& pairs) {
     std::string all;
     for (const TextPair& pair : pairs) all += pair.source + '\t' + pair.target + '\n';
     return fmt::format("{} pairs, checksum {}", pairs.size(), checksum(all));
 }
 
-/// What a run must have in common with the one that it goes on with. What touches no step is left
-/// out.
+/// What a run must have in common with the run that it continues, without what affects no step.
 json origin(const TrainOptions& o, const TransformerOptions& model, std::uint64_t seed,
             const ParallelText& text, const Team& team) {
     const TrainingOptions& t = o.run.training;
@@ -207,7 +214,7 @@ json origin(const TrainOptions& o, const TransformerOptions& model, std::uint64_
 /// A translator in training, with everything that its run reads, writes and says.
 struct TranslatorInTraining {
     const TrainOptions& options;
-    const Team& team;  ///< whose first process writes
+    const Team& team;  ///< its first process writes
     const RunFolder& folder;
     Results& results;
     std::string begun_with;  ///< as `origin` says it
@@ -218,7 +225,7 @@ struct TranslatorInTraining {
     Symbols symbols = subwords.second.symbols();
     Notes notes = model_notes(model.options(), subwords.first, subwords.second);
     TrainingRun run{model, data.train, symbols, options.run, team};
-    /// Of who knows the words' frequencies alone.
+    /// The loss of a model that knows only the words' frequencies.
     double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
                                        static_cast<double>(options.run.training.smoothing));
     TextScoring scoring{
@@ -227,7 +234,7 @@ struct TranslatorInTraining {
             return bleu(texts, references, {options.tokenization});
         }};
     Index dev = static_cast<Index>(data.dev.ids.size());
-    std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< that are shown
+    std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
 
     void describe();
     void go_on(const TensorFile& state);
@@ -238,7 +245,7 @@ struct TranslatorInTraining {
     Validation validated(const HeldOut& pairs) const {
         return validate(model, pairs, symbols, scoring, team);
     }
-    /// Says something on the error stream, once for all processes.
+    /// Prints a line to the error stream, once for all processes.
     void say(const std::string& line) const {
         if (line.empty() || !team.first()) return;
         std::fflush(stdout);
@@ -263,11 +270,11 @@ void TranslatorInTraining::describe() {
                o.src_words, o.tgt_words, o.layer.attention.d_model, o.layer.d_ff,
                o.layer.attention.n_heads, o.n_encoder_layers, o.n_decoder_layers);
     fmt::print("{} parameters\n", parameters);
-    fmt::print("{} batches of at most {} words an epoch, {} a step; at most {} epochs{}\n",
+    fmt::print("{} batches of at most {} words per epoch, {} per step; at most {} epochs{}\n",
                run.batches(), r.tokens, r.accumulate, r.training.epochs,
                r.minutes > 0 ? fmt::format(", or {} minutes", r.minutes) : "");
     if (data.too_long + data.cut > 0)
-        fmt::print("{} pairs are too long for the model and left out, {} held-out ones are cut\n",
+        fmt::print("{} pairs are too long for the model and left out, {} held-out pairs are cut\n",
                    data.too_long, data.cut);
     fmt::print("\nThe translations below each epoch are of these sentences:\n");
     for (const Index i : samples) {
@@ -324,19 +331,19 @@ void TranslatorInTraining::train() {
     fmt::print("\n{}\n", *run.over());
 }
 // [choose]
-/// The best epoch's weights, or the mean of the last ones.
+/// Keeps the best epoch's weights, or the mean of the last epochs' weights.
 void TranslatorInTraining::choose() {
     section("The model that is kept");
     const EpochReport& best = run.progress().best();
-    team.agreed(0);              // the last file is there
-    auto files = last_epochs();  // a run that was begun with fewer has kept no more
+    team.agreed(0);              // waits until the last file is there
+    auto files = last_epochs();  // fewer if the run began with a smaller --average
     std::erase_if(files, [](const auto& file) { return !std::filesystem::exists(file); });
     average_weights(files, model);
     const Validation average = validated(data.dev);
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
     fmt::print("mean of the last {} epochs: dev loss {:.3f}, BLEU {:.2f}\n", files.size(),
                average.loss, average.score);
-    // by BLEU the luck that chose the best epoch would count twice
+    // by loss, because by BLEU the luck that chose the best epoch would count twice
     const bool mean = average.loss < best.dev_loss;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
     folder.save_weights(folder.model_file(), model, notes);
@@ -350,7 +357,7 @@ void TranslatorInTraining::choose() {
     results.set_varying("dev_loss", mean ? average.loss : best.dev_loss);
 }
 // [report]
-/// What the test pairs say, which nothing was chosen by.
+/// Reports on the test pairs, by which nothing was chosen.
 void TranslatorInTraining::report() {
     const RunProgress& p = run.progress();
     const EpochReport& last = p.epochs.back();
@@ -388,7 +395,7 @@ void TranslatorInTraining::report() {
     show_beams(model, data.dev, symbols, scoring, results, team);
 }
 
-/// The newest state of a run, for all of the team.
+/// The newest state of a run, for the whole team.
 TensorFile read_state(const RunFolder& folder, const Team& team) {
     std::optional<TensorFile> state;
     if (team.first()) state = folder.newest_state();
@@ -434,7 +441,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     translator.describe();
     if (state) translator.go_on(*state);
     if (!state && folder.set_aside())
-        fmt::print("what stood in {} is in its folder previous now\n",
+        fmt::print("moved the files of the run in {0} to {0}/previous\n",
                    printable(options_.folder.string()));
     state.reset();
     translator.train();

@@ -44,35 +44,39 @@ const std::map<std::string, Stopping> stops{
 }  // namespace
 
 TranslateCommand::TranslateCommand(Options& parent)
-    : command_(parent.command("translate", "lines of standard input, translated")) {
+    : command_(parent.command("translate", "translate lines of standard input")) {
     options_.beam.max_more = 50;
     command_.add("--model", model_,
                  "folder or file that `train` wrote, or the folder of a model of Marian "
-                 "(default: that of ./book run 13)");
-    command_.add("--beam", options_.beam.beam, "prefixes of a sentence that are kept")
-        .range(1, 1000);
-    command_.add("--batch", options_.batch, "sentences at a time").range(1, 10000);
+                 "(default: the model of ./book run 13)");
+    command_.add("--beam", options_.beam.beam, "prefixes kept for each sentence").range(1, 1000);
+    command_.add("--batch", options_.batch, "sentences translated at a time").range(1, 10000);
     command_
-        .add("--n-best", n_best_, "write so many a line, as `n ||| text ||| score`; 0: one, bare")
+        .add("--n-best", n_best_,
+             "translations of each line, as `n ||| text ||| score`; 0: one, as text alone")
         .range(0, 1000);
     command_
         .add("--length-penalty", options_.beam.length_penalty, "alpha: sums are divided by n^alpha")
         .range(0.0, 100.0);
-    command_.add("--stop", stop_, "when hypotheses are enough: full, usual or proven")
+    command_.add("--stop", stop_, "rule that ends a search: full, usual or proven")
         .one_of({"full", "proven", "usual"});
-    command_.add("--max-words", options_.beam.max_words, "longest translation, in pieces")
+    command_
+        .add("--max-words", options_.beam.max_words, "maximum number of pieces of a translation")
         .range(1, 100000);
-    command_.add("--max-more", options_.beam.max_more, "pieces more than the source has")
+    command_
+        .add("--max-more", options_.beam.max_more,
+             "maximum number of pieces beyond those of the source")
         .range(0, 100000);
 }
 // [run]
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
     if (model_.empty()) {
         model_ = default_run_folder(seed);
-        require(std::filesystem::exists(model_),
-                "{} is not there; ./book run 13 --quick{} trains it, --model names another",
-                (model_ / RunFolder::model_name).string(),
-                seed == 1 ? "" : fmt::format(" --seed {}", seed));
+        require(
+            std::filesystem::exists(model_),
+            "{} is missing; train it with ./book run 13 --quick{}, or name another with --model",
+            (model_ / RunFolder::model_name).string(),
+            seed == 1 ? "" : fmt::format(" --seed {}", seed));
     }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,

@@ -10,18 +10,18 @@
 
 namespace abh {
 // [translate]
-/// A model of this chapter, which `train` wrote, as something that translates text.
+/// A model that `train` wrote, as a translator of text.
 LineTranslator translator_of(TextModel model);
-/// The translator in a file that `train` wrote, in its folder, or in that of a model of Marian.
+/// The translator in a file or folder that `train` wrote, or in the folder of a model of Marian.
 /// @throws std::runtime_error naming the file or folder and what is wrong with it
 LineTranslator load_translator(const std::filesystem::path& path);
 
-/// `./book run 13 translate`: lines of standard input, translated, to standard output.
+/// `./book run 13 translate`: translates lines of standard input to standard output.
 class TranslateCommand {
 public:
     explicit TranslateCommand(Options& parent);
     bool chosen() const { return command_.chosen(); }
-    /// @param seed  of the run whose model is taken where none is named
+    /// @param seed  of the run whose model is used if none is named
     void run(Results& results, std::uint64_t seed);
 
 private:

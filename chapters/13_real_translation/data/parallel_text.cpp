@@ -46,7 +46,7 @@ template <class... Args>
         fmt::format("{}: {}", path.string(), fmt::format(why, std::forward<Args>(args)...)));
 }
 
-/// A line of a file, as messages name it.
+/// A file's line, as messages name it.
 Path at_line(const Path& path, std::size_t number) {
     return fmt::format("{}:{}", path.string(), number);
 }
@@ -64,12 +64,13 @@ std::string unpacked(const Path& path, std::size_t most_bytes) {
         n = ::gzread(file.get(), &text[before], block);
         ::gzerror(file.get(), &error);
         if (error == Z_ERRNO) fail(path, "{}", std::generic_category().message(errno));
-        if (error == Z_BUF_ERROR) fail(path, "the gzip file ends before its end; fetch it again");
-        if (error != Z_OK) fail(path, "the gzip file is damaged; fetch it again");
+        if (error == Z_BUF_ERROR) fail(path, "the gzip file is truncated; download it again");
+        if (error != Z_OK) fail(path, "the gzip file is damaged; download it again");
         text.resize(before + static_cast<std::size_t>(n));
         if (before == 0)
             if (const std::string kind = foreign_kind(text); !kind.empty()) fail(path, "{}", kind);
-        if (text.size() > most_bytes) fail(path, "holds more than {} bytes, unpacked", most_bytes);
+        if (text.size() > most_bytes)
+            fail(path, "has more than {} bytes after unpacking", most_bytes);
     }
     return text;
 }
@@ -90,8 +91,8 @@ std::vector<std::string> read_lines(const Path& path, const TextLimits& limits) 
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (const std::size_t bad = find_bad_utf8(line); bad != line.npos)
             fail(at_line(path, lines.size() + 1),
-                 "byte {} is 0x{:02X}, which is not UTF-8; convert the file from the encoding that "
-                 "it has, for instance: iconv -f GB18030 -t UTF-8",
+                 "byte {} is 0x{:02X}, which is not UTF-8; convert the file from its encoding, for "
+                 "example with iconv -f GB18030 -t UTF-8",
                  bad + 1, static_cast<unsigned char>(line[bad]));
         lines.emplace_back(line);
     }
@@ -105,7 +106,7 @@ std::string CleanCounts::summary() const {
     };
     add(empty, "empty");
     add(too_long, "too long");
-    add(bad_ratio, "of unlike length");
+    add(bad_ratio, "of unequal length");
     add(too_many_marks, "with too many marks on a letter");
     return fmt::format("{} pairs{}", kept, reasons.empty() ? "" : "; left out: " + reasons);
 }
@@ -122,13 +123,13 @@ bool of_unlike_length(const TextPair& pair, const CleanOptions& options) {
     return static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter);
 }
 
-/// Adds a pair to those of use if it is one, and counts it.
+/// Adds a pair to `pairs` if it can be used, and counts it in any case.
 void add_pair(const TextPair& as_read, const CleanOptions& options, std::vector<TextPair>& pairs,
               CleanCounts& counts) {
     TextPair pair;
     try {
         pair = {tidy(as_read.source), tidy(as_read.target)};
-    } catch (const std::invalid_argument&) {  // the lines are UTF-8, so it is the marks
+    } catch (const std::invalid_argument&) {  // the lines are UTF-8, so the marks are to blame
         ++counts.too_many_marks;
         return;
     }
@@ -144,7 +145,7 @@ void add_pair(const TextPair& as_read, const CleanOptions& options, std::vector<
     }
 }
 // [columns]
-/// Pairs as they stand in the columns of a file; an empty line is one of empty sentences.
+/// The pairs in the columns of a file; an empty line is a pair of empty sentences.
 std::vector<TextPair> from_columns(const PairFiles& files, const TextLimits& limits) {
     std::vector<TextPair> pairs;
     const auto column = [&](std::string_view line, Index wanted) {
@@ -165,13 +166,13 @@ std::vector<TextPair> from_columns(const PairFiles& files, const TextLimits& lim
     return pairs;
 }
 
-/// Pairs as they stand in two files, line by line.
+/// The pairs in two files, line by line.
 std::vector<TextPair> from_two(const PairFiles& files, const TextLimits& limits) {
     const std::vector<std::string> sources = read_lines(files.source, limits),
                                    targets = read_lines(files.target, limits);
     if (targets.size() != sources.size())
         fail(files.target,
-             "{} lines, but {} has {}; each must translate the line of the same number",
+             "{} lines, but {} has {}; line i of one must translate line i of the other",
              targets.size(), files.source.string(), sources.size());
     std::vector<TextPair> pairs;
     for (std::size_t i = 0; i < sources.size(); ++i) pairs.push_back({sources[i], targets[i]});
@@ -195,27 +196,28 @@ PairFiles PairFiles::parse(const std::string& text) {
 std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& options,
                                  CleanCounts* counts, const TextLimits& limits) {
     require(files.source_column >= 1 && files.target_column >= 1,
-            "read_pairs: columns {} and {}; they count from 1", files.source_column,
+            "read_pairs: columns {} and {}, expected numbers from 1 on", files.source_column,
             files.target_column);
     std::vector<TextPair> pairs;
     CleanCounts found = counts ? *counts : CleanCounts();
     for (const TextPair& pair :
          files.target.empty() ? from_columns(files, limits) : from_two(files, limits))
         add_pair(pair, options, pairs, found);
-    if (pairs.empty()) fail(files.source, "no pair that can be used; so far {}", found.summary());
+    if (pairs.empty())
+        fail(files.source, "no pair that can be used; read so far: {}", found.summary());
     if (counts) *counts = found;
     return pairs;
 }
 // [components]
 namespace {
 
-/// What a sentence shares with its other spellings; a sentence without a letter is itself.
+/// What a sentence shares with its other spellings; a sentence without letters is its own key.
 std::string key_of(const std::string& sentence) {
     std::string key = letters(sentence);
     return key.empty() ? sentence : key;
 }
 
-/// Which things hang together: a forest, in which the things of one tree do.
+/// Which things are connected, as a forest: each tree holds the things of one component.
 class Components {
 public:
     explicit Components(std::size_t n) : parent_(n) {
@@ -231,7 +233,7 @@ private:
     std::vector<std::size_t> parent_;
 };
 
-/// Pairs that share a sentence, directly or by way of others.
+/// Connects pairs that share a sentence, and so also those that do by way of others.
 Components connect(const std::vector<TextPair>& pairs) {
     Components components(pairs.size());
     std::map<std::string, std::size_t> first_source, first_target;
@@ -252,7 +254,8 @@ std::uint64_t draw(const TextPair& pair, std::uint64_t seed) {
     return std::uint64_t{words[0]} << 32 | words[1];
 }
 
-/// The pairs of each component, in random order: by the least number that one of them draws.
+/// The pairs of each component, in random order of the components: by the least number that one of
+/// a component's pairs draws.
 std::map<std::uint64_t, std::vector<std::size_t>> draw_components(
     const std::vector<TextPair>& pairs, std::uint64_t seed) {
     Components connected = connect(pairs);
@@ -267,7 +270,7 @@ std::map<std::uint64_t, std::vector<std::size_t>> draw_components(
     return components;
 }
 
-/// Larger components go to training: one sentence and its many translations are no fair test.
+/// Larger components go to training, because one sentence with many translations is no fair test.
 constexpr std::size_t largest_held_out = 10;
 
 }  // namespace
@@ -286,8 +289,8 @@ ParallelText split_pairs(const std::vector<TextPair>& pairs, Index n_dev, Index 
     }
     for (std::size_t i = 0; i < pairs.size(); ++i) part[i]->push_back(pairs[i]);
     require(in_dev >= n_dev && in_test >= n_test && !split.train.empty(),
-            "split_pairs: {} pairs do not give {} for development and {} to test, and some to "
-            "train on",
+            "split_pairs: {} pairs are not enough for {} for development, {} for testing, and some "
+            "to train on",
             pairs.size(), n_dev, n_test);
     return split;
 }

@@ -26,7 +26,7 @@ std::string utf8(std::u32string_view code_points) {
     std::string text;
     for (const char32_t code : code_points) {
         require(code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF),
-                "text: 0x{:X} is no character of Unicode", static_cast<std::uint32_t>(code));
+                "text: 0x{:X} is not a Unicode character", static_cast<std::uint32_t>(code));
         utf8proc_uint8_t bytes[4];
         const auto n = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code), bytes);
         text.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
@@ -40,15 +40,15 @@ utf8proc_category_t category(char32_t code) {
     return utf8proc_category(static_cast<utf8proc_int32_t>(code));
 }
 
-/// Normalization sorts the marks on a letter, in a time that grows with the square of their
-/// number. A language puts some four on a letter, a hostile line a million.
+/// Normalization sorts the marks on a letter in time that grows with the square of their number. A
+/// language puts about four on a letter at most, but a hostile line may put a million.
 void require_few_marks(std::u32string_view codes) {
     constexpr Index most = 1000;
     Index marks = 0;
     for (const char32_t code : codes) {
         const auto* of_code = utf8proc_get_property(static_cast<utf8proc_int32_t>(code));
         marks = of_code->combining_class > 0 ? marks + 1 : 0;
-        require(marks <= most, "a letter with more than {} marks", most);
+        require(marks <= most, "a letter has more than {} marks", most);
     }
 }
 
@@ -95,7 +95,7 @@ std::string tidy(std::string_view text) {
             tidied += U' ';
     }
     if (tidied.ends_with(U' ')) tidied.pop_back();
-    return nfc(utf8(tidied));  // last, since a letter may now stand beside its accent
+    return nfc(utf8(tidied));  // last, because a letter may only now be next to its accent
 }
 
 std::string letters(std::string_view text) {

@@ -16,15 +16,15 @@ std::string utf8(std::u32string_view code_points);
 /// utf8proc. @throws std::invalid_argument if `text` is not UTF-8, or has a letter with more than
 ///         1000 marks
 std::string nfc(std::string_view text);
-/// In lower case, character by character. @throws std::invalid_argument if `text` is not UTF-8
+/// The text with each character in lower case. @throws std::invalid_argument if it is not UTF-8
 std::string lower_case(std::string_view text);
-/// NFC, with each run of white space and control characters made a single space, none at either
-/// end, and without the marks that turn the direction of writing: `printable` shows it as it is.
+/// The text in NFC, with one space for each run of white space and control characters, none at the
+/// ends, and no marks that turn the direction of writing, so that `printable` shows it as it is.
 /// @throws std::invalid_argument as `nfc` does
 std::string tidy(std::string_view text);
-/// The letters and digits alone, in lower case: what two spellings of a sentence share.
+/// Only the letters and digits, in lower case, which all spellings of a sentence have in common.
 /// @throws std::invalid_argument if `text` is not UTF-8
 std::string letters(std::string_view text);
-/// A text in which each `part` has become `other`.
+/// The text with `other` in place of each `part`.
 std::string replaced(std::string text, std::string_view part, std::string_view other);
 }  // namespace abh

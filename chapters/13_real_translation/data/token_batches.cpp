@@ -13,10 +13,10 @@ TokenBatches::TokenBatches(std::span<const IdPair> pairs, Index tokens, std::uin
       random_(seed),
       of_pairs_(random_.stream()),
       of_batches_(random_.stream()) {
-    require(!pairs.empty(), "batches: there is no pair to train on");
+    require(!pairs.empty(), "batches: there are no pairs to train on");
     for (std::size_t i = 0; i < pairs.size(); ++i)
         require(count_words(pairs[i]) <= tokens,
-                "batches: pair {} has {} words with its symbols, a batch takes {}", i,
+                "batches: pair {} has {} words with its symbols, but a batch takes {}", i,
                 count_words(pairs[i]), tokens);
     order_.resize(pairs.size());
 }
@@ -26,7 +26,7 @@ void TokenBatches::draw(Index epoch) {
     std::iota(order_.begin(), order_.end(), Index{0});
     shuffle(order_, of_pairs_);
     cut_.clear();
-    const Index window = 64 * tokens_;  // words of random pairs, among which like lengths are found
+    const Index window = 64 * tokens_;  // words of random pairs, which are then sorted by length
     Index words = 0;
     std::size_t first = 0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -45,7 +45,7 @@ std::span<const Index> TokenBatches::operator[](Index i) const {
     return cut_[static_cast<std::size_t>(batches_[static_cast<std::size_t>(i)])];
 }
 // [cut]
-/// Sorts a window of the order by length, and cuts it before a batch would have too many words.
+/// Sorts a window of the order by length, and cuts it wherever a batch would have too many words.
 void TokenBatches::cut(std::size_t first, std::size_t end) {
     const std::span<Index> window = std::span(order_).subspan(first, end - first);
     const auto lengths = [&](Index number) {
@@ -70,8 +70,7 @@ void TokenBatches::cut(std::size_t first, std::size_t end) {
 // [a batch]
 namespace {
 
-/// Rows of words as long as the longest, with pads at their ends: before the words `first` if it is
-/// one, behind them `last`.
+/// Rows of equal length: `first`, if given, the words, `last`, if given, and pads.
 Ids padded(std::span<const std::vector<std::int32_t>* const> rows,
            std::optional<std::int32_t> first, std::optional<std::int32_t> last, std::int32_t pad) {
     std::size_t longest = 0;
@@ -100,8 +99,8 @@ Batch make_batch(std::span<const IdPair> pairs, std::span<const Index> numbers,
                  const Symbols& symbols) {
     std::vector<const std::vector<std::int32_t>*> sources, targets;
     for (const Index number : numbers) {
-        require(number >= 0 && number < static_cast<Index>(pairs.size()), "batch: no pair {} of {}",
-                number, pairs.size());
+        require(number >= 0 && number < static_cast<Index>(pairs.size()),
+                "batch: there is no pair {} among {}", number, pairs.size());
         const IdPair& pair = pairs[static_cast<std::size_t>(number)];
         sources.push_back(&pair.source);
         targets.push_back(&pair.target);

@@ -9,7 +9,7 @@
 
 namespace abh {
 // [pairs]
-/// A sentence and its translation as ids, without start and end symbol.
+/// A sentence and its translation as ids, without start and end symbols.
 struct IdPair {
     std::vector<std::int32_t> source, target;
 };
@@ -19,25 +19,25 @@ struct Symbols {
     std::int32_t pad = 0, start = 2, end = 3;
 };
 
-/// Words of a pair that a training step computes: those of the source and its end symbol, the start
-/// symbol and those of the target. Pads are none of them: the step leaves them out.
+/// How many words of a pair a training step computes: the source's words and end symbol, and the
+/// start symbol and the target's words. Pads do not count, because the step skips them.
 inline Index count_words(const IdPair& pair) {
     return static_cast<Index>(pair.source.size() + pair.target.size()) + 2;
 }
 // [batches]
-/// Which pairs are trained on together: batches of about equally many words, of like lengths.
+/// Puts pairs of similar length into batches of about equally many words.
 class TokenBatches {
 public:
-    /// @param pairs   outlive this, and do not change
-    /// @param tokens  words of a batch, at most; see `count_words`
-    /// @throws std::invalid_argument if there is no pair, or one has more words than a batch takes
+    /// @param pairs   must outlive this object and not change
+    /// @param tokens  the most words in a batch, as `count_words` counts them
+    /// @throws std::invalid_argument if there are no pairs, or one does not fit into a batch
     TokenBatches(std::span<const IdPair> pairs, Index tokens, std::uint64_t seed);
 
-    /// Draws the order of an epoch, 1 or later: a function of the seed and the epoch alone.
+    /// Draws the batches of an epoch (1 or later), which depend on the seed and the epoch alone.
     void draw(Index epoch);
-    /// Batches of the epoch.
+    /// How many batches the epoch has.
     Index count() const { return static_cast<Index>(batches_.size()); }
-    /// The numbers of the pairs of the epoch's batch `i`.
+    /// The numbers of the pairs in the epoch's batch `i`.
     std::span<const Index> operator[](Index i) const;
 
 private:
@@ -49,10 +49,10 @@ private:
     Stream of_pairs_, of_batches_;
     std::vector<Index> order_;                 ///< of the pairs
     std::vector<std::span<const Index>> cut_;  ///< batches by length
-    std::vector<Index> batches_;               ///< in which order they come
+    std::vector<Index> batches_;               ///< the order in which they come
 };
 // [a batch]
-/// Sources as the model reads them: the words, the end symbol, pads, `[B, Ls]`.
+/// Sources as the model reads them, `[B, Ls]`: words, the end symbol, then pads.
 Ids source_batch(std::span<const std::vector<std::int32_t>* const> sentences,
                  const Symbols& symbols);
 /// The batch of the pairs with these numbers. @throws std::invalid_argument if there is no such

@@ -13,7 +13,7 @@ namespace abh {
 // [names]
 namespace {
 
-/// The library's name of a parameter that is not one of the tables or the last bias.
+/// The library's name for a parameter other than the tables and the last bias.
 std::string marian_name(std::string name) {
     const char* const norm2 =
         name.starts_with("decoder.") ? ".encoder_attn_layer_norm." : ".final_layer_norm.";
@@ -31,15 +31,15 @@ std::string marian_name(std::string name) {
     return "model." + name;
 }
 // [found]
-/// The file of the weights, if the folder's weights are there and are all.
+/// The file of the weights. Refuses a folder that lacks it, or that has an adapter besides.
 std::filesystem::path find_weights(const std::filesystem::path& folder) {
     const std::filesystem::path adapter = folder / "adapter_config.json",
                                 weights = folder / "model.safetensors";
     if (std::filesystem::exists(adapter))
-        refuse(adapter, "an adapter; merge it into the model, by peft's merge_and_unload");
+        refuse(adapter, "this is an adapter; merge it into the model with peft's merge_and_unload");
     if (!std::filesystem::exists(weights))
         refuse(weights,
-               "it is not there; if the weights are in another form, make it of them: python "
+               "the file is missing; if the weights are in another form, convert them: python "
                "chapters/13_real_translation/marian_files.py safetensors {}",
                folder.string());
     return weights;
@@ -51,8 +51,8 @@ public:
     explicit Weights(const std::filesystem::path& path)
         : path_(path), file_(load_safetensors(path)) {}
 
-    /// To be asked before room is made for a model: then a file cannot make us ask for more memory
-    /// than some times its own size.
+    /// Must be called before a model is made, so that a file cannot make us ask for more memory
+    /// than a few times its own size.
     void require_enough(const TransformerOptions& options) const {
         try {
             require_plausible(options, file_);
@@ -62,7 +62,7 @@ public:
     }
 
     bool has(const std::string& name) const { return file_.tensors.contains(name); }
-    /// The tensor under the first of these names that is there.
+    /// The tensor with the first of these names that the file has.
     const Tensor& take(std::initializer_list<std::string> names, const Shape& shape) {
         for (const std::string& name : names) {
             if (!has(name)) continue;
@@ -74,16 +74,17 @@ public:
         }
         refuse(path_, "tensor {} is missing", *names.begin());
     }
-    /// Where the file repeats under this name what the model has already, it must be the same.
+    /// If the file repeats under this name what the model has already, the numbers must be equal.
     void expect_copy(const std::string& name, const Tensor& of, double bound = 0) {
         if (!has(name)) return;
         if (!(max_difference(take({name}, of.shape()), of) <= bound))
-            refuse(path_, "tensor {} has other numbers than a model of Marian", name);
+            refuse(path_, "tensor {} has other numbers than a model of Marian has", name);
     }
     void ignore(const std::string& name) { taken_.insert(name); }
     void expect_no_more() const {
         for (const auto& [name, tensor] : file_.tensors)
-            if (!taken_.contains(name)) refuse(path_, "tensor {} is none of such a model's", name);
+            if (!taken_.contains(name))
+                refuse(path_, "tensor {} does not belong to such a model", name);
     }
 
 private:
@@ -97,8 +98,8 @@ const std::string shared_table = "model.shared.weight",
                   target_table = "model.decoder.embed_tokens.weight",
                   output_table = "lm_head.weight", last_bias = "final_logits_bias";
 
-/// The tables of words and the last bias. The library writes a table that is shared only once,
-/// under one of its names; older versions repeat it.
+/// Loads the tables of words and the last bias. The library writes a shared table only once, under
+/// one of its names, but older versions repeat it.
 void load_tables(Transformer& model, Weights& weights) {
     const TransformerOptions& o = model.options();
     const Shape source = model.src_embed.table.value.shape(),
@@ -111,7 +112,7 @@ void load_tables(Transformer& model, Weights& weights) {
     } else {
         model.src_embed.table.assign(weights.take({source_table, shared_table}, source));
         model.tgt_embed.table.assign(weights.take({target_table, shared_table}, target));
-        weights.ignore(shared_table);  // the library does not use it where the others are
+        weights.ignore(shared_table);  // the library does not use it if the others are there
     }
     weights.expect_copy(target_table, model.tgt_embed.table.value);
     if (o.tied == Tied::none) model.output.weight.assign(weights.take({output_table}, target));
@@ -123,9 +124,9 @@ void load_tables(Transformer& model, Weights& weights) {
             weights.take({last_bias}, {1, o.tgt_words}).reshape({o.tgt_words}));
 }
 
-/// The tables of positions are computed. Files that hold them, in 16 bits perhaps, hold the same.
+/// The tables of positions are computed. A file that also has them, perhaps in 16 bits, must agree.
 void check_positions(const Transformer& model, Weights& weights) {
-    constexpr double bound = 1.0 / 256;  // BF16 rounds numbers up to 1 by 1/512 at most
+    constexpr double bound = 1.0 / 256;  // BF16 changes numbers up to 1 by at most 1/512
     weights.expect_copy("model.encoder.embed_positions.weight", model.src_positions.table.value,
                         bound);
     weights.expect_copy("model.decoder.embed_positions.weight", model.tgt_positions.table.value,
@@ -163,15 +164,15 @@ PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
         if (!is_below(id, n_words))
             vocabulary.fail("{} has id {}, expected one below {}", piece, id.dump(), n_words);
         if (!seen.insert(id.get<std::int32_t>()).second)
-            vocabulary.fail("{} has id {}, which another piece has", piece, id.dump());
+            vocabulary.fail("{} has id {}, which another piece has, too", piece, id.dump());
         ids[piece] = id.get<std::int32_t>();
     }
     if (!ids.contains("<unk>")) vocabulary.fail("no piece <unk>");
     return ids;
 }
 
-/// Refuses what reads or writes text in another way than the two models of SentencePiece do: above
-/// all tokens that somebody has added to the vocabulary.
+/// Refuses a tokenizer that reads or writes text in another way than its two SentencePiece models
+/// do, above all one with tokens that were added to the vocabulary.
 void require_usual_tokenizer(const std::filesystem::path& folder, const PieceIds& ids) {
     const Fields f = Fields::if_there(folder / "tokenizer_config.json"),
                  older = Fields::if_there(folder / "added_tokens.json");
@@ -222,12 +223,12 @@ std::vector<std::int32_t> MarianWords::encode(const std::string& text) const {
 std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
     std::vector<std::string> pieces;
     for (const std::int32_t id : ids) {
-        require(id >= 0 && id < std::ssize(pieces_), "marian: id {} among {} words", id,
-                pieces_.size());
+        require(id >= 0 && id < std::ssize(pieces_),
+                "marian: id {} is outside the vocabulary of {} words", id, pieces_.size());
         const std::string& piece = pieces_[static_cast<std::size_t>(id)];
         if (!piece.empty()) pieces.push_back(piece);
     }
-    // left in pieces that the target's model does not know
+    // "▁" is left in pieces that the target's model does not know
     return tidy(replaced(target_.join(pieces), "▁", " "));
 }
 // [translator]

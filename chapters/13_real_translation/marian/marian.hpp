@@ -11,41 +11,40 @@
 
 namespace abh {
 // [config]
-/// What config.json says of a model of Marian that the transformers library stored.
+/// What config.json says about a model of Marian that the transformers library saved.
 struct MarianConfig {
     TransformerOptions model;
     std::int32_t start = 0, end = 0;    ///< symbols; a source ends with `end`, too
-    std::set<std::int32_t> never = {};  ///< words that are not to be said: padding, for one
-    bool renormalize = false;           ///< probabilities are shared among all other words
+    std::set<std::int32_t> never = {};  ///< words that may not be said, such as padding
+    bool renormalize = false;           ///< only the other words share the probability
 };
 
-/// Reads config.json and, where there is one, generation_config.json. What changes what the model
-/// computes is either followed or refused, and so is what changes which words may be said. Width,
-/// length penalty, limit and stopping rule are those of `BeamOptions`.
+/// Reads config.json and, if there is one, generation_config.json. Options that change what the
+/// model computes, or which words it may say, are either followed or refused. Beam width, length
+/// penalty, limits and stopping rule come from `BeamOptions` instead.
 /// @throws std::runtime_error naming the file, the field, its value and what was expected
 MarianConfig read_marian_config(const std::filesystem::path& folder);
 // [model]
 /// The model with the weights of model.safetensors.
-/// @throws std::runtime_error naming the file and what is wrong with it: a tensor that is missing,
-///         has another shape, or is none of such a model's
+/// @throws std::runtime_error naming the file and what is wrong with it, such as a tensor that is
+///         missing, has another shape, or does not belong to such a model
 Transformer load_marian_model(const std::filesystem::path& folder, const MarianConfig& config);
 // [words]
 using PieceIds = std::unordered_map<std::string, std::int32_t>;
 
-/// Text as ids and back. SentencePiece cuts a text into pieces; vocab.json, and not SentencePiece,
-/// says which id a piece has.
+/// Turns text into ids and back. SentencePiece cuts text into pieces; vocab.json has their ids.
 class MarianWords {
 public:
-    /// Reads source.spm, target.spm, vocab.json, and, where each language has a vocabulary of its
-    /// own, target_vocab.json. A tokenizer that was extended or changed is refused.
+    /// Reads source.spm, target.spm, vocab.json, and, if each language has a vocabulary of its own,
+    /// target_vocab.json. Refuses a tokenizer that was extended or changed.
     /// @throws std::runtime_error naming the file and what is wrong with it
     MarianWords(const std::filesystem::path& folder, const MarianConfig& config);
 
-    /// Without the end symbol. A language code in front, such as `>>deu<<`, is one word.
+    /// The ids without the end symbol. A language code at the beginning, such as `>>deu<<`, is one.
     /// @throws std::invalid_argument if the text is not UTF-8
     std::vector<std::int32_t> encode(const std::string& text) const;
-    /// The symbols for end, padding and unknown pieces are left out; an id without a piece becomes
-    /// "⁇".
+    /// The text, without the symbols for end, padding and unknown pieces. An id without a piece
+    /// becomes "⁇". @throws std::invalid_argument for an id outside the vocabulary
     std::string decode(std::span<const std::int32_t> ids) const;
 
 private:
@@ -55,9 +54,9 @@ private:
     std::int32_t unknown_;
 };
 // [translator]
-/// All of it: a model that translates text.
-/// @param folder  config.json, model.safetensors, vocab.json, source.spm, target.spm, and files
-///                that need not be there
+/// The whole folder as a model that translates text.
+/// @param folder  has config.json, model.safetensors, vocab.json, source.spm, target.spm, and
+///                perhaps the other files named above
 /// @throws std::runtime_error naming the file and what is wrong with it
 LineTranslator marian_translator(const std::filesystem::path& folder);
 

@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Options of Marian that change the result and that this book's model does not have. They were
-/// written by older versions of the library, or stand for what it computes now.
+/// Refuses options of Marian that change the result and that this book's model does not have. Older
+/// versions of the library wrote some of them; the others say what it always computes.
 void require_known(const Fields& f) {
     f.expect(f.value("model_type") == "marian", "model_type", "\"marian\"");
     f.expect_usual(true, {"is_encoder_decoder", "static_position_embeddings"});
@@ -21,8 +21,8 @@ void require_known(const Fields& f) {
     f.expect_usual("none", {"quantization_config", "pruned_heads", "auto_map"});
 }
 
-/// Options that change which words are said, by rules that this book's search does not have. They
-/// stand in either file.
+/// Refuses options, in either file, that change which words are said by rules that this book's
+/// search does not have.
 void require_known_search(const Fields& f) {
     f.expect_usual("none",
                    {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens",
@@ -41,8 +41,8 @@ Activation activation(const Fields& f) {
     return found == "relu" ? Activation::relu : Activation::swish;
 }
 
-/// Which tables of words are one. The library can share the two at the bottom and keep the last
-/// map's weight apart; for us these are three tables, two of which have the same numbers.
+/// Which tables of words are shared. The library can also share the two embeddings but not the last
+/// map's weight; our model then has three tables, two of them with the same numbers.
 Tied tied(const Fields& f) {
     if (!f.flag("tie_word_embeddings", true)) return Tied::none;
     return f.flag("share_encoder_decoder_embeddings", true) ? Tied::all : Tied::target;
@@ -52,7 +52,7 @@ std::int32_t symbol(const Fields& f, const char* name, Index n_words) {
     return static_cast<std::int32_t>(f.number(name, 0, n_words - 1));
 }
 
-/// Adds words that are not to be said; the library knows forbidden sequences of words, too.
+/// Adds words that may not be said. Refuses sequences of words, which the library can also forbid.
 void add_never(const Fields& f, Index n_words, std::set<std::int32_t>& never) {
     constexpr const char* name = "bad_words_ids";
     if (!f.has(name)) return;
@@ -60,7 +60,7 @@ void add_never(const Fields& f, Index n_words, std::set<std::int32_t>& never) {
         return w.is_array() && w.size() == 1 && is_below(w[0], n_words);
     };
     f.expect(f.value(name).is_array() && std::ranges::all_of(f.value(name), is_word), name,
-             "lists of one id below {}", n_words);
+             "lists of one id below {} each", n_words);
     for (const json& word : f.value(name)) never.insert(word[0].get<std::int32_t>());
 }
 
@@ -84,7 +84,7 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     o.layer.attention.d_model = f.number("d_model", 1, 1 << 15);
     o.layer.attention.n_heads = f.same("encoder_attention_heads", "decoder_attention_heads", 1024);
     f.expect(o.layer.attention.d_model % o.layer.attention.n_heads == 0, "d_model",
-             "a multiple of {}, the heads", o.layer.attention.n_heads);
+             "a multiple of {}, the number of heads", o.layer.attention.n_heads);
     o.layer.d_ff = f.same("encoder_ffn_dim", "decoder_ffn_dim", 1 << 18);
     o.layer.activation = activation(f);
     o.embedding.scale = f.flag("scale_embedding", false);
@@ -92,7 +92,8 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
                    .max_len = f.number("max_position_embeddings", 2, 1 << 14)};
     o.tied = tied(f);
     if (o.tied == Tied::all)
-        f.expect(o.tgt_words == o.src_words, "decoder_vocab_size", "{} as vocab_size", o.src_words);
+        f.expect(o.tgt_words == o.src_words, "decoder_vocab_size", "{} as in vocab_size",
+                 o.src_words);
     const Index both = std::min(o.src_words, o.tgt_words);
     o.pad = symbol(f, "pad_token_id", both);
     o.mask_target_pads = false;  // the start symbol is the pad
@@ -106,7 +107,7 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
                                    {"eos_token_id", config.end},
                                    {"pad_token_id", o.pad}})
         if (g.has(name))
-            g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as config.json has", id);
+            g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as in config.json", id);
     return config;
 }
 

@@ -12,7 +12,7 @@
 
 namespace abh {
 // [refuse]
-/// @throws std::runtime_error in one line, safe to print whatever the file holds
+/// @throws std::runtime_error always, with one line that is safe to print whatever the file holds
 template <class... Args>
 [[noreturn]] void refuse(const std::filesystem::path& path, fmt::format_string<Args...> why,
                          Args&&... args) {
@@ -26,10 +26,10 @@ inline bool is_below(const nlohmann::json& value, Index n) {
     return value.is_number_unsigned() && std::cmp_less(value.get<std::uint64_t>(), n);
 }
 
-/// The JSON object in a file, which refuses what is not as expected. A field that is null is none.
+/// The JSON object in a file; it refuses values that are not as expected. A null field is missing.
 class Fields {
 public:
-    /// @throws std::runtime_error if the file holds no object, or passes a limit of `JsonLimits`
+    /// @throws std::runtime_error if the file has no object, or exceeds a limit of `JsonLimits`
     explicit Fields(const std::filesystem::path& path) : path_(path) {
         const std::string text = read_file(path, JsonLimits().bytes);
         if (const std::string kind = foreign_kind(text); !kind.empty()) fail("{}", kind);
@@ -39,7 +39,7 @@ public:
             fail("{}", error.what());
         }
     }
-    /// The same, without a field where there is no such file.
+    /// The same, but without any field if there is no such file.
     static Fields if_there(const std::filesystem::path& path) {
         return std::filesystem::exists(path) ? Fields(path)
                                              : Fields(path, nlohmann::json::object());
@@ -64,8 +64,8 @@ public:
             fail("{} is {}, expected {}", name, value(name).dump(),
                  fmt::format(expected, std::forward<Args>(args)...));
     }
-    /// Of these fields those that are there have this value; "none" is an empty list or object,
-    /// too.
+    /// Refuses those of these fields that are there but do not have the usual value; the usual
+    /// value "none" means an empty list or object.
     void expect_usual(const nlohmann::json& usual, std::initializer_list<const char*> names) const {
         for (const char* name : names)
             if (has(name) && usual == "none")
@@ -85,10 +85,11 @@ public:
         expect(value(name).is_boolean(), name, "true or false");
         return value(name).get<bool>();
     }
-    /// Both are there and equal: our encoder and decoder have the same layers.
+    /// The value of both fields. They must agree, because our encoder and decoder have equal
+    /// layers.
     Index same(const char* name, const char* other, Index most) const {
         const Index found = number(name, 1, most);
-        expect(number(other, 1, most) == found, other, "{} as {} has", found, name);
+        expect(number(other, 1, most) == found, other, "{} as in {}", found, name);
         return found;
     }
 

@@ -20,11 +20,11 @@ uLong add(uLong sum, std::span<const T> numbers) {
 }
 
 uLong add(uLong sum, std::string_view text) {
-    const std::uint64_t length = text.size();  // "ab", "c" is not "a", "bc"
+    const std::uint64_t length = text.size();  // so that "ab", "c" differs from "a", "bc"
     return add(add(sum, std::span(&length, 1)), std::span<const char>(text));
 }
 
-/// Elements as the file has them, in whatever precision this program computes.
+/// Adds elements as the file has them, whatever precision this program computes in.
 template <class T>
 uLong add_as(uLong sum, std::span<const Real> elements) {
     const std::vector<T> numbers(elements.begin(), elements.end());
@@ -65,11 +65,13 @@ TensorFile load_checked(const std::filesystem::path& path) {
         if (wrong) throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
     };
     const std::string numbers = content.metadata["numbers"], sum = content.metadata["checksum"];
-    refuse_if(sum.empty(), "no checkpoint of this chapter: it has no checksum");
+    refuse_if(sum.empty(), "not a checkpoint of this chapter: it has no checksum");
     refuse_if(numbers != "F32" && numbers != own_numbers,
-              fmt::format("its numbers are not {}, as this program's are", own_numbers));
+              fmt::format("its numbers are not {} like those of this program", own_numbers));
     const std::string found = checksum_of(content, numbers);
-    refuse_if(found != sum, fmt::format("damaged: its checksum is not {}", found));
+    refuse_if(
+        found != sum,
+        fmt::format("damaged: its content has the checksum {}, but its notes have another", found));
     return content;
 }
 // [notes]
@@ -91,7 +93,7 @@ std::string from_hex(std::string_view digits) {
         std::from_chars(&digits[i], &digits[i] + 2, byte, 16);
         bytes += static_cast<char>(byte);
     }
-    require(to_hex(bytes) == digits, "hexadecimal digits: not those that stand for bytes");
+    require(to_hex(bytes) == digits, "hexadecimal digits: expected pairs of 0-9 and a-f");
     return bytes;
 }
 

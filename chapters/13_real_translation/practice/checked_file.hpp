@@ -11,16 +11,16 @@ namespace abh {
 // [checked file]
 /// Writes a safetensors file whose notes hold a checksum of everything else in it.
 /// The file appears whole or not at all.
-/// @throws std::runtime_error naming path and reason, a full disk for instance
+/// @throws std::runtime_error naming the path and the reason, such as a full disk
 void save_checked(const std::filesystem::path& path, TensorFile content);
 /// Reads what `save_checked` wrote.
-/// @throws std::runtime_error naming the file if it is damaged, or another kind of file
+/// @throws std::runtime_error naming the file if it is damaged or of another kind
 TensorFile load_checked(const std::filesystem::path& path);
 
 /// CRC-32, by zlib, in hexadecimal digits: detects damage, not tampering.
 std::string checksum(std::string_view bytes);
 // [notes]
-/// What a file says besides tensors, as text under names: what a translation needs, for one.
+/// What a file has besides tensors: named texts, such as what else a translation needs.
 using Notes = std::map<std::string, std::string>;
 /// @throws std::invalid_argument if there is no note of that name
 const std::string& note(const Notes& notes, const std::string& name);

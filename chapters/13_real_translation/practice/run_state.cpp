@@ -29,20 +29,20 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProgress, epoch, batch, step, random_step,
 
 namespace {
 
-/// What was written as JSON, if a run writes such numbers.
+/// The progress that a state has as JSON. Refuses numbers that no run writes.
 RunProgress progress_in(const TensorFile& state) {
     const std::string& text = note(state.metadata, "progress");
     const json object = strict_json(text, {.depth = 4});
-    constexpr std::int64_t most = std::int64_t{1} << 50;  // so that sums of some do not overflow
+    constexpr std::int64_t most = std::int64_t{1} << 50;  // so that sums of a few do not overflow
     for (const json& value : object.flatten())
         require(value.is_null() || value.is_number_float() || (value >= 0 && value <= most),
-                "progress: {} is no number of a run", value.dump());
+                "progress: {} is not a number that a run writes", value.dump());
     try {
         const RunProgress progress = object;
         if (json(progress).dump() == text) return progress;
     } catch (const json::exception&) {
     }
-    throw std::invalid_argument("progress: not as a run writes it");
+    throw std::invalid_argument("progress: not in the form in which a run writes it");
 }
 
 }  // namespace
@@ -76,16 +76,17 @@ Index step_of(const TensorFile& state) {
 
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin) {
     if (const auto other = first_difference(origin, note(state.metadata, "origin")))
-        require(false,
-                "{} is {}, and was {} when the run began; the same goes on, something else begins "
-                "anew without --resume",
-                other->name, other->now, other->before);
+        require(
+            false,
+            "{} is {}, and was {} when the run began; keep it to go on, or leave out --resume to "
+            "begin a run",
+            other->name, other->now, other->before);
     std::vector<Tensor> memory;
     for (const NamedTensor& t : run.trainer().memory())
         memory.push_back(state.at("optimizer." + t.name, t.tensor.shape()));
     for (const NamedParameter& p : parameters_of(run.model()))
         state.at(p.name, p.parameter->value.shape());
-    run.go_on(progress_in(state), memory);  // the last that may throw
+    run.go_on(progress_in(state), memory);  // the last step that may throw
     take_weights(state, run.model());
 }
 // [folder]
@@ -111,17 +112,17 @@ RunFolder::RunFolder(fs::path folder, bool writes) : folder_(std::move(folder)),
     std::error_code error;
     fs::create_directories(folder_, error);
     lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {  // gone when the process ends
+    if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {  // the lock ends with the process
         if (!error) error.assign(errno, std::generic_category());
         ::close(lock_);
         throw std::runtime_error(
             error == std::errc::operation_would_block
-                ? fmt::format("{}: another program trains there; --save names another folder",
+                ? fmt::format("{}: another program trains there; choose another folder with --save",
                               folder_.string())
                 : fmt::format("cannot use {}: {}", folder_.string(), error.message()));
     }
     const std::regex half_written(R"(.*\.safetensors\.part.*|test\..*\.txt\.part.*)");
-    for (const auto& entry : fs::directory_iterator(folder_))  // by a program that was killed
+    for (const auto& entry : fs::directory_iterator(folder_))  // left by a program that was killed
         if (std::regex_match(entry.path().filename().string(), half_written))
             fs::remove(entry.path(), error);
 }
@@ -157,9 +158,9 @@ bool RunFolder::set_aside() const {
 TensorFile RunFolder::newest_state() const {
     const std::vector<fs::path> files = numbered(folder_, "state");
     if (files.empty())
-        throw std::runtime_error(
-            fmt::format("{}: no state of a run is there to go on from; without --resume one begins",
-                        folder_.string()));
+        throw std::runtime_error(fmt::format(
+            "{}: no state of a run is there to go on from; leave out --resume to begin a run",
+            folder_.string()));
     try {
         return load_checked(files[0]);
     } catch (const std::runtime_error& error) {

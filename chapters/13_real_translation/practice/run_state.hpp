@@ -10,38 +10,38 @@
 
 namespace abh {
 // [state]
-/// All that a run needs to go on: weights, what the optimizer remembers, how far it has come (with
-/// it the order of the batches and the random numbers), and `notes`.
+/// Everything that a run needs to go on: weights, what the optimizer remembers, progress (which
+/// gives the order of the batches and the random numbers), and `notes`.
 /// @param origin  JSON that says what the run was begun with: model, options, data
 TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& notes);
-/// The step after which a state was written. @throws std::invalid_argument if it does not say
+/// The step after which a state was written. @throws std::invalid_argument if it does not say so
 Index step_of(const TensorFile& state);
-/// Puts a run, just made, into this state.
-/// @throws std::invalid_argument naming the difference if it was begun with something else, or the
-///         tensor or note that is missing; weights and progress are then as before
+/// Puts a run that was just made into this state.
+/// @throws std::invalid_argument naming the difference if the state's run was begun with something
+///         else, or the tensor or note that is missing; weights and progress are then unchanged
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin);
 // [difference]
-/// Something that one run has otherwise than another.
+/// Something that differs between two runs.
 struct Difference {
     std::string name, now, before;  ///< a place in a JSON object, and its value now and before
 };
 /// The first difference of two JSON objects, if there is one.
 std::optional<Difference> first_difference(const std::string& now, const std::string& before);
 // [folder]
-/// Where a run keeps what it needs to go on, and what comes out of it:
+/// Where a run keeps its results and what it needs to go on:
 ///
-///     state-00001200.safetensors   the run after step 1200; the last two stay
-///     epoch-0007.safetensors       the weights after an epoch; the last ones and the best stay
+///     state-00001200.safetensors   the run after step 1200; the last two are kept
+///     epoch-0007.safetensors       the weights after an epoch; the last few and the best are kept
 ///     model.safetensors            the model that was chosen at the end
 ///     test.source.txt, ...         source, reference and translation of the test, line by line
 ///
-/// Every file appears whole or not at all, so a program that is killed leaves a run that goes on.
+/// Every file appears whole or not at all, so a run can go on even after its program was killed.
 class RunFolder {
 public:
     static constexpr const char* model_name = "model.safetensors";
 
-    /// Makes the folder if need be. It belongs to one program at a time.
-    /// @param writes  false for the further processes of a team: what writes does nothing then
+    /// Makes the folder if necessary. Only one program at a time may use it.
+    /// @param writes  false for the other processes of a team, which then never write
     /// @throws std::runtime_error naming the folder if that fails, or another program trains there
     explicit RunFolder(std::filesystem::path folder, bool writes = true);
     ~RunFolder();
@@ -53,23 +53,23 @@ public:
     std::filesystem::path epoch_file(Index epoch) const;
     std::filesystem::path model_file() const { return folder_ / model_name; }
 
-    /// Moves what another run left into the folder `previous`, whose content goes. @return whether
-    /// there was something
+    /// Moves what another run left into the folder `previous`, whose content is removed first.
+    /// @return whether there was anything
     bool set_aside() const;
-    /// The newest state. If it is damaged, the one before it: the damaged one gets another name,
-    /// and the error stream a line.
-    /// @throws std::runtime_error naming the folder if there is no state, or the file that is not
-    ///         whole, either
+    /// The newest state, or the one before it if the newest is damaged, which is then renamed and
+    /// reported on the error stream.
+    /// @throws std::runtime_error naming the folder if there is no state, or the file if the state
+    ///         before is damaged, too
     TensorFile newest_state() const;
-    /// Writes the run's state after a step; those before the last two go.
+    /// Writes the run's state after a step, then removes all states but the last two.
     /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
     void save_state(Index step, TensorFile state) const;
-    /// Writes weights and what else a translation needs.
+    /// Writes weights and whatever else a translation needs.
     void save_weights(const std::filesystem::path& file, Transformer& model,
                       const Notes& notes) const;
     /// Removes the weights of all epochs but those in these files.
     void keep_epochs(const std::vector<std::filesystem::path>& kept) const;
-    /// Writes `test.NAME.txt`, a text a line.
+    /// Writes `test.NAME.txt`, one text per line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
 
 private:
@@ -82,7 +82,7 @@ constexpr const char* default_run_name = "translation";
 std::filesystem::path default_run_folder(std::uint64_t seed,
                                          const std::string& name = default_run_name);
 // [average]
-/// Sets the weights to the mean of those in some files.
+/// Sets the weights to the mean of those in the files.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model; the weights
 ///         are then lost
 void average_weights(const std::vector<std::filesystem::path>& files, Transformer& model);

@@ -8,7 +8,7 @@ namespace abh {
 // [own steps]
 namespace {
 
-/// Steps that this process computes by itself.
+/// Computes the steps in this process alone.
 class OwnTrainer : public TeamTrainer {
 public:
     OwnTrainer(Transformer& model, const TrainingOptions& options)

@@ -32,7 +32,7 @@ TextModel load_text_model(const std::filesystem::path& path) {
         auto [source, target] = subwords_of(file.metadata);
         const TransformerOptions options = transformer_options(note(file.metadata, "options"));
         require(source.size() == options.src_words && target.size() == options.tgt_words,
-                "its subwords are {} and {}, its model has {} and {} words", source.size(),
+                "it has {} and {} subwords, but its model has {} and {} words", source.size(),
                 target.size(), options.src_words, options.tgt_words);
         require_plausible(options, file);
         TextModel model{Transformer(options, Random(0)), std::move(source), std::move(target)};

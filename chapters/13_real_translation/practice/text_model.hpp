@@ -8,14 +8,14 @@
 
 namespace abh {
 // [text model]
-/// A Transformer and the subwords of its two languages: all that a translation needs. Its sources
-/// end with the end symbol, as `source_batch` writes them.
+/// A Transformer and the subwords of its two languages, which is all that a translation needs. Its
+/// sources end with the end symbol, as `source_batch` writes them.
 struct TextModel {
     Transformer model;
     Subwords source, target;
 };
 
-/// What a file says of such a model besides its weights: options and both subword models.
+/// What a file says about such a model besides its weights: options and both subword models.
 Notes model_notes(const TransformerOptions& options, const Subwords& source,
                   const Subwords& target);
 /// The subword models in a file's notes, source and target.

@@ -8,8 +8,8 @@
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/scores/scores.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
-#include "lib/program/stopwatch.hpp"
 #include "lib/program/output.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [progress]
@@ -25,7 +25,7 @@ std::string progress_text(const TrainingRun& run, const StepResult& step) {
     const double done = static_cast<double>(p.epoch - 1) +
                         static_cast<double>(p.batch) / static_cast<double>(run.batches());
     const double all = static_cast<double>(run.options().training.epochs);
-    double left = p.seconds * (all - done) / done;  // not before the first step
+    double left = p.seconds * (all - done) / done;  // done > 0 after a step
     if (run.options().minutes > 0) left = std::min(left, 60 * run.options().minutes - p.seconds);
     const double speed = p.epoch_seconds > 0 ? static_cast<double>(p.tokens) / p.epoch_seconds : 0;
     return fmt::format(
@@ -87,7 +87,7 @@ void show_by_length(const Translated& test, const TextScoring& scoring, Results&
             references.push_back(test.pairs.references[i]);
             same += translations.back() == references.back();
         }
-        if (references.empty()) continue;  // all of one length
+        if (references.empty()) continue;  // too many sources are equally long
         table.row(part, fmt::format("{} to {}", first, last), references.size(),
                   scoring.score(translations, references),
                   100 * same / static_cast<double>(references.size()));

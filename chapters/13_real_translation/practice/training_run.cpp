@@ -45,7 +45,7 @@ StepResult TrainingRun::step() {
         for (const Index number : batches_[p.batch]) {
             const IdPair& pair = train_[static_cast<std::size_t>(number)];
             tokens += count_words(pair);
-            target_words += static_cast<Index>(pair.target.size()) + 1;  // and the end
+            target_words += static_cast<Index>(pair.target.size()) + 1;  // with the end symbol
         }
     }
 
@@ -65,7 +65,7 @@ StepResult TrainingRun::step() {
     return {loss, norm, rate, tokens};
 }
 // [step: finite]
-/// Before the update, so that the weights are still those of before.
+/// Called before the update, so that the weights are still those from before the step.
 void TrainingRun::require_finite(double loss, double norm) const {
     if (std::isfinite(loss) && std::isfinite(norm)) return;
     const TrainingOptions& o = options_.training;
@@ -80,7 +80,7 @@ void TrainingRun::require_finite(double loss, double norm) const {
 // [epoch]
 EpochReport TrainingRun::end_epoch(const Validation& validation) {
     RunProgress& p = progress_;
-    require(epoch_over(), "epoch {}: {} of {} batches are done", p.epoch, p.batch, batches());
+    require(epoch_over(), "epoch {}: only {} of {} batches are done", p.epoch, p.batch, batches());
     p.epochs.push_back({.epoch = p.epoch,
                         .steps = p.step,
                         .loss = p.loss_sum / static_cast<double>(p.target_words),
@@ -125,7 +125,7 @@ std::optional<std::string> TrainingRun::over() const {
     const Index done = p.epochs.back().epoch, better = p.last_better();
     if (done >= options_.training.epochs) return fmt::format("epoch {} was the last one", done);
     if (options_.patience > 0 && done - better >= options_.patience)
-        return fmt::format("neither BLEU nor the loss has got better since epoch {}", better);
+        return fmt::format("neither BLEU nor the loss has improved since epoch {}", better);
     const double minutes = options_.minutes,
                  before = p.epochs.size() > 1 ? p.epochs.end()[-2].seconds : 0,
                  next = p.epochs.back().seconds - before;  // as long as the last one
@@ -171,9 +171,9 @@ std::string explain_bad_epoch(std::span<const EpochReport> epochs, double freque
     const Index steps_before = epochs.size() > 1 ? epochs[epochs.size() - 2].steps : 0;
     if (steps_before < options.warmup || last.loss < frequency_loss) return "";
     return fmt::format(
-        "epoch {}: the loss per word is {:.3f}; whoever knows the words' frequencies and nothing "
-        "else has {:.3f}. The model learns nothing from its input: try a smaller learning rate "
-        "than {:.2g} or a longer warm-up than {} steps, and look whether sources and targets are "
+        "epoch {}: the loss per word is {:.3f}, but a model that knows only the words' frequencies "
+        "has {:.3f}. So this model learns nothing from its input: try a smaller learning rate than "
+        "{:.2g} or a longer warm-up than {} steps, and check that sources and targets are "
         "translations of each other.",
         last.epoch, last.loss, frequency_loss, options.learning_rate, options.warmup);
 }

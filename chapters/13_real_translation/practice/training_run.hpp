@@ -13,51 +13,52 @@
 
 namespace abh {
 // [options]
-/// What chapter 9 calls a training, for a translator: 28 epochs, Adam, warm-up, label smoothing.
+/// Chapter 9's options of a training, for a translator: 28 epochs, Adam, warm-up, label smoothing.
 TrainingOptions translator_training();
 
-/// The same, and what a long run adds to it.
+/// The same options, and those that a long run adds.
 struct RunOptions {
-    TrainingOptions training = translator_training();  ///< its epochs: at most
-    Index tokens = 2048;   ///< words of a batch, at most, in place of so many pairs
-    Index accumulate = 1;  ///< batches of a step
-    Real clip = 1;         ///< the largest norm of all gradients; 0: any
-    double minutes = 0;    ///< no epoch begins that would not end in this time; 0: any
-    Index patience = 6;    ///< epochs in a row in which neither BLEU nor loss gets better; 0: any
+    TrainingOptions training = translator_training();  ///< its epochs are the most
+    Index tokens = 2048;   ///< the most words of a batch, instead of a number of pairs
+    Index accumulate = 1;  ///< batches per step
+    Real clip = 1;         ///< the largest norm of all gradients; 0: no limit
+    double minutes = 0;    ///< no epoch begins that would end later; 0: no limit
+    Index patience =
+        6;  ///< epochs in a row without a better BLEU or loss, then it ends; 0: no limit
 };
 // [clip]
 /// Multiplies all gradients by one factor so that their norm, the root of the sum of all squares,
-/// is at most `largest`; smaller ones stay as they are.
+/// is at most `largest`. Gradients with a smaller norm stay as they are.
 /// @param largest  0: nothing is changed
-/// @return         the norm before
+/// @return         the norm before clipping
 double clip_gradients(const Parameters& parameters, Real largest);
 // [progress]
-/// An epoch that is over.
+/// What is known about an epoch that is over.
 struct EpochReport {
     Index epoch = 0, steps = 0;     ///< from 1; of the whole run so far
-    double loss = 0, dev_loss = 0;  ///< per word: smoothed, with dropout; and as it is
+    double loss = 0, dev_loss = 0;  ///< per word: smoothed, with dropout; without either
     double bleu = 0;                ///< of the development set, translated greedily
     double gradient_norm = 0;       ///< before clipping, mean over the epoch's steps
     double seconds = 0;             ///< of the whole run so far
     double tokens_per_second = 0;   ///< `count_words` of the pairs trained on, validation left out
 };
 
-/// How far a run has come: all of it that is neither weights nor options.
+/// How far a run has come: all of its state besides weights, optimizer and options.
 struct RunProgress {
-    Index epoch = 1;                ///< that goes on
+    Index epoch = 1;                ///< the one in progress
     Index batch = 0;                ///< its batches that are done
     Index step = 0;                 ///< updates
     std::uint64_t random_step = 0;  ///< of the model's random numbers
-    // of the epoch that goes on, so far
+    // of the epoch in progress, so far
     double loss_sum = 0, norm_sum = 0;
     Index target_words = 0, tokens = 0, epoch_steps = 0;
     double epoch_seconds = 0;
     double seconds = 0;               ///< of the whole run
     std::vector<EpochReport> epochs;  ///< that are over
 
-    /// The epoch with the highest BLEU, of equal ones that with the smallest loss; one is over.
+    /// The epoch with the highest BLEU, and among equals the smallest loss. One must be over.
     const EpochReport& best() const;
-    /// The last epoch that had a higher BLEU, or a smaller loss, than all before it; 0: none.
+    /// The last epoch with a higher BLEU, or a smaller loss, than all before it, or 0.
     Index last_better() const;
 };
 // [run]
@@ -71,33 +72,33 @@ struct StepResult {
 /// A run of training: model, optimizer, batches, and how far it has come.
 class TrainingRun {
 public:
-    /// @param model  is trained, and its seed decides the order of batches; it, `train` and `team`
-    ///               outlive this
+    /// @param model  the model to train, whose seed decides the order of batches; it, `train` and
+    ///               `team` must outlive this object
     /// @param team   the processes that compute the steps
     /// @throws std::invalid_argument if a pair does not fit into a batch
     TrainingRun(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
                 const RunOptions& options, const Team& team = alone());
 
     /// Trains on the epoch's next batches, and updates the weights once.
-    /// @throws std::runtime_error that says what to change if loss or gradients are not finite; the
-    ///         weights are then those of before the step
+    /// @throws std::runtime_error saying what to change if loss or gradients are not finite; the
+    ///         weights are then still those from before the step
     StepResult step();
     bool epoch_over() const { return progress_.batch == batches_.count(); }
-    /// Closes an epoch. @return what is known of it
+    /// Ends the epoch. @return what is known about it
     EpochReport end_epoch(const Validation& validation);
-    /// Why the run ends here, between two epochs; none: it goes on.
+    /// Why the run ends here, between two epochs, or nothing if it goes on.
     std::optional<std::string> over() const;
 
     Transformer& model() { return model_; }
     TeamTrainer& trainer() { return *trainer_; }
     const RunOptions& options() const { return options_; }
     const RunProgress& progress() const { return progress_; }
-    /// Batches of an epoch.
+    /// How many batches an epoch has.
     Index batches() const { return batches_.count(); }
-    /// Counts time that work took, by the clock of the team's first process.
+    /// Adds the time that some work took, by the clock of the team's first process.
     void took(double seconds, bool training);
-    /// Goes on from here, in the order of batches that the epoch has.
-    /// @param memory  of the optimizer
+    /// Goes on from `progress`, in its epoch's order of batches.
+    /// @param memory  what the optimizer remembers
     /// @throws std::invalid_argument if there is no such place in an epoch
     void go_on(const RunProgress& progress, std::span<const Tensor> memory);
 
@@ -118,8 +119,8 @@ private:
 /// entropy of these frequencies, smoothed as targets are.
 double frequency_loss(std::span<const IdPair> pairs, Index n_words, const Symbols& symbols,
                       double smoothing);
-/// What is wrong with the last epoch if its loss is not below `frequency_loss`, in one line; empty
-/// if nothing is, or while the learning rate was still growing when it began.
+/// Says in one line what is wrong with the last epoch if its loss is not below `frequency_loss`.
+/// Empty otherwise, or if the learning rate was still growing when the epoch began.
 std::string explain_bad_epoch(std::span<const EpochReport> epochs, double frequency_loss,
                               const TrainingOptions& options);
 

@@ -11,7 +11,7 @@ namespace abh {
 // [by length]
 namespace {
 
-/// Numbers of pairs, some at a time, those of like lengths together.
+/// The numbers of the pairs, in groups of at most `at_once` of similar length.
 std::vector<std::vector<Index>> by_length(std::span<const IdPair> pairs, std::size_t at_once) {
     std::vector<Index> order(pairs.size());
     std::iota(order.begin(), order.end(), Index{0});
@@ -31,8 +31,8 @@ std::vector<std::vector<Index>> by_length(std::span<const IdPair> pairs, std::si
 // [loss]
 double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols,
                  const Team& team) {
-    require(!pairs.empty(), "validation: there is no pair");
-    const auto batches = by_length(pairs, 16);  // few: all logits stand there
+    require(!pairs.empty(), "validation: there are no pairs");
+    const auto batches = by_length(pairs, 16);  // few, because all their logits are in memory
     const auto sums = team.share_out(static_cast<Index>(batches.size()), [&](Index i) {
         const Batch batch = make_batch(pairs, batches[static_cast<std::size_t>(i)], symbols);
         const auto counted = static_cast<double>(std::ranges::count_if(
@@ -58,7 +58,7 @@ std::vector<std::vector<std::int32_t>> share_sentences(std::span<const IdPair> p
         std::vector<const std::vector<std::int32_t>*> sources;
         for (const Index number : batches[static_cast<std::size_t>(b)])
             sources.push_back(&pairs[static_cast<std::size_t>(number)].source);
-        std::vector<std::int32_t> ids;  // of a sentence: how many, then they
+        std::vector<std::int32_t> ids;  // for each sentence, how many ids, then the ids
         for (const auto& translation : translate(sources)) {
             ids.push_back(static_cast<std::int32_t>(translation.size()));
             ids.insert(ids.end(), translation.begin(), translation.end());

@@ -17,7 +17,7 @@ struct HeldOut {
     std::vector<std::string> sources, references;
 };
 
-/// What turns ids into text, and scores texts against references, in percent.
+/// The functions that turn ids into text, and score texts against references, in percent.
 struct TextScoring {
     std::function<std::string(std::span<const std::int32_t>)> text;
     std::function<double(std::span<const std::string> hypotheses,
@@ -32,26 +32,26 @@ struct Validation {
     std::vector<std::string> translations;  ///< greedy, in the order of the pairs
 };
 
-/// Loss and score of a model. Translations are scored as text, so that another vocabulary has
-/// comparable scores.
-/// @param team  whose processes share the work out; each gets the whole result, the same bits for
-/// any team
+/// Loss and score of a model. Translations are scored as text, so that the scores of models with
+/// different vocabularies are comparable.
+/// @param team  the processes that share the work; each gets the same result, to the bit, and so
+///              does any other team
 Validation validate(const Transformer& model, const HeldOut& held_out, const Symbols& symbols,
                     const TextScoring& scoring, const Team& team = alone());
 // [parts]
 /// The loss alone.
 double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const Symbols& symbols,
                  const Team& team = alone());
-/// Translates some sources, one translation for each.
+/// Translates a few sources, with one translation for each.
 using TranslateSome = std::function<std::vector<std::vector<std::int32_t>>(
     std::span<const std::vector<std::int32_t>* const> sources)>;
-/// Translations of all sources, in their order: `translate` gets at most so many at once, of like
-/// lengths, and the processes of `team` share the work out.
+/// Translations of all sources, in their order. `translate` gets at most `at_once` of them, of
+/// similar length, at a time, and the processes of `team` share the work.
 std::vector<std::vector<std::int32_t>> share_sentences(std::span<const IdPair> pairs,
                                                        std::size_t at_once, const Team& team,
                                                        const TranslateSome& translate);
-/// Greedy translations of the sources, in their order, at most twice as long as the longest source
-/// of a batch and 10 words.
+/// Greedy translations of the sources, in their order. None has more words than twice the longest
+/// source of its batch, including the end symbol, plus 10.
 std::vector<std::vector<std::int32_t>> translate_greedily(const Transformer& model,
                                                           std::span<const IdPair> pairs,
                                                           const Symbols& symbols,

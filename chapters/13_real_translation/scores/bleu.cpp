@@ -10,8 +10,8 @@ namespace abh {
 // [count]
 namespace {
 
-// What is counted: words of the hypothesis, words of the reference, for each order the n-grams that
-// match, for each order the n-grams of the hypothesis.
+// The counts, in order: the words of the hypothesis, the words of the reference, the n-grams of
+// each order that match, and the n-grams of each order in the hypothesis.
 constexpr Index orders = 4;
 constexpr std::size_t matches_at = 2, total_at = 2 + orders;
 

@@ -9,8 +9,8 @@ namespace abh {
 struct BleuOptions {
     std::string tokenization = "13a";  ///< of `score_words`
     bool lowercase = false;
-    /// An order without a match counts as 1/2 of a match, the next one as 1/4, ...: sacrebleu's
-    /// "exp". Otherwise it makes the score 0, as in the paper.
+    /// If true, the first order without a match counts as 1/2 of a match, the next one as 1/4, ...,
+    /// which sacrebleu calls "exp". If false, such an order makes the score 0, as in the paper.
     bool smooth = true;
 };
 
@@ -19,15 +19,15 @@ struct BleuOptions {
 /// translation".
 Metric bleu_metric(const BleuOptions& options = {});
 /// The score of a corpus, in percent.
-/// @param hypotheses  translations, a sentence each, as a reader would see them
+/// @param hypotheses  translations, one sentence each, as a reader would see them
 /// @param references  one for each
 /// @throws std::invalid_argument if there is no sentence, or not one reference for each
 double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
             const BleuOptions& options = {});
 // [bleu: parts]
-/// BLEU and what it is made of.
+/// BLEU and its parts.
 struct BleuParts {
-    /// In percent, n = 1 to 4; 0 where no n-gram was said, and all 0 without a word in common.
+    /// In percent, for n = 1 to 4; 0 if no n-gram was said, and all are 0 if no word matches.
     std::array<double, 4> precisions{};
     double brevity_penalty = 1;
     double value = 0;  ///< in percent

@@ -11,13 +11,13 @@ namespace abh {
 // [chrf]
 namespace {
 
-/// n-grams of the hypothesis, of the reference, and common to both, for each order.
+/// For each order, the n-grams of the hypothesis, those of the reference, and those common to both.
 Counts count_chrf(const std::string& hypothesis, const std::string& reference) {
     const Words said = score_words(hypothesis, "char"), wanted = score_words(reference, "char");
     Counts counts;
     for (Index n = 1; n <= 6; ++n) {
         const double in_wanted = ngrams_in(wanted, n);
-        // where the reference has none of this length, those of the hypothesis do not count
+        // if the reference has none of this length, those of the hypothesis do not count
         counts.push_back(in_wanted > 0 ? ngrams_in(said, n) : 0);
         counts.push_back(in_wanted);
         counts.push_back(common_ngrams(said, wanted, n));
@@ -25,7 +25,7 @@ Counts count_chrf(const std::string& hypothesis, const std::string& reference) {
     return counts;
 }
 
-/// Mean precision and recall of the orders that both sides have, as one number.
+/// The F score of mean precision and mean recall over the orders that both sides have.
 double chrf_value(const Counts& sums) {
     double precision = 0, recall = 0, orders = 0;
     for (std::size_t k = 0; k < sums.size(); k += 3) {
@@ -46,9 +46,9 @@ const std::string& at(const Words& words, Index i) {
     return words[static_cast<std::size_t>(i)];
 }
 
-/// Row i, column j: the fewest edits, without shifts, that make the first j words of the reference
-/// of the first i of the hypothesis. Only 25 places to both sides of the diagonal are kept, more
-/// where rows would not overlap; the others are as good as infinite.
+/// Row i, column j: the fewest edits without shifts that turn the first i words of the hypothesis
+/// into the first j words of the reference. Only 25 places on either side of the diagonal are kept,
+/// or more if rows would not overlap otherwise; the others are as good as infinite.
 class EditTable {
 public:
     EditTable(const Words& said, const Words& wanted)
@@ -82,18 +82,18 @@ private:
 
     double slope_;
     Index half_;
-    Eigen::ArrayXXi edits_;  ///< from the first kept column of each row on, a row in a column
+    Eigen::ArrayXXi edits_;  ///< row i from its first kept place on, as column i
 };
 
 /// How a hypothesis becomes the reference without shifts.
 struct Alignment {
     Index edits;
-    /// For each word of the reference: how many words of the hypothesis are used up with it.
+    /// For each word of the reference, how many words of the hypothesis are used up including it.
     Eigen::ArrayX<Index> used;
     Eigen::ArrayX<bool> said_wrong, wanted_wrong;  ///< words that are not kept
 };
 
-/// The way through the table, from its end to its beginning.
+/// Follows the path through the table, from its end to its beginning.
 Alignment align(const Words& said, const Words& wanted) {
     const EditTable edits(said, wanted);
     Index i = std::ssize(said), j = std::ssize(wanted);
@@ -115,12 +115,13 @@ Alignment align(const Words& said, const Words& wanted) {
 // [shifts]
 constexpr Index longest = 10, farthest = 50, most_tried = 1000;  // the limits of tercom
 
-/// `n` words of the hypothesis that the reference has from the word `wanted` on.
+/// `n` words of the hypothesis from `start` on, which the reference has from the word `wanted` on.
 struct Run {
     Index start, wanted, n;
 };
 
-/// The runs that may be shifted: both wrong where they stand, and not aligned with each other.
+/// The runs that may be shifted: both sides have a word that is not kept, and they are not aligned
+/// with each other.
 std::vector<Run> runs(const Words& said, const Words& wanted, const Alignment& a) {
     std::vector<Run> found;
     for (Index i = 0; i < std::ssize(said); ++i) {
@@ -136,7 +137,8 @@ std::vector<Run> runs(const Words& said, const Words& wanted, const Alignment& a
     return found;
 }
 
-/// A run goes before the word `target`, or, where that is one of its own, so far to the right.
+/// Moves a run before the word `target`, or to the right by `target - start` if the target is
+/// within the run or right after it.
 Words shifted(Words words, const Run& run, Index target) {
     const auto begin = words.begin() + run.start;
     const Words moved(begin, begin + run.n);
@@ -146,22 +148,21 @@ Words shifted(Words words, const Run& run, Index target) {
     return words;
 }
 
-/// Insertions, deletions, replacements and shifts.
+/// The number of insertions, deletions, replacements and shifts.
 Index count_edits(Words said, const Words& wanted) {
     if (wanted.empty()) return std::ssize(said);
     for (Index shifts = 0, tried = 0;; ++shifts) {
         const Alignment a = align(said, wanted);
-        // of the best shift what it saves, its length, minus its start and its target, the result
+        // the best shift: what it saves, its length, minus its start, minus its target, its result
         std::tuple<Index, Index, Index, Index, Words> best;
         for (const Run& run : runs(said, wanted, a)) {
             if (tried >= most_tried) break;
-            // before and behind each word that is aligned with one of the reference's run
+            // before and after each word that is aligned with one of the reference's run
             for (Index j = run.wanted - 1, last = -1; j < run.wanted + run.n; ++j) {
                 const Index target = j < 0 ? 0 : a.used(j);
                 if (target == std::exchange(last, target)) continue;
                 const Words words = shifted(said, run, target);
-                const Index edits =
-                    EditTable(words, wanted)(std::ssize(words), std::ssize(wanted));
+                const Index edits = EditTable(words, wanted)(std::ssize(words), std::ssize(wanted));
                 best = std::max(best, {a.edits - edits, run.n, -run.start, -target, words});
                 ++tried;
             }

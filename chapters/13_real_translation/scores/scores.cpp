@@ -15,14 +15,14 @@ namespace {
 
 using Rules = std::vector<std::pair<std::regex, std::string>>;
 
-/// Signs of XML are what they stand for.
+/// Entities of XML become what they stand for.
 const Rules entities{{std::regex("<skipped>"), ""},
                      {std::regex("&quot;"), "\""},
                      {std::regex("&amp;"), "&"},
                      {std::regex("&lt;"), "<"},
                      {std::regex("&gt;"), ">"}};
-/// Signs of ASCII are words: all but ' and -, and points and commas only outside of numbers; a
-/// hyphen is one behind a digit.
+/// Signs of ASCII become words, except ' and -. Points and commas do so only outside numbers, and a
+/// hyphen does after a digit.
 const Rules signs{{std::regex("[!-&(-+/:-@[-`{-~]"), " $& "},
                   {std::regex("([^0-9])([.,])"), "$1 $2 "},
                   {std::regex("([.,])([^0-9])"), " $1 $2"},
@@ -33,20 +33,20 @@ std::string rewritten(std::string line, const Rules& rules) {
     return line;
 }
 // [characters]
-/// Does `c` lie in a range? @param bounds  each range's first, and the first behind it
+/// Whether `c` is in a range. @param bounds  each range's first character, and the first after it
 bool within(std::initializer_list<char32_t> bounds, char32_t c) {
     return (std::ranges::upper_bound(bounds, c) - bounds.begin()) % 2 == 1;
 }
 
-/// White space as Unicode has it, the wide space of Chinese included.
+/// White space as Unicode defines it, including the wide space of Chinese.
 bool is_space(char32_t c) {
     return within({0x9,    0xE,    0x1C,   0x21,   0x85,   0x86,   0xA0,   0xA1,   0x1680, 0x1681,
                    0x2000, 0x200B, 0x2028, 0x202A, 0x202F, 0x2030, 0x205F, 0x2060, 0x3000, 0x3001},
                   c);
 }
 
-/// What sacrebleu takes for Chinese: its ranges, among them all from U+2001 to U+2A6D, in which
-/// general punctuation and arrows lie, and not the characters beyond U+FFFF.
+/// What sacrebleu takes for Chinese. Its ranges include all characters from U+2001 to U+2A6D, and
+/// so general punctuation and arrows, but none beyond U+FFFF.
 bool is_chinese(char32_t c) {
     return within({0x2001, 0x2A6E, 0x2E80, 0x2FE0, 0x2FF0, 0x3040, 0x3100, 0x3130, 0x31A0,
                    0x31F0, 0x3200, 0x4DB6, 0x4E00, 0x9FBC, 0xF900, 0xFA2E, 0xFA30, 0xFA6B,
@@ -79,8 +79,9 @@ Words score_words(std::string_view line, const std::string& tokenization) {
 // [corpus]
 std::vector<Counts> count_sentences(const Metric& metric, std::span<const std::string> hypotheses,
                                     std::span<const std::string> references) {
-    require(hypotheses.size() == references.size(), "{}: {} hypotheses for {} references",
-            metric.name, hypotheses.size(), references.size());
+    require(hypotheses.size() == references.size(),
+            "{}: {} hypotheses for {} references, expected equally many", metric.name,
+            hypotheses.size(), references.size());
     require(!references.empty(), "{}: there is no sentence to score", metric.name);
     std::vector<Counts> counts;
     std::ranges::transform(hypotheses, references, std::back_inserter(counts), metric.count);
@@ -107,7 +108,8 @@ std::string score_line(const Metric& metric, const Counts& sums, const std::stri
 // [bootstrap]
 std::vector<double> bootstrap(const Metric& metric, std::span<const Counts> sentences,
                               std::uint64_t seed, Index samples) {
-    require(!sentences.empty() && samples > 0, "bootstrap: {} samples of {} sentences", samples,
+    require(!sentences.empty() && samples > 0,
+            "bootstrap: {} samples of {} sentences, expected at least 1 of both", samples,
             sentences.size());
     const auto n = static_cast<std::int32_t>(sentences.size());
     Random random(seed);
@@ -125,7 +127,7 @@ std::vector<double> bootstrap(const Metric& metric, std::span<const Counts> sent
 
 Interval interval_of(std::vector<double> scores) {
     std::ranges::sort(scores);
-    const std::size_t cut = scores.size() / 40;  // 2.5 % at both ends
+    const std::size_t cut = scores.size() / 40;  // 2.5 % at each end
     const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
     return {sum / static_cast<double>(scores.size()),
             (scores[scores.size() - 1 - cut] - scores[cut]) / 2};
@@ -133,10 +135,11 @@ Interval interval_of(std::vector<double> scores) {
 // [paired]
 double p_value(const Metric& metric, std::span<const Counts> sentences,
                std::span<const Counts> others, std::uint64_t seed, Index samples) {
-    require(sentences.size() == others.size(), "p_value: {} sentences with {}", sentences.size(),
+    require(sentences.size() == others.size(),
+            "p_value: {} sentences against {}, expected equally many", sentences.size(),
             others.size());
     const std::vector<double> a = bootstrap(metric, sentences, seed, samples);
-    const std::vector<double> b = bootstrap(metric, others, seed, samples);  // in pairs
+    const std::vector<double> b = bootstrap(metric, others, seed, samples);  // of the same samples
     if (a == b) return 1;
     const double seen = std::abs(metric.value(sum_of(sentences)) - metric.value(sum_of(others)));
     std::vector<double> differences;

@@ -12,7 +12,7 @@ double normalized(double log_probability, Index n, const BeamOptions& options) {
     return log_probability / std::pow(static_cast<double>(n), options.length_penalty);
 }
 // [round]
-/// The 2k likeliest. The sort is stable, so of equal ones the first stays first.
+/// The 2k likeliest candidates. The sort is stable, so equal ones keep their order.
 std::vector<Beam::Candidate> Beam::candidates(std::span<const Choice> choices) const {
     const std::size_t per_prefix = choices.size() / prefixes_.size();
     std::vector<Candidate> all;
@@ -60,10 +60,10 @@ std::vector<Hypothesis> Beam::best() const {
     return {set_aside_.begin(), set_aside_.begin() + n};
 }
 // [over]
-/// No sum grows: a word adds log p <= 0. So what comes of a prefix with the sum s has a sum of at
-/// most s; and as s <= 0, and the divisor grows with n, a score of at most normalized(s, limit).
-/// All other prefixes have smaller sums than the first. Where that one's bound does not exceed the
-/// score of the n_best-th hypothesis, none will.
+/// Sums never grow, because a word adds log p <= 0. So whatever extends a prefix with the sum s has
+/// a sum of at most s. Since s <= 0 and the divisor grows with n, its score is at most
+/// normalized(s, limit). No prefix has a larger sum than the first, so if the first one's bound
+/// does not exceed the score of the n_best-th hypothesis, no score will.
 bool Beam::over() const {
     const bool proven = options_.stopping == Stopping::proven;
     const auto wanted = static_cast<std::size_t>(proven ? options_.n_best : options_.beam);
@@ -84,18 +84,19 @@ void check(const Transformer& model, const Ids& src, const BeamOptions& o) {
             "beam search: the sentence has {} words, the model takes at most {}", src.dim(1),
             model.src_positions.max_len());
     require(o.beam >= 1 && o.beam <= 1 << 20 && o.n_best >= 1 && o.n_best <= o.beam,
-            "beam search: {} best of a beam of {}, expected 1 to 2^20", o.n_best, o.beam);
+            "beam search: n_best is {}, beam is {}, expected 1 <= n_best <= beam <= 2^20", o.n_best,
+            o.beam);
     require(o.max_words >= 1 && o.max_more >= 0,
             "beam search: max_words is {}, max_more is {}, expected at least 1 and 0", o.max_words,
             o.max_more);
     require(o.length_penalty >= 0 && std::isfinite(o.length_penalty),
-            "beam search: length penalty {}, expected a number from 0 on", o.length_penalty);
+            "beam search: length penalty {}, expected a finite number >= 0", o.length_penalty);
     require(o.start != model.options().pad || !model.options().mask_target_pads,
-            "beam search: start symbol {} is padding, which the decoder hides", o.start);
+            "beam search: start symbol {} is padding, which the decoder masks", o.start);
 }
 
-/// For each sentence the search that begins. It has as many rounds as the options, the source's
-/// length and the model's positions allow.
+/// The beginning of each sentence's search, which may take as many rounds as the options, the
+/// source's length and the model's positions allow.
 std::vector<Beam> begin(const Transformer& model, const Ids& src, const BeamOptions& options) {
     const Index longest = std::min(options.max_words, model.tgt_positions.max_len());
     std::vector<Beam> beams;
@@ -108,7 +109,7 @@ std::vector<Beam> begin(const Transformer& model, const Ids& src, const BeamOpti
 }
 
 // [all sentences]
-/// One round of all sentences: what stands in row r of `choices` extends the decoder's row r.
+/// Does one round for all sentences: row r of `choices` extends the prefix in row r of the decoder.
 /// @return  the last words of the prefixes that go on
 std::vector<std::int32_t> extend(std::vector<Beam>& beams, IncrementalDecoder& decoder,
                                  const BasicTensor<Choice>& choices) {
@@ -144,7 +145,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const
         const BasicTensor<Choice> choices = top_k(decoder.next(words), n, never);  // [rows, n]
         for (const Choice& choice : choices.values())
             if (std::isnan(choice.log_probability))
-                throw std::runtime_error("beam search: what the model says is not a number");
+                throw std::runtime_error("beam search: a probability of the model is not a number");
         words = extend(beams, decoder, choices);
     }
     std::vector<std::vector<Hypothesis>> found;

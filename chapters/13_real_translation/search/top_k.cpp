@@ -27,12 +27,13 @@ void check(const Tensor& logits, Index n, const Ids& never) {
     std::int32_t last = -1;
     for (const std::int32_t id : never.values()) {
         require(id > last && id < logits.dim(2),
-                "top_k: {} follows {} among ids to pass over, which are to ascend below {}", id,
-                last, logits.dim(2));
+                "top_k: {} follows {} in never, expected ascending ids below {}", id, last,
+                logits.dim(2));
         last = id;
     }
     require(n >= 1 && n <= logits.dim(2) - never.size(),
-            "top_k: {} words of {}, of which {} are passed over", n, logits.dim(2), never.size());
+            "top_k: asked for {} words of {}, of which {} are in never", n, logits.dim(2),
+            never.size());
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ __device__ bool among(Global<const std::int32_t> ids, Index n, Index word) {
     return false;
 }
 
-/// A block a row, which is read once for each word that is wanted: the largest logit behind the one
-/// found last. From the second time on the row comes from the caches.
+/// One block per row. It reads the row once for each word wanted, to find the largest logit after
+/// the one found last. From the second time on, the row comes from the caches.
 __global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choice> choices,
                              Global<const Real> logits, Global<const Prediction> predictions,
                              Global<const std::int32_t> never) {
@@ -33,7 +33,7 @@ __global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choic
             }
         }
         last = block_max(largest);
-        // the first of equal ones; a Real holds such an id exactly
+        // the first among equals; a Real holds such an id exactly
         word = largest == last ? word : n_words;
         last_word = static_cast<Index>(-block_max(-static_cast<Real>(word)));
         if (threadIdx.x == 0)
@@ -47,7 +47,8 @@ __global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choic
 
 BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     const Index n_words = logits.dim(2);
-    require(n_words <= Index{1} << 24, "top_k: {} words are too many for the device", n_words);
+    require(n_words <= Index{1} << 24, "top_k: {} words, expected at most 2^24 on the device",
+            n_words);
     const BasicTensor<Prediction> predictions = argmax(logits);
     BasicTensor<Choice> choices({logits.dim(0), n});
     launch("top k", top_k_kernel, block_a_row(logits.dim(0), n_words), n_words, n, never.size(),

@@ -12,16 +12,16 @@ namespace abh::fast {
 // [top k]
 namespace {
 
-/// The n best of a row, in order. `log_probability` is the logit until the row is read.
+/// The n best words of a row, in order. `log_probability` holds the logit until the row is read.
 class Best {
 public:
     Best(Choice* choices, Index n) : choices_(choices), n_(n) {}
 
-    /// Would a word with this logit be one of them?
+    /// Whether a word with this logit would be one of them.
     bool takes(Real z) const { return found_ < n_ || z > choices_[n_ - 1].log_probability; }
     void put(Choice choice) {
         found_ += found_ < n_;
-        // what is no better moves down, or out; of equal ones the first stays
+        // worse ones move down, or out; among equals, the earlier one stays in front
         Index i = found_ - 1;
         for (; i > 0 && choice.log_probability > choices_[i - 1].log_probability; --i)
             choices_[i] = choices_[i - 1];
@@ -33,7 +33,7 @@ private:
     Index n_, found_ = 0;
 };
 
-/// Most blocks of a row hold none of its best: their largest logit says so.
+/// Skips most blocks of a row, because their largest logit shows that they hold none of its best.
 void find_best(const ConstVectorMap& z, std::span<const std::int32_t> never, Best& best) {
     constexpr Index block = 128;
     for (Index begin = 0; begin < z.size(); begin += block) {

@@ -19,7 +19,7 @@ namespace abh {
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options) {
-    require(batch >= 1, "translate: batches of {} sentences", batch);
+    require(batch >= 1, "translate: batches of {} sentences, expected at least 1", batch);
     std::vector<std::size_t> order(sources.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sources[i].size(); });
@@ -38,8 +38,8 @@ std::vector<std::vector<Hypothesis>> translate_sentences(
     return results;
 }
 // [reader]
-/// Reads what there is, behind what has not been taken yet. An input of another kind is refused at
-/// once, since each of its lines would be nonsense.
+/// Appends input to what has not been taken yet, as much as is available. Refuses an input of
+/// another kind at once, because each of its lines would be nonsense.
 void LineReader::fill() {
     const bool first = !std::exchange(begun_, true);
     buffer_.erase(0, position_);
@@ -85,10 +85,10 @@ bool LineReader::ready() {
 // [window]
 namespace {
 
-/// The ids of lines that are translated together; none where a line cannot be translated.
+/// The ids of lines that are translated together; a line that cannot be translated has none.
 using Window = std::vector<std::vector<std::int32_t>>;
 
-/// No line is added to a window of more ids, however long lines are.
+/// Once a window has so many ids, no line is added to it, however long its lines are.
 constexpr std::size_t most_ids = 1 << 18;
 
 template <class... Args>
@@ -105,12 +105,12 @@ std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::st
     require(bad == text.npos, "byte {} is not UTF-8", bad + 1);
     std::vector<std::int32_t> ids = translator.encode(tidy(text));
     require(!ids.empty(), "no words");
-    require(std::ssize(ids) <= translator.max_source(), "{} pieces, and the model takes {} at most",
+    require(std::ssize(ids) <= translator.max_source(), "{} pieces, but the model takes at most {}",
             ids.size(), translator.max_source());
     return ids;
 }
 
-/// Reads a line, and those behind it that are there already.
+/// Reads a line, and the lines after it that are available already.
 Window read_window(const LineTranslator& translator, LineReader& in, std::FILE* messages,
                    Index before, const LineOptions& o) {
     Window window;
@@ -130,18 +130,18 @@ Window read_window(const LineTranslator& translator, LineReader& in, std::FILE* 
     return window;
 }
 // [output]
-/// What a hypothesis says; nothing, and a message, where that is no text.
+/// The text of a hypothesis. If its ids are not text, the result is empty, and a message says so.
 std::string text_of(const LineTranslator& translator, const Hypothesis& hypothesis, Index line,
                     std::FILE* messages) {
     try {
         return tidy(translator.decode(hypothesis.ids));
     } catch (const std::invalid_argument& error) {
-        say(messages, line, "its translation: {}; left out", error.what());
+        say(messages, line, "its translation is left empty: {}", error.what());
         return "";
     }
 }
 
-/// Writes what was found for a line; where nothing was, an empty translation.
+/// Writes the hypotheses that were found for a line, or an empty translation if there are none.
 void write(std::FILE* out, const LineTranslator& translator, Index line,
            std::span<const Hypothesis> found, bool n_best_list, std::FILE* messages) {
     const auto print = [&](const std::string& text, double score) {

@@ -11,49 +11,49 @@
 
 namespace abh {
 // [translator]
-/// A model that translates text: how text and ids become each other, and the symbols around them.
+/// A model that translates text, with the ways from text to ids and back, and its symbols.
 struct LineTranslator {
     Transformer model;
-    /// A source sentence's ids, without symbols.
+    /// The ids of a source sentence, without symbols.
     std::function<std::vector<std::int32_t>(const std::string&)> encode;
-    /// The text of what the model said.
+    /// The text of the ids that the model said.
     std::function<std::string(std::span<const std::int32_t>)> decode;
-    std::int32_t source_end = 0;        ///< stands behind every source
+    std::int32_t source_end = 0;        ///< follows every source
     std::int32_t start = 0, end = 0;    ///< of a target
-    std::set<std::int32_t> never = {};  ///< what it must not say
+    std::set<std::int32_t> never = {};  ///< ids that the model may not say
 
-    /// The symbols among the options.
+    /// The options with this translator's symbols.
     BeamOptions with_symbols(BeamOptions options) const {
         options.start = start;
         options.end = end;
         options.never = never;
         return options;
     }
-    /// How many ids of a source fit, its end symbol not counted.
+    /// The most ids of a source, without its end symbol.
     Index max_source() const { return model.src_positions.max_len() - 1; }
 };
 
-/// Translates sentences, `batch` of like lengths at a time.
-/// @param sources  ids without symbols; each has at least one, and at most `max_source()`
+/// Translates sentences, `batch` of similar length at a time.
+/// @param sources  ids without symbols, 1 to `max_source()` of them for each sentence
 /// @return         the hypotheses of each sentence, in the order of the sources
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options);
 // [reader]
-/// Lines of a file that may be a pipe or a terminal.
+/// Reads lines of a file, which may be a pipe or a terminal.
 class LineReader {
 public:
     /// @param file     a file descriptor; it stays open
-    /// @param longest  bytes of a line; of a longer one no more than the first behind them is kept
+    /// @param longest  the most bytes of a line; of a longer one, `longest + 1` bytes are kept
     explicit LineReader(int file, std::size_t longest = TextLimits().line_bytes)
         : file_(file), longest_(longest) {}
 
     /// Reads the next line, without its end; false if there is none.
-    /// @throws std::runtime_error if the file cannot be read, or is no text in UTF-8 by its first
-    ///         bytes
+    /// @throws std::runtime_error if the file cannot be read, or its first bytes show that it is
+    ///         not text in UTF-8
     bool next(std::string& line);
-    /// Whether `next` would return at once: a whole line is there, none that is too long, or the
-    /// end. @throws std::runtime_error as `next` does
+    /// Whether `next` would return at once, because a whole line or the end of the file is there.
+    /// False while a line that is too long goes on. @throws std::runtime_error as `next` does
     bool ready();
     std::size_t longest() const { return longest_; }
 
@@ -69,19 +69,19 @@ private:
 struct LineOptions {
     BeamOptions beam;
     Index batch = 32;          ///< sentences at a time
-    Index window = 1024;       ///< lines read ahead at most, so that like lengths find each other
+    Index window = 1024;       ///< the most lines read ahead, to find similar lengths
     bool n_best_list = false;  ///< write `n ||| text ||| score` for each hypothesis, n from 0
 };
 
-/// Translates line by line: for each line of `in` one of `out`, in order, or with `n_best_list` one
-/// for each hypothesis. Lines that are there already are translated together; it does not wait for
-/// more.
+/// Translates line by line: writes one line to `out` for each line of `in`, in order, or with
+/// `n_best_list` one for each hypothesis. Lines that are available already are translated together,
+/// but it does not wait for more.
 ///
-/// A line without words gives an empty one, and so does one that is not UTF-8, has a letter with a
-/// thousand marks, more than a million bytes, or more pieces than the model has positions. For each
-/// of them `messages` gets a line with its number.
+/// The translation is empty if a line has no words, is not UTF-8, has a letter with more than 1000
+/// marks, is longer than `in` allows, or has more pieces than the model takes. For each such line,
+/// `messages` gets a line with its number.
 /// @return  how many lines there were
-/// @throws std::runtime_error if `out` cannot be written
+/// @throws std::runtime_error if `in` cannot be read or `out` cannot be written
 Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options);
 

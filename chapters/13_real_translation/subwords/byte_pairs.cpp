@@ -25,7 +25,7 @@ Pieces join(const Merge& merge, const Pieces& pieces) {
 // [learn]
 namespace {
 
-/// What is merged first: the frequent, then the short, then the first in the order of bytes.
+/// The order of merging: frequent pairs first, then short ones, then by their bytes.
 auto rank(const std::pair<const Merge, Index>& candidate) {
     const auto& [merge, count] = candidate;
     const std::string piece = merge.first + merge.second;
@@ -42,7 +42,7 @@ std::vector<Merge> learn_merges(const std::map<std::string, Index>& count, Index
         std::map<Merge, Index> pairs;
         for (const auto& [pieces, n] : words)
             for (std::size_t i = 1; i < pieces.size(); ++i) pairs[{pieces[i - 1], pieces[i]}] += n;
-        if (pairs.empty()) break;  // every word is one piece
+        if (pairs.empty()) break;  // every word is one piece already
         merges.push_back(std::ranges::min_element(pairs, {}, [](const auto& pair) {
                              return rank(pair);
                          })->first);

@@ -16,10 +16,10 @@ namespace abh {
 namespace {
 
 void demand(bool condition, const char* what) {
-    if (!condition) throw std::runtime_error(fmt::format("no SentencePiece model: {}", what));
+    if (!condition) throw std::runtime_error(fmt::format("not a SentencePiece model: {}", what));
 }
 
-/// A number of 1 to 10 bytes, seven bits in each, the lowest first.
+/// A number in 1 to 10 bytes of seven bits each, the lowest bits first.
 std::uint64_t take_number(std::string_view& bytes) {
     std::uint64_t number = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -29,20 +29,21 @@ std::uint64_t take_number(std::string_view& bytes) {
         number |= std::uint64_t{byte & 0x7Fu} << shift;
         if (byte < 0x80) return number;
     }
-    throw std::runtime_error("no SentencePiece model: a number of more than ten bytes");
+    throw std::runtime_error("not a SentencePiece model: a number has more than ten bytes");
 }
 
-/// How the bytes of a field are found.
+/// The kind of a field, which says how many bytes it has.
 enum Kind : std::uint64_t { number = 0, eight_bytes = 1, length_and_bytes = 2, four_bytes = 5 };
 
 /// Calls `use(number, kind, bytes, value)` for each field of a message in the format of Protocol
-/// Buffers. The bytes are empty for a number, the value is its own.
+/// Buffers. If the field is a number, that is the value, and there are no bytes.
 template <class Use>
 void for_each_field(std::string_view message, const Use& use) {
     while (!message.empty()) {
         const std::uint64_t tag = take_number(message), kind = tag & 7;
-        demand(tag <= 0xFFFFFFFF, "a field with too large a number");  // the library would cut it
-        demand(kind <= length_and_bytes || kind == four_bytes, "a field of unknown kind");
+        demand(tag <= 0xFFFFFFFF,
+               "a field's number is too large");  // the library would truncate it
+        demand(kind <= length_and_bytes || kind == four_bytes, "a field is of unknown kind");
         const bool fixed = kind == eight_bytes || kind == four_bytes;
         const std::uint64_t value = fixed ? (kind == eight_bytes ? 8 : 4) : take_number(message);
         const std::uint64_t size = kind == number ? 0 : value;
@@ -59,7 +60,7 @@ std::uint32_t word_at(std::string_view bytes, std::size_t i) {
 }
 
 /// A double-array trie as Darts-clone writes it: byte `b` leads from unit i to unit `next(i) ^ b`,
-/// if that one bears the label b.
+/// if that unit has the label b.
 struct Trie {
     std::string_view bytes;
 
@@ -71,18 +72,18 @@ struct Trie {
     bool leads(std::size_t to, std::uint32_t byte) const { return (unit(to) & 0x800000FF) == byte; }
 };
 
-/// Walks wherever the library may be led. Each unit must point into the trie, whichever byte comes
-/// next, and each leaf into the texts. On no way may there be more known texts than the library's
-/// array of 32 holds; a unit is looked at again when a way to it with more of them is found.
+/// Follows every path that the library can take. Each unit must point into the trie, whichever byte
+/// comes next, and each leaf into the texts. No path may have more known texts than fit into the
+/// library's array of 32, so a unit is visited again when a path with more of them leads to it.
 void require_sound_trie(const Trie& trie, std::string_view texts) {
     const std::size_t size = trie.bytes.size() / 4;
-    std::vector<int> known(size, -1);  // texts on the way to a unit; -1: it was not reached
+    std::vector<int> known(size, -1);  // texts on the path to a unit; -1: not reached yet
     std::vector<std::size_t> open{0};
     known[0] = 0;
     while (!open.empty()) {
         const std::size_t i = open.back(), next = trie.next(i);
         open.pop_back();
-        demand((next | 0xFF) < size, "its table of characters points outside of itself");
+        demand((next | 0xFF) < size, "its table of characters points outside itself");
         for (std::uint32_t byte = 0; byte < 256; ++byte) {
             const std::size_t to = next ^ byte;
             if (!trie.leads(to, byte)) continue;
@@ -93,25 +94,26 @@ void require_sound_trie(const Trie& trie, std::string_view texts) {
             open.push_back(to);
         }
         demand(i == 0 || !trie.has_leaf(i) || (trie.unit(next) & 0x7FFFFFFF) < texts.size(),
-               "its table of characters points outside of its texts");
+               "its table of characters points outside its texts");
     }
 }
 
 void require_sound_characters(std::string_view table) {
     static_assert(std::endian::native == std::endian::little, "models are little-endian");
     if (table.empty()) return;
-    demand(table.size() >= 4, "its table of characters is cut");
+    demand(table.size() >= 4, "its table of characters is cut short");
     const std::size_t trie_bytes = word_at(table, 0);
     table.remove_prefix(4);
     demand(trie_bytes % 4 == 0 && trie_bytes >= 1024 && trie_bytes < table.size() &&
                trie_bytes <= std::size_t{1} << 22,
-           "its table of characters has a wrong size");
+           "its table of characters has the wrong size");
     const std::string_view texts = table.substr(trie_bytes);
-    demand(texts.back() == '\0' && is_utf8(texts), "its table of characters has no proper texts");
+    demand(texts.back() == '\0' && is_utf8(texts),
+           "the texts of its table of characters are not UTF-8 that ends with a zero byte");
     require_sound_trie({table.substr(0, trie_bytes)}, texts);
 }
 // [pieces]
-/// @return whether the piece is a symbol that somebody has defined
+/// @return whether the piece is a user-defined symbol
 bool require_sound_piece(std::string_view message) {
     std::string_view text;
     bool defined = false;
@@ -122,8 +124,9 @@ bool require_sound_piece(std::string_view message) {
                    "the score of a piece is not finite");
         if (name == 3 && kind == number) defined = static_cast<std::uint32_t>(value) == 4;
     });
-    demand(!text.empty() && text.size() <= 1000, "a piece is empty or too long");
-    demand(text.find('\0') == text.npos && is_utf8(text), "a piece is not text");
+    demand(!text.empty() && text.size() <= 1000, "a piece is empty or longer than 1000 bytes");
+    demand(text.find('\0') == text.npos && is_utf8(text),
+           "a piece is not UTF-8 or contains a zero byte");
     return defined;
 }
 
@@ -138,14 +141,14 @@ void require_sound_model(std::string_view model) {
             demand(++pieces <= 1'000'000, "it has more than a million pieces");
             defined += require_sound_piece(bytes);
         }
-        if (name == 3 || name == 5)  // the rules by which text is normalized
+        if (name == 3 || name == 5)  // the rules for normalizing text
             for_each_field(bytes, [](auto rule, auto of_rule, std::string_view table, auto) {
                 if (rule == 2 && of_rule == length_and_bytes) require_sound_characters(table);
             });
     });
     demand(pieces > 0, "it has no pieces");
-    // the library has room for so many with which a text begins
-    demand(defined <= 64, "somebody has defined more than 64 symbols");
+    // the library has room for 64 that a text can begin with
+    demand(defined <= 64, "it has more than 64 user-defined symbols");
 }
 
 }  // namespace abh

@@ -22,8 +22,8 @@ void require_ok(const sentencepiece::util::Status& status) {
     require(status.ok(), "subwords: {}", printable(status.ToString(), 200));
 }
 
-/// Sentences in the form in which SentencePiece asks for them: all, or of many every second, third
-/// ..., as many as are enough to count pairs in.
+/// The sentences as the iterator that SentencePiece asks for: all of up to a million, but of more
+/// only every second, third, ..., which are enough to count pairs in.
 struct SomeSentences : sentencepiece::SentenceIterator {
     std::span<const std::string> all;
     std::size_t at = 0;
@@ -37,7 +37,7 @@ struct SomeSentences : sentencepiece::SentenceIterator {
 std::unordered_map<std::string, std::string> training_options(Index n_pieces, bool byte_fallback) {
     return {{"model_type", "bpe"},
             {"vocab_size", std::to_string(n_pieces)},
-            {"hard_vocab_limit", "false"},  // a short text has fewer pieces
+            {"hard_vocab_limit", "false"},  // a short text gives fewer pieces
             {"byte_fallback", byte_fallback ? "true" : "false"},
             {"character_coverage", byte_fallback ? "0.9995" : "1"},
             {"pad_id", "0"},
@@ -48,30 +48,31 @@ std::unordered_map<std::string, std::string> training_options(Index n_pieces, bo
             {"remove_extra_whitespaces", "false"},    // nothing may be lost
             {"max_sentence_length", std::to_string(1 << 20)},
             {"num_threads", "1"},
-            {"minloglevel", "2"}};  // errors come as a status
+            {"minloglevel", "2"}};  // errors are returned as a status
 }
 
-/// What the library says. Where it advises options of its own program, what to do here.
+/// The library's message, or what to do here where it recommends options of its own program.
 std::string reason_of(const std::string& message) {
     static const std::regex too_few("smaller than required_chars.* vs ([0-9]+)");
     std::smatch found;
     if (!std::regex_search(message, found, too_few)) return message;
-    return fmt::format("symbols, bytes and characters alone need {0}; take {0} at least (--pieces)",
-                       found.str(1));
+    return fmt::format(
+        "symbols, bytes and characters alone need {0}; ask for at least {0} (--pieces)",
+        found.str(1));
 }
 
 }  // namespace
 
 Subwords Subwords::train(std::span<const std::string> sentences, Index n_pieces,
                          bool byte_fallback) {
-    require(!sentences.empty(), "subwords: there is no sentence to learn from");
+    require(!sentences.empty(), "subwords: there are no sentences to learn from");
     for (const std::string& sentence : sentences) require_text(sentence);
     SomeSentences chosen;
     chosen.all = sentences;
     std::string model;
     const auto status = sentencepiece::SentencePieceTrainer::Train(
         training_options(n_pieces, byte_fallback), &chosen, &model);
-    require(status.ok(), "subwords: {} sentences do not give {} pieces: {}", sentences.size(),
+    require(status.ok(), "subwords: {} sentences cannot give {} pieces: {}", sentences.size(),
             n_pieces, reason_of(status.ToString()));
     return Subwords(std::move(model));
 }
@@ -81,7 +82,7 @@ Subwords::Subwords(std::string model) : model_(std::move(model)) {
     const auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
     const auto status = processor->LoadFromSerializedProto(model_);
     if (!status.ok())
-        throw std::runtime_error("no SentencePiece model: " + printable(status.ToString(), 200));
+        throw std::runtime_error("not a SentencePiece model: " + printable(status.ToString(), 200));
     processor_ = processor;
 }
 
@@ -111,7 +112,8 @@ std::vector<std::string> Subwords::pieces(const std::string& text) const {
 namespace {
 
 void require_piece(std::int32_t id, Index pieces) {
-    require(id >= 0 && id < pieces, "subwords: id {} among {} pieces", id, pieces);
+    require(id >= 0 && id < pieces, "subwords: id {} is outside the vocabulary of {} pieces", id,
+            pieces);
 }
 
 }  // namespace

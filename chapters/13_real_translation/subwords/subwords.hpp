@@ -16,43 +16,43 @@ class SentencePieceProcessor;
 
 namespace abh {
 // [subwords]
-/// Cuts text into pieces of words and puts it together again: a SentencePiece model.
+/// A SentencePiece model, which cuts text into pieces of words and joins them again.
 class Subwords {
 public:
     /// Learns pieces by byte pair encoding. The same sentences give the same model.
     /// @param sentences  in UTF-8, of one language or of two that share a vocabulary
-    /// @param n_pieces   at most, symbols and bytes included; short texts have fewer
-    /// @param byte_fallback  a character without a piece becomes its bytes, so nothing is unknown
-    /// @throws std::invalid_argument if `n_pieces` does not hold the characters of the text, there
-    ///         is no text, or it is not UTF-8
+    /// @param n_pieces   the most pieces, including symbols and bytes; short texts give fewer
+    /// @param byte_fallback  whether characters without a piece become bytes, so none is unknown
+    /// @throws std::invalid_argument if `n_pieces` is too small for the characters of the text,
+    ///         there is no text, or it is not UTF-8
     static Subwords train(std::span<const std::string> sentences, Index n_pieces,
                           bool byte_fallback = true);
     /// @param model  the bytes of a .model file
-    /// @throws std::runtime_error if they are not a model of SentencePiece
+    /// @throws std::runtime_error if they are not a SentencePiece model
     explicit Subwords(std::string model);
 
     /// The bytes of the model, to write into a file or a checkpoint.
     const std::string& model() const { return model_; }
 
-    /// The ids of a text's pieces, without start and end symbol.
+    /// The ids of a text's pieces, without start and end symbols.
     /// @throws std::invalid_argument if `text` is not UTF-8
     std::vector<std::int32_t> encode(const std::string& text) const;
-    /// The text of some pieces; start, end and pad are left out. What `encode` cut is put together
-    /// again exactly, but "▁" comes back as the space that it means in pieces; bytes that are no
-    /// UTF-8 become U+FFFD.
-    /// @throws std::invalid_argument for an id that there is not
+    /// The text of these pieces, without start, end and pad. Pieces from `encode` give back exactly
+    /// its text, except that "▁" becomes a space, which is its meaning in pieces. Bytes that are
+    /// not UTF-8 become U+FFFD.
+    /// @throws std::invalid_argument for an id that does not exist
     std::string decode(std::span<const std::int32_t> ids) const;
     /// A text's pieces as SentencePiece shows them: "▁" stands for a space, <0x41> for a byte.
     /// @throws std::invalid_argument if `text` is not UTF-8
     std::vector<std::string> pieces(const std::string& text) const;
-    /// The text of pieces that are given as text. @throws std::invalid_argument if one is not UTF-8
+    /// Joins pieces that are given as text. @throws std::invalid_argument if one is not UTF-8
     std::string join(const std::vector<std::string>& pieces) const;
-    /// One piece. @throws std::invalid_argument for an id that there is not
+    /// The piece with this id. @throws std::invalid_argument for an id that does not exist
     std::string piece(std::int32_t id) const;
 
     Index size() const;
-    /// In models of `train` pad, start and end are 0, 2 and 3; others may lack some, which are then
-    /// -1.
+    /// In models from `train`, pad, start and end are 0, 2 and 3. Other models may lack some of
+    /// these symbols, which are then -1.
     Symbols symbols() const;
 
 private:
@@ -64,8 +64,8 @@ private:
 Subwords load_subwords(const std::filesystem::path& path);
 // [subword model]
 constexpr std::size_t largest_model = std::size_t{1} << 26;  ///< bytes
-/// Looks at the bytes of a SentencePiece model before the library does, which trusts some of them:
-/// a table of characters that points outside of itself, for instance, makes it read foreign memory.
+/// Checks the bytes of a SentencePiece model before the library reads them, because it trusts some
+/// of them: a table of characters that points outside itself makes it read memory of others.
 /// @throws std::runtime_error saying what is wrong
 void require_sound_model(std::string_view model);
 
