@@ -193,6 +193,21 @@ TEST_CASE("large tensors of any size lie where larger ones have been") {
     CHECK(asked().buffers == 0);
 }
 
+TEST_CASE("neighbors that were let go in any order are one block again") {
+    const auto tensor = [](Index mib) {
+        return Tensor({mib, (Index{1} << 20) / static_cast<Index>(sizeof(Real))});
+    };
+    for (const bool in_order : {true, false}) {
+        tensor(512);  // more than anything else here, so both halves lie in it
+        Tensor first = tensor(256), second = tensor(256);
+        asked();
+        (in_order ? first : second) = Tensor();
+        (in_order ? second : first) = Tensor();
+        tensor(512);
+        CHECK(asked().buffers == 0);
+    }
+}
+
 TEST_CASE("large tensors do not overlap, and keep their numbers while others come and go") {
     Random random(4);
     const Ids choices = random_ids({3000, 2}, 0, 1000, random.stream());
