@@ -28,6 +28,8 @@ def softmax(data: Data, fig: Figure) -> None:
         axes.set_title(title)
         axes.set_yticks([0, 0.5])
         axes.grid(axis="y")
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel("weight")
 
 
 @figure("grids", width=7.6, height=3.6, narrow=(3.7, 8.2))

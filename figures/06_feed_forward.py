@@ -27,7 +27,7 @@ def distributions(data: Data, fig: Figure) -> None:
         axes.set_ylabel("share of the numbers (%)")
     for axes in (before, after, relu):
         axes.set_yscale("log")
-        axes.set_ylim(0.01, 300)
+        axes.set_ylim(0.01, 1000)  # room for the legend above the peak
         axes.legend(loc="upper left", handlelength=1.6)
 
 
@@ -70,13 +70,13 @@ def three_paths(data: Data, fig: Figure) -> None:
     small = narrow()
     wide, high = (3.7, 3.4) if small else (6.4, 2.9)
     axes.set_xlim(0, wide)
-    axes.set_ylim(-high / 2, high / 2)
+    axes.set_ylim(-high / 2 - 0.18, high / 2)
     begin, middle, end = 0.3, wide / 2, wide - 0.3
     paths = (
-        (high / 2 - 0.45, "mean  $\\mu$", "C1", "$-\\frac{1}{\\sigma}\\;\\overline{d\\hat x}$"),
-        (0.0, "itself  $x_i - \\mu$", "C0", "$\\frac{1}{\\sigma}\\; d\\hat x_i$"),
+        (high / 2 - 0.45, "mean  $\\mu$", "C1", "$-\\dfrac{1}{\\sigma}\\;\\overline{d\\hat x}$"),
+        (0.0, "itself  $x_i - \\mu$", "C0", "$\\dfrac{1}{\\sigma}\\; d\\hat x_i$"),
         (-high / 2 + 0.45, "deviation  $\\sigma$", "C2",
-         "$-\\frac{1}{\\sigma}\\;\\hat x_i\\;\\overline{d\\hat x\\,\\hat x}$"),
+         "$-\\dfrac{1}{\\sigma}\\;\\hat x_i\\;\\overline{d\\hat x\\,\\hat x}$"),
     )
     for x, text in ((begin, "$x_i$"), (end, "$\\hat x$")):
         axes.text(x, 0, text, ha="center", va="center", fontsize=13)

@@ -9,9 +9,10 @@ from sublayers import Sublayer
 @figure("layer", width=7.6, height=2.0, narrow=(3.7, 5.6))
 def layer(data: Data, fig: Figure) -> None:
     attention, ff = (f"{data.value(key):,.0f}" for key in ("toy_attention", "toy_ff"))
+    cross = "cross-attention" if narrow() else "cross-\nattention"
     sublayers.draw(fig, [
         Sublayer(f"masked\nself-attention\n{attention}", "C0"),
-        Sublayer(f"cross-\nattention\n{attention}", "C2", reads="memory: key, value"),
+        Sublayer(f"{cross}\n{attention}", "C2", reads="memory: key, value"),
         Sublayer(f"feed-forward\n{ff}", "C1"),
     ])
 
@@ -59,7 +60,7 @@ def weights(data: Data, fig: Figure) -> None:
             axes.tick_params(length=0, pad=1)
             for spine in axes.spines.values():
                 spine.set_visible(False)
-            axes.set_title(f"{kind}, head {h + 1}", fontsize=8)
+            axes.set_title(f"{kind}, head {h}", fontsize=8)
     bar = fig.colorbar(
         drawn, ax=grid, label="weight", shrink=0.5, fraction=0.03, pad=0.01, extend="max",
         location="bottom" if small else "right",

@@ -1,7 +1,9 @@
 """Figures of chapter 10."""
 
 import numpy as np
-from style import Data, Figure, figure, heat, narrow, panels
+from matplotlib.cm import ScalarMappable
+from matplotlib.ticker import MaxNLocator
+from style import Axes, Data, Figure, figure, heat, narrow, panels
 
 
 @figure("alignment", width=7.4, height=3.7, narrow=(3.7, 7.2))
@@ -95,16 +97,23 @@ def alike_together(cosines: np.ndarray, chosen: list[int]) -> list[int]:
     return order
 
 
-@figure("inside_words", width=6.6, height=5.6, narrow=(3.7, 3.8))
+def scale_of(fig: Figure, axes: Axes, drawn: ScalarMappable, label: str) -> None:
+    """The scale of a heat map's colors: beside it, or below it on a phone, which is too narrow."""
+    where = {"location": "bottom", "aspect": 30, "ticks": MaxNLocator(4, steps=[1, 2, 5, 10])} if narrow() else {"fraction": 0.05}
+    bar = fig.colorbar(drawn, ax=axes, label=label, pad=0.02, **where)
+    bar.outline.set_visible(False)
+
+
+@figure("inside_words", width=6.6, height=5.6, narrow=(3.7, 4.5))
 def inside_words(data: Data, fig: Figure) -> None:
     cosines, words = data.array("word_cosines", run="inside"), words_of(data, "words")
     order = alike_together(cosines, list(range(3, len(words))))  # 0 to 2 are symbols
     named = [words[i] for i in order]
     axes = fig.subplots()
     shown = cosines[np.ix_(order, order)]
-    bar = None if narrow() else "cosine"
-    heat(axes, shown, rows=named, columns=named, signed=True, low=-1, high=1, bar=bar, top=True)
-    axes.tick_params(labelsize=5.5 if narrow() else 7.5)
+    drawn = heat(axes, shown, rows=named, columns=named, signed=True, low=-1, high=1, top=True)
+    scale_of(fig, axes, drawn, "cosine")
+    axes.tick_params(labelsize=6.2 if narrow() else 7.5)
     axes.tick_params(axis="x", labelrotation=90)
 
 
@@ -116,7 +125,7 @@ def inside_distance(data: Data, fig: Figure) -> None:
     ):
         weights = data.array(name, run="inside")  # [H, 2 reach + 1]
         reach = weights.shape[1] // 2
-        columns = [f"{d:+}" if d else "0" for d in range(-reach, reach + 1)]
+        columns = [f"{d:+}".replace("-", "−") if d else "0" for d in range(-reach, reach + 1)]
         rows = [f"head {h}" for h in range(len(weights))]
         heat(axes, weights, rows=rows, columns=columns, numbers="{:.2f}", low=0, high=1, top=True)
         axes.set_xlabel(f"places from the word that looks, {label}")
@@ -128,6 +137,8 @@ def inside_self(data: Data, fig: Figure) -> None:
     reads = ["S", *words_of(data, "says")[:-1]]
     axes = fig.subplots()
     heat(axes, weights, rows=reads, columns=reads, numbers="{:.2f}", low=0, high=1, top=True)
+    if narrow():
+        axes.tick_params(axis="x", labelsize=7)
     axes.set_ylabel("the word that looks")
     axes.set_xlabel("at this word")
 
@@ -137,6 +148,7 @@ def inside_cross(data: Data, fig: Figure) -> None:
     weights = data.array("cross", run="inside")[0].mean(axis=0)
     axes = fig.subplots()
     heat(axes, weights, rows=words_of(data, "says"), columns=words_of(data, "source"), numbers="{:.2f}", low=0, high=1, top=True)
+    axes.set_xlabel("word of the source")
     axes.set_ylabel("word said")
 
 
@@ -147,10 +159,10 @@ def inside_heads(data: Data, fig: Figure) -> None:
     grid = np.atleast_2d(fig.subplots(*shape))
     for head, axes in enumerate(grid.flat):
         heat(axes, weights[head], rows=words if head % shape[1] == 0 else [""] * len(words), columns=words, low=0, high=1, top=True)
-        axes.set_xlabel(f"head {head + 1}")
+        axes.set_xlabel(f"head {head}")
 
 
-@figure("inside_units", width=7.2, height=3.4, narrow=(3.7, 1.9))
+@figure("inside_units", width=7.2, height=3.4, narrow=(3.7, 2.3))
 def inside_units(data: Data, fig: Figure) -> None:
     means, words = data.array("units", run="inside"), words_of(data, "source_words")  # [words, units]
     seen = [i for i in range(len(words)) if means[i].any()]
@@ -160,12 +172,14 @@ def inside_units(data: Data, fig: Figure) -> None:
     units = sorted(units, key=lambda unit: int(means[seen, unit].argmax()))
     axes = fig.subplots()
     shown = means[np.ix_(seen, units)].T
-    heat(
+    drawn = heat(
         axes, shown, rows=[str(unit) for unit in units], columns=[words[i] for i in seen], low=0,
-        bar=None if narrow() else "mean of the unit", top=True,
+        top=True,
     )
+    scale_of(fig, axes, drawn, "mean of the unit")
     axes.set_ylabel("hidden unit")
     if narrow():
+        axes.set_aspect("auto")
         axes.tick_params(labelsize=6.5)
 
 
@@ -191,3 +205,5 @@ def inside_lens(data: Data, fig: Figure) -> None:
         axes, lens, rows=[f"after layer {i}" if i else "before" for i in range(len(lens))],
         columns=words_of(data, "says"), numbers="{:.2f}", low=0, high=1, top=True,
     )
+    if narrow():
+        axes.tick_params(axis="x", labelsize=7)

@@ -1,10 +1,10 @@
 """Figures of chapter 11."""
 
 import numpy as np
-from style import Data, Figure, figure, ink, muted
+from style import Data, Figure, figure, ink, muted, narrow
 
 
-@figure("roofline", width=7.2, height=3.4)
+@figure("roofline", width=7.2, height=3.4, narrow=(3.7, 4.0))
 def roofline(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     names = data.value("intensity_names").split("|")
@@ -13,7 +13,7 @@ def roofline(data: Data, fig: Figure) -> None:
     balance = data.value("balance")
     bounded_by_memory = intensity < balance
     for memory, color, hatch, label in (
-        (True, "C0", "", "bounded by memory"), (False, "C1", "///", "bounded by arithmetic"),
+        (True, "C0", "", "bound by memory"), (False, "C1", "///", "bound by arithmetic"),
     ):
         chosen = bounded_by_memory == memory
         axes.barh(rows[chosen], intensity[chosen], 0.7, color=color, hatch=hatch, label=label)
@@ -30,4 +30,7 @@ def roofline(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("operations per byte")
     axes.grid(axis="x")
-    axes.legend(loc="upper right")
+    if narrow():  # beside the bars, there is no room for it
+        fig.legend(loc="outside lower center", ncols=2)
+    else:
+        axes.legend(loc="upper right")

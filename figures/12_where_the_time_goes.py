@@ -28,7 +28,10 @@ def roofline(data: Data, fig: Figure) -> None:
         )
         for size, point in shown:
             close = marker == "o" and point[1] > 0.8 * min(peak, point[0] * stream)
-            beside = (0, 9) if point[1] > 0.8 * peak else (8, -6)
+            if point[1] > 0.8 * peak:
+                beside = (7 if narrow() and size == "1024" else 0, 9)  # there, 256 is close
+            else:  # away from the slanted line
+                beside = (-8, -3) if point[1] > point[0] * stream else (8, -6)
             axes.annotate(
                 size, point, xytext=beside if close else place, textcoords="offset points",
                 ha="center", fontsize=7.5, color=muted(),

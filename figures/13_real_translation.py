@@ -1,6 +1,7 @@
 """Figures of chapter 13."""
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from style import Axes, Data, Figure, figure, muted, narrow, panels
 
 
@@ -65,6 +66,7 @@ def curves(data: Data, fig: Figure) -> None:
     for axes in (left, right):
         axes.grid()
         axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if narrow():
         left.set_xlabel("")
 

@@ -9,8 +9,8 @@ def sent(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     counted = data.array("sent", run="bytes")
     ranks = np.linspace(2, counted[-1, 0], 100)
-    axes.plot(ranks, 2 * (ranks - 1) / ranks, color="C0", label="2 (n - 1) / n")
-    axes.plot(ranks, ranks - 1, color="C1", label="n - 1")
+    axes.plot(ranks, 2 * (ranks - 1) / ranks, color="C0", label="2 (n − 1) / n")
+    axes.plot(ranks, ranks - 1, color="C1", label="n − 1")
     axes.plot(counted[:, 0], counted[:, 1], "x", color="C0", label="ring")
     axes.plot(counted[:, 0], counted[:, 2], "+", color="C1", label="by way of one rank")
     axes.set_xlabel("ranks n")
@@ -41,7 +41,7 @@ def ring_times(data: Data, fig: Figure) -> None:
     times = data.array("ring_ms", run="links")
     for k, (network, most) in enumerate((("NVLink 4, 450 GB/s", 8), ("400 Gb/s", 1024), ("100 Gb/s", 1024))):
         there = times[:, 0] <= most
-        axes.loglog(times[there, 0], times[there, 1 + k], marker=".", color=f"C{k}", label=network)
+        axes.loglog(times[there, 0], times[there, 1 + k], marker="os^"[k], color=f"C{k}", label=network)
     axes.set_xlabel("ranks n")
     axes.set_ylabel("time / ms")
     axes.grid()
@@ -61,4 +61,4 @@ def overlap(data: Data, fig: Figure) -> None:
         axes.invert_yaxis()
     lower.set_xlim(left=0)
     lower.set_xlabel("time since the step began / ms")
-    upper.legend(loc="upper right")
+    lower.legend(loc="center left")

@@ -85,7 +85,8 @@ class Plan:
         )
         if self.labeled:
             corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
-            self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0, color=muted(), zorder=4)
+            self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0 if self.upright else 7.0,
+                           color=muted(), zorder=4)
 
     def shapes(self) -> None:
         """The shapes of the tensors, beside their lines."""
@@ -141,7 +142,7 @@ class Plan:
                        fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal")
         if self.labeled:
             self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
-                           fontsize=6.0, color=muted())
+                           fontsize=6.0 if self.upright else 7.0, color=muted())
 
 
 def draw(fig: Figure, chapter: str) -> None:
