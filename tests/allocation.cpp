@@ -198,12 +198,12 @@ TEST_CASE("neighbors that were let go in any order are one block again") {
         return Tensor({mib, (Index{1} << 20) / static_cast<Index>(sizeof(Real))});
     };
     for (const bool in_order : {true, false}) {
-        tensor(512);  // more than anything else here, so both halves lie in it
-        Tensor first = tensor(256), second = tensor(256);
+        tensor(160);  // more than anything else that waits, so both halves lie in it
+        Tensor first = tensor(80), second = tensor(80);
         asked();
         (in_order ? first : second) = Tensor();
         (in_order ? second : first) = Tensor();
-        tensor(512);
+        tensor(160);
         CHECK(asked().buffers == 0);
     }
 }
