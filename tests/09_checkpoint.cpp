@@ -65,7 +65,7 @@ TEST_CASE("a file that is no checkpoint is named, and says why") {
     CHECK_THAT(altered([](TensorFile& f) { f.metadata["options"] = "{}"; }),
                Contains("model options: no field src_words"));
     CHECK_THAT(altered([](TensorFile& f) { f.metadata["source_words"] = "[\"P\"]"; }),
-               Contains("vocabularies have 1 and 12 words, its model 11 and 12"));
+               Contains("vocabularies have 1 and 12 words, but its model has 11 and 12"));
     CHECK_THAT(altered([](TensorFile& f) { f.tensors.erase("output.weight"); }),
                Contains("tensor output.weight is missing"));
     CHECK_THAT(altered([](TensorFile& f) {

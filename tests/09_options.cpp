@@ -162,8 +162,10 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     refused("\"d_ff\": 2048", "\"d_ff\": 2048, \"d_ff\": 1024", "\"d_ff\" occurs twice");
     refused("2048", "\"2048\"", "d_ff is \"2048\", expected a whole number");
     refused("2048", "2048.5", "d_ff is 2048.5, expected a whole number");
-    refused("2048", "18446744073709551615", "d_ff is 18446744073709551615, expected a number of");
-    refused("\"pad\": 0", "\"pad\": 4294967296", "pad is 4294967296, expected a number of 32 bits");
+    refused("2048", "18446744073709551615",
+            "d_ff is 18446744073709551615, expected a whole number of");
+    refused("\"pad\": 0", "\"pad\": 4294967296",
+            "pad is 4294967296, expected a whole number of 32 bits");
     refused("\"bias_out\": false", "\"bias_out\": 0", "bias_out is 0, expected true or false");
     refused("\"norm_eps\": 1e-05", "\"norm_eps\": \"small\"",
             "norm_eps is \"small\", expected a number");

@@ -69,7 +69,8 @@ TEST_CASE("an epoch's batches hold each pair once, whatever lengths are put toge
             }
         }
     CHECK_THROWS_WITH(Batches({}, 3, true), "batches: there is no pair");
-    CHECK_THROWS_WITH(Batches(corpus.train, 0, true), "batches of 0 pairs, expected at least 1");
+    CHECK_THROWS_WITH(Batches(corpus.train, 0, true),
+                      "batches: 0 pairs per batch, expected at least 1");
 }
 
 TEST_CASE("pairs of the same lengths meet others in each epoch") {
@@ -130,7 +131,7 @@ TEST_CASE("a vocabulary numbers words as they come, and names one that it does n
     CHECK(vocabulary.id("cola") == 3);
     CHECK(vocabulary.word(2) == "bier");
     CHECK_THROWS_WITH(vocabulary.id("wein"), Contains("unknown word wein"));
-    CHECK_THROWS_WITH(vocabulary.word(4), Contains("id 4 among 4 words"));
+    CHECK_THROWS_WITH(vocabulary.word(4), Contains("id 4 is not in a vocabulary of 4 words"));
     CHECK_THROWS_WITH(vocabulary.word(-1), Contains("id -1"));
 }
 
@@ -309,11 +310,11 @@ TEST_CASE("a line that is no pair is named with file, number and value") {
     CHECK(failure("a\tb\n\tb\n") == ":2: no source before the tab: \\x09b");
     CHECK(failure("a\t \r\n") == ":1: no target after the tab: a\\x09 ");
     CHECK(failure("a\tb\na\tx E y\n") ==
-          ":2: the word E is a symbol of its own and cannot stand in a target");
+          ":2: the word E is reserved as a symbol and cannot occur in a target");
     CHECK(failure("a\tP\n").find("the word P") != std::string::npos);
     CHECK(failure("a\tS\n").find("the word S") != std::string::npos);
     CHECK(failure("a b c d\tx\n", 3) ==
-          ":1: a sentence of 4 words, the model takes 3: a b c d\\x09x");
+          ":1: a sentence of 4 words, but the model takes at most 3: a b c d\\x09x");
     CHECK(failure("a b c\tw x y z\n", 3).find("a sentence of 4 words") != std::string::npos);
 }
 
@@ -371,8 +372,9 @@ TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file"
     std::string longest = "w";
     for (Index i = 1; i < task.model.positions.max_len - 1; ++i) longest += " w";
     CHECK_NOTHROW(make_task("", folder.put("fits.tsv", longest + "\t" + longest + "\n")));
-    CHECK_THROWS_WITH(make_task("", folder.put("long.tsv", "a\t" + longest + " w\n")),
-                      Contains("long.tsv:1: a sentence of 256 words, the model takes 255"));
+    CHECK_THROWS_WITH(
+        make_task("", folder.put("long.tsv", "a\t" + longest + " w\n")),
+        Contains("long.tsv:1: a sentence of 256 words, but the model takes at most 255"));
 
     TransformerOptions other = TransformerOptions::notebook();
     other.positions.max_len = 3;
@@ -381,8 +383,9 @@ TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file"
     const Task fitting = make_task("", folder.put("two.tsv", "a b\tx\n"), other);
     CHECK(fitting.model.positions.max_len == 3);
     CHECK(fitting.model.src_words == 3);
-    CHECK_THROWS_WITH(make_task("", folder.put("three.tsv", "a b c\tx\n"), other),
-                      Contains("three.tsv:1: a sentence of 3 words, the model takes 2"));
+    CHECK_THROWS_WITH(
+        make_task("", folder.put("three.tsv", "a b c\tx\n"), other),
+        Contains("three.tsv:1: a sentence of 3 words, but the model takes at most 2"));
     other.pad = 1;
     CHECK_THROWS_WITH(make_task("toy", "", other), Contains("the model's pad is 1"));
 }

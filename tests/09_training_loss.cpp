@@ -73,7 +73,7 @@ TEST_CASE("a loss may be divided by the words of several batches") {
     expected *= Real(0.25);
     CHECK(max_difference(cross_entropy_backward(part), expected) < round_off);
     CHECK_THROWS_WITH(cross_entropy(example_logits(), example_targets(), {0, 0, 2}),
-                      Contains("3 targets are more than the 2 of a step"));
+                      Contains("3 targets count, but the step has only 2"));
 }
 
 TEST_CASE("an optimizer goes on from what it remembers") {
@@ -208,8 +208,11 @@ TEST_CASE("vocabulary loss names what does not fit") {
     const auto loss = [&](const Ids& targets) {
         return vocabulary_loss(x, output, targets, {}, &cache);
     };
-    CHECK_THROWS_WITH(loss(Ids({3, 6})), "cross entropy: x has shape [3, 7, 20], targets [3, 6]");
-    CHECK_THROWS_WITH(loss(Ids::full({3, 7}, 33)), "cross entropy: target 33 among 33 words");
+    CHECK_THROWS_WITH(loss(Ids({3, 6})),
+                      "vocabulary loss: x has shape [3, 7, 20] and targets [3, 6], expected [B, L, "
+                      "d_model] and [B, L]");
+    CHECK_THROWS_WITH(loss(Ids::full({3, 7}, 33)),
+                      "cross entropy: target 33 is not in a vocabulary of 33 words");
     CHECK_THROWS_WITH(vocabulary_loss_backward(output, VocabularyLossCache()),
                       Contains("was not filled by a forward pass"));
 }
@@ -278,11 +281,11 @@ TEST_CASE("cross entropy of infinite logits is finite where one is finite, and N
 TEST_CASE("cross entropy names what does not fit") {
     const Tensor logits = Tensor::zeros({2, 3, 4});
     CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({3, 2}, 1)),
-                      Contains("logits have shape [2, 3, 4], targets [3, 2]"));
+                      Contains("logits have shape [2, 3, 4] and targets [3, 2]"));
     CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 4)),
-                      Contains("target 4 among 4 words"));
+                      Contains("target 4 is not in a vocabulary of 4 words"));
     CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, -1)),
-                      Contains("target -1 among 4 words"));
+                      Contains("target -1 is not in a vocabulary of 4 words"));
     CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 0)),
                       Contains("all 6 targets are ignored"));
     CHECK_THROWS_WITH(cross_entropy(logits, Ids::full({2, 3}, 1), {0, 1}),

@@ -263,7 +263,8 @@ TEST_CASE("a request that cannot be met is refused, and the values are named") {
     both(Ids({0, 3}), options, "src has shape [0, 3], expected [B, Ls]");
     both(Ids::full({3}, 1), options, "src has shape [3], expected [B, Ls]");
     both(Ids({1, 0}), options, "src has shape [1, 0]");
-    both(Ids::full({1, 21}, 1), options, "the sentence has 21 words, the model takes at most 20");
+    both(Ids::full({1, 21}, 1), options,
+         "the sentence has 21 words, but the model takes at most 20");
     const Ids longest = Ids::full({1, 20}, 1);
     CHECK(plain(longest, options).ids == cached(longest, options).ids);
     both(source, {start, no_end, 0}, "max_words is 0, expected at least 1");

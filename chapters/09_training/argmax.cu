@@ -9,7 +9,7 @@ namespace {
 
 constexpr int nowhere = std::numeric_limits<int>::max();
 
-/// The smallest number of all threads of a block of whole warps, known to thread 0.
+/// The smallest of the numbers that the threads of a block of whole warps hold. Thread 0 gets it.
 __device__ int block_min(int v) {
     __shared__ Shared<int, warp> of_warp;
     const auto warp_min = [](int own) {
@@ -26,8 +26,9 @@ __device__ int block_min(int v) {
     return warp_min(lane() < warps ? int(of_warp[lane()]) : nowhere);
 }
 
-/// A block a row, which is read once: every thread knows the largest logit that it has met, where
-/// it stood, and the sum of exponentials. Bytes are the limit: a row in, one choice out.
+/// One block per row, which it reads once. Every thread keeps the largest logit that it has met,
+/// the place of this logit, and the sum of exponentials. Bytes are the limit: a row in, one choice
+/// out.
 __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Real> logits) {
     const Global<const Real> x = logits + static_cast<Index>(blockIdx.x) * n;
     Real largest = lowest, total = 0;

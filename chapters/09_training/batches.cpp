@@ -11,7 +11,7 @@ Batches::Batches(std::span<const SentencePair> pairs, Index size, bool bucket_by
       size_(std::min(size, static_cast<Index>(pairs.size()))),
       bucket_by_length_(bucket_by_length) {
     require(!pairs.empty(), "batches: there is no pair");
-    require(size >= 1, "batches of {} pairs, expected at least 1", size);
+    require(size >= 1, "batches: {} pairs per batch, expected at least 1", size);
     order_.resize(pairs.size());
     rank_.resize(pairs.size());
     batches_.resize((pairs.size() - 1) / static_cast<std::size_t>(size_) + 1);
@@ -33,7 +33,7 @@ void Batches::draw(const Stream& of_pairs, const Stream& of_batches) {
         const std::size_t i = static_cast<std::size_t>(number);
         return std::tuple(pairs_[i].target.size(), pairs_[i].source.size(), rank_[i]);
     };
-    constexpr Index drawn = 64;  // batches of random pairs, among which like lengths are found
+    constexpr Index drawn = 64;  // batches of random pairs are sorted by length together
     const Index n = static_cast<Index>(order_.size());
     for (Index first = 0; first < n; first += drawn * size_)
         std::sort(order_.begin() + first, order_.begin() + std::min(n, first + drawn * size_),
@@ -51,7 +51,7 @@ std::span<const Index> Batches::operator[](Index i) const {
 double share_of_pads(std::span<const SentencePair> pairs, const Batches& batches) {
     std::size_t words = 0, places = 0;
     for (Index i = 0; i < batches.count(); ++i) {
-        std::size_t source = 0, target = 0;  // the longest
+        std::size_t source = 0, target = 0;  // longest of the batch
         for (Index number : batches[i]) {
             const SentencePair& pair = pairs[static_cast<std::size_t>(number)];
             words += pair.source.size() + pair.target.size() + 1;  // the start symbol

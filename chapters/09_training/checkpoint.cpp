@@ -26,7 +26,7 @@ void save_checkpoint(const std::filesystem::path& path, Transformer& model, cons
 void require_plausible(const TransformerOptions& o, const TensorFile& file) {
     double held = 0;
     for (const auto& [name, tensor] : file.tensors) held += static_cast<double>(tensor.size());
-    constexpr double longest_table = 1 << 25;  // of positions, which are not in the file
+    constexpr double longest_table = 1 << 25;  // of positions, which the file may lack
     const double d_model = static_cast<double>(o.layer.attention.d_model),
                  layers = static_cast<double>(o.n_encoder_layers) +
                           static_cast<double>(o.n_decoder_layers);
@@ -48,7 +48,8 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
     };
     const auto words = [&](const char* name) {
         const std::string list = note(name);
-        require(list.size() <= 1 << 24, "its {} have {} bytes", name, list.size());
+        require(list.size() <= 1 << 24, "its {} have {} bytes, expected at most 16777216", name,
+                list.size());
         return Vocabulary(json::parse(list).get<std::vector<std::string>>());
     };
     try {
@@ -58,7 +59,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
                               words("target_words")};
         require(checkpoint.source.size() == options.src_words &&
                     checkpoint.target.size() == options.tgt_words,
-                "its vocabularies have {} and {} words, its model {} and {}",
+                "its vocabularies have {} and {} words, but its model has {} and {}",
                 checkpoint.source.size(), checkpoint.target.size(), options.src_words,
                 options.tgt_words);
         for (const NamedParameter& p : parameters_of(checkpoint.model))

@@ -9,7 +9,7 @@
 
 namespace abh {
 // [checkpoint]
-/// A trained model with its words.
+/// A trained model and the words of its vocabularies.
 struct Checkpoint {
     Transformer model;
     Vocabulary source, target;
@@ -17,13 +17,14 @@ struct Checkpoint {
 
 /// Writes parameters, options and words to one safetensors file, whole or not at all.
 void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus);
-/// Asked before a model is made, since one of absurd sizes does not fit into memory.
-/// @throws std::invalid_argument if the model's matrices have no room in a file of these tensors
+/// Checks the options before a model is made, because one of absurd sizes would not fit into
+/// memory.
+/// @throws std::invalid_argument if the file holds too few numbers for the model's matrices
 void require_plausible(const TransformerOptions& o, const TensorFile& file);
 /// @throws std::runtime_error naming the file and what is wrong with it
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 /// Where programs keep the checkpoint of a task: `TASK-seedN.safetensors` in the folder that the
-/// environment variable `ABH_CHECKPOINTS` names, or in `checkpoints`.
+/// environment variable `ABH_CHECKPOINTS` names, or in `checkpoints` if it is not set.
 std::filesystem::path default_checkpoint(const std::string& task, std::uint64_t seed);
 
 }  // namespace abh

@@ -26,7 +26,8 @@ std::int32_t Vocabulary::id(const std::string& word) const {
 }
 
 const std::string& Vocabulary::word(std::int32_t id) const {
-    require(id >= 0 && id < size(), "vocabulary: id {} among {} words", id, size());
+    require(id >= 0 && id < size(), "vocabulary: id {} is not in a vocabulary of {} words", id,
+            size());
     return words_[static_cast<std::size_t>(id)];
 }
 
@@ -82,7 +83,7 @@ Corpus notebook_corpus() {
 // [line]
 namespace {
 
-/// @throws std::invalid_argument with the value that is wrong
+/// @throws std::invalid_argument naming the value that is wrong
 SentencePair parse_line(const std::string& line, Index max_words) {
     const std::size_t tab = line.find('\t');
     require(tab != std::string::npos, "no tab between source and target: {}", printable(line, 60));
@@ -92,11 +93,11 @@ SentencePair parse_line(const std::string& line, Index max_words) {
     require(!pair.target.empty(), "no target after the tab: {}", printable(line, 60));
     for (const auto* sentence : {&pair.source, &pair.target})
         require(static_cast<Index>(sentence->size()) <= max_words,
-                "a sentence of {} words, the model takes {}: {}", sentence->size(), max_words,
-                printable(line, 60));
+                "a sentence of {} words, but the model takes at most {}: {}", sentence->size(),
+                max_words, printable(line, 60));
     for (const std::string& word : pair.target)
         require(word != pad_word && word != start_word && word != end_word,
-                "the word {} is a symbol of its own and cannot stand in a target", word);
+                "the word {} is reserved as a symbol and cannot occur in a target", word);
     return pair;
 }
 
@@ -155,7 +156,7 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
     const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
     const auto pads = [&](Index length, std::int32_t id) {
         Ids ids({n, length});
-        std::fill(ids.values().begin(), ids.values().end(), id);  // here, where words come from
+        std::fill(ids.values().begin(), ids.values().end(), id);  // on the CPU, where the words are
         return ids;
     };
     Batch batch{pads(source_length, source_pad), pads(target_length, pad),

@@ -12,7 +12,7 @@
 
 namespace abh {
 // [vocabulary]
-/// Words and their ids, 0, 1, 2, ... in the order in which they came.
+/// Words and their ids: 0, 1, 2, ... in the order in which the words were added.
 class Vocabulary {
 public:
     Vocabulary() = default;
@@ -31,7 +31,7 @@ private:
     std::map<std::string, std::int32_t> ids_;
 };
 
-/// The words of a line, which white space separates.
+/// Splits a line into words at white space.
 std::vector<std::string> split_words(const std::string& line);
 std::string join_words(const std::vector<std::string>& words);
 // [corpus]
@@ -50,35 +50,36 @@ struct Corpus {
     std::vector<SentencePair> train, held_out;
 };
 
-/// A corpus without pairs, whose vocabularies hold the symbols alone.
+/// A corpus without pairs, whose vocabularies hold only the symbols.
 Corpus empty_corpus();
-/// Adds the words of a pair to both vocabularies, where they are new.
+/// Adds each new word of a pair to the vocabulary of its language.
 void add_words(Corpus& corpus, const SentencePair& pair);
 
-/// The three sentences of the Chinese-English toy, with the ids of its source.
+/// The three sentences of the Chinese-English toy, with its ids.
 Corpus toy_corpus();
 /// The two sentences of the German-English notebook, with its ids.
 Corpus notebook_corpus();
-/// Pairs from a file in UTF-8: a line is the source sentence, a tab, the target sentence; further
-/// columns and empty lines are passed over. `P` in a source is padding; a target must not hold one
-/// of the three symbols.
-/// @param max_words  the longest sentence that the model can take
+/// Reads pairs from a UTF-8 file. A line holds the source sentence, a tab and the target sentence;
+/// further columns and empty lines are skipped. `P` in a source is padding; a target must not
+/// contain any of the three symbols.
+/// @param max_words  the most words in a sentence that the model can take
 /// @throws std::runtime_error naming file, line and value if a line is not such a pair; naming the
-///         file if there is no pair in it, or if it cannot be read
+///         file if it contains no pair or cannot be read
 Corpus read_corpus(const std::filesystem::path& path, Index max_words);
 // [batch]
-/// Sentences that are computed together, padded to the longest, or without their pads. `target_out`
-/// is `target_in` one place further: what stands at t is to be guessed from places 0..t of
-/// `target_in`.
+/// Sentences that are computed together, padded to the longest or without their pads. `target_out`
+/// is `target_in` shifted by one place, because the model is to predict its word t from words 0..t
+/// of `target_in`.
 struct Batch {
     Sentences source;     ///< [B, Ls]
     Sentences target_in;  ///< [B, Lt], start symbol, then the words
     Ids target_out;       ///< [B, Lt], the words, then the end symbol; or [1, rows] without pads
 };
 
-/// The batch without the pads behind its sentences: layers then compute nothing for them. Stays as
-/// it is if there are none, or if a source begins with one, from which attention would find no key.
-/// @param padded  its sentences have their pads
+/// The batch without the pads after its sentences, so that layers compute nothing for them. It is
+/// returned as it is if it has no pads, or if a source begins with one, because attention would
+/// then find no key.
+/// @param padded  the batch with its pads
 Batch leave_out_pads(const Batch& padded, std::int32_t pad);
 
 /// The ids of some pairs.
@@ -88,9 +89,10 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs);
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
                  std::span<const Index> numbers);
 /// The ids of one source sentence, `[1, L]`.
-/// @throws std::invalid_argument naming a word that is not in the vocabulary, or if there is none
+/// @throws std::invalid_argument naming a word that is not in the vocabulary; also if `words` is
+///         empty
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words);
-/// As PyTorch prints a tensor of whole numbers, for instance `tensor([1, 2, 3])`.
+/// The text that PyTorch prints for a tensor of whole numbers, for instance `tensor([1, 2, 3])`.
 /// @param ids  `[n]` or `[m, n]`
 std::string tensor_text(const Ids& ids);
 

@@ -13,8 +13,8 @@ namespace abh {
 // [adam]
 namespace {
 
-/// Steps of Adam for a weight as large as a map of the feed-forward layer: the gradient given, and
-/// as the product of two factors with 30 rows.
+/// Times a step of Adam for a weight as large as that of a map in the feed-forward layer, with the
+/// gradient given and with the gradient as the product of two factors with 30 rows.
 void show_adam(std::uint64_t seed, Results& results) {
     section("Making it fast");
     Random random(seed);
@@ -22,7 +22,7 @@ void show_adam(std::uint64_t seed, Results& results) {
     Parameter given(normal({2048, 512}, random.stream())), product(given.value.clone());
     Adam adam({{"given", &given}}), adam_product({{"product", &product}});
     fast::add_product(given.gradient, dy, x);
-    given.grad();  // multiplied here
+    given.grad();  // multiplied here, so that it is not timed
     const Real rate = Real(1e-4);
     GainTable table(results, "one step of Adam, 2048 x 512 weights");
     table.ways(
@@ -37,8 +37,8 @@ void show_adam(std::uint64_t seed, Results& results) {
         41);
 }
 // [loss]
-/// The last map, the loss, and back, for 64 sentences of 24 words: all logits at once and by
-/// blocks.
+/// Times the last map, the loss and their backward passes for 64 sentences of 24 words, with all
+/// logits at once and by blocks.
 void show_loss_by_blocks(std::uint64_t seed, Results& results) {
     section("The loss by blocks");
     const Index rows = 64 * 24, d_model = 256, words = 8000;
@@ -66,20 +66,20 @@ void show_loss_by_blocks(std::uint64_t seed, Results& results) {
                     "at once", "by blocks");
     table.sides("loss and gradients", "loss", at_once, by_blocks);
     const double mb = static_cast<double>(sizeof(Real)) / 1e6;
-    // logits and p, then p and gradient
+    // two tensors at a time: logits and p, then p and the gradient
     const double whole = 2 * static_cast<double>(rows * words) * mb;
     const double block = static_cast<double>(most_logits) * mb;
-    fmt::print("in memory at once {:.0f} MB, by blocks {:.0f} MB\n", whole, block);
+    fmt::print("memory: {:.0f} MB at once, {:.0f} MB by blocks\n", whole, block);
     results.set("loss_mb", whole);
     results.set("loss_block_mb", block);
 }
 // [pads]
-/// Pairs of 3 to 32 words, drawn.
+/// Random pairs: sources of 3 to 32 words, and targets at most two words shorter or longer.
 Corpus drawn_corpus(Random& random) {
     const Index pairs = 256;
     Corpus corpus = empty_corpus();
     const Ids lengths = random_ids({pairs}, 3, 33, random.stream()),
-              changes = random_ids({pairs}, -2, 3, random.stream()),  // target from source
+              changes = random_ids({pairs}, -2, 3, random.stream()),  // from source to target
         words = random_ids({pairs, 2, 35}, 0, 200, random.stream());
     for (Index i = 0; i < pairs; ++i) {
         SentencePair pair;
@@ -93,8 +93,8 @@ Corpus drawn_corpus(Random& random) {
     return corpus;
 }
 
-/// The gradients of all batches of an epoch: with their pads or without, lengths as they come or
-/// like ones together.
+/// Times the gradients of all batches of an epoch, with their pads or without, with lengths as they
+/// come or with similar lengths together.
 void show_pads(std::uint64_t seed, Results& results) {
     section("Pads");
     Random random(seed);
@@ -122,7 +122,7 @@ void show_pads(std::uint64_t seed, Results& results) {
             model.backward(vocabulary_loss_backward(model.output, loss_cache), cache);
         }
     };
-    std::array<double, 2> words{};  // their share of the places
+    std::array<double, 2> words{};  // the share of the places that hold them
     for (const auto& [batches, name, key] : {std::tuple{&any, "lengths as they come", "any"},
                                              {&like, "like lengths together", "like"}}) {
         batches->draw(of_pairs, of_batches);
@@ -131,7 +131,7 @@ void show_pads(std::uint64_t seed, Results& results) {
         results.set(fmt::format("{}_pads", key), 100 * share);
         words[batches == &like] = 1 - share;
     }
-    results.set("any_bound", 1 / words[0]);  // if time went with the places
+    results.set("any_bound", 1 / words[0]);  // if time were proportional to places
     results.set("like_bound", words[1] / words[0]);
     GainTable table(results, "an epoch's gradients", "as they come", "this");
     const Work padded = [&] { epoch(any, true); };

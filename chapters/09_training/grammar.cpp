@@ -33,7 +33,7 @@ constexpr Noun nouns[] = {{"朋 友", "friend", "friends"},
                           {"学 生", "student", "students"},
                           {"孩 子", "child", "children"}};
 // [translate]
-/// `两 个 老 朋 友` and `two old friends`.
+/// For example, `两 个 老 朋 友` and `two old friends`.
 SentencePair noun_phrase(const Count& count, const char* const (&adjective)[2], const Noun& noun) {
     const bool one = &count == &counts[0];
     const bool an = one && adjective[1][0] == 'o';  // an old friend
@@ -68,7 +68,7 @@ SentencePair sentence(Form form, const Person& person, const Verb& verb,
 // [grammar]
 Corpus grammar_corpus() {
     Corpus corpus = empty_corpus();
-    Index combination = 1;  // so numbered that 有, 一 个, 女 朋 友 is the first to be held out
+    Index combination = 1;  // numbered so that 有, 一 个, 女 朋 友 is the first one held out
     for (const Verb& verb : verbs)
         for (const Count& count : counts)
             for (const Noun& noun : nouns) {

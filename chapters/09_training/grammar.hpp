@@ -7,9 +7,9 @@ namespace abh {
 /// Every sentence of a small Chinese-English grammar: person, verb, count, adjective and noun, as a
 /// statement, a negation or a question.
 ///
-/// Held out are whole combinations of verb, count and noun, under every person, adjective and form:
-/// that of 我 有 一 个 女 朋 友 and every eleventh other. Each of these words, and each two of
-/// the three together, occurs in training; the three together never do.
+/// Whole combinations of verb, count and noun are held out, with every person, adjective and form:
+/// that of 我 有 一 个 女 朋 友 and every eleventh one after it. Each of these words occurs in
+/// training, and so do any two of the three together, but never all three.
 Corpus grammar_corpus();
 
 }  // namespace abh

@@ -24,22 +24,24 @@ Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions
             "cross entropy: smoothing {}, expected 0 <= smoothing < 1", options.smoothing);
     Index counted = 0;
     for (std::int32_t target : targets.values()) {
-        require(target >= 0 && target < n_words, "cross entropy: target {} among {} words", target,
-                n_words);
+        require(target >= 0 && target < n_words,
+                "cross entropy: target {} is not in a vocabulary of {} words", target, n_words);
         counted += target != options.ignore;
     }
     require(counted > 0, "cross entropy: all {} targets are ignored", targets.size());
     if (options.of_words == 0) return counted;
-    require(options.of_words >= counted, "cross entropy: {} targets are more than the {} of a step",
-            counted, options.of_words);
+    require(options.of_words >= counted,
+            "cross entropy: {} targets count, but the step has only {}", counted, options.of_words);
     return options.of_words;
 }
 // [cross entropy]
 double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,
                      CrossEntropyCache* cache) {
-    require(logits.rank() == 3 && targets.rank() == 2 && logits.dim(0) == targets.dim(0) &&
-                logits.dim(1) == targets.dim(1),
-            "cross entropy: logits have shape {}, targets {}", logits.shape(), targets.shape());
+    require(
+        logits.rank() == 3 && targets.rank() == 2 && logits.dim(0) == targets.dim(0) &&
+            logits.dim(1) == targets.dim(1),
+        "cross entropy: logits have shape {} and targets {}, expected [B, L, n_words] and [B, L]",
+        logits.shape(), targets.shape());
     const Index counted = count_targets(targets, logits.dim(2), options);
     if (cache) *cache = {way(), {}, targets, counted, options};
     return Ways{"cross entropy", plain::cross_entropy, fast::cross_entropy, cuda::cross_entropy}(

@@ -5,10 +5,11 @@ namespace abh::cuda {
 // [cross entropy]
 namespace {
 
-/// A block a row, its threads side by side along the words. One look at the row finds its largest
-/// logit and the sum of the exponentials: a thread that meets a larger logit rescales its sum.
-/// Probabilities take a second look, which the cache mostly serves. Bytes are the limit: a row is
-/// read once or twice and written once, for some ten operations a word.
+/// One block per row, with its threads side by side along the words. One pass over the row finds
+/// its largest logit and the sum of the exponentials, because a thread that meets a larger logit
+/// rescales its sum. Probabilities need a second pass, which mostly reads from the device's cache.
+/// Bytes are the limit: a row is read once, or read twice and written once, for some ten operations
+/// per word.
 __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
                                      Global<const std::int32_t> targets, std::int32_t ignore,
                                      Real smoothing, Global<Real> probabilities,
@@ -41,7 +42,7 @@ __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
     losses[row] = target == ignore ? 0 : e == 0 ? at_target : (1 - e) * at_target + e * everywhere;
 }
 
-/// One block adds up the losses of all rows, always in one order.
+/// One block adds up the losses of all rows, always in the same order.
 __global__ void add_losses_kernel(Index n_rows, Global<const double> losses, Global<double> sum) {
     __shared__ Shared<double, block_size> share;
     double own = 0;
@@ -71,7 +72,7 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 // [backward]
 namespace {
 
-/// A block a row: `(p - pi) / counted`, one number read and one written for each word.
+/// One block per row computes `(p - pi) / counted`, and reads and writes one number per word.
 __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
                                               Global<const Real> probabilities,
                                               Global<const std::int32_t> targets,

@@ -11,7 +11,8 @@ namespace abh::fast {
 // [cross entropy]
 namespace {
 
-/// Softmax of one row of logits into `p`, which may be the row itself. @return  the row's loss
+/// Writes the softmax of one row of logits into `p`, which may be the row itself.
+/// @return  the row's loss
 double softmax_and_loss(const Real* logits, std::int32_t target, const CrossEntropyOptions& options,
                         Real* p, Index n) {
     const ConstVectorMap x(logits, n);
@@ -26,7 +27,7 @@ double softmax_and_loss(const Real* logits, std::int32_t target, const CrossEntr
     return (1 - e) * (log_total - at_target) + (e == 0 ? 0 : e * (log_total - mean));
 }
 
-/// Calls `loss = f(r)` for each row, and adds up.
+/// Calls `loss = f(r)` for each row, and returns the sum of the losses.
 template <class F>
 double sum_over_rows(Index n_rows, const F& f) {
     BasicTensor<double> losses({n_rows});
@@ -51,7 +52,7 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 // [backward]
 namespace {
 
-/// One row: `(p - pi) * share` into `dlogits`, which may be `p` itself.
+/// Writes `(p - pi) * share` for one row into `dlogits`, which may be `p` itself.
 void p_minus_pi(const Real* p, std::int32_t target, const CrossEntropyOptions& options, Real share,
                 Real* dlogits, Index n) {
     VectorMap row(dlogits, n);

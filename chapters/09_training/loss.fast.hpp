@@ -4,11 +4,11 @@
 
 namespace abh::fast {
 // [in place]
-/// Both at once, for some rows of a batch: returns the *sum* of their losses, and `logits` become
-/// the gradient of the batch's mean with respect to them.
+/// Computes loss and gradient at once, for some rows of a batch. Returns the *sum* of their losses,
+/// and overwrites `logits` with the gradient of the batch's mean with respect to them.
 /// @param logits   `[1, rows, n_words]`
 /// @param targets  `[1, rows]`
-/// @param counted  `count_targets` of the whole batch, which has checked the targets
+/// @param counted  `count_targets` of the whole batch, which has also checked the targets
 double cross_entropy_in_place(Tensor& logits, const Ids& targets,
                               const CrossEntropyOptions& options, Index counted);
 

@@ -6,9 +6,9 @@
 namespace abh {
 // [options]
 struct CrossEntropyOptions {
-    std::int32_t ignore = 0;  ///< targets with this id do not count: padding
+    std::int32_t ignore = 0;  ///< targets with this id, the padding, do not count
     Real smoothing = 0;       ///< share of the target spread evenly over all words
-    /// Divide by so many targets, those of several batches of which this is one; 0: by those here.
+    /// The number of targets to divide by, if this is one of several batches; 0: count those here.
     Index of_words = 0;
 };
 // [cross entropy]
@@ -16,27 +16,29 @@ struct CrossEntropyCache {
     Way way = Way::fast;   ///< of the forward pass
     Tensor probabilities;  ///< softmax of the logits, [rows, n_words]
     Ids targets;           ///< as given
-    Index counted = 0;     ///< targets that are not ignored, or as many as the options say
+    Index counted = 0;     ///< number of targets that are not ignored, or `of_words`
     CrossEntropyOptions options;
 };
 
-/// Mean over the targets that count of `- sum_j pi_j log softmax(logits)_j`, where pi is 1 at the
-/// target, or, smoothed by e, `1 - e + e/n` there and `e/n` elsewhere: PyTorch's `cross_entropy`.
-/// With `of_words` the sum is divided by that number instead.
+/// The mean of `- sum_j pi_j log softmax(logits)_j` over the targets that count, where pi is 1 at
+/// the target, or, smoothed by e, `1 - e + e/n` there and `e/n` elsewhere. This is PyTorch's
+/// `cross_entropy`. With `of_words`, the sum is divided by that number instead.
 ///
 /// @param logits   `[B, L, n_words]`
 /// @param targets  `[B, L]`, ids in 0..n_words-1
 /// @param cache    filled for `cross_entropy_backward`
-/// @throws std::invalid_argument if shapes do not fit, an id is out of range or all are ignored
+/// @throws std::invalid_argument if shapes do not fit, or where `count_targets` throws
 double cross_entropy(const Tensor& logits, const Ids& targets,
                      const CrossEntropyOptions& options = {}, CrossEntropyCache* cache = nullptr);
 
-/// Gradient of `cross_entropy`: `dlogits = (p - pi) / counted`, rows of ignored targets 0.
+/// Gradient of `cross_entropy`: `dlogits = (p - pi) / counted`, and 0 in the rows of ignored
+/// targets.
 /// @return `[B, L, n_words]`
 Tensor cross_entropy_backward(const CrossEntropyCache& cache);
-/// What the sum of the losses is divided by: how many targets count, or what the options say.
-/// @throws std::invalid_argument if one is not a word, none counts, more count than the options
-///         say, or smoothing is out of range
+/// The number that the sum of the losses is divided by: `of_words`, or, if that is 0, the number of
+/// targets that count.
+/// @throws std::invalid_argument if a target is not a word, none counts, more count than `of_words`
+///         says, or smoothing is out of range
 Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions& options);
 
 }  // namespace abh

@@ -21,7 +21,8 @@ std::string digits(std::span<const Real> row) {
     return text;
 }
 
-/// Two words and a pad, four words to choose from, the pad among them.
+/// Prints the loss of two words and a pad, and its gradient, with four words in the vocabulary, one
+/// of which is the pad.
 void show_loss() {
     const Tensor logits({1, 3, 4}, {0, 2, 1, 0,  //
                                     0, 1, 3, 0,  //
@@ -39,7 +40,7 @@ void show_loss() {
     }
 }
 // [optimizers by hand]
-/// Five steps down w^2 / 2, whose gradient is w, from w = 1 with learning rate 0.1.
+/// Prints five steps down w^2 / 2, whose gradient is w, from w = 1 with learning rate 0.1.
 void show_optimizers() {
     const auto path = [](auto make) {
         Parameter w(Tensor::full({1}, 1));
@@ -74,7 +75,7 @@ void show_batch(const Corpus& corpus) {
     show("target out", corpus.target, batch.target_out);
 }
 
-/// All pairs as the notebook prints its data.
+/// Prints all pairs as the notebook prints its data.
 void show_tensors(const Corpus& corpus) {
     const Batch batch = make_batch(corpus, corpus.train);
     fmt::print(" enc_inputs: \n{}\n", tensor_text(batch.source.ids));
@@ -82,14 +83,14 @@ void show_tensors(const Corpus& corpus) {
     fmt::print(" dec_outputs: \n{}\n", tensor_text(batch.target_out));
 }
 // [smallest loss]
-/// The entropy of a smoothed target: no model has a smaller loss per word.
+/// The entropy of a smoothed target. No model can have a smaller loss per word.
 double smallest_loss(double smoothing, double n_words) {
     const double off = smoothing / n_words, at = 1 - smoothing + off;
     return smoothing == 0 ? 0 : -at * std::log(at) - (n_words - 1) * off * std::log(off);
 }
 // [what came out]
-/// Loss, perplexity and exact pairs, dropout off; and how probable the right translations of some
-/// pairs are.
+/// Prints loss, perplexity and the number of exact pairs with dropout off, then the probabilities
+/// of the right translations of some pairs.
 void show_result(const Transformer& model, const Corpus& corpus, Results& results) {
     const auto all = [&](const char* name, const char* key,
                          const std::vector<SentencePair>& pairs) {
@@ -174,7 +175,7 @@ int main(int argc, char** argv) {
         if (systems.chosen())
             return show_systems(on_cuda() ? "cuda" : "cpu", program.seed(), results);
         if (cost.chosen()) return show_training_cost(program.seed(), results);
-        std::optional<TransformerOptions> chosen;  // none: as fits the corpus
+        std::optional<TransformerOptions> chosen;  // none: the one that fits the corpus
         if (!preset_name.empty()) chosen = preset(preset_name);
         if (!config.empty()) chosen = read_config(config);
         Task task = make_task(corpus, data, chosen);

@@ -99,7 +99,8 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
 }
 // [schedule]
 Real learning_rate(Index step, Real peak, Index warmup) {
-    require(step >= 1 && warmup >= 0, "learning rate: step {}, warm-up {}", step, warmup);
+    require(step >= 1 && warmup >= 0,
+            "learning rate: step {}, warm-up {}, expected at least 1 and 0", step, warmup);
     if (warmup == 0) return peak;
     const Real ratio = static_cast<Real>(step) / static_cast<Real>(warmup);
     return peak * std::min(ratio, 1 / std::sqrt(ratio));

@@ -8,7 +8,8 @@ namespace abh::cuda {
 // [sgd]
 namespace {
 
-/// A thread a weight. Bytes are the limit: three numbers read and two written for four operations.
+/// One thread per weight. Bytes are the limit: three numbers read and two written for four
+/// operations.
 __global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const Real> dw,
                            Real momentum, Real learning_rate) {
     for (Index i = first_element(); i < n; i += all_threads()) {
@@ -27,13 +28,13 @@ void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
 // [adam]
 namespace {
 
-/// What a step of Adam takes for every weight.
+/// What a step of Adam uses for every weight.
 struct AdamFactors {
     Real b1, b2, eps, size, root, kept;
 };
 
-/// A thread a weight. Bytes are the limit: four numbers read and three written for some 15
-/// operations, a root and a division among them.
+/// One thread per weight. Bytes are the limit: four numbers read and three written for some 15
+/// operations, including a root and a division.
 __global__ void adam_kernel(Index n, Global<Real> w, Global<Real> m, Global<Real> v,
                             Global<const Real> dw, AdamFactors f) {
     for (Index i = first_element(); i < n; i += all_threads()) {

@@ -25,7 +25,7 @@ void sgd_step(Parameter& p, Tensor& velocity, Real momentum, Real learning_rate)
 void adam_step(Parameter& p, Tensor& mean, Tensor& square, const AdamStep& adam) {
     const AdamOptions& o = adam.options;
     const Real b1 = o.beta1, b2 = o.beta2, eps = o.eps;
-    // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division an element
+    // lr * (m / bias1) / (sqrt(v / bias2) + eps), with one division per element
     const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
     const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
     const Real kept = 1 - adam.learning_rate * o.weight_decay;  // of a weight; 1 without decay

@@ -11,7 +11,7 @@ namespace abh {
 /// A tensor that an optimizer remembers, under a name such as `mean.encoder.norm.gamma`.
 struct NamedTensor {
     std::string name;
-    Tensor tensor;  ///< a handle: who writes its elements changes what the optimizer remembers
+    Tensor tensor;  ///< a handle: writing its elements changes what the optimizer remembers
 };
 
 /// Moves parameters against their gradients. It does not set the gradients to zero.
@@ -21,17 +21,17 @@ public:
     virtual ~Optimizer() = default;
     /// Moves all parameters.
     void step(Real learning_rate);
-    /// A step in parts: after `begin_step`, `move` is to be called once for each parameter, by its
-    /// number in the list.
+    /// A step in parts: call `begin_step`, then `move` once for each parameter, with its number in
+    /// the list.
     void begin_step() { ++steps_; }
     virtual void move(std::size_t i, Real learning_rate) = 0;
-    /// What it remembers from step to step: to be saved, and to go on from.
+    /// What it remembers from step to step. Training can go on from there if this is saved.
     virtual std::vector<NamedTensor> memory() const = 0;
     Index steps() const { return steps_; }
     void set_steps(Index steps) { steps_ = steps; }
 
 protected:
-    /// Tensors, one for each parameter, under the parameters' names.
+    /// The tensors, one per parameter, named `what` and then the parameter's name.
     std::vector<NamedTensor> named(const std::string& what,
                                    const std::vector<Tensor>& tensors) const;
 
@@ -39,8 +39,8 @@ protected:
     Index steps_ = 0;
 };
 // [sgd]
-/// Gradient descent with momentum, `v = momentum * v + g; w = w - lr * v`, v starting at 0.
-/// PyTorch's `SGD` without dampening.
+/// Gradient descent with momentum, `v = momentum * v + g; w = w - lr * v`, where v starts at 0.
+/// This is PyTorch's `SGD` without dampening.
 class Sgd : public Optimizer {
 public:
     Sgd(Parameters parameters, Real momentum);
@@ -56,14 +56,14 @@ struct AdamOptions {
     Real beta1 = Real(0.9);
     Real beta2 = Real(0.999);
     Real eps = Real(1e-8);
-    Real weight_decay = 0;  ///< more than 0 makes it AdamW; PyTorch's AdamW has 0.01
+    Real weight_decay = 0;  ///< above 0, this is AdamW; PyTorch's default there is 0.01
 };
 
 /// Adam, Kingma and Ba 2015: `m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
 /// w = w - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)`.
 ///
-/// With weight decay AdamW, Loshchilov and Hutter 2019, as in PyTorch: before that step, and past
-/// both means, `w = w - lr * weight_decay * w`, for every parameter.
+/// With weight decay this is AdamW, Loshchilov and Hutter 2019, as in PyTorch: before that step,
+/// and without going through either mean, `w = w - lr * weight_decay * w`, for every parameter.
 class Adam : public Optimizer {
 public:
     /// @throws std::invalid_argument if `weight_decay` is negative or not finite
@@ -78,18 +78,19 @@ private:
 // [operations]
 /// `v = momentum * v + g; w = w - lr * v` for one parameter with gradient g.
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate);
-/// What a step of Adam takes for every parameter.
+/// What a step of Adam uses for every parameter.
 struct AdamStep {
     AdamOptions options;
     Real learning_rate;
-    Index step;  ///< t, from 1
+    Index step;  ///< t, counted from 1
 };
 /// Adam's four lines for one parameter. @param m, v  the running means of g and of g^2
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam);
 // [schedule]
-/// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`: linear
-/// growth for `warmup` steps, then decay with the inverse square root. `warmup` 0: constant `peak`.
-/// @param step  the number of the step, from 1
+/// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`. It grows
+/// linearly for `warmup` steps, then decays with the inverse square root of the step; if `warmup`
+/// is 0, it is always `peak`.
+/// @param step  the number of the step, counted from 1
 Real learning_rate(Index step, Real peak, Index warmup);
 
 }  // namespace abh

@@ -51,7 +51,7 @@ namespace {
 
 using json = nlohmann::ordered_json;  // fields stay in the order of each_field
 
-/// A field that is an id or, where it is negative, null.
+/// A field that holds an id, or null if it is negative.
 template <class Id>
 struct IdOrNull {
     Id& id;
@@ -60,7 +60,7 @@ struct IdOrNull {
 template <class Id>
 IdOrNull(Id&) -> IdOrNull<Id>;
 
-/// Calls `f(name, field)` for every option of a model: one list for writing and for reading.
+/// Calls `f(name, field)` for every option of a model, so that writing and reading share one list.
 template <class Options, class F>
 void each_field(Options& o, const F& f) {
     f("src_words", o.src_words);
@@ -119,8 +119,9 @@ json written(const char*, T value) {
 }
 
 json written(const char* name, Real value) {
-    require(std::isfinite(value), "model options: {} is {}, which JSON cannot say", name, value);
-    return std::stod(fmt::format("{}", value));  // 0.1, and not the float next to it
+    require(std::isfinite(value), "model options: {} is {}, which JSON cannot represent", name,
+            value);
+    return std::stod(fmt::format("{}", value));  // 0.1, not the float next to it
 }
 
 json written(const char*, Choice auto value) {
@@ -156,7 +157,7 @@ void read(const char* name, const json& value, T& field) {
     expect(value.is_number_integer(), name, value, "a whole number");
     const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
                                                  : std::in_range<T>(value.get<std::int64_t>());
-    expect(fits, name, value, fmt::format("a number of {} bits", 8 * sizeof(T)));
+    expect(fits, name, value, fmt::format("a whole number of {} bits", 8 * sizeof(T)));
     field = value.get<T>();
 }
 

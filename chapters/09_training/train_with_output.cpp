@@ -12,22 +12,23 @@ namespace abh {
 // [gradient norms]
 namespace {
 
-/// `encoder.layers.0` of `encoder.layers.0.linear1.weight`, `output` of `output.weight`.
+/// The layer in a parameter's name: `encoder.layers.0` in `encoder.layers.0.linear1.weight`,
+/// `output` in `output.weight`.
 std::string layer_of(const std::string& name) {
     std::size_t end = name.find('.');
     if (name.compare(end, 8, ".layers.") == 0) end = name.find('.', end + 8);
     return name.substr(0, end);
 }
 
-/// The norm of the gradient of each layer, as training goes on.
+/// The norm of each layer's gradient over the course of training.
 struct NormTable {
-    std::string layers;  ///< names, a space between
+    std::string layers;  ///< names, separated by spaces
     std::vector<Real> norms, epochs;
 
     void add_row(Index epoch, Transformer& model) {
         layers.clear();
         epochs.push_back(static_cast<Real>(epoch));
-        const Parameters all = parameters_of(model);  // those of one layer follow one another
+        const Parameters all = parameters_of(model);  // a layer's parameters are neighbors
         for (auto first = all.begin(), end = first; first != all.end(); first = end) {
             const std::string layer = layer_of(first->name);
             end = std::find_if(first, all.end(),
@@ -70,7 +71,7 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
                               const std::filesystem::path& checkpoint, Results& results) {
     const Index steps = count_steps(task.corpus, task.training), epochs = task.training.epochs;
     const Index in_epoch = steps / epochs, each = std::max<Index>(1, epochs / 25);
-    if (!checkpoint.empty()) AtomicFile probe(checkpoint);  // throws now or leaves nothing
+    if (!checkpoint.empty()) AtomicFile probe(checkpoint);  // fails now, not after training
     Transformer model(task.model, Random(seed));
     print_model(task, model);
 
@@ -83,12 +84,12 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
         losses.push_back(static_cast<Real>(r.loss));
         rates.push_back(r.learning_rate);
         const bool epoch_ends = r.step % in_epoch == 0;
-        const Index lines = task.print_steps ? 1 : in_epoch;  // steps that a line stands for
+        const Index lines = task.print_steps ? 1 : in_epoch;  // steps per printed line
         if (r.step % lines == 0) {
             const double sum = std::accumulate(losses.end() - lines, losses.end(), 0.0);
             progress.clear();
             fmt::print("Epoch: {:04d} loss = {:.6f}\n", r.epoch, sum / static_cast<double>(lines));
-            std::fflush(stdout);  // into a file or a pipe, too, lines come as they happen
+            std::fflush(stdout);  // so that a file or a pipe, too, gets each line at once
         }
         if (epoch_ends && (r.epoch - 1) % each == 0) table.add_row(r.epoch, model);
         progress.show(r.step, fmt::format("loss {:.4f}", r.loss));

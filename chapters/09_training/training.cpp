@@ -11,9 +11,10 @@ namespace abh {
 // [tasks]
 namespace {
 
-/// The sizes of the vocabularies are those of the corpus, whatever the model's options say.
+/// Gives the task this model, but with the vocabulary sizes of the corpus, whatever its options
+/// say.
 void use_model(Task& task, TransformerOptions model) {
-    require(model.pad == 0, "the model's pad is {}, that of the corpus 0", model.pad);
+    require(model.pad == 0, "the model's pad is {}, but that of the corpus is 0", model.pad);
     model.src_words = task.corpus.source.size();
     model.tgt_words = task.corpus.target.size();
     task.model = model;
@@ -67,7 +68,7 @@ Task grammar_task() {
 }
 
 Task file_task(const std::filesystem::path& path, const TransformerOptions& model) {
-    const Index max_words = model.positions.max_len - 1;  // a target has the start symbol besides
+    const Index max_words = model.positions.max_len - 1;  // a target also has the start symbol
     TrainingOptions training = small_training();
     training.bucket_by_length = true;
     return with_vocabulary("data-" + path.stem().string(), read_corpus(path, max_words), model,
@@ -98,7 +99,7 @@ namespace {
 void check(const TrainingOptions& o) {
     require(o.epochs >= 1 && o.epochs <= 1'000'000, "train: {} epochs, expected 1 to 1,000,000",
             o.epochs);
-    require(o.batch_size >= 1, "train: batches of {}, expected at least 1", o.batch_size);
+    require(o.batch_size >= 1, "train: batches of {} pairs, expected at least 1", o.batch_size);
     require(o.optimizer == "sgd" || o.optimizer == "adam" || o.optimizer == "adamw",
             "train: unknown optimizer {}, expected sgd, adam or adamw", o.optimizer);
     require(o.learning_rate > 0 && std::isfinite(o.learning_rate),
@@ -167,7 +168,7 @@ double Trainer::forward_backward(std::span<const Batch> batches, Index of_words)
 
 void Trainer::update(Real learning_rate) {
     optimizer_->step(learning_rate);
-    model_.random().next_step();  // dropout draws other elements next time
+    model_.random().next_step();  // dropout drops other elements next time
 }
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
@@ -178,7 +179,7 @@ void train(Transformer& model, const Corpus& corpus, const TrainingOptions& opti
     Trainer trainer(model, options);
     Index step = 0;
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
-        batches.draw(of_pairs, of_batches);  // another order in every epoch
+        batches.draw(of_pairs, of_batches);  // a new order for every epoch
         for (Index i = 0; i < batches.count(); ++i) {
             const double loss =
                 trainer.forward_backward(make_batch(corpus, corpus.train, batches[i]));

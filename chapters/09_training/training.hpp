@@ -14,65 +14,67 @@
 
 namespace abh {
 // [options]
-/// The recipe of a training.
+/// How a model is trained.
 struct TrainingOptions {
     Index epochs = 100;
     Index batch_size = 2;
     std::string optimizer = "sgd";  ///< `sgd`, `adam` or `adamw`
     Real learning_rate = Real(1e-3);
-    Index warmup = 0;                ///< steps of growing learning rate; 0: constant
+    Index warmup = 0;                ///< steps over which the learning rate grows; 0: constant
     Real momentum = Real(0.99);      ///< of sgd
     Real weight_decay = Real(1e-2);  ///< of adamw
     Real beta2 = Real(0.999);        ///< of adam and adamw
     Real smoothing = 0;              ///< of the cross entropy
-    bool bucket_by_length = false;   ///< put pairs of like lengths into one batch
+    bool bucket_by_length = false;   ///< put pairs of similar length into one batch
 };
 // [tasks]
-/// A corpus with the model and the training that fit it.
+/// A corpus, with a model and a way of training that fit it.
 struct Task {
     std::string name;
     Corpus corpus;
-    TransformerOptions model;  ///< the sizes of the vocabularies are those of the corpus
+    TransformerOptions model;  ///< its vocabularies have the sizes of those of the corpus
     TrainingOptions training;
-    bool print_steps = false;  ///< a line for each step; else one for each epoch
+    bool print_steps = false;  ///< print a line per step, not one per epoch
 };
 
 /// The Chinese-English toy at its full size: d_model 512, d_ff 2048, 8 heads, 6 + 6 layers, no
 /// biases, a norm without gamma and beta; SGD with learning rate 1e-3 and momentum 0.99.
 Task toy_task();
-/// The German-English notebook, completed, and trained as the toy is.
+/// The German-English notebook, completed, and trained like the toy.
 Task notebook_task();
 /// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
 /// with warm-up, batches of 32, label smoothing 0.1.
 Task grammar_task();
-/// The pairs of a file, like lengths together, and a model.
+/// The pairs of a file, with similar lengths together, and a model.
 Task file_task(const std::filesystem::path& path, const TransformerOptions& model);
 /// `toy`, `notebook`, `grammar`, or the pairs of a file if `file` is not empty.
-/// @param model  another than the task's own; the vocabularies stay those of the corpus
-/// @throws std::invalid_argument for another name, or a model with another pad
+/// @param model  used instead of the task's own, but with the vocabulary sizes of the corpus
+/// @throws std::invalid_argument if the name is unknown, or the model's pad is not 0
 Task make_task(const std::string& name, const std::filesystem::path& file,
                const std::optional<TransformerOptions>& model = {});
 // [trainer]
-/// A model in training: its optimizer, and what one step keeps for the next. A step is
-/// `forward_backward` and `update`.
+/// A model in training, with its optimizer and what one step keeps for the next. A step is
+/// `forward_backward`, then `update`.
 class Trainer {
 public:
-    /// @param model  is trained; outlives this
+    /// @param model  the model to train; must outlive this object
     /// @throws std::invalid_argument if an option is out of its range
     Trainer(Transformer& model, const TrainingOptions& options);
     /// The same, but the optimizer moves only the parameters in `moved`.
     Trainer(Transformer& model, const TrainingOptions& options, Parameters moved);
 
-    /// Sets the gradients of all parameters to those of a step, of one batch or of several, one
-    /// after the other: loss and gradients are those of one batch that holds the pairs of all.
+    /// Sets the gradients of all parameters to those of a step, which may consist of several
+    /// batches, computed one after the other. Loss and gradients are those of one batch that holds
+    /// all their pairs.
     /// @param batches   with their pads
-    /// @param of_words  target words of the step, if these batches are a part of it; 0: theirs
-    /// @return          the loss, or the part's share in it
+    /// @param of_words  target words of the step, if these batches are only a part of it; 0: count
+    ///                  theirs
+    /// @return          the loss, or the share of these batches in it
     double forward_backward(std::span<const Batch> batches, Index of_words = 0);
     double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
-    /// Target words that count.
+    /// The number of target words that count.
     Index count_targets(std::span<const Batch> batches) const;
-    /// Moves the weights, and the randomness of dropout on to the next step.
+    /// Moves the weights, and takes dropout's random numbers on to the next step.
     void update(Real learning_rate);
     Optimizer& optimizer() { return *optimizer_; }
 
@@ -85,16 +87,16 @@ private:
     VocabularyLossCache loss_cache_;
 };
 // [train]
-/// What is known after the loss of one step and before the update.
+/// What is known of a step after its loss and before its update.
 struct StepReport {
-    Index epoch, step;  ///< from 1; steps count over all epochs
+    Index epoch, step;  ///< from 1; steps are counted across epochs
     double loss;
     Real learning_rate;
 };
 
-/// Trains in place: for each epoch, all pairs in a new random order, in `Batches`; for each batch
-/// forward, loss, backward, update.
-/// @param report  called once a step; the gradients are those of the step
+/// Trains in place. Each epoch takes all pairs in a new random order, in `Batches`; each batch goes
+/// through forward, loss, backward and update.
+/// @param report  called once per step, while the gradients are those of the step
 /// @throws std::invalid_argument if an option is out of its range
 /// @throws std::runtime_error if the loss is not a finite number
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
@@ -104,16 +106,17 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options);
 // [evaluate]
 /// How a model does on pairs, with dropout off.
 struct Evaluation {
-    Index words = 0;  ///< target words that count, the ends of the sentences included
+    Index words = 0;  ///< target words that count, including the end symbols
     double loss = 0;  ///< mean cross entropy per word, without smoothing
     Index exact = 0;  ///< pairs that greedy decoding translates exactly
 };
 
-/// Reads the right words, and asks for the next one at every place at once.
+/// Gives the model the right words, and asks for the next one at every place at once.
 ///
-/// `exact` counts the pairs where the right next word is the likeliest at every place, the end
-/// included. Greedy decoding begins with the same symbol; as long as it has chosen the right words,
-/// it sees what this function shows the model. So it translates exactly these pairs.
+/// `exact` counts the pairs where the right next word is the likeliest at every place, including
+/// the end. Greedy decoding begins with the same symbol and, as long as it has chosen the right
+/// words, sees what this function shows the model, so these are exactly the pairs that it
+/// translates without an error.
 Evaluation evaluate(const Transformer& model, const Corpus& corpus,
                     std::span<const SentencePair> pairs);
 

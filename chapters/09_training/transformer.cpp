@@ -22,7 +22,7 @@ Transformer::Transformer(const TransformerOptions& o, Random random)
 
 void Transformer::collect(Parameters& list, const std::string& name) {
     if (!tables_are_tied())
-        throw std::logic_error("transformer: tables that are tied were replaced one by one");
+        throw std::logic_error("transformer: tied tables no longer share their elements");
     src_embed.collect(list, join_name(name, "src_embed"));
     src_positions.collect(list, join_name(name, "src_positions"));
     encoder.collect(list, join_name(name, "encoder"));
@@ -37,8 +37,8 @@ void Transformer::collect(Parameters& list, const std::string& name) {
 // [tie]
 void Transformer::tie() {
     require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
-            "transformer: one table for {} source words and {} target words", options_.src_words,
-            options_.tgt_words);
+            "transformer: {} source words and {} target words cannot share one table",
+            options_.src_words, options_.tgt_words);
     for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
         words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
     output.weight = tgt_embed.table.shared();  // handles: one value, one gradient

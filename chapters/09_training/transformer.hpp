@@ -11,7 +11,8 @@
 
 namespace abh {
 // [tied]
-/// Which of the three tables of words are one: the source's, the target's, and the last map's.
+/// Which of three tables of words, the source's, the target's and the last map's, are one and the
+/// same.
 enum class Tied {
     none,    ///< three tables
     target,  ///< the target's table is the last map's weight
@@ -34,26 +35,27 @@ struct TransformerOptions {
 
     /// The Chinese-English toy: no biases, a norm without gamma and beta.
     static TransformerOptions toy();
-    /// The German-English notebook, its empty sections filled in: biases, an affine norm, sinusoid
-    /// positions with dropout 0.1, and the toy's sizes.
+    /// The German-English notebook, with its empty sections filled in: biases, an affine norm,
+    /// sinusoid positions with dropout 0.1, and the toy's sizes.
     static TransformerOptions notebook();
     /// The architecture article: scaled embeddings, sinusoid positions, dropout 0.1 there and in
-    /// the sublayers; sizes of the paper, 1,000 words a language.
+    /// the sublayers, the paper's sizes, and 1,000 words per language.
     static TransformerOptions article();
     /// The block with one small projection that all heads share: d_model 256, learned positions,
     /// masks that leave the target's pads visible.
     static TransformerOptions shared_heads();
 };
 // [options as json]
-/// All options as a JSON object, a field a line. @throws std::invalid_argument if one is not finite
+/// All options as a JSON object, one field per line.
+/// @throws std::invalid_argument if a number is not finite
 std::string to_json(const TransformerOptions& options);
 /// The options that `to_json` wrote.
 /// @throws std::invalid_argument if the text is not JSON, or naming a field that is missing,
-///         unknown, there twice, or of another type
+///         unknown, given twice, or of the wrong type
 TransformerOptions transformer_options(const std::string& text);
 // [transformer]
 /// The Transformer of Vaswani et al. 2017: embeddings, positions, encoder, decoder, and a linear
-/// map to one score a target word.
+/// map to one score per target word.
 class Transformer {
 public:
     struct Cache {
@@ -63,24 +65,24 @@ public:
         Decoder::Cache decoder;
         Packing src, tgt;  ///< if pads are left out
     };
-    /// Of every layer.
+    /// The attention weights of every layer.
     struct AttentionWeights {
         std::vector<Tensor> encoder;
         std::vector<DecoderLayer::AttentionWeights> decoder;
     };
 
-    /// @throws std::invalid_argument if a size does not fit, or if one table is to serve
-    ///         vocabularies of different sizes
+    /// @throws std::invalid_argument if a size does not fit, or if vocabularies of different sizes
+    ///         are to share a table
     Transformer(const TransformerOptions& options, Random random);
 
-    /// All but the last map, which is a part of the loss: `vocabulary_loss`.
+    /// Computes all but the last map, which is a part of the loss: `vocabulary_loss`.
     /// @param src      source words `[B, Ls]`, or without their pads
     /// @param tgt      target words `[B, Lt]`, shifted right: the start symbol, then the words;
     ///                 without pads if the source is
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives all attention weights
-    /// @return         `[B, Lt, d_model]`, or `[1, rows, d_model]` without pads: row t knows of
-    ///                 `tgt[.., 0..t]`
+    /// @return         `[B, Lt, d_model]`, or `[1, rows, d_model]` without pads; row t depends only
+    ///                 on `tgt[.., 0..t]`
     Tensor forward(const Sentences& src, const Sentences& tgt, Cache* cache = nullptr,
                    AttentionWeights* weights = nullptr) const;
     /// Adds to the gradients of all parameters but those of `output`.
@@ -99,12 +101,12 @@ public:
 
     /// Hides the pads of the source from these queries.
     AttentionMask source_mask(const Sentences& src, const Sentences& queries) const;
-    /// Hides the future, and the pads of the target where the options say so.
+    /// Hides the future, and also the pads of the target if the options say so.
     AttentionMask target_mask(const Sentences& tgt) const;
 
-    /// In the order in which forward uses them. A table that is shared is listed once, under its
-    /// first name.
-    /// @throws std::logic_error if tables that are to be one no longer share their elements
+    /// Lists the parameters in the order in which `forward` uses them. A shared table is listed
+    /// once, under its first name.
+    /// @throws std::logic_error if tied tables no longer share their elements
     void collect(Parameters& list, const std::string& name);
     const TransformerOptions& options() const { return options_; }
     Random& random() { return random_; }

@@ -15,7 +15,8 @@ decltype(vocabulary_loss_backward) vocabulary_loss_backward;
 double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets,
                        const CrossEntropyOptions& options, VocabularyLossCache* cache) {
     require(x.rank() == 3 && targets.shape() == Shape{x.dim(0), x.dim(1)},
-            "cross entropy: x has shape {}, targets {}", x.shape(), targets.shape());
+            "vocabulary loss: x has shape {} and targets {}, expected [B, L, d_model] and [B, L]",
+            x.shape(), targets.shape());
     if (cache) *cache = {way(), {}};
     return Ways{"vocabulary loss", plain::vocabulary_loss, fast::vocabulary_loss,
                 plain::vocabulary_loss}(x, output, targets, options, cache);

@@ -10,13 +10,13 @@ namespace abh::fast {
 // [forward]
 namespace {
 
-/// Rows at a time: all blocks but the last are of one size.
+/// The number of rows in a block. All blocks but the last have the same size.
 Index rows_at_once(Index n_rows, Index n_words) {
     const Index most = std::max<Index>(64, most_logits / n_words);
     return ceil_div(n_rows, ceil_div(n_rows, most));
 }
 
-/// The gradients of some rows: writes those of `x`, adds to those of the map.
+/// Computes the gradients of some rows: writes that of `x`, and adds to those of the map.
 void add_block(VocabularyLossCache::Blocks& sums, const Tensor& dlogits, const Tensor& x,
                const Linear& output, Index first) {
     if (first == 0) {

@@ -9,13 +9,13 @@ namespace abh {
 // [cache]
 /// What `vocabulary_loss_backward` needs. The ways keep different things.
 struct VocabularyLossCache {
-    /// The logits' gradient, and what the output map needs.
+    /// Kept if all logits were computed at once.
     struct Whole {
         Linear::Cache output;
         CrossEntropyCache loss;  ///< plain, cuda
-        Tensor dlogits;          ///< fast: [rows, n_words], in the place of the logits
+        Tensor dlogits;          ///< fast: [B, L, n_words], written over the logits
     };
-    /// The gradients, where logits were made block by block and are gone.
+    /// Kept if the logits were computed block by block and are gone: the gradients themselves.
     struct Blocks {
         Tensor dx, dweight, dbias;
     };
@@ -26,9 +26,9 @@ struct VocabularyLossCache {
 /// `cross_entropy(output.forward(x), targets)`: the last linear map, to the logits of all words,
 /// and the loss.
 ///
-/// Fast: with a cache, at most `most_logits` logits stand in memory at once, or 64 rows of them if
-/// these are more. A loss is the last thing that a forward pass computes, so the gradient of a
-/// row's logits is known as soon as the row is, and takes their place.
+/// Fast: with a cache, at most `most_logits` logits are in memory at once, or 64 rows of them if
+/// that is more. The loss is the last thing that a forward pass computes, so the gradient of a
+/// row's logits is known as soon as the row is, and can be written over them.
 ///
 /// @param x        `[B, L, d_model]`
 /// @param targets  `[B, L]`
@@ -39,7 +39,7 @@ double vocabulary_loss(const Tensor& x, const Linear& output, const Ids& targets
                        VocabularyLossCache* cache = nullptr);
 /// Adds to the gradients of `output`. @return `dx`, the shape of `x`
 Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache);
-/// 16 MiB of them in single precision.
+/// The most logits that fast keeps in memory at once: 16 MiB in single precision.
 constexpr Index most_logits = 1 << 22;
 
 }  // namespace abh

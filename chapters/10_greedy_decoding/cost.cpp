@@ -12,7 +12,7 @@ namespace abh {
 // [words]
 namespace {
 
-/// What ever longer outputs cost, on a model with random weights and no end symbol.
+/// Prints the cost of longer and longer outputs of a model with random weights and no end symbol.
 void show_words(std::uint64_t seed, Results& results) {
     const TransformerOptions options = grammar_task().model;
     Random random(seed);
@@ -52,8 +52,8 @@ void show_words(std::uint64_t seed, Results& results) {
     results.array("milliseconds", times);
 }
 // [batch]
-/// What a sentence costs in a batch of ever more: 24 words about 24, on the paper's base model with
-/// random weights.
+/// Prints the cost of a sentence in larger and larger batches: 24 words for a source of 24, on the
+/// paper's base model with random weights.
 void show_batches(std::uint64_t seed, Results& results) {
     section("Cost of a sentence in a batch");
     TransformerOptions options = TransformerOptions::article();
@@ -62,14 +62,14 @@ void show_batches(std::uint64_t seed, Results& results) {
     const Transformer model(options, random);
     const DecodingOptions endless{.start = 1, .end = -1, .max_words = 24};
     Table table(results, {{"sentences", "10"},
-                          varying("ms a sentence", "16.1f", "batch_{}_ms", "ms"),
-                          varying("words a second", "17.0f"),
+                          varying("ms per sentence", "16.1f", "batch_{}_ms", "ms"),
+                          varying("words per second", "17.0f"),
                           varying("alone / this", "15.1f", "batch_{}_gain")});
     double alone_ms = 0;
     for (Index n : {1, 4, 16, 64}) {
         const Ids src = random_ids({n, 24}, 1, 8000, random.stream());
         const auto decode = [&] { greedy_decode_cached(model, src, endless); };
-        decode();  // warm
+        decode();  // to warm up
         const Measured m = measure(decode, 3);
         const double ms = m.ms / static_cast<double>(n);
         if (n == 1) alone_ms = ms;
@@ -77,7 +77,7 @@ void show_batches(std::uint64_t seed, Results& results) {
     }
 }
 // [one query]
-/// Attention of one query a sentence and head, as `attention` and as `attend_cached`.
+/// Times attention of one query per sentence and head, by `attention` and by `attend_cached`.
 void show_one_query(std::uint64_t seed, Results& results) {
     section("Cost of one query");
     const Index batch = 32, heads = 8, d_k = 64;

@@ -4,11 +4,11 @@
 
 namespace abh {
 // [cost]
-/// Prints what ever longer outputs cost, without and with the key-value cache; a sentence in a
-/// batch of ever more; and attention of one query.
-/// @param results  receives arrays `words`, `multiply_adds` and `milliseconds` of the first table,
-///                 `count_ratio` and `time_ratio` of its last line, `batch_N_ms`, `batch_N_gain`
-///                 and `query_N_gain`
+/// Prints the cost of longer and longer outputs, without and with the key-value cache; of a
+/// sentence in larger and larger batches; and of attention of one query.
+/// @param results  receives the arrays `words`, `multiply_adds` and `milliseconds`, and what the
+///                 tables print, under `count_N_...`, `words_N_...`, `batch_N_...` and
+///                 `query_N_...`
 void show_decoding_cost(std::uint64_t seed, Results& results);
 
 }  // namespace abh

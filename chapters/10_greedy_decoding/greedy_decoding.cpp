@@ -13,15 +13,16 @@ void check(const Transformer& model, const Ids& src, const DecodingOptions& opti
     require(src.rank() == 2 && src.dim(0) >= 1 && src.dim(1) >= 1,
             "greedy decoding: src has shape {}, expected [B, Ls] with both >= 1", src.shape());
     require(src.dim(1) <= model.src_positions.max_len(),
-            "greedy decoding: the sentence has {} words, the model takes at most {}", src.dim(1),
-            model.src_positions.max_len());
+            "greedy decoding: the sentence has {} words, but the model takes at most {}",
+            src.dim(1), model.src_positions.max_len());
     require(options.max_words >= 1, "greedy decoding: max_words is {}, expected at least 1",
             options.max_words);
     require(options.start != model.options().pad || !model.options().mask_target_pads,
             "greedy decoding: start symbol {} is padding, which the decoder hides", options.start);
 }
 
-/// The number of words after which we stop: the model has a position for each word that it reads.
+/// The number of words after which we stop. The model's positions limit it, because each word that
+/// the model reads needs one.
 Index limit(const Transformer& model, const DecodingOptions& options) {
     return std::min(options.max_words, model.tgt_positions.max_len());
 }
@@ -41,7 +42,7 @@ Translation greedy_decode(const Transformer& model, const Ids& src, const Decodi
                           bool with_weights) {
     check(model, src, options);
     require(src.dim(0) == 1, "greedy decoding: src has shape {}, expected [1, Ls]", src.shape());
-    Transformer::Cache cache;  // never read: a layer drops out where it is given a cache
+    Transformer::Cache cache;  // never read, but a layer drops out only with a cache
     Transformer::Cache* const training = options.dropout ? &cache : nullptr;
     Translation result;
     Transformer::AttentionWeights* const weights = with_weights ? &result.weights : nullptr;

@@ -28,7 +28,7 @@ bool show(const GreedyTranslator& translator, const SentencePair& pair,
 namespace {
 
 /// Softmax of the decoder's output after the start symbol and after each word of the translation,
-/// `[1, t, tgt_words]`: row t is what chose word t, since no row sees the words after it.
+/// `[1, t, tgt_words]`. Word t was chosen from row t, because no row sees the words after it.
 Tensor probabilities(const GreedyTranslator& t, const Words& source,
                      const Translation& translation) {
     Ids read({1, static_cast<Index>(translation.probabilities.size())});
@@ -37,7 +37,7 @@ Tensor probabilities(const GreedyTranslator& t, const Words& source,
     return softmax(t.checkpoint.model.logits(t.ids(source), read));
 }
 
-/// `[1, H, t, Ls]` becomes `[t, Ls]`.
+/// Averages weights `[1, H, t, Ls]` over the heads, to `[t, Ls]`.
 Tensor mean_over_heads(const Tensor& weights) {
     Tensor mean = Tensor::zeros({weights.dim(2), weights.dim(3)});
     for (Index h = 0; h < weights.dim(1); ++h)
@@ -47,12 +47,13 @@ Tensor mean_over_heads(const Tensor& weights) {
     return mean;
 }
 
-/// The largest weight of a row, mean over the rows: 1 where every word looks at one place alone.
+/// The largest weight of a row, averaged over the rows. It is 1 if every word looks at a single
+/// place.
 double mean_strongest(const Tensor& weights) {
     return matrix(weights).rowwise().maxCoeff().mean();
 }
 
-/// The same of each head by itself, `[1, H, t, Ls]`; of these, the largest.
+/// The largest `mean_strongest` that any head has by itself, from weights `[1, H, t, Ls]`.
 double sharpest_head(const Tensor& weights) {
     const Tensor heads = weights.reshape({weights.dim(1), weights.dim(2), weights.dim(3)});
     double sharpest = 0;

@@ -11,7 +11,7 @@ namespace abh {
 // [translator]
 using Words = std::vector<std::string>;
 
-/// A trained model, and how we let it translate.
+/// A trained model, and the options with which it translates.
 struct GreedyTranslator {
     Checkpoint checkpoint;
     DecodingOptions options;
@@ -31,22 +31,23 @@ struct GreedyTranslator {
     }
 };
 
-/// The pairs' sources in one batch, shorter ones padded.
+/// Translates the sources of all pairs in one batch, the shorter ones padded.
 std::vector<Translation> translate_all(const GreedyTranslator& translator, const Corpus& corpus,
                                        const std::vector<SentencePair>& pairs);
-/// Prints `我 有 一 个 好 朋 友 P -> I have a good friend .` Is that the translation we expect?
+/// Prints a line such as `我 有 一 个 好 朋 友 P -> I have a good friend .`
+/// @return  whether the translation is the expected one
 bool show(const GreedyTranslator& translator, const SentencePair& pair,
           const Translation& translation);
 // [reports]
-/// Prints every step: the word chosen, how likely it was, and the runner-up.
+/// Prints every step: the chosen word, its probability, and the runner-up.
 /// @param results  receives `NAME_source`, `NAME_said`, `NAME_answer`, `NAME_strongest`,
 ///                 `NAME_sharpest_head`, arrays `NAME_probabilities`, `NAME_cross` and `NAME_heads`
 void show_word_by_word(const GreedyTranslator& translator, const Words& source,
                        const std::string& name, Results& results);
-/// What the model says about a sentence that training never saw, and where it goes astray.
+/// Prints how the model translates a sentence that training never saw, and where it goes wrong.
 void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Results& results);
-/// The common mistake: dropout left on. Each draw drops other elements, as a new training step
-/// does.
+/// Shows the common mistake of leaving dropout on. Each draw drops other elements, as a new
+/// training step does.
 void show_dropout(GreedyTranslator& translator, const Words& source, Index draws,
                   const std::string& name, Results& results);
 

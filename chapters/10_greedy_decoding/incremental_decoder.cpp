@@ -34,7 +34,8 @@ IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
 // [attention]
 namespace {
 
-/// `[n, 1, d_model]` as `[n, H, 1, d_k]`: of one row, the heads lie one behind the other.
+/// Reads `[n, 1, d_model]` as `[n, H, 1, d_k]`, because within one row the heads follow one
+/// another.
 Tensor heads_of_one(const Tensor& row, Index n_heads) {
     return row.reshape({row.dim(0), n_heads, 1, row.dim(2) / n_heads});
 }
@@ -49,7 +50,7 @@ Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyVal
 
 }  // namespace
 
-/// Keeps the new word's key and value, and looks at those of all words so far.
+/// Keeps the new word's key and value, and attends to those of all words so far.
 Tensor IncrementalDecoder::self_attention(const MultiHeadAttention& attention, KeyValues& kv,
                                           const Tensor& h) const {
     const Index n_heads = attention.options().n_heads;
@@ -95,8 +96,8 @@ void IncrementalDecoder::select(const std::vector<std::int32_t>& parents) {
     bool all_stay = rows.size() == old.size();
     for (Index i = 0; i < rows.size(); ++i) {
         const std::int32_t parent = parents[static_cast<std::size_t>(i)];
-        require(parent >= 0 && parent < old.size(), "incremental decoder: no prefix {} of {}",
-                parent, old.size());
+        require(parent >= 0 && parent < old.size(),
+                "incremental decoder: parent {}, but there are {} prefixes", parent, old.size());
         rows(i) = parent;
         sentences(i) = old(parent);
         all_stay = all_stay && parent == i;
@@ -107,7 +108,7 @@ void IncrementalDecoder::select(const std::vector<std::int32_t>& parents) {
     prefixes_ = first_numbers(rows.size());
 }
 
-/// Prefix i becomes what prefix `parents[i]` was, pads included, with new room behind it.
+/// Prefix i becomes what prefix `parents[i]` was, including its pads, with room for `room` words.
 void IncrementalDecoder::gather(const Ids& parents, Index room) {
     for (LayerState& state : states_) state.self = abh::gather(state.self, length_, parents, room);
     const Mask old = self_hidden_;

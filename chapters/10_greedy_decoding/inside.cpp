@@ -12,7 +12,7 @@
 namespace abh {
 namespace {
 
-using Vectors = std::vector<Tensor>;  // of one sentence, [1, L, d_model], one for each layer
+using Vectors = std::vector<Tensor>;  // of one sentence: [1, L, d_model], layer by layer
 
 double cosine(const Tensor& a, const Tensor& b) {
     return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
@@ -22,7 +22,7 @@ Tensor row(const Tensor& vectors, Index i) {
     return vectors.reshape({vectors.dim(1), vectors.dim(2)}).rows(i, i + 1);
 }
 
-/// The sentence before the encoder's first layer and after each.
+/// The vectors of the sentence before the encoder's first layer and after each layer.
 Vectors encoder_vectors(const Transformer& model, const Ids& src) {
     Vectors x = {model.src_positions.forward(model.src_embed.forward(src))};
     for (const EncoderLayer& layer : model.encoder.layers)
@@ -30,7 +30,8 @@ Vectors encoder_vectors(const Transformer& model, const Ids& src) {
     return x;
 }
 
-/// The start symbol and what was said, before the decoder's first layer and after each.
+/// The vectors of the start symbol and the words said, before the decoder's first layer and after
+/// each layer.
 Vectors decoder_vectors(const Transformer& model, const Ids& src, const Ids& tgt) {
     const Tensor memory = encoder_vectors(model, src).back();
     Vectors y = {model.tgt_positions.forward(model.tgt_embed.forward(tgt))};
@@ -95,15 +96,16 @@ private:
     std::array<Index, 2 * reach + 1> pairs_{};
 };
 
-/// How many sentences held out come out without an error if every word gets the code of place 0?
-/// And where do the heads of the encoder's first layer look, with the right codes and without?
+/// How many of the held-out sentences come out without an error if every word gets the code of
+/// place 0? And where do the heads of the encoder's first layer look, with the right codes and
+/// without?
 void show_without_positions(const GreedyTranslator& translator, const Corpus& corpus,
                             Results& results) {
     const Transformer& model = translator.checkpoint.model;
     const auto all_at_0 = [](const Embedding& embed, const PositionalEncoding& code,
                              const Ids& ids) {
         const Tensor alone = code.forward(embed.forward(ids.reshape({ids.size(), 1})));
-        return alone.reshape({1, ids.size(), alone.dim(2)});  // each word was a sentence of its own
+        return alone.reshape({1, ids.size(), alone.dim(2)});  // each word was a sentence by itself
     };
     Index with = 0, without = 0;
     const Index heads = model.options().layer.attention.n_heads;
@@ -129,7 +131,7 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
                                         model.target_mask(tgt), model.source_mask(src, tgt)));
     }
     const auto all = static_cast<double>(corpus.held_out.size());
-    fmt::print("of {} sentences right: {} with places, {} without\n", all, with, without);
+    fmt::print("of {} sentences, {} are right with places and {} without\n", all, with, without);
     results.set("held_out", all);
     results.set_varying("with_places", static_cast<double>(with));
     results.set_varying("without_places", static_cast<double>(without));
@@ -138,8 +140,8 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
     results.set_varying("by_distance_moves", max_difference(looks.mean(), looks_without.mean()));
 }
 // [units]
-/// Hidden units of the encoder's first feed-forward network: how often each is on, and its mean
-/// for each word of the source, over the sentences held out.
+/// The hidden units of the encoder's first feed-forward network, over the held-out sentences: the
+/// share of them that is on, and the mean of each unit for each word of the source.
 void show_units(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
     const Transformer& model = translator.checkpoint.model;
     const Vocabulary& words = translator.checkpoint.source;
@@ -167,7 +169,7 @@ void show_units(const GreedyTranslator& translator, const Corpus& corpus, Result
             sums(w, u) /=
                 static_cast<Real>(std::max<Index>(1, counts[static_cast<std::size_t>(w)]));
     const double share = static_cast<double>(on) / static_cast<double>(all);
-    fmt::print("{} hidden units; of a word, {:.0f} % are on\n", units, 100 * share);
+    fmt::print("{} hidden units, of which {:.0f} % are on for a word\n", units, 100 * share);
     results.array("units", sums);
     results.set("source_words", join_words(words.words()));
     results.set_varying("units_on", share);

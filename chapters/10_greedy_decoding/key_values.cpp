@@ -57,10 +57,11 @@ void check(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidde
     const Index n = rows.size(), room = kv.k.dim(2);
     require_shape(q.shape(), kv.k.shape().with(0, n).with(2, 1), "attend_cached", "q");
     require_shape(hidden.shape(), {kv.k.dim(0), 1, room, 1}, "attend_cached", "hidden");
-    require(length >= 1 && length <= room, "attend_cached: {} keys where there is room for {}",
-            length, room);
+    require(length >= 1 && length <= room, "attend_cached: {} keys, expected 1 to {}", length,
+            room);
     for (Index b : rows.values())
-        require(b >= 0 && b < kv.k.dim(0), "attend_cached: row {} of {}", b, kv.k.dim(0));
+        require(b >= 0 && b < kv.k.dim(0), "attend_cached: row {}, but there are {} rows", b,
+                kv.k.dim(0));
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const M
                 cuda::attend_cached}(q, kv, length, hidden, rows, options);
 }
 // [plain]
-/// Chapter 4's attention over the keys and values that each query sees, gathered.
+/// Gathers the keys and values that each query sees, and calls chapter 4's attention.
 Tensor plain::attend_cached(const Tensor& q, const KeyValues& kv, Index length, const Mask& hidden,
                             const Ids& rows, const AttentionOptions& options) {
     const KeyValues seen = plain::gather(kv, length, rows, length);  // [n, H, length, d_k]

@@ -5,7 +5,7 @@ namespace abh::cuda {
 // [rows]
 namespace {
 
-/// A thread a number of the new keys and values.
+/// One thread per number of the new keys, which also copies that number of the new values.
 __global__ void append_kernel(Index n_elements, Index room, Index d, Index length,
                               Global<Real> to_k, Global<Real> to_v, Global<const Real> k,
                               Global<const Real> v) {
@@ -16,9 +16,10 @@ __global__ void append_kernel(Index n_elements, Index room, Index d, Index lengt
     }
 }
 
-/// A thread a number of a key and of its value. Bytes are the limit: each is read and written once.
-/// @param n             numbers of a head that are there
-/// @param to_n, from_n  numbers of a head that there is room for, in the result and before
+/// One thread per number of a key, which also copies that number of its value. Bytes are the limit:
+/// each number is read once and written once.
+/// @param n             numbers that a head holds
+/// @param to_n, from_n  numbers that a head has room for, in the result and in the source
 __global__ void gather_kernel(Index n_elements, Index heads, Index n, Index to_n, Index from_n,
                               Global<Real> to_k, Global<Real> to_v, Global<const Real> k,
                               Global<const Real> v, Global<const std::int32_t> rows) {
@@ -50,10 +51,10 @@ KeyValues gather(const KeyValues& kv, Index length, const Ids& rows, Index room)
 // [one query]
 namespace {
 
-constexpr int threads = 128, warps = threads / warp;  // of the block of a query's head
+constexpr int threads = 128, warps = threads / warp;  // of a block, which takes one head of a query
 
-/// The scores of a query, one warp a key, its threads side by side along the columns; then softmax
-/// in place by the whole block.
+/// Computes the scores of a query with one warp per key, its threads side by side along the
+/// columns, and then their softmax in place with the whole block.
 __device__ void to_weights(Index length, Index d, Real scale, Real fill, Global<const Real> q,
                            Global<const Real> k, Global<const std::uint8_t> hidden,
                            Global<Real> weights) {
@@ -77,9 +78,9 @@ __device__ void to_weights(Index length, Index d, Real scale, Real fill, Global<
     __syncthreads();
 }
 
-/// A block a head of a query: every key and every value is read once, in whole rows. Bytes are
-/// the limit, two operations for each number of a key or value; with few sentences and short ones
-/// it is the time of a launch.
+/// One block per head of a query. It reads every key and every value once, in whole rows. Bytes are
+/// the limit, with two operations for each number of a key or value; if sentences are few and
+/// short, the time of a launch is.
 __global__ void attend_cached_kernel(Index heads, Index length, Index room, Index d, Real scale,
                                      Real fill, Global<Real> y, Global<Real> weights,
                                      Global<const Real> q, Global<const Real> k,
@@ -87,11 +88,11 @@ __global__ void attend_cached_kernel(Index heads, Index length, Index room, Inde
                                      Global<const std::int32_t> rows) {
     __shared__ Shared<Real, warps, warp> share;
     const Index i = blockIdx.x, row = rows[i / heads];
-    const Index begin = (row * heads + i % heads) * room * d;  // of its keys, and values
+    const Index begin = (row * heads + i % heads) * room * d;  // of its keys and of its values
     const Global<Real> w = weights + i * length;
     to_weights(length, d, scale, fill, q + i * d, k + begin, hidden + row * room, w);
 
-    const int mine = static_cast<int>(threadIdx.x) / warp;  // every fourth value is this warp's
+    const int mine = static_cast<int>(threadIdx.x) / warp;  // this warp takes every fourth value
     for (Index column = 0; column < d; column += warp) {
         const Index c = column + lane();
         Real sum = 0;

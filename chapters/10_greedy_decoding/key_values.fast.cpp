@@ -38,7 +38,7 @@ Tensor attend_cached(const Tensor& q, const KeyValues& kv, Index length, const M
         prefetch(at(kv.k, next % heads, next), k.size());
         VectorMap(y.data() + i * d, d).noalias() = v.transpose() * w;
     };
-    const Index grain = std::max<Index>(1, (1 << 14) / (length * d));  // enough to wake a thread
+    const Index grain = std::max<Index>(1, (1 << 14) / (length * d));  // enough work for a thread
     parallel_ranges(n * heads, grain, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) one_head(i, std::min(i + 1, end - 1));
     });

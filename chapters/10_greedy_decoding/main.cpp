@@ -13,26 +13,26 @@ using namespace abh;
 // [checkpoint]
 namespace {
 
-/// The checkpoint of this task that chapter 9 left, or one that we train now.
+/// The checkpoint that chapter 9 wrote for this task. If there is none, one is trained first.
 std::filesystem::path find_checkpoint(const Task& task, std::uint64_t seed) {
     const std::filesystem::path file = default_checkpoint(task.name, seed);
     if (!std::filesystem::exists(file)) {
-        Results chapter_9;  // what training finds out is not kept here
+        Results chapter_9;  // the results of training are not kept
         train_with_output(task, seed, file, chapter_9);
     }
     return file;
 }
 
-/// Was the model in this file trained with the words of this corpus?
+/// Checks that the model in this file was trained with the words of this corpus.
 void require_words(const Checkpoint& checkpoint, const Task& task,
                    const std::filesystem::path& file) {
     require(checkpoint.source.words() == task.corpus.source.words() &&
                 checkpoint.target.words() == task.corpus.target.words(),
-            "{}: its words are not those of the corpus {}; name another one, or train again",
+            "{}: its words are not those of the corpus {}; name another checkpoint, or train again",
             file.string(), task.name);
 }
 // [sentences]
-/// The first sentences of training, and of those held out the first and some more.
+/// Shows the first sentences of training, then the first of those held out and some more.
 void show_sentences(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
     section("Sentences of training");
     Index right = 0, shown = 0;
@@ -46,7 +46,7 @@ void show_sentences(const GreedyTranslator& translator, const Corpus& corpus, Re
 
     if (corpus.held_out.empty()) return;
     section("Sentences that training never saw");
-    const std::size_t apart = corpus.held_out.size() / 6 + 1;  // 31 of the grammar's 180
+    const std::size_t apart = corpus.held_out.size() / 6 + 1;  // 31 for the grammar's 180
     for (std::size_t i = 0; i < corpus.held_out.size(); i += apart)
         show(translator, corpus.held_out[i], translator.translate(corpus.held_out[i].source));
 }
@@ -74,8 +74,8 @@ std::string python_list(const Words& words) {
     return "[" + text + "]";
 }
 
-/// What the toy's program prints for the sentence that it translates: a rule, a heading, ids,
-/// words.
+/// Prints what the toy's program prints for the sentence that it translates: a rule, a heading,
+/// ids, words.
 void show_as_printed(const GreedyTranslator& translator, const Words& source) {
     const Translation translation = translator.translate(source);
     const Ids src = translator.ids(source);
@@ -86,7 +86,8 @@ void show_as_printed(const GreedyTranslator& translator, const Words& source) {
     fmt::print("{} -> {}\n", python_list(source), python_list(translator.words(translation)));
 }
 // [cache]
-/// Are the words the same? `difference` becomes the largest that probabilities have, at least.
+/// Are the words the same? Raises `difference` to the largest difference of their probabilities, if
+/// that is larger.
 bool compare(const Translation& a, const Translation& b, double& difference) {
     if (a.ids != b.ids || a.finished != b.finished) return false;
     for (std::size_t i = 0; i < a.probabilities.size(); ++i)
@@ -95,8 +96,8 @@ bool compare(const Translation& a, const Translation& b, double& difference) {
     return true;
 }
 // [cache: show]
-/// Three sentences of training and all held out: without the cache, with it one by one, and at
-/// once.
+/// Translates three sentences of training and all that are held out: without the cache, with it one
+/// by one, and with it all at once.
 void show_cache(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
     const Transformer& model = translator.checkpoint.model;
     std::vector<SentencePair> pairs = corpus.held_out;
@@ -104,7 +105,7 @@ void show_cache(const GreedyTranslator& translator, const Corpus& corpus, Result
                 std::back_inserter(pairs));
     std::vector<Translation> plain, cached, batch;
     double plain_ms = 0, cached_ms = 0, difference = 0;
-    translate_all(translator, corpus, pairs);  // a first time is slower: not timed
+    translate_all(translator, corpus, pairs);  // not timed, because a first time is slower
     greedy_decode(model, translator.ids(pairs.front().source), translator.options);
     for (const SentencePair& pair : pairs) {
         const Ids src = translator.ids(pair.source);

@@ -8,7 +8,8 @@
 #include "chapters/09_training/training.hpp"
 #include "judge/cases.hpp"
 
-// The model that the ablations of this chapter train: the toy's, one layer of each kind, 64 wide.
+// The model that the ablations of this chapter train: the toy's, but with one encoder layer, one
+// decoder layer and d_model 64.
 namespace abh::judge {
 
 inline TransformerOptions small_model() {
@@ -39,7 +40,7 @@ inline Case reported(const char* criterion, const char* line, double right, Valu
            .call = line,
            .arguments = std::move(drawn),
            .results = values(right),
-           .tolerance = 5e-4,  // for four digits, and for what a float rounds in twenty steps
+           .tolerance = 5e-4,  // four digits, and float rounding over twenty steps
            .names = std::move(names)};
     for (const auto& [says, loss] : wrong)
         c.mistakes.push_back({says, values(std::round(loss * 1e6) / 1e6)});  // as printed

@@ -22,7 +22,7 @@ Index count(const Ids& targets, std::int32_t ignore) {
 // stub
 // end
 
-/// Mean over the targets that count of `- sum_j pi_j ln softmax(logits)_j`.
+/// The mean of `- sum_j pi_j ln softmax(logits)_j` over the targets that count.
 /// @param logits     `[R, n_words]`
 /// @param targets    `[R]`, at least one of them not `ignore`
 /// @param smoothing  0 or more, less than 1
@@ -65,7 +65,7 @@ Tensor cross_entropy_backward(const Tensor& logits, const Ids& targets, Real smo
     // end
 }
 
-// Your functions as the book calls them, so that the toy can train with them.
+// Your functions in the form in which the book calls them, so that the toy can train with them.
 
 /// @param logits   `[B, L, n_words]`
 /// @param targets  `[B, L]`
@@ -82,7 +82,7 @@ double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 
 Tensor cross_entropy_backward(const CrossEntropyCache& cache) {
     Tensor logits = cache.probabilities.clone();
-    for (Real& z : logits.values()) z = std::log(z);  // these have the same softmax
+    for (Real& z : logits.values()) z = std::log(z);  // logits with the same softmax
     const Index n_rows = cache.targets.size();
     return cross_entropy_backward(logits.reshape({n_rows, logits.dim(2)}),
                                   cache.targets.reshape({n_rows}), cache.options.smoothing,

@@ -14,7 +14,7 @@ Tensor one(double x) {
     return Tensor({1}, {static_cast<Real>(x)});
 }
 
-/// Loss and gradient by the book.
+/// The book's loss and its gradient.
 double loss_of(const Tensor& z, const Ids& targets, Real smoothing, std::int32_t ignore) {
     return cross_entropy(z.reshape({1, z.dim(0), z.dim(1)}), targets.reshape({1, targets.size()}),
                          {ignore, smoothing});
@@ -51,24 +51,24 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
            .constants = {{"the number of targets that count", static_cast<double>(counted)},
                          {"the number of all targets", static_cast<double>(all)}}};
     const double right_word = loss_of(z, targets, 0, ignore);
-    double without = 0;  // a sum with pads, divided by all rows
+    double without = 0;  // the sum over all rows, pads included
     for (Index r = 0; r < all; ++r)
         without += loss_of(z.rows(r, r + 1), targets.rows(r, r + 1), smoothing, -1);
-    c.mistakes = {{"the sum is divided by the number of all rows, and not of those that count",
+    c.mistakes = {{"the sum is divided by the number of all rows instead of those that count",
                    values(loss * share)},
                   {"the smoothed part is missing", values(right_word)},
                   {"the smoothed part of the loss is missing",
                    values((1 - static_cast<double>(smoothing)) * right_word)},
                   {"the pads count like words", values(without / static_cast<double>(all))}};
     if (smoothing > 0 && n > 1) {
-        // of the mean over all words, and over the wrong ones alone
+        // the mean loss over all words, and over the wrong ones alone
         const double e = static_cast<double>(smoothing), words = static_cast<double>(n);
         const double even = (loss - (1 - e) * right_word) / e;
         const double wrong = (words * even - right_word) / (words - 1);
-        c.mistakes.push_back({"each word has the share e / (n - 1): it is e / n",
+        c.mistakes.push_back({"each word gets the share e / (n - 1) instead of e / n",
                               values((1 - e) * right_word + e * words / (words - 1) * even)});
         c.mistakes.push_back(
-            {"only the wrong words have a share of e: the right one has e / n, too",
+            {"only the wrong words get a share of e, but the right one gets e / n, too",
              values((1 - e) * right_word + e * wrong)});
     }
     if (gradient) {
@@ -91,14 +91,14 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
         c.call = "cross_entropy_backward";
         c.results = values(dz);
         c.names.back() = "the gradient";
-        c.mistakes = {{"it is divided by the number of all rows, and not of those that count",
+        c.mistakes = {{"it is divided by the number of all rows instead of those that count",
                        values(times(dz, share))},
                       {"rows of pads have a gradient", values(no_pads)},
-                      {"each word has the share e / (n - 1): it is e / n", values(to_others)},
-                      {"only the wrong words have a share of e: the right one has e / n, too",
+                      {"each word gets the share e / (n - 1) instead of e / n", values(to_others)},
+                      {"only the wrong words get a share of e, but the right one gets e / n, too",
                        values(wrong_alone)},
                       {"the smoothing is missing", values(gradient_of(z, targets, 0, ignore))},
-                      {"this is p, and pi is not taken from it", values(bare)}};
+                      {"this is p, but pi is not subtracted from it", values(bare)}};
     }
     cases.add(c);
 }

@@ -11,7 +11,7 @@ namespace abh::mine {
 // solution
 namespace {
 
-/// `ln sum_k exp(z_k)` of each row that counts, 0 of the others; `[R]`.
+/// `ln sum_k exp(z_k)` for each row that counts, and 0 for the others; `[R]`.
 Tensor log_sums(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options) {
     Tensor sums = Tensor::zeros({targets.size()});
     for (Index r = 0; const std::int32_t target : targets.values()) {
@@ -28,8 +28,8 @@ Tensor log_sums(const Tensor& logits, const Ids& targets, const CrossEntropyOpti
 // stub
 // end
 
-/// `cross_entropy`, and `lambda` times the mean of the squares of `ln sum_k exp(z_k)`, over the
-/// rows that count.
+/// `cross_entropy` plus `lambda` times the mean of the squares of `ln sum_k exp(z_k)` over the rows
+/// that count.
 /// @param logits   `[B, L, n_words]`
 /// @param targets  `[B, L]`
 double z_cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,

@@ -32,7 +32,7 @@ double loss_of(const Tensor& z, const Ids& targets, const CrossEntropyOptions& o
     return cross_entropy(z, targets, o) + lambda * sum / counted;
 }
 
-/// What the new term adds; `p` false: without the factor p_j.
+/// What the new term adds to the gradient; `with_p` false leaves out the factor p_j.
 Tensor term(const Tensor& z, const Ids& targets, const CrossEntropyOptions& o, Real lambda,
             bool pads = false, bool with_p = true) {
     const Tensor l = log_sums(z), p = softmax(z);
@@ -61,10 +61,10 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
         .results = values(loss_of(z, targets, o, lambda)),
         .about = fmt::format("logits {}, smoothing {}, lambda {}", z.shape(), o.smoothing, lambda),
         .names = {"logits", "targets", "ignore", "smoothing", "lambda", "the loss"}};
-    c.mistakes = {
-        {"the new term is missing", values(cross_entropy(z, targets, o))},
-        {"rows of pads have a z-loss", values(loss_of(z, targets, o, lambda, true))},
-        {"the new term is the square of l", values(loss_of(z, targets, o, lambda, false, false))}};
+    c.mistakes = {{"the new term is missing", values(cross_entropy(z, targets, o))},
+                  {"rows of pads have a z-loss", values(loss_of(z, targets, o, lambda, true))},
+                  {"the new term is the square of l, not l itself",
+                   values(loss_of(z, targets, o, lambda, false, false))}};
     if (gradient) {
         CrossEntropyCache cache;
         cross_entropy(z, targets, o, &cache);
@@ -79,8 +79,9 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Ids& target
         c.names.back() = "the gradient";
         c.mistakes = {
             {"the new term's share is missing", values(old)},
-            {"the new share lacks a factor 2: l is squared", values(old + times(added, Real(0.5)))},
-            {"the new share lacks the factor p_j, by which l changes with z_j",
+            {"the new share lacks a factor 2, which comes from squaring l",
+             values(old + times(added, Real(0.5)))},
+            {"the new share lacks the factor p_j, the derivative of l with respect to z_j",
              values(old + term(z, targets, o, lambda, false, false))},
             {"rows of pads have a share of the z-loss",
              values(old + term(z, targets, o, lambda, true))},

@@ -8,7 +8,7 @@ namespace abh::mine {
 
 /// Multiplies all gradients by one factor, so that their norm is at most `largest`.
 /// @param largest  more than 0
-/// @return         the norm of all gradients together, before
+/// @return         the norm of all gradients together, before clipping
 Real clip_gradients(const Parameters& parameters, Real largest) {
     // solution
     double sum = 0;

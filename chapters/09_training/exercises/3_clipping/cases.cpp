@@ -45,14 +45,17 @@ void add(Cases& cases, const char* criterion, const Three& g, Real factor, doubl
            .constants = {{"largest", static_cast<double>(most)}, {"the norm", norm}}};
     if (norm > 0)
         c.mistakes = {
-            {"smaller gradients stay as they are: no factor is above 1",
+            {"smaller gradients should stay as they are, because no factor is above 1",
              results(n, scaled(most / n))},
-            {"each parameter is clipped by its own norm: one factor is for all", results(n, apart)},
-            {"each number is clipped: their norm is to be, and all keep their ratios",
+            {"each parameter is clipped by its own norm, but all share one factor",
+             results(n, apart)},
+            {"each number is clipped, but only their norm should be, so that their ratios stay",
              results(n, each(g, [&](Real x) { return std::clamp(x, -most, most); }))},
-            {"the norm is the root of the sum of squares", results(n * n, scaled(by))},
-            {"the norm is the root of the sum of squares", results(n * n, scaled(most / n / n))},
-            {"the gradients are brought to norm 1, and not to largest", results(n, scaled(1 / n))}};
+            {"the norm is the root of the sum of squares, not that sum",
+             results(n * n, scaled(by))},
+            {"the norm is the root of the sum of squares, not that sum",
+             results(n * n, scaled(most / n / n))},
+            {"the gradients are brought to norm 1 instead of largest", results(n, scaled(1 / n))}};
     cases.add(c);
 }
 

@@ -7,8 +7,8 @@
 namespace abh::mine {
 
 /// One step for one parameter; its gradient stays as it is.
-/// @param m, v  the running means of the gradient and of its square, of the parameter's shape
-/// @param adam  its options, the learning rate, and the number of the step, from 1
+/// @param m, v  the running means of the gradient and of its square, with the parameter's shape
+/// @param adam  its options, the learning rate, and the number of the step, counted from 1
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
     // solution
     const auto [b1, b2, eps, weight_decay] = adam.options;

@@ -9,7 +9,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// The weight's change as a formula of the corrected means of one element.
+/// The weight after the step: `decay * w - change(m, v)`, element by element.
 Tensor moved(const Tensor& w, const Tensor& m, const Tensor& v, Real decay, const auto& change) {
     Tensor y = w.clone();
     for (std::size_t i = 0; i < y.values().size(); ++i)
@@ -51,16 +51,17 @@ void add(Cases& cases, const char* criterion, const Tensor& w, const Tensor& g, 
          .mistakes = {
              {"the means are not corrected for their start at zero",
               wrong([&](Real a, Real b) { return rate * a / (std::sqrt(b) + eps); }, keep)},
-             {"epsilon is added to the root, and not under it",
+             {"epsilon is added under the root, but belongs outside it",
               wrong([&](Real a, Real b) { return rate * (a / c1) / std::sqrt(b / c2 + eps); },
                     keep)},
              {"the root of the mean of squares is missing",
               wrong([&](Real a, Real b) { return rate * (a / c1) / (b / c2 + eps); }, keep)},
-             {"the weight goes with the gradient: the loss grows",
+             {"the weight moves along the gradient, so the loss grows",
               wrong([&](Real a, Real b) { return -right(a, b); }, keep)},
              {"the weight decay is missing", wrong(right, 1)},
-             {"the decay was added to the gradient; AdamW takes it past both means", coupled},
-             {"weight decay is not multiplied by the learning rate", wrong(right, 1 - decay)}}});
+             {"the decay was added to the gradient, but in AdamW it bypasses both means", coupled},
+             {"the weight decay is not multiplied by the learning rate",
+              wrong(right, 1 - decay)}}});
 }
 
 }  // namespace

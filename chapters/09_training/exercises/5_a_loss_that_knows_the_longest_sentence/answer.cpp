@@ -9,9 +9,9 @@ namespace abh::mine {
 
 using Loss = std::function<double(const Tensor& logits, const Ids& targets)>;
 
-/// The mean of `-ln p(target)` over the targets that are no pads.
+/// The mean of `-ln p(target)` over the targets that are not pads.
 /// @param logits   `[B, L, n_words]`
-/// @param targets  `[B, L]`, the pad is 0; at least one is none
+/// @param targets  `[B, L]`; the pad is 0, and at least one target is not a pad
 double mean_loss(const Tensor& logits, const Ids& targets) {
     double sum = 0;
     // solution

@@ -24,8 +24,8 @@ int main(int argc, char** argv) {
         cases.add(reported(criterion, line, right, values(seed, rate, warmup),
                            {"SEED", "RATE", "WARMUP"}, wrong));
     };
-    const char *const seed_1 = "this is the loss for the seed 1",
-                      *const one_before = "this is the last step but one";
+    const char *const seed_1 = "this is the loss for seed 1",
+                      *const one_before = "this is the loss of the last step but one";
     add("the first step", "first", a.front(),
         {{seed_1, first_seed.front()}, {"this is the second step", a[1]}});
     add("a constant rate", "constant", a.back(),
@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
     add("a warm-up", "warm", w.back(),
         {{"this is the run at a constant rate", a.back()}, {one_before, w[w.size() - 2]}});
     add("gradient descent", "descent", s.back(),
-        {{"this is the toy's own momentum, 0.99", toy_momentum.back()},
+        {{"this is the run with the toy's own momentum, 0.99", toy_momentum.back()},
          {one_before, s[s.size() - 2]}});
 }

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     };
     add("one layer", "one", one,
         {{"this is one layer with pre-norm", one_pre},
-         {"this is the loss for the seed 1", losses(small, options, 1).back()}});
+         {"this is the loss for seed 1", losses(small, options, 1).back()}});
     add("eight layers, post", "post", deep_post,
         {{"this is one layer", one}, {"this is pre-norm", deep_pre}});
     add("eight layers, pre", "pre", deep_pre,

@@ -9,7 +9,7 @@ namespace abh::mine {
 
 /// @param q          `[n, H, 1, d_k]`
 /// @param kv         of B sentences, `[B, H, room, d_k]`
-/// @param length     how many rows of the room are there, at least 1
+/// @param length     how many rows of the room are in use, at least 1
 /// @param hidden     `[B, 1, room, 1]`, 1 = hide
 /// @param sentences  which of the B sentences each query belongs to, `[n]`
 /// @param options    scale and fill

@@ -20,7 +20,7 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const KeyValues& 
     Mask none = Mask::zeros(hidden.shape()), triangle = none.clone();
     for (Index b = 0; b < none.dim(0); ++b)
         for (Index j = 1; j < room; ++j) triangle(b, 0, j, 0) = 1;
-    Mask by_number = hidden.clone();  // its row i where the query's sentence has its own
+    Mask by_number = hidden.clone();  // query i reads row i, not its sentence's row
     for (Index i = 0; i < n; ++i)
         for (Index j = 0; j < room; ++j) by_number(sentences(i), 0, j, 0) = hidden(i, 0, j, 0);
     const auto with = [&](const AttentionOptions& other) {
@@ -41,18 +41,18 @@ void add(Cases& cases, const char* criterion, const Tensor& q, const KeyValues& 
          .about = fmt::format("q {}, k {}, length {}", q.shape(), kv.k.shape(), length),
          .names = {"q", "k", "v", "length", "hidden", "sentences", "scale", "fill", "before_scale",
                    "the context"},
-         .mistakes = {{"the keys are those of the first n sentences, and not of those that go on",
+         .mistakes = {{"the keys are those of the first n sentences instead of those that go on",
                        result(length, hidden, first)},
-                      {"the room behind the last key is read", result(room, hidden, sentences)},
+                      {"the room after the last key is read", result(room, hidden, sentences)},
                       {"hidden keys are seen", result(length, none, sentences)},
-                      {"the newest key is left out: the query sees its own word, too",
+                      {"the newest key is left out, but the query sees its own word, too",
                        result(std::max<Index>(length - 1, 1), hidden, sentences)},
-                      {"hidden is read at the query's number, and not at its sentence's",
+                      {"hidden is read at the query's number instead of its sentence's",
                        result(length, by_number, sentences)},
                       {"the scale is missing", with(bare)},
-                      {"the scale is the usual one, and not the one of the options", with(usual)},
-                      {"the fill is the usual one, and not the one of the options", with(filled)},
-                      {"each query sees the first key alone: a triangle for one row?",
+                      {"the scale is the usual one instead of the one in the options", with(usual)},
+                      {"the fill is the usual one instead of the one in the options", with(filled)},
+                      {"each query sees the first key alone; was a triangle made for one row?",
                        result(length, triangle, sentences)}}});
 }
 

@@ -15,7 +15,7 @@ using Greedy =
     std::function<std::vector<Word>(const Model& model, Word start, Word end, Index max_words)>;
 
 /// The words that the model says, without start and end symbol.
-/// @param max_words  stop after so many words even if the end symbol has not come; at least 1
+/// @param max_words  stop after this many words even if the end symbol has not come; at least 1
 std::vector<Word> greedy(const Model& model, Word start, Word end, Index max_words) {
     std::vector<Word> words;
     // solution
@@ -38,17 +38,17 @@ std::vector<Word> greedy(const Model& model, Word start, Word end, Index max_wor
     return words;
 }
 
-/// Whether `decode` keeps what is promised of `greedy`.
+/// Whether `decode` does what `greedy` should do.
 bool accepts(const Greedy& decode) {
     // solution
     const Word start = 1, end = 2;
     for (const Index most : {1, 3, 9})
-        for (const Index length : {0, 1, 4}) {  // of what the model wants to say
+        for (const Index length : {0, 1, 4}) {  // of what the model would say
             Index asked = 0;
             bool wrong = false;
             const Model model = [&](const Ids& prefix) -> Word {
                 ++asked;
-                if (asked > 20) throw std::runtime_error("asked for ever");
+                if (asked > 20) throw std::runtime_error("asked again and again");
                 if (prefix.shape() != Shape{1, asked}) wrong = true;
                 for (Index i = 0; i < prefix.size() && !wrong; ++i)
                     wrong = prefix.values()[static_cast<std::size_t>(i)] != (i == 0 ? 1 : 10 + i);

@@ -18,14 +18,13 @@ using mine::Word;
 
 namespace {
 
-/// What is said, and how often the model is asked. The model says `script`, word by word, and
-/// after that its last word again and again; it answers 9 to a prefix that is not what it should
-/// be.
+/// What is said, and how often the model is asked. The model says `script`, word by word, and after
+/// that its last word again and again; it answers 9 to a wrong prefix.
 std::vector<Ids> translate(const Ids& script, Word start, Word end, Index max_words) {
     Index asked = 0;
     const mine::Model model = [&](const Ids& prefix) -> Word {
         if (++asked > 200)
-            throw std::runtime_error("the model was asked for ever: is there a cap?");
+            throw std::runtime_error("the model was asked more than 200 times: is there a cap?");
         const Index n = prefix.size() - 1;
         if (prefix.rank() != 2 || n < 0 || prefix(0, 0) != start) return 9;
         for (Index i = 0; i < n; ++i)
@@ -39,7 +38,7 @@ std::vector<Ids> translate(const Ids& script, Word start, Word end, Index max_wo
     return {said, times};
 }
 
-/// Decoding with one mistake; with none, if `what` is "right".
+/// Decoding with one mistake, or with none if `what` is "right".
 std::vector<Word> decoded(const std::string& what, const mine::Model& model, Word start, Word end,
                           Index max_words) {
     const bool keeps_end = what == "the end symbol is kept";

@@ -30,10 +30,11 @@ void add(Cases& cases, const Ids& script, Index max_words) {
            .names = {"script", "start", "end", "max_words", "the translation",
                      "how often the model is asked"}};
     if (ends)
-        c.mistakes.push_back({"the end symbol is no word", values(first(endless, n + 1), asked)});
+        c.mistakes.push_back({"the end symbol is not a word of the translation",
+                              values(first(endless, n + 1), asked)});
     else
         c.mistakes.push_back(
-            {"max_words words are said, and not one more", values(first(endless, n + 1), asked)});
+            {"one word more than max_words is said", values(first(endless, n + 1), asked)});
     if (!ends)
         c.mistakes.push_back(
             {"the model is asked once more, for a word that max_words does not allow",

@@ -36,28 +36,30 @@ int main(int argc, char** argv) {
                 squares = n * (n + 1) * (2 * n + 1) / 6, memory = n_layers * 2 * source * d * d;
     const Values drawn = values(n_layers, d, d_ff, v, source, n);
     add(cases, "without the cache", "plain", drawn, plain,
-        {{"keys and values of the source are computed in every pass", plain - (n - 1) * memory},
+        {{"keys and values of the source are computed in every pass, not only once",
+          plain - (n - 1) * memory},
          {"keys and values of the source are missing", plain - n * memory},
-         {"logits are made of all rows of a pass, not only of the last",
+         {"logits are computed for all rows of a pass, not only for the last",
           plain - (rows - n) * d * v},
          {"the logits are missing", plain - rows * d * v},
          {"all t keys are multiplied with each of the t queries, and the mask comes afterwards",
           plain - n_layers * 2 * d * (squares - (squares + rows) / 2)},
-         {"the scores are there, but not the weighted sums of values, or the other way round",
+         {"the scores are counted, but not the weighted sums of values, or the other way round",
           plain - n_layers * d * (squares + rows * source)},
          {"cross-attention's query and output projections are missing",
           plain - n_layers * rows * 2 * d * d}});
     add(cases, "with the cache", "cached", drawn, cached,
-        {{"keys and values of the source are computed once", cached + (n - 1) * memory},
-         {"keys and values of the source are missing: they are computed once", cached - memory},
+        {{"keys and values of the source are computed once, not in every pass",
+          cached + (n - 1) * memory},
+         {"keys and values of the source are missing, but they are computed once", cached - memory},
          {"the logits are missing", cached - n * d * v},
-         {"the scores are there, but not the weighted sums of values, or the other way round",
+         {"the scores are counted, but not the weighted sums of values, or the other way round",
           cached - n_layers * d * (rows + n * source)},
          {"cross-attention's query and output projections are missing",
           cached - n_layers * n * 2 * d * d}});
     const Index kept = n_layers * 2 * (n + source) * d;
     add(cases, "what is kept", "kept", drawn, kept,
-        {{"keys and values are kept, not one of them", kept / 2},
-         {"each layer keeps its own", kept / n_layers},
+        {{"keys and values are kept, not only one of them", kept / 2},
+         {"each layer keeps keys and values of its own", kept / n_layers},
          {"those of the source are kept, too", n_layers * 2 * n * d}});
 }

@@ -10,13 +10,12 @@
 namespace abh::mine {
 
 using Sentence = std::vector<std::int32_t>;
-/// Translates a batch `[B, L]` of B >= 1 sentences, the shorter ones padded with 0 behind their
-/// end.
+/// Translates a batch `[B, L]` of B >= 1 sentences, the shorter ones padded with 0 after their end.
 using Translate = std::function<std::vector<Sentence>(const Ids& batch)>;
 
-/// Translates in batches of like lengths, the shortest sentences first.
+/// Translates in batches of similar length, the shortest sentences first.
 /// @param sources     any number, each of at least one word; no word is 0
-/// @param batch_size  how many sentences a batch has; the last has what is left
+/// @param batch_size  sentences per batch; the last batch may have fewer
 /// @return            the translations, in the order of `sources`
 std::vector<Sentence> translate_sorted(const std::vector<Sentence>& sources, Index batch_size,
                                        const Translate& translate) {

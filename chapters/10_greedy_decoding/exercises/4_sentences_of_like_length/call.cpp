@@ -17,11 +17,11 @@ using mine::Sentence;
 namespace {
 
 struct Counted {
-    Ids translations;  ///< [sentences, L], 0 behind their ends
+    Ids translations;  ///< [sentences, L], 0 after their ends
     Ids batches;       ///< places of each batch, in the order in which they came
 };
 
-/// The translation of a sentence is the sentence backward, each id larger by 100.
+/// The translation of a sentence is the sentence in reverse order, with 100 added to each id.
 Counted translate(const Ids& padded, Index batch_size) {
     std::vector<Sentence> sources;
     for (Index i = 0; i < padded.dim(0); ++i) {
@@ -33,7 +33,7 @@ Counted translate(const Ids& padded, Index batch_size) {
     std::vector<std::int32_t> places;
     const mine::Translate by = [&](const Ids& batch) {
         require(batch.rank() == 2 && batch.dim(0) >= 1 && batch.dim(0) <= batch_size,
-                "translate: the batch has shape {}, and batch_size is {}", batch.shape(),
+                "translate: the batch has shape {}, but batch_size is {}", batch.shape(),
                 batch_size);
         places.push_back(static_cast<std::int32_t>(batch.size()));
         std::vector<Sentence> results;
@@ -42,7 +42,7 @@ Counted translate(const Ids& padded, Index batch_size) {
             for (Index t = 0; t < batch.dim(1); ++t) {
                 if (batch(b, t) == 0) continue;
                 require(t == static_cast<Index>(words.size()),
-                        "translate: a pad stands in front of a word: pads go behind the end");
+                        "translate: a pad comes before a word, but pads belong after the end");
                 words.push_back(batch(b, t) + 100);
             }
             std::reverse(words.begin(), words.end());
@@ -54,7 +54,7 @@ Counted translate(const Ids& padded, Index batch_size) {
     Ids translations = Ids::zeros({static_cast<Index>(results.size()), padded.dim(1)});
     for (std::size_t i = 0; i < results.size(); ++i) {
         require(static_cast<Index>(results[i].size()) <= padded.dim(1),
-                "a translation is longer than any that translate has made");
+                "a translation is longer than any that translate returned");
         for (std::size_t t = 0; t < results[i].size(); ++t)
             translations(static_cast<Index>(i), static_cast<Index>(t)) = results[i][t];
     }

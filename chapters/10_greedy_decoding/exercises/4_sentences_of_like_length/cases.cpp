@@ -8,7 +8,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// Places of each batch, in this order of lengths.
+/// The number of places in each batch, if sentences come in this order of lengths.
 Ids places(const std::vector<Index>& lengths, Index batch_size) {
     const Index n = static_cast<Index>(lengths.size());
     Ids result({(n + batch_size - 1) / batch_size});
@@ -50,9 +50,9 @@ void add(Cases& cases, const char* criterion, const char* call, const std::vecto
            .tolerance = 0,
            .about = fmt::format("{} sentences in batches of {}", n, batch_size),
            .names = {"sources", "batch_size", "the translations"},
-           .mistakes = {{"the translations stand in the order of their lengths, and should in that "
-                         "of sources",
-                         values(by_length)}}};
+           .mistakes = {
+               {"the translations are in the order of their lengths instead of that of sources",
+                values(by_length)}}};
     if (name == "both") {
         c.results = values(right, places(sorted, batch_size));
         c.names.push_back("the places of the batches");
@@ -66,9 +66,9 @@ void add(Cases& cases, const char* criterion, const char* call, const std::vecto
         c.names.back() = "the places of the batches";
         c.mistakes = {
             {"the sentences are not sorted by length", values(places(lengths, batch_size))},
-            {"the longest sentences come first, and the shortest should",
+            {"the longest sentences come first, but the shortest should",
              values(places(falling, batch_size))},
-            {"a batch is as wide as its own longest sentence, and not as that of all",
+            {"a batch should be as wide as its own longest sentence, not as the longest of all",
              values(widest)}};
     }
     cases.add(c);

@@ -18,7 +18,7 @@ using Model = std::function<Tensor(const Ids& prefix)>;
 /// @param max_words  the number of rounds, at least 1
 /// @param width      how many prefixes are kept, at least 1
 /// @return           the words, without start and end symbol, and the sum of their
-///                   log-probabilities, with that of the end symbol
+///                   log-probabilities, including that of the end symbol
 std::pair<std::vector<Word>, Real> beam_decode(const Model& model, Word start, Word end,
                                                Index max_words, Index width) {
     // solution

@@ -15,7 +15,7 @@ using namespace abh;
 
 namespace {
 
-/// The words that are found, as text, and their sum.
+/// The sum that is found, and the words as text.
 judge::Values decode(const judge::Values& given) {
     const Tensor table = judge::as<Tensor>(given.at(0));  // [T, n_words, n_words]
     const Index max_words = judge::as<Index>(given.at(1)), width = judge::as<Index>(given.at(2)),
@@ -23,10 +23,10 @@ judge::Values decode(const judge::Values& given) {
     // word 1 is the start symbol, 2 the end
     const mine::Model model = [&](const Ids& prefix) {
         require(prefix.rank() == 2 && prefix.dim(0) == 1 && prefix.size() >= 1 && prefix(0, 0) == 1,
-                "model: prefix {}, expected [1, t] that begins with the start symbol",
+                "model: the prefix has shape {}, expected [1, t] and the start symbol first",
                 prefix.shape());
         const Index t = prefix.size() - 1;
-        require(t < max_words, "model: asked for word {} where max_words is {}", t + 1, max_words);
+        require(t < max_words, "model: asked for word {}, but max_words is {}", t + 1, max_words);
         Tensor logits({n_words});
         for (Index j = 0; j < n_words; ++j) {
             logits(j) = table(t % longest, prefix(0, t), j);

@@ -9,7 +9,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// What a beam may do otherwise.
+/// The mistakes that a beam may make.
 struct Slips {
     bool extend_finished = false, drop_finished = false, per_word = false, raw = false,
          first_finished = false;
@@ -96,13 +96,13 @@ void add(Cases& cases, const char* criterion, const Tensor& table, Index max_wor
          .about = fmt::format("{} words in the vocabulary, max_words {}, width {}", table.dim(2),
                               max_words, width),
          .names = {"table", "max_words", "width", "the sum", "the translation"},
-         .mistakes = {{"finished prefixes are dropped, and should compete",
+         .mistakes = {{"finished prefixes are dropped, but should compete",
                        as_values(beam(table, max_words, width, {.drop_finished = true}))},
-                      {"the sums are divided by the lengths: there is no such correction",
+                      {"the sums are divided by the lengths, but should stay as they are",
                        as_values(beam(table, max_words, width, {.per_word = true}))},
-                      {"these are sums of logits, and not of log-probabilities",
+                      {"these are sums of logits instead of log-probabilities",
                        as_values(beam(table, max_words, width, {.raw = true}))},
-                      {"the first prefix that is finished is taken: go on until all are",
+                      {"the first finished prefix is taken, but all should finish",
                        as_values(beam(table, max_words, width, {.first_finished = true}))},
                       {"this is what a width of 1 finds", as_values(beam(table, max_words, 1))}}});
 }

@@ -7,8 +7,8 @@ using namespace abh::judge;
 
 namespace {
 
-/// The likeliest word after row `t` of each sentence; of equally likely ones the first, or the
-/// last.
+/// The likeliest word after row `t` of each sentence; if several are equally likely, the first or
+/// the last.
 Ids likeliest(const Tensor& y, const Tensor& weight, Index t, bool first = true) {
     Ids words({y.dim(0)});
     for (Index b = 0; b < y.dim(0); ++b) {
@@ -41,7 +41,7 @@ void add(Cases& cases, const char* criterion, const Tensor& y, const Tensor& wei
                        values(likeliest(y, weight, last, false))}}});
 }
 
-/// Small whole numbers, so that words are equally likely.
+/// Small whole numbers, so that some words are equally likely.
 Tensor whole(Cases& cases, const Shape& shape) {
     Tensor x(shape);
     const Ids drawn = cases.ids(shape, 2);

@@ -12,22 +12,22 @@ namespace abh::mine {
 using Word = std::int32_t;
 using Sentence = std::vector<Word>;
 
-/// A decoder with a cache. It holds a prefix in each of its rows: at first row s is that of
-/// sentence s, and has no word.
+/// A decoder with a cache. It holds a prefix in each of its rows. At first, row s holds that of
+/// sentence s, which has no word.
 struct Prefixes {
     /// Takes the newest word of each row, at first the start symbol; returns the likeliest word
     /// after each. There must be at least one row.
     std::function<std::vector<Word>(const std::vector<Word>& words)> next;
-    /// From now on row i holds what row `kept[i]` held. What no element of `kept` names is gone;
-    /// `kept` may name all rows, or none.
+    /// From then on, row i holds what row `kept[i]` held. Rows that `kept` does not name are gone;
+    /// it may name all rows or none.
     std::function<void(const std::vector<Index>& kept)> select;
 };
 using Decode = std::function<std::vector<Sentence>(const Prefixes& decoder, Index n_sentences,
                                                    Word start, Word end, Index max_words)>;
 
-/// The words that the decoder says of each sentence, without start and end symbol.
+/// The words that the decoder says for each sentence, without start and end symbol.
 /// @param n_sentences  at least 1
-/// @param max_words    no sentence gets more words, even if its end symbol has not come; at least 1
+/// @param max_words    most words of a sentence, even if its end symbol has not come; at least 1
 std::vector<Sentence> greedy_batch(const Prefixes& decoder, Index n_sentences, Word start, Word end,
                                    Index max_words) {
     std::vector<Sentence> results(static_cast<std::size_t>(n_sentences));
@@ -68,7 +68,7 @@ std::vector<Sentence> greedy_batch(const Prefixes& decoder, Index n_sentences, W
 // solution
 namespace {
 
-/// Whether `decode` is right where sentence s has so many words: 10 s + 10, 10 s + 11, ...
+/// Whether `decode` is right if sentence s has `lengths[s]` words: 10 s + 10, 10 s + 11, ...
 bool is_right(const Decode& decode, const std::vector<Index>& lengths, Index max_words) {
     const Word start = 1, end = 2;
     const auto word = [&](std::size_t s, Index t) -> Word {
@@ -77,7 +77,7 @@ bool is_right(const Decode& decode, const std::vector<Index>& lengths, Index max
     };
     struct Row {
         std::size_t sentence;
-        Index said;  ///< so many words
+        Index said;  ///< number of words
     };
     std::vector<Row> rows;
     std::vector<Sentence> expected(lengths.size());
@@ -96,7 +96,7 @@ bool is_right(const Decode& decode, const std::vector<Index>& lengths, Index max
         std::vector<Word> said;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             auto& [sentence, t] = rows[i];
-            require(words[i] == word(sentence, t - 1), "another word than the newest");
+            require(words[i] == word(sentence, t - 1), "this is not the newest word");
             said.push_back(word(sentence, t++));
         }
         return said;
@@ -118,7 +118,7 @@ bool is_right(const Decode& decode, const std::vector<Index>& lengths, Index max
 // stub
 // end
 
-/// Whether `decode` keeps what is promised of `greedy_batch`.
+/// Whether `decode` does what `greedy_batch` should do.
 bool accepts(const Decode& decode) {
     // solution
     return is_right(decode, {1, 3, 2, 4}, 9) && is_right(decode, {4, 1, 4}, 3);

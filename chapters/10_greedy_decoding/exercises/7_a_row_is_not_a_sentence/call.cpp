@@ -25,13 +25,14 @@ using mine::Word;
 
 namespace {
 
-/// A prefix, and the sentence that it is of.
+/// A prefix, and the sentence to which it belongs.
 struct Row {
     Index sentence;
     Sentence read;  ///< the start symbol, and what has been said
 };
 
-/// The word after a prefix: that of the sentence's script, or 99 if it is not what the script says.
+/// The word after a prefix in the sentence's script, or 99 if the prefix is not what the script
+/// says.
 Word answer(const Row& row, const Ids& scripts, Word start, Word end) {
     if (row.read.front() != start) return 99;
     for (Index t = 0;; ++t) {
@@ -42,7 +43,7 @@ Word answer(const Row& row, const Ids& scripts, Word start, Word end) {
     }
 }
 
-/// What is said, with 0 behind it, and how many words the decoder is given. Row s of `scripts`,
+/// What is said, padded with 0, and how many words the decoder is given. Row s of `scripts`,
 /// `[n, L]`, is what sentence s says; after its last word comes the end symbol.
 judge::Values translate(const Ids& scripts, Word start, Word end, Index max_words) {
     std::vector<Row> rows;
@@ -50,11 +51,11 @@ judge::Values translate(const Ids& scripts, Word start, Word end, Index max_word
     Index given = 0;
     mine::Prefixes decoder;
     decoder.next = [&](const Sentence& words) {
-        require(!rows.empty(), "next is asked where no row goes on");
+        require(!rows.empty(), "next is called, but no row goes on");
         require(words.size() == rows.size(), "next is given {} words for {} rows", words.size(),
                 rows.size());
         given += static_cast<Index>(words.size());
-        require(given < 1000, "next is asked for ever: is there a cap?");
+        require(given < 1000, "next is called again and again: is there a cap?");
         Sentence said;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].read.push_back(words[i]);
@@ -66,7 +67,7 @@ judge::Values translate(const Ids& scripts, Word start, Word end, Index max_word
         std::vector<Row> now;
         for (const Index row : kept) {
             require(row >= 0 && row < static_cast<Index>(rows.size()),
-                    "select names row {} where there are {} rows", row, rows.size());
+                    "select names row {}, but there are {} rows", row, rows.size());
             now.push_back(rows[static_cast<std::size_t>(row)]);
         }
         rows = now;
@@ -98,7 +99,7 @@ std::vector<Sentence> carried_along(const mine::Prefixes& decoder, Index n_sente
     return results;
 }
 
-/// Decoding with one mistake; with none, if `what` is "right".
+/// Decoding with one mistake, or with none if `what` is "right".
 std::vector<Sentence> decoded(const std::string& what, const mine::Prefixes& decoder,
                               Index n_sentences, Word start, Word end, Index max_words) {
     if (what == "a sentence that has ended is carried along")

@@ -15,7 +15,7 @@ constexpr std::int32_t start = 1, end_symbol = 2;
 
 enum class Slip { none, by_row, last_select_alone, one_more, keeps_end, carried_along, to_the_cap };
 
-/// What decoding with this slip says, with 0 behind it, and how many words the decoder is given.
+/// What decoding with this slip says, padded with 0, and how many words the decoder is given.
 Values said(const Ids& scripts, Index max_words, Slip slip = Slip::none) {
     const Index n = scripts.dim(0);
     std::vector<std::vector<std::int32_t>> results(static_cast<std::size_t>(n));
@@ -49,7 +49,7 @@ Values said(const Ids& scripts, Index max_words, Slip slip = Slip::none) {
     return values(padded, given);
 }
 
-/// Sentences of so many words, all of them different.
+/// Sentences of these lengths, all of whose words are different.
 Ids drawn(Cases& cases, const std::vector<Index>& lengths) {
     const Index n = static_cast<Index>(lengths.size()),
                 longest = *std::ranges::max_element(lengths);
@@ -83,10 +83,10 @@ void add(Cases& cases, const char* criterion, const Ids& scripts, Index max_word
     const auto says = [&](const char* text, Slip slip) {
         c.mistakes.push_back({text, said(scripts, max_words, slip)});
     };
-    says("row i is taken for sentence i, also after another sentence has ended", Slip::by_row);
+    says("row i is taken for sentence i, even after another sentence has ended", Slip::by_row);
     says("the rows that the last select named are taken for sentences", Slip::last_select_alone);
-    says("max_words words are said, and not one more", Slip::one_more);
-    says("the end symbol is no word", Slip::keeps_end);
+    says("one word more than max_words is said", Slip::one_more);
+    says("the end symbol is not a word of the translation", Slip::keeps_end);
     says("a sentence that has ended gets words until all have ended", Slip::carried_along);
     if (max_words > *std::ranges::max_element(lengths) + 1)
         says("a sentence that has ended gets words up to the cap", Slip::to_the_cap);
