@@ -22,7 +22,7 @@ std::string lower_case(std::string_view text);
 /// ends, and no marks that turn the direction of writing, so that `printable` shows it as it is.
 /// @throws std::invalid_argument as `nfc` does
 std::string tidy(std::string_view text);
-/// Only the letters and digits, in lower case, which all spellings of a sentence have in common.
+/// Only the letters and digits, in lower case, which two spellings of a sentence share.
 /// @throws std::invalid_argument if `text` is not UTF-8
 std::string letters(std::string_view text);
 /// The text with `other` in place of each `part`.

@@ -40,7 +40,7 @@ public:
     /// @throws std::runtime_error naming the file and what is wrong with it
     MarianWords(const std::filesystem::path& folder, const MarianConfig& config);
 
-    /// The ids without the end symbol. A language code at the beginning, such as `>>deu<<`, is one.
+    /// The ids without the end symbol. A language code at the beginning (`>>deu<<`) is one id.
     /// @throws std::invalid_argument if the text is not UTF-8
     std::vector<std::int32_t> encode(const std::string& text) const;
     /// The text, without the symbols for end, padding and unknown pieces. An id without a piece

@@ -26,7 +26,7 @@ inline bool is_below(const nlohmann::json& value, Index n) {
     return value.is_number_unsigned() && std::cmp_less(value.get<std::uint64_t>(), n);
 }
 
-/// The JSON object in a file; it refuses values that are not as expected. A null field is missing.
+/// The JSON object in a file. It refuses unexpected values; a null field counts as missing.
 class Fields {
 public:
     /// @throws std::runtime_error if the file has no object, or exceeds a limit of `JsonLimits`
@@ -85,8 +85,7 @@ public:
         expect(value(name).is_boolean(), name, "true or false");
         return value(name).get<bool>();
     }
-    /// The value of both fields. They must agree, because our encoder and decoder have equal
-    /// layers.
+    /// The value of both fields, which must agree: our encoder and decoder have the same layers.
     Index same(const char* name, const char* other, Index most) const {
         const Index found = number(name, 1, most);
         expect(number(other, 1, most) == found, other, "{} as in {}", found, name);

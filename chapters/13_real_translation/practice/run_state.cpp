@@ -78,8 +78,8 @@ void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& or
     if (const auto other = first_difference(origin, note(state.metadata, "origin")))
         require(
             false,
-            "{} is {}, and was {} when the run began; keep it to go on, or leave out --resume to "
-            "begin a run",
+            "{} is {}, and was {} when the run began; restore it to go on, or leave out --resume "
+            "to begin a run",
             other->name, other->now, other->before);
     std::vector<Tensor> memory;
     for (const NamedTensor& t : run.trainer().memory())

@@ -18,13 +18,12 @@ TrainingOptions translator_training();
 
 /// The same options, and those that a long run adds.
 struct RunOptions {
-    TrainingOptions training = translator_training();  ///< its epochs are the most
+    TrainingOptions training = translator_training();  ///< `epochs` is the most of them
     Index tokens = 2048;   ///< the most words of a batch, instead of a number of pairs
     Index accumulate = 1;  ///< batches per step
     Real clip = 1;         ///< the largest norm of all gradients; 0: no limit
     double minutes = 0;    ///< no epoch begins that would end later; 0: no limit
-    Index patience =
-        6;  ///< epochs in a row without a better BLEU or loss, then it ends; 0: no limit
+    Index patience = 6;    ///< ends after so many epochs without a better BLEU or loss; 0: never
 };
 // [clip]
 /// Multiplies all gradients by one factor so that their norm, the root of the sum of all squares,

@@ -70,9 +70,8 @@ inline double common_ngrams(const Words& a, const Words& b, Index n) {
     return static_cast<double>(common);
 }
 // [bootstrap]
-/// The scores of test sets drawn anew, each with as many sentences as there are, any of which may
-/// be drawn several times. Koehn 2004, "Statistical significance tests for machine translation
-/// evaluation".
+/// The scores of resampled test sets: as many sentences as there are, each drawn from all of them.
+/// Koehn 2004, "Statistical significance tests for machine translation evaluation".
 /// @throws std::invalid_argument if there is no sentence or no sample
 std::vector<double> bootstrap(const Metric& metric, std::span<const Counts> sentences,
                               std::uint64_t seed, Index samples = 1000);

@@ -65,7 +65,7 @@ Subwords load_subwords(const std::filesystem::path& path);
 // [subword model]
 constexpr std::size_t largest_model = std::size_t{1} << 26;  ///< bytes
 /// Checks the bytes of a SentencePiece model before the library reads them, because it trusts some
-/// of them: a table of characters that points outside itself makes it read memory of others.
+/// of them: a table of characters that points outside itself makes it read memory not its own.
 /// @throws std::runtime_error saying what is wrong
 void require_sound_model(std::string_view model);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Word = std::vector<std::int32_t>;
 
-/// Between equally frequent pairs.
+/// Which of equally frequent pairs is taken.
 enum class Ties { right, last, first_in_text, last_in_text, second_id, larger_second_id };
 /// The id of the first new piece.
 enum class NewId { right, distinct, first_word };
@@ -22,7 +22,7 @@ struct Rules {
     bool by_count = true, recount = true, overlapping = true, skips_both = true;
 };
 
-/// A pair and how often it stands in the text.
+/// A pair and how often it occurs in the text.
 using Pairs = std::vector<std::pair<Word, Index>>;
 
 /// All pairs, in the order of the text.
@@ -42,7 +42,7 @@ Pairs count_pairs(const std::vector<Word>& text, const Ids& counts, const Rules&
     return pairs;
 }
 
-/// Which of two pairs that are equally frequent is taken; `a` stands in the text first.
+/// Whether pair `a`, which occurs in the text first, is taken before the equally frequent pair `b`.
 bool goes_first(const Word& a, const Word& b, Ties ties) {
     switch (ties) {
         case Ties::last:
@@ -71,7 +71,7 @@ Word join(const Word& word, const Word& pair, std::int32_t piece, const Rules& r
     return joined;
 }
 
-/// What is right, by lists of words, and what other rules give.
+/// The right merges, from lists of words, or those of other rules.
 Ids learn(const Ids& words, const Ids& counts, Index n, const Rules& rules = {}) {
     std::vector<Word> text;
     std::set<std::int32_t> ids;
@@ -114,34 +114,33 @@ void add(Cases& cases, const char* criterion, const Ids& words, const Ids& count
          .about = fmt::format("words {}, n = {}", words.shape(), n),
          .names = {"words", "counts", "n", "merges"},
          .mistakes = {
-             {"each word is counted once: how often a word occurs is forgotten",
+             {"each word is counted once, without regard to how often a word occurs",
               with({.by_count = false})},
-             {"a piece is used twice: after a merge go on by two places",
+             {"a piece is used twice: move on by two places after a merge",
               with({.skips_both = false})},
-             {"the pairs of the beginning are taken in order: count again after each merge",
+             {"the pairs counted at the beginning are taken in order: count again after each merge",
               with({.recount = false})},
-             {"the pair 0 0 stands in 0 0 0 twice: each two neighbors are a pair",
+             {"the pair 0 0 occurs in 0 0 0 twice, because any two neighbors are a pair",
               with({.overlapping = false})},
-             {"of equally frequent pairs the last of several is taken", with({.ties = Ties::last})},
-             {"of equally frequent pairs the one that stands in the text first is taken: their "
-              "ids decide",
+             {"among equally frequent pairs, the last of several is taken",
+              with({.ties = Ties::last})},
+             {"among equally frequent pairs, the first in the text is taken, but their ids decide",
               with({.ties = Ties::first_in_text})},
-             {"of equally frequent pairs the one that stands in the text last is taken: their ids "
-              "decide",
+             {"among equally frequent pairs, the last in the text is taken, but their ids decide",
               with({.ties = Ties::last_in_text})},
-             {"between equally frequent pairs the first id decides, and the second one only where "
+             {"between equally frequent pairs, the first id decides, and the second one only if "
               "the first ids are equal",
               with({.ties = Ties::second_id})},
-             {"of equally frequent pairs with the same first id take the one whose second id is "
-              "smaller",
+             {"among equally frequent pairs with the same first id, take the one with the smaller "
+              "second id",
               with({.ties = Ties::larger_second_id})},
-             {"a new id is one more than the largest in words, whatever ids are missing below it",
+             {"a new id is one more than the largest in words, even if ids are missing below it",
               with({.new_id = NewId::distinct})},
-             {"a new id is one more than the largest in all words, and not in the first one alone",
+             {"a new id is one more than the largest in all words, not in the first one alone",
               with({.new_id = NewId::first_word})}}});
 }
 
-/// Words of a small alphabet, some short, counts that differ.
+/// Words of a small alphabet, some of them short, with different counts.
 std::pair<Ids, Ids> draw(Cases& cases, Index n_words, Index length, Index alphabet) {
     Ids words = cases.ids({n_words, length}, alphabet), counts({n_words});
     for (Index w = 0; w < n_words; ++w) {
@@ -156,7 +155,7 @@ std::pair<Ids, Ids> draw(Cases& cases, Index n_words, Index length, Index alphab
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
     const Ids small({2, 3}, {0, 1, 2, 1, 2, -1});
-    // One pair three times in one word that is rare, another once in a word that is frequent.
+    // One pair occurs three times in a rare word, another once in a frequent word.
     add(cases, "the first merge", Ids({2, 6}, {0, 1, 0, 1, 0, 1, 2, 3, -1, -1, -1, -1}),
         Ids({2}, {2, 9}), 1);
     add(cases, "the first merge", small, Ids({2}, {3, 2}), 1);
@@ -165,7 +164,7 @@ int main(int argc, char** argv) {
         add(cases, "merges of merges", words, counts, n);
     }
     add(cases, "merges of merges", Ids({1, 9}, {0, 1, 0, 1, 0, 1, 0, 0, 0}), Ids({1}, {4}), 4);
-    // Ids are missing, and the largest one stands in the second word.
+    // Ids are missing, and the largest one is in the second word.
     add(cases, "merges of merges", Ids({2, 4}, {2, 5, 2, 5, 9, 2, 5, -1}), Ids({2}, {4, 3}), 3);
     add(cases, "equally frequent pairs", Ids({5, 2}, {2, 3, 1, 4, 4, 0, 5, 1, 3, 2}),
         Ids({5}, {5, 5, 5, 5, 5}), 1);

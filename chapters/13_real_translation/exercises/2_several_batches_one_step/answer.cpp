@@ -8,10 +8,9 @@
 
 namespace abh::mine {
 
-/// Leaves in the gradients those of the mean loss over the words of all batches.
-/// @param backward  adds to the gradients those of the mean loss of batch k alone; returns this
-/// loss
-/// @param words     that count, of each batch; all more than 0
+/// Sets the gradients to those of the mean loss over the words of all batches.
+/// @param backward  adds the gradients of the mean loss of batch k alone, and returns this loss
+/// @param words     how many words of each batch count; all more than 0
 /// @return          the mean loss over the words of all batches
 double accumulate(const Parameters& parameters, const std::function<double(std::size_t)>& backward,
                   const std::vector<Index>& words) {

@@ -16,7 +16,7 @@ struct Batches {
     Tensor left_a, left_b;
 };
 
-/// Losses and gradients, the batches weighed by `weight`, and what was there by `left`.
+/// Losses and gradients, with the batches weighted by `weight`, and what was there by `left`.
 Values weighed(const Batches& x, const std::function<double(Index)>& weight, double left = 0) {
     Tensor loss = Tensor::zeros({1}), a = x.left_a.clone(), b = x.left_b.clone();
     a *= static_cast<Real>(left);
@@ -33,12 +33,12 @@ Values weighed(const Batches& x, const std::function<double(Index)>& weight, dou
     return values(loss, a, b);
 }
 
-/// What a function returns that forgets the last step's gradients, or loses this step's.
+/// The results of functions that forget the last step's gradients, or lose this step's.
 std::vector<Mistake> of_gradients(const Batches& x, const Value& loss) {
     const Index n = x.words.size();
     double all = 0;
     for (const std::int32_t w : x.words.values()) all += w;
-    const auto from = [&](Index k) {  // the share of batch k and of those behind it
+    const auto from = [&](Index k) {  // the share of batch k and the batches after it
         double sum = 0;
         for (Index j = k; j < n; ++j) sum += x.words(j);
         return sum / all;
@@ -48,9 +48,10 @@ std::vector<Mistake> of_gradients(const Batches& x, const Value& loss) {
         return [=](Index k) { return k == n - 1 ? weight : 0.0; };
     };
     const auto dirty =
-        "what the last step left is in the gradient still: set it to zero before the first batch";
+        "the gradient still has what the last step left: set it to zero before the first batch";
     const auto last_alone =
-        "only the last batch is left: collect all, and put the sum into the gradients at the end";
+        "only the last batch is left: sum all of them, and put the sum into the gradients at the "
+        "end";
     std::vector<Mistake> mistakes{
         {dirty, weighed(x, share, 1)},
         {"all is 0: a copy of a gradient is a handle that changes with it (clone it), or the sum "
@@ -65,7 +66,8 @@ std::vector<Mistake> of_gradients(const Batches& x, const Value& loss) {
              {"a batch's gradient changes with those after it: a copy is a handle; clone what you "
               "want to keep",
               weighed(x, [](Index) { return 1.0; })},
-             {"each batch once: the gradient after a batch holds those of the batches before it",
+             {"count each batch once: the gradient after a batch holds those of the batches before "
+              "it",
               weighed(x, from)}});
         if (dot(x.left_a, x.left_a) > 0)
             mistakes.push_back(
@@ -94,8 +96,9 @@ void add(Cases& cases, const char* criterion, const Batches& x) {
                          {"the number of words", all}}};
     c.mistakes = of_gradients(x, c.results[0]);
     if (n > 1) {
-        c.mistakes.push_back({"this is the mean of means: a word counts by its batch's size",
-                              weighed(x, [&](Index) { return 1.0 / static_cast<double>(n); })});
+        c.mistakes.push_back(
+            {"this is the mean of means, in which a word counts more if its batch is smaller",
+             weighed(x, [&](Index) { return 1.0 / static_cast<double>(n); })});
         c.mistakes.push_back({"this is the sum of the batches' means: their weights must sum to 1",
                               weighed(x, [](Index) { return 1.0; })});
     }

@@ -9,20 +9,20 @@
 
 namespace abh::mine {
 
-/// What a round makes of the prefixes of a beam.
+/// The result of a round for the prefixes of a beam.
 struct Round {
-    std::vector<std::int32_t> parents, words;  ///< of those that go on, the likeliest first
-    std::vector<Real> sums;                    ///< theirs
-    std::vector<std::int32_t> ended;           ///< parents of those that are set aside
-    std::vector<Real> scores;                  ///< theirs, sums divided by length^alpha
+    std::vector<std::int32_t> parents, words;  ///< of those that go on, likeliest first
+    std::vector<Real> sums;                    ///< the sums of those that go on
+    std::vector<std::int32_t> ended;           ///< the parents of those that are set aside
+    std::vector<Real> scores;                  ///< the sums of these, divided by length^alpha
 };
 
 /// @param sums     of the prefixes, `[n]`
 /// @param log_p    logarithms of the probabilities of the next word, `[n, V]`
 /// @param k        size of the beam
 /// @param end      the end symbol
-/// @param length   of a hypothesis that ends in this round, its end symbol counted
-/// @param alpha    length^alpha divides the sum of what ends
+/// @param length   of a hypothesis that ends in this round, including its end symbol
+/// @param alpha    the sum of what ends is divided by length^alpha
 Round beam_round(const Tensor& sums, const Tensor& log_p, Index k, std::int32_t end, Index length,
                  Real alpha) {
     // solution

@@ -10,13 +10,13 @@ using namespace abh::judge;
 
 namespace {
 
-/// Which of equal candidates stands first.
+/// Which of equal candidates comes first.
 enum class Ties { right, later_prefix, first_word, later_word };
 
-/// What a round may do otherwise.
+/// What a round may do wrong.
 struct Slips {
     bool no_sums = false;         ///< candidates are ranked by their last word alone
-    bool ends_anywhere = false;   ///< what ends is set aside, wherever it stands
+    bool ends_anywhere = false;   ///< what ends is set aside, whatever its rank
     bool ends_take_room = false;  ///< what ends counts among the k that go on
     bool normalize_all = false;   ///< sums of those that go on are divided, too
     bool raw = false;             ///< scores are sums
@@ -95,18 +95,18 @@ void add(Cases& cases, const char* criterion, const Tensor& sums, const Tensor& 
     normalize_all.normalize_all = raw.raw = true;
     one_less.other_length = -1;
     std::vector<Mistake> mistakes{
-        {"candidates are ranked by the last word alone: the sum of the prefix belongs to them",
-         with(no_sums)},
-        {"what ends is set aside only if it stands among the first k", with(ends_anywhere)},
+        {"candidates are ranked by the last word alone: add the sum of the prefix", with(no_sums)},
+        {"what ends is set aside only if it is among the first k", with(ends_anywhere)},
         {"what ends takes no place among the k that go on", with(ends_take_room)},
         {"the sums of those that go on are not divided", with(normalize_all)},
-        {"the score is the sum, and should be divided by the length's power", with(raw)}};
+        {"the score is the sum, but should be divided by the length to the power alpha",
+         with(raw)}};
     const std::pair<Ties, const char*> ties[] = {
-        {Ties::later_word, "of equal candidates of one prefix the first word stands first"},
+        {Ties::later_word, "among equal candidates of one prefix, the first word comes first"},
         {Ties::later_prefix,
-         "of equal candidates that of the earlier prefix stands first: sort stably"},
+         "among equal candidates, that of the earlier prefix comes first: sort stably"},
         {Ties::first_word,
-         "of equal candidates the prefix decides, and the word only within one prefix"}};
+         "among equal candidates, the prefix decides, and the word only within one prefix"}};
     for (const auto& [rule, says] : ties) {
         Slips slips;
         slips.ties = rule;
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
         return t;
     };
     const Tensor none({1}, {0});
-    // In these two groups there is no end symbol: -1 is no word.
+    // These two groups have no end symbol, because -1 is no word.
     const char* const one = "one prefix";
     add(cases, one, none, logs({1, 3}, {0.5, 0.4, 0.1}), 2, -1, 1, 0);
     add(cases, one, none, drawn(1, 7, -1, 0), 3, -1, 1, 0);
@@ -155,8 +155,8 @@ int main(int argc, char** argv) {
     for (const Index n : {2, 3, 5})
         add(cases, ends, cases.uniform({n}, -2, -1), drawn(n, 6, 1, 1.5), n, 1, 4, 0);
     add(cases, ends, none, logs({1, 3}, {0.2, 0.3, 0.5}), 1, 2, 1, 0);
-    add(cases, ends, none, logs({1, 3}, {0.2, 0.5, 0.3}), 1, 2, 1, 0);  // behind the first
-    for (const Real alpha : {Real(0.6), Real(1)})  // all that ends stands in front
+    add(cases, ends, none, logs({1, 3}, {0.2, 0.5, 0.3}), 1, 2, 1, 0);  // after the first
+    for (const Real alpha : {Real(0.6), Real(1)})                       // all that ends comes first
         add(cases, "scores", cases.uniform({3}, -2, -1), drawn(3, 6, 1, 9), 3, 1,
             cases.between(2, 9), alpha);
     add(cases, "scores", none, logs({1, 3}, {0.2, 0.3, 0.5}), 2, 2, 1, 1);

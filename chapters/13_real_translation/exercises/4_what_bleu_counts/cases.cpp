@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t orders = 4;
 
-/// The rows as texts: a word is its number.
+/// The rows as texts, in which each word is its number.
 std::vector<std::string> texts(const Ids& ids) {
     std::vector<std::string> lines;
     for (Index b = 0; b < ids.dim(0); ++b) {
@@ -30,14 +30,14 @@ Counts counts_of(const Ids& hypotheses, const Ids& references) {
     return sum_of(count_sentences(bleu_metric(plainly), texts(hypotheses), texts(references)));
 }
 
-/// Where `Counts` holds what: words of hypotheses and references, then matches, then n-grams.
+/// The places in `Counts`: words of hypotheses and of references, then matches, then n-grams.
 constexpr std::size_t said_at = 0, wanted_at = 1, matches_at = 2, total_at = 2 + orders;
 
 Real score(const Counts& counts) {
     return static_cast<Real>(bleu_parts(counts, plainly).value / 100);
 }
 
-/// Each order's n-grams of one row, or of all.
+/// Each order's n-grams, of one row or of all rows.
 using Ngrams = std::array<std::map<std::vector<std::int32_t>, double>, orders>;
 
 void count(Ngrams& ngrams, const Ids& ids, Index b) {
@@ -51,7 +51,7 @@ void count(Ngrams& ngrams, const Ids& ids, Index b) {
         }
 }
 
-/// Adds to the matches those of these n-grams: the smaller of both counts, or all.
+/// Adds the matches of these n-grams: the smaller of both counts if `clip`, otherwise all.
 void add_matches(Counts& counts, const Ngrams& ours, const Ngrams& theirs, bool clip) {
     for (std::size_t k = 0; k < orders; ++k)
         for (const auto& [ngram, times] : ours[k])
@@ -59,7 +59,7 @@ void add_matches(Counts& counts, const Ngrams& ours, const Ngrams& theirs, bool 
                 counts[matches_at + k] += clip ? std::min(times, at->second) : times;
 }
 
-/// The counts with matches that are found otherwise.
+/// The counts without their matches, which are then counted in another way.
 Counts without_matches(Counts counts) {
     for (std::size_t k = 0; k < orders; ++k) counts[matches_at + k] = 0;
     return counts;
@@ -98,7 +98,7 @@ Counts shorter_lengths(const Ids& hypotheses, const Ids& references, const Count
     return counts;
 }
 
-/// The score of the orders that have a match; a root of `root`, or of their number.
+/// The score of the orders that have a match, by a root of degree `root`, or of their number if 0.
 Real without_empty_orders(const Counts& counts, double root, double penalty) {
     double logs = 0, n = 0;
     for (std::size_t k = 0; k < orders; ++k)
@@ -126,36 +126,38 @@ std::vector<Mistake> mistakes_of(const Ids& hypotheses, const Ids& references,
     const char* const empty_order =
         "an order without a match, or without n-grams, makes the score 0: it is not left out";
     std::vector<std::pair<const char*, double>> found{
-        {"an n-gram that is said more often than the reference has it matches only so often",
+        {"an n-gram that is said more often than the reference has it matches only as often as "
+         "there",
          static_cast<double>(score(unclipped(hypotheses, references, counts)))},
-        {"the mean of the precisions is the geometric one", penalty * mean},
-        {"this is in per cent: the score is a share, from 0 to 1", 100 * right},
+        {"the mean of the precisions must be the geometric one", penalty * mean},
+        {"this is in percent, but the score is a share, from 0 to 1", 100 * right},
         {empty_order, static_cast<double>(without_empty_orders(counts, orders, penalty))},
         {empty_order, static_cast<double>(without_empty_orders(counts, 0, penalty))}};
     if (said < wanted) {
         found.emplace_back(
-            "the brevity penalty is missing, or is laid on what is too long in place "
-            "of what is too short",
+            "the brevity penalty is missing, or applies to what is too long in place of what is "
+            "too short",
             bare);
         found.emplace_back(
-            "the penalty is e^(1 - r/c) with r for the references: the lengths are "
-            "the wrong way round",
+            "the penalty is e^(1 - r/c) with r for the references, but the lengths are the wrong "
+            "way round",
             bare * std::exp(1 - ratio));
     } else {
-        const char* const too_long = "a hypothesis that is too long pays by its precisions alone";
+        const char* const too_long =
+            "a hypothesis that is too long is punished by its precisions alone";
         found.emplace_back(too_long, bare * std::exp(1 - 1 / ratio));
-        found.emplace_back("e^(1 - r/c) is a penalty only if c is less than r; otherwise it is 1",
+        found.emplace_back("the penalty is e^(1 - r/c) only if c is less than r, and otherwise 1",
                            bare * std::exp(1 - ratio));
     }
     if (hypotheses.dim(0) > 1) {
-        found.emplace_back("the sums run over all sentences before anything is divided",
+        found.emplace_back("sum over all sentences before you divide anything",
                            of_sentences / static_cast<double>(hypotheses.dim(0)));
         found.emplace_back(
             "the lengths are summed as they are: a sentence that is too long makes up for one "
             "that is too short",
             static_cast<double>(score(shorter_lengths(hypotheses, references, counts))));
         found.emplace_back(
-            "matches are clipped in each sentence, and not over the whole test set",
+            "matches are clipped in each sentence, not over the whole test set",
             static_cast<double>(score(clipped_over_all(hypotheses, references, counts))));
     }
     std::vector<Mistake> mistakes;
@@ -176,7 +178,7 @@ void add(Cases& cases, const char* criterion, const Ids& hypotheses, const Ids& 
                .mistakes = mistakes_of(hypotheses, references, counts)});
 }
 
-/// A hypothesis made of its reference: some words are another one, some are doubled.
+/// A hypothesis made from its reference, with some words replaced and some doubled.
 Ids spoiled(Cases& cases, const Ids& references, Index width, Index words) {
     Ids result({references.dim(0), width});
     result.fill(0);
@@ -191,7 +193,7 @@ Ids spoiled(Cases& cases, const Ids& references, Index width, Index words) {
     return result;
 }
 
-/// Words 1 to `words`; row b has `lengths[b]` of them.
+/// Random words from 1 to `words`, of which row b has `lengths[b]`.
 Ids drawn(Cases& cases, std::initializer_list<Index> lengths, Index words) {
     const Index width = std::max(lengths);
     Ids ids = cases.ids({static_cast<Index>(lengths.size()), width}, words);
@@ -203,7 +205,7 @@ Ids drawn(Cases& cases, std::initializer_list<Index> lengths, Index words) {
     return ids;
 }
 
-/// The first words of each row, `less` fewer than there are.
+/// The rows without their last `less` words.
 Ids cut(const Ids& ids, Index less) {
     Ids result({ids.dim(0), ids.dim(1) - less});
     for (Index b = 0; b < ids.dim(0); ++b)
@@ -216,13 +218,13 @@ Ids cut(const Ids& ids, Index less) {
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
     add(cases, "clipped matches", Ids({1, 8}, {1, 2, 3, 5, 6, 7, 8, 9}),
-        Ids({1, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), "that of the statement");
+        Ids({1, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), "the example of the statement");
     add(cases, "clipped matches", Ids({1, 10}, {1, 2, 3, 4, 1, 2, 3, 4, 1, 2}),
-        Ids({1, 10}, {1, 2, 3, 4, 5, 6, 7, 1, 2, 8}), "words and runs that are repeated");
+        Ids({1, 10}, {1, 2, 3, 4, 5, 6, 7, 1, 2, 8}), "repeated words and runs");
     for (const Index n : {12, 30}) {
         const Ids reference = drawn(cases, {n}, 6);
         add(cases, "clipped matches", spoiled(cases, reference, n, 6), reference,
-            fmt::format("a sentence of {} words, few different ones", n));
+            fmt::format("a sentence of {} words, few of them different", n));
     }
     const Ids sentence = drawn(cases, {20}, 50);
     for (const Index less : {1, 7, 15}) {

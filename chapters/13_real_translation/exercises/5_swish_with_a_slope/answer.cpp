@@ -9,7 +9,7 @@ namespace abh::mine {
 
 /// The gradients of y = x s(beta x), with s(a) = 1 / (1 + exp(-a)).
 /// @param dy    gradient of the loss with respect to y, any shape
-/// @param x     what went in, the same shape
+/// @param x     the input, of the same shape
 /// @param beta  the slope, one number for all elements
 /// @return      dx, of the shape of x, and dbeta, [1]
 std::vector<Tensor> swish_backward(const Tensor& dy, const Tensor& x, Real beta) {

@@ -18,7 +18,7 @@ Tensor swish(const Tensor& x, const Tensor& beta) {
     return y;
 }
 
-/// dx and dbeta; each flag leaves out a part.
+/// dx and dbeta; each flag that is false leaves out a part.
 struct Parts {
     bool curve = true, inner = true, square = true, dy = true;
 };
@@ -67,18 +67,18 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, Real beta, const std::
              .names = {"dy", "x", "beta", "dx", "dbeta"},
              .constants = {{"beta", static_cast<double>(beta)}},
              .mistakes = {
-                 {"x stands in the product twice: the logistic function moves, too",
+                 {"x is in the product twice, because the logistic function depends on it, too",
                   values(gradients(dy, x, beta, {.curve = false}).first, dbeta)},
                  {"the inner derivative of s(beta x) with respect to x is missing",
                   values(gradients(dy, x, beta, {.inner = false}).first, dbeta)},
-                 {"beta x has the derivative x with respect to beta, and x is a factor besides",
+                 {"the derivative of beta x with respect to beta is x, and x is a factor besides",
                   values(dx, gradients(dy, x, beta, {.square = false}).second)},
                  {"in dbeta, dy is missing",
                   values(dx, gradients(dy, x, beta, {.dy = false}).second)},
                  {sum, values(dx, terms)},
                  {sum, values(dx, Tensor({1}, {terms.values().front()}))},
                  {sum, values(dx, Tensor({1}, {terms.values().back()}))},
-                 {"all elements share beta: dbeta is their sum, and not their mean",
+                 {"all elements share beta: dbeta is the sum of what they add, not the mean",
                   values(dx, mean)}}});
 }
 
@@ -86,8 +86,10 @@ void add(Cases& cases, const Tensor& x, const Tensor& dy, Real beta, const std::
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    add(cases, Tensor({2}, {1, -1}), Tensor({2}, {3, 4}), 1, "that of the statement", {"beta 1"});
-    add(cases, cases.normal({2, 5}), cases.normal({2, 5}), 1, "x [2, 5], dy drawn", {"beta 1"});
+    add(cases, Tensor({2}, {1, -1}), Tensor({2}, {3, 4}), 1, "the example of the statement",
+        {"beta 1"});
+    add(cases, cases.normal({2, 5}), cases.normal({2, 5}), 1, "x [2, 5], with a random dy",
+        {"beta 1"});
     const std::vector<std::string> any = {"any beta"};
     add(cases, cases.normal({3, 1, 4}), cases.normal({3, 1, 4}), Real(0.3), "beta 0.3", any);
     add(cases, cases.normal({7}), cases.normal({7}), Real(2.5), "beta 2.5", any);
