@@ -34,7 +34,7 @@ struct GreedyTranslator {
 /// Translates the sources of all pairs in one batch, the shorter ones padded.
 std::vector<Translation> translate_all(const GreedyTranslator& translator, const Corpus& corpus,
                                        const std::vector<SentencePair>& pairs);
-/// Prints a line such as `我 有 一 个 好 朋 友 P -> I have a good friend .`
+/// Prints a line such as `你 认 识 两 个 老 师 吗 -> do you know two teachers ?`.
 /// @return  whether the translation is the expected one
 bool show(const GreedyTranslator& translator, const SentencePair& pair,
           const Translation& translation);
