@@ -117,7 +117,7 @@ def inside_words(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="x", labelrotation=90)
 
 
-@figure("inside_distance", width=7.4, height=2.4, narrow=(3.7, 4.6))
+@figure("inside_distance", width=7.4, height=1.9, narrow=(3.7, 4.0))
 def inside_distance(data: Data, fig: Figure) -> None:
     both = panels(fig, 2)
     for axes, name, label in zip(
