@@ -266,7 +266,7 @@ TEST_CASE("a system compared with itself does not differ, a much better one does
     CHECK(p_value(metric, counts, counts, 1) == 1);
     CHECK(p_value(metric, counts, right, 1) == Approx(1.0 / 1001));
     CHECK_THROWS_WITH(p_value(metric, counts, std::span(right).first(3), 1),
-                      "p_value: 60 sentences against 3, expected equally many");
+                      "p_value: 60 sentences against 3");
 }
 
 // The command ------------------------------------------------------------

@@ -337,8 +337,7 @@ __global__ void __launch_bounds__(threads)
 // [row sums]
 /// Each thread computes `<dy_i, y_i>` for one query and head, bound by the bytes of dy and y. It
 /// adds in the same order as `dot_rows` adds `<dy_i, v_j>`, so where all weight is on one key, the
-/// two are equal and their difference, which is a gradient, is exactly 0 instead of a rounding
-/// error.
+/// two are equal and their difference, which is a gradient, is exactly 0.
 __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
                                 Global<const Real> y) {
     for (Index r = first_element(); r < n; r += all_threads()) {

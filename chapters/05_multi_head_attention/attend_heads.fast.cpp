@@ -23,8 +23,7 @@ constexpr Real infinity = std::numeric_limits<Real>::infinity();
 constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf minus itself is NaN
 
 /// Distance from one row of n numbers to the next: an odd number of lanes, because the rows of a
-/// matrix whose width is a power of two would all compete for the same few lines of the first
-/// cache.
+/// matrix whose width is a power of two would all compete for a few lines of the first cache.
 constexpr Index pitch(Index n) {
     return whole_lanes(n) | lanes;
 }
@@ -59,8 +58,7 @@ public:
         while (words_.end > words_.begin && pads_[words_.end - 1] != 0) --words_.end;
     }
     /// The keys outside this range are hidden from all of these queries: pads at either end and, if
-    /// the future is hidden, the keys after the last query. The range begins at a multiple of
-    /// `lanes`.
+    /// the future is hidden, the keys after the last query. It begins at a multiple of `lanes`.
     Rows seen_from(Rows queries) const {
         const Index end = causal_ ? std::min(words_.end, queries.end) : words_.end;
         if (end <= words_.begin) return {0, 0};

@@ -25,8 +25,7 @@ void print(const std::string& name, const Tensor& t, int digits) {
     }
 }
 // [by hand]
-/// A query with one tie to each of two words: a single wide head cannot tell them apart, but two
-/// heads can.
+/// A query with one tie to each of two words: one wide head cannot tell them apart, two heads can.
 void by_hand() {
     section("Two heads by hand");
     const Real s = std::sqrt(Real(2)) * std::log(Real(3));  // e^(s / sqrt(2)) = 3
@@ -54,8 +53,7 @@ void joining() {
     print("bare reshape", heads.reshape(x.shape()), 0);
 }
 
-/// Two arrays for the figure: the position that each number comes from, after the join and after a
-/// bare reshape.
+/// For the figure: the position that each number comes from, after the join and a bare reshape.
 void origin(const Results& results, Index length) {
     Tensor from({4 * length, 4});
     for (Index r = 0; r < from.dim(0); ++r)
@@ -79,8 +77,7 @@ void compare(Program& program, const Tensor& x, const Mask& mask, MultiHeadOptio
     }
 }
 // [weights]
-/// Prints each head's weights for one word of the sentence; the weights of all words go to the
-/// figure.
+/// Prints each head's weights for one word of the sentence; those of all words go to the figure.
 void show_weights(const Results& results, const MultiHeadAttention& layer, const Tensor& x,
                   const Mask& mask, const std::string& sentence) {
     section("What each head sees from 好");
@@ -149,8 +146,7 @@ void gradient(Program& program) {
     program.results().set_varying("gradient_error_no_value", two);
 }
 // [speed]
-/// Times forward and backward of 8 heads of 64 columns with the future hidden, and counts what is
-/// kept in between.
+/// Times forward and backward of 8 heads of 64 columns, future hidden, and counts what is kept.
 void speed(Program& program) {
     section("Making it fast");
     GainTable gains(program.results(), "attention of all heads");

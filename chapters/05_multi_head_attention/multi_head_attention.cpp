@@ -54,8 +54,7 @@ MultiHeadAttention::Gradients MultiHeadAttention::backward(const Tensor& dy, con
             project_backward(w_v, dv, cache.v)};
 }
 // [projections]
-/// `x` in the shape in which it is projected: unchanged, or cut into slices if all heads share a
-/// projection.
+/// `x` in the shape in which it is projected: unchanged, or in slices if all heads share a map.
 Tensor MultiHeadAttention::slices(const Tensor& x, std::string_view name) const {
     require(x.rank() == 3 && x.dim(2) == options_.d_model,
             "multi-head attention: {} has shape {}, expected [B, L, {}]", name, x.shape(),

@@ -51,8 +51,7 @@ public:
     /// @param dy  gradient of the loss with respect to the result, `[B, Lq, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
     // [multi-head attention: projections]
-    /// Applies one projection, `w_q`, `w_k` or `w_v`, to `x`; if all heads share it, slice by
-    /// slice.
+    /// Applies one projection, `w_q`, `w_k` or `w_v`, to `x`: by slices if all heads share it.
     /// @param x  `[B, L, d_model]` @return the same shape
     Tensor project(const Linear& projection, const Tensor& x, Linear::Cache* cache = nullptr) const;
 

@@ -21,11 +21,9 @@ struct LayerOptions {
 // [layers of the sources]
 /// The Chinese-English toy: no biases, and a layer norm that is not learned.
 LayerOptions toy_layer();
-/// The German-English notebook: biases everywhere, and a learned norm, which the notebook leaves
-/// out.
+/// The German-English notebook: biases everywhere, and the learned norm that it leaves out.
 LayerOptions notebook_layer();
-/// The shared-head block: small projections without biases that all heads share, scores times
-/// 1/sqrt(d_model).
+/// The shared-head block: small shared projections without biases, scores times 1/sqrt(d_model).
 LayerOptions shared_head_layer();
 // [layer]
 /// Self-attention, then feed-forward, each in its residual connection with layer norm.
@@ -38,8 +36,7 @@ public:
         AddNorm::Cache norm1, norm2;
     };
 
-    /// Draws its own weights. A copy of a layer would share them, so construct each layer
-    /// separately.
+    /// Draws its own weights. A copy would share them, so construct each layer separately.
     EncoderLayer(const LayerOptions& options, Random& random);
 
     /// @param x        `[B, L, d_model]`

@@ -87,14 +87,12 @@ public:
     /// @throws std::invalid_argument unless there is at least one layer
     Decoder(const LayerOptions& options, Index n_layers, Random& random);
 
-    /// The arguments are those of `DecoderLayer::forward`; memory and masks are the same for every
-    /// layer.
+    /// Arguments as of `DecoderLayer::forward`; memory and masks are the same for every layer.
     /// @param weights  if given, receives the attention weights of every layer
     Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                    const AttentionMask& cross_mask, Cache* cache = nullptr,
                    std::vector<AttentionWeights>* weights = nullptr) const;
-    /// Adds to the gradients of all parameters. The gradient with respect to `memory` is the sum
-    /// over all layers.
+    /// Adds to the gradients of all parameters. That of `memory` is the sum over all layers.
     Gradients backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);

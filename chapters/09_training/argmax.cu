@@ -27,8 +27,7 @@ __device__ int block_min(int v) {
 }
 
 /// One block per row, which it reads once. Every thread keeps the largest logit that it has met,
-/// the place of this logit, and the sum of exponentials. Bytes are the limit: a row in, one choice
-/// out.
+/// the place of this logit, and the sum of exponentials. Bytes are the limit: a row is read.
 __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Real> logits) {
     const Global<const Real> x = logits + static_cast<Index>(blockIdx.x) * n;
     Real largest = lowest, total = 0;

@@ -17,8 +17,7 @@ struct Checkpoint {
 
 /// Writes parameters, options and words to one safetensors file, whole or not at all.
 void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus);
-/// Checks the options before a model is made, because one of absurd sizes would not fit into
-/// memory.
+/// Checks the options before a model is made: one of absurd sizes would not fit into memory.
 /// @throws std::invalid_argument if the file holds too few numbers for the model's matrices
 void require_plausible(const TransformerOptions& o, const TensorFile& file);
 /// @throws std::runtime_error naming the file and what is wrong with it

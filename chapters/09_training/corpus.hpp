@@ -68,8 +68,7 @@ Corpus notebook_corpus();
 Corpus read_corpus(const std::filesystem::path& path, Index max_words);
 // [batch]
 /// Sentences that are computed together, padded to the longest or without their pads. `target_out`
-/// is `target_in` shifted by one place, because the model is to predict its word t from words 0..t
-/// of `target_in`.
+/// is `target_in` shifted by one place: the model predicts its word t from words 0..t of that.
 struct Batch {
     Sentences source;     ///< [B, Ls]
     Sentences target_in;  ///< [B, Lt], start symbol, then the words

@@ -8,8 +8,7 @@ namespace {
 /// One block per row, with its threads side by side along the words. One pass over the row finds
 /// its largest logit and the sum of the exponentials, because a thread that meets a larger logit
 /// rescales its sum. Probabilities need a second pass, which mostly reads from the device's cache.
-/// Bytes are the limit: a row is read once, or read twice and written once, for some ten operations
-/// per word.
+/// Bytes are the limit: a row is read once, or twice and written, for ten operations per word.
 __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
                                      Global<const std::int32_t> targets, std::int32_t ignore,
                                      Real smoothing, Global<Real> probabilities,

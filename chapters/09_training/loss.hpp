@@ -31,8 +31,7 @@ struct CrossEntropyCache {
 double cross_entropy(const Tensor& logits, const Ids& targets,
                      const CrossEntropyOptions& options = {}, CrossEntropyCache* cache = nullptr);
 
-/// Gradient of `cross_entropy`: `dlogits = (p - pi) / counted`, and 0 in the rows of ignored
-/// targets.
+/// Gradient of `cross_entropy`: `dlogits = (p - pi) / counted`, 0 in the rows of ignored targets.
 /// @return `[B, L, n_words]`
 Tensor cross_entropy_backward(const CrossEntropyCache& cache);
 /// The number that the sum of the losses is divided by: `of_words`, or, if that is 0, the number of

@@ -8,8 +8,7 @@ namespace abh::cuda {
 // [sgd]
 namespace {
 
-/// One thread per weight. Bytes are the limit: three numbers read and two written for four
-/// operations.
+/// One thread per weight. Bytes are the limit: five numbers for four operations.
 __global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const Real> dw,
                            Real momentum, Real learning_rate) {
     for (Index i = first_element(); i < n; i += all_threads()) {

@@ -21,8 +21,7 @@ public:
     virtual ~Optimizer() = default;
     /// Moves all parameters.
     void step(Real learning_rate);
-    /// A step in parts: call `begin_step`, then `move` once for each parameter, with its number in
-    /// the list.
+    /// A step in parts: call `begin_step`, then `move` for each parameter, by its number.
     void begin_step() { ++steps_; }
     virtual void move(std::size_t i, Real learning_rate) = 0;
     /// What it remembers from step to step. Training can go on from there if this is saved.

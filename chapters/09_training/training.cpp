@@ -11,8 +11,7 @@ namespace abh {
 // [tasks]
 namespace {
 
-/// Gives the task this model, but with the vocabulary sizes of the corpus, whatever its options
-/// say.
+/// Gives the task this model, but always with the vocabulary sizes of the corpus.
 void use_model(Task& task, TransformerOptions model) {
     require(model.pad == 0, "the model's pad is {}, but that of the corpus is 0", model.pad);
     model.src_words = task.corpus.source.size();

@@ -64,8 +64,7 @@ public:
     Trainer(Transformer& model, const TrainingOptions& options, Parameters moved);
 
     /// Sets the gradients of all parameters to those of a step, which may consist of several
-    /// batches, computed one after the other. Loss and gradients are those of one batch that holds
-    /// all their pairs.
+    /// batches. Loss and gradients are those of one batch that holds all their pairs.
     /// @param batches   with their pads
     /// @param of_words  target words of the step, if these batches are only a part of it; 0: count
     ///                  theirs

@@ -11,8 +11,7 @@
 
 namespace abh {
 // [tied]
-/// Which of three tables of words, the source's, the target's and the last map's, are one and the
-/// same.
+/// Which of three tables of words, the source's, the target's and the last map's, are the same.
 enum class Tied {
     none,    ///< three tables
     target,  ///< the target's table is the last map's weight

@@ -23,8 +23,7 @@ struct VocabularyLossCache {
     std::variant<std::monostate, Whole, Blocks> kept = {};
 };
 // [vocabulary loss]
-/// `cross_entropy(output.forward(x), targets)`: the last linear map, to the logits of all words,
-/// and the loss.
+/// `cross_entropy(output.forward(x), targets)`: the last linear map, to all logits, and the loss.
 ///
 /// Fast: with a cache, at most `most_logits` logits are in memory at once, or 64 rows of them if
 /// that is more. The loss is the last thing that a forward pass computes, so the gradient of a

@@ -47,8 +47,7 @@ Tensor mean_over_heads(const Tensor& weights) {
     return mean;
 }
 
-/// The largest weight of a row, averaged over the rows. It is 1 if every word looks at a single
-/// place.
+/// The largest weight of a row, averaged over the rows: 1 if every word looks at a single place.
 double mean_strongest(const Tensor& weights) {
     return matrix(weights).rowwise().maxCoeff().mean();
 }

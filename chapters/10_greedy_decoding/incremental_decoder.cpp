@@ -34,8 +34,7 @@ IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
 // [attention]
 namespace {
 
-/// Reads `[n, 1, d_model]` as `[n, H, 1, d_k]`, because within one row the heads follow one
-/// another.
+/// Reads `[n, 1, d_model]` as `[n, H, 1, d_k]`: within a row the heads follow one another.
 Tensor heads_of_one(const Tensor& row, Index n_heads) {
     return row.reshape({row.dim(0), n_heads, 1, row.dim(2) / n_heads});
 }

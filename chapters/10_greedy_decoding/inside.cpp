@@ -1,7 +1,6 @@
 #include "chapters/10_greedy_decoding/inside.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
@@ -66,35 +65,17 @@ void show_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& resul
     results.set("words", join_words(words.words()));
 }
 // [without positions]
-/// Mean attention weights of each head by the distance from query to key, `[H, 2 reach + 1]`.
-class WeightsByDistance {
-public:
-    static constexpr Index reach = 4;
-
-    explicit WeightsByDistance(Index heads) : sums_(Tensor::zeros({heads, 2 * reach + 1})) {}
-
-    /// @param weights  `[1, H, L, L]`
-    void add(const Tensor& weights) {
-        for (Index i = 0; i < weights.dim(2); ++i)
-            for (Index j = std::max<Index>(0, i - reach);
-                 j < std::min(weights.dim(3), i + reach + 1); ++j) {
-                const Index place = j - i + reach;
-                ++pairs_[static_cast<std::size_t>(place)];
-                for (Index h = 0; h < sums_.dim(0); ++h) sums_(h, place) += weights(0, h, i, j);
-            }
-    }
-    Tensor mean() const {
-        Tensor means = sums_.clone();
-        for (Index h = 0; h < means.dim(0); ++h)
-            for (Index d = 0; d < means.dim(1); ++d)
-                means(h, d) /= static_cast<Real>(pairs_[static_cast<std::size_t>(d)]);
-        return means;
-    }
-
-private:
-    Tensor sums_;
-    std::array<Index, 2 * reach + 1> pairs_{};
-};
+/// Adds the attention weights `[1, H, L, L]` of each head by the distance from query to key to
+/// `sums`, `[H + 1, 2 reach + 1]`, and to its last row the number of such pairs.
+void add_by_distance(const Tensor& weights, Tensor& sums) {
+    const Index heads = weights.dim(1), reach = sums.dim(1) / 2;
+    for (Index i = 0; i < weights.dim(2); ++i)
+        for (Index j = std::max<Index>(0, i - reach); j < std::min(weights.dim(3), i + reach + 1);
+             ++j) {
+            for (Index h = 0; h < heads; ++h) sums(h, j - i + reach) += weights(0, h, i, j);
+            ++sums(heads, j - i + reach);
+        }
+}
 
 /// How many of the held-out sentences come out without an error if every word gets the code of
 /// place 0? And where do the heads of the encoder's first layer look, with the right codes and
@@ -109,7 +90,7 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
     };
     Index with = 0, without = 0;
     const Index heads = model.options().layer.attention.n_heads;
-    WeightsByDistance looks(heads), looks_without(heads);
+    Tensor looks = Tensor::zeros({heads + 1, 9}), looks_without = looks.clone();
     std::vector<Tensor> weights;  // of each layer
     for (const SentencePair& pair : corpus.held_out) {
         const Batch batch = make_batch(corpus, std::span(&pair, 1));
@@ -121,11 +102,11 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
         with += right(model.forward(src, tgt));
         model.encoder.forward(encoder_vectors(model, src).front(), model.source_mask(src, src),
                               nullptr, &weights);
-        looks.add(weights.front());
+        add_by_distance(weights.front(), looks);
         const Tensor memory =
             model.encoder.forward(all_at_0(model.src_embed, model.src_positions, src),
                                   model.source_mask(src, src), nullptr, &weights);
-        looks_without.add(weights.front());
+        add_by_distance(weights.front(), looks_without);
         without +=
             right(model.decoder.forward(all_at_0(model.tgt_embed, model.tgt_positions, tgt), memory,
                                         model.target_mask(tgt), model.source_mask(src, tgt)));
@@ -135,9 +116,11 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
     results.set("held_out", all);
     results.set_varying("with_places", static_cast<double>(with));
     results.set_varying("without_places", static_cast<double>(without));
-    results.array("by_distance", looks.mean());
-    results.array("by_distance_without", looks_without.mean());
-    results.set_varying("by_distance_moves", max_difference(looks.mean(), looks_without.mean()));
+    for (Tensor* sums : {&looks, &looks_without})  // which become means
+        matrix(*sums).array().rowwise() /= matrix(*sums).row(heads).array().eval();
+    results.array("by_distance", looks.rows(0, heads));
+    results.array("by_distance_without", looks_without.rows(0, heads));
+    results.set_varying("by_distance_moves", max_difference(looks, looks_without));
 }
 // [units]
 /// The hidden units of the encoder's first feed-forward network, over the held-out sentences: the

@@ -13,8 +13,7 @@ struct KeyValues {
 /// Writes each row's new key and value after the `length` that are there.
 /// @param k, v  `[B, H, 1, d_k]`
 void append(KeyValues& kv, Index length, const Tensor& k, const Tensor& v);
-/// Row i of the result is row `rows[i]` of `kv`: its first `length` keys and values, and new room
-/// after them.
+/// Row i of the result is row `rows[i]` of `kv`: its first `length` keys and values, then room.
 /// @param rows  `[n]`; a row may be named several times, or not at all
 /// @return      `[n, H, room, d_k]`
 KeyValues gather(const KeyValues& kv, Index length, const Ids& rows, Index room);

@@ -74,8 +74,7 @@ std::string python_list(const Words& words) {
     return "[" + text + "]";
 }
 
-/// Prints what the toy's program prints for the sentence that it translates: a rule, a heading,
-/// ids, words.
+/// Prints what the toy's program prints for a sentence: a rule, a heading, ids, words.
 void show_as_printed(const GreedyTranslator& translator, const Words& source) {
     const Translation translation = translator.translate(source);
     const Ids src = translator.ids(source);
@@ -86,8 +85,7 @@ void show_as_printed(const GreedyTranslator& translator, const Words& source) {
     fmt::print("{} -> {}\n", python_list(source), python_list(translator.words(translation)));
 }
 // [cache]
-/// Are the words the same? Raises `difference` to the largest difference of their probabilities, if
-/// that is larger.
+/// Are the words the same? Raises `difference` to the largest one of their probabilities.
 bool compare(const Translation& a, const Translation& b, double& difference) {
     if (a.ids != b.ids || a.finished != b.finished) return false;
     for (std::size_t i = 0; i < a.probabilities.size(); ++i)

@@ -54,8 +54,7 @@ double matrices(const std::vector<LinearMaps>& maps) {
     return static_cast<double>(sum);
 }
 
-/// Multiply-adds of the two products of attention: each query with each key, each weight with each
-/// value.
+/// Multiply-adds of attention's products: each query with each key, each weight with each value.
 double attention(const TransformerOptions& o, Index queries, Index keys) {
     return static_cast<double>(2 * queries * keys * o.layer.attention.d_model);
 }

@@ -17,8 +17,7 @@ struct LinearMaps {
     Index multiply_adds() const { return n_rows * weights(); }
 };
 
-/// All linear maps of a model, for these numbers of source and target rows. Maps that see no row
-/// have `n_rows` 0.
+/// All linear maps of a model, for so many source and target rows: `n_rows` 0 if a map sees none.
 std::vector<LinearMaps> linear_maps(const TransformerOptions& options, Index src_rows,
                                     Index tgt_rows);
 /// Number of parameters, the same as `count_elements` of the model.

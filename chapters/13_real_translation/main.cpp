@@ -8,8 +8,7 @@ using namespace abh;
 int main(int argc, char** argv) {
     Program program("Train a translator on real sentences, score it, and translate with it");
     Options& options = program.options();
-    Options text =
-        options.command("text", "show the sentences and the pieces that they are cut into");
+    Options text = options.command("text", "show the sentences and their pieces");
     std::filesystem::path folder;
     text.add("--write", folder, "folder for train.tsv, dev.tsv and test.tsv; write them and stop");
     ScoreCommand score(options);

@@ -11,11 +11,9 @@
 namespace abh {
 // [options]
 ScoreCommand::ScoreCommand(Options& parent)
-    : command_(parent.command("score",
-                              "score translations with BLEU, chrF and TER, as sacrebleu does")) {
+    : command_(parent.command("score", "compute BLEU, chrF and TER as sacrebleu does")) {
     command_.add("--reference", reference_,
-                 "file of reference translations, one per line, plain or gzip (default: show "
-                 "examples)");
+                 "file of references, one per line, plain or gzip (default: show examples)");
     command_.add("--hypothesis", hypothesis_, "file of translations to score");
     command_.add("--other", other_, "file of another system's translations, to compare with");
     command_.add("--tokenize", tokenize_, "tokenization for BLEU; zh or char for Chinese")

@@ -27,27 +27,20 @@ TrainCommand::TrainCommand(Options& parent, std::string name)
     TrainingOptions& t = r.training;
     parent.add("--train", o.train, "pairs to train on: FILE or SOURCE,TARGET");
     parent.add("--dev", o.dev, "pairs to choose the model by (default: some of --train)");
-    parent.add("--test", o.test,
-               "pairs to report on (default: some of --train, or none with --dev)");
+    parent.add("--test", o.test, "pairs to report on (default: likewise, if --dev is not given)");
     parent.add("--save", o.folder, "folder of the run (default: checkpoints/...)");
     parent.flag("--resume", o.resume, "go on with the run in that folder");
     parent.flag("--quick", o.quick, "train a small model for five epochs");
     parent.add("--epochs", t.epochs, "maximum number of epochs").range(1, 100'000);
-    parent
-        .add("--minutes", r.minutes,
-             "begin no epoch that would end after so many minutes; 0: no limit")
+    parent.add("--minutes", r.minutes, "begin no epoch that would end later; 0: no limit")
         .range(0.0, 1e6);
-    parent
-        .add("--patience", r.patience,
-             "epochs without a better BLEU or loss that end the run; 0: no limit")
+    parent.add("--patience", r.patience, "end after so many epochs without progress; 0: no limit")
         .range(0, 100'000);
     parent.add("--save-minutes", o.save_minutes, "minutes between two saved states of the run");
-    parent.add("--average", o.average, "number of last epochs whose weights are averaged")
-        .range(1, 100);
+    parent.add("--average", o.average, "last epochs whose weights are averaged").range(1, 100);
     parent.add("--tokenization", o.tokenization, "tokenization for BLEU: 13a, zh, char or none")
         .one_of({"13a", "zh", "char", "none"});
-    parent.add("--pieces", o.pieces, "maximum number of pieces of each vocabulary")
-        .range(270, 100'000);
+    parent.add("--pieces", o.pieces, "most pieces in a vocabulary").range(270, 100'000);
     parent.flag("--shared", o.shared, "use one vocabulary for both languages");
     parent.add("--d-model", o.d_model, "numbers in a word's row");
     parent.add("--d-ff", o.d_ff, "numbers in a hidden row");

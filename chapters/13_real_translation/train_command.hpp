@@ -32,8 +32,7 @@ public:
     explicit TrainCommand(Options& parent, std::string name = default_run_name);
     bool chosen() const { return command_.chosen(); }
 
-    /// Trains, or goes on training; chooses a model by the development pairs; reports on the test
-    /// pairs, once.
+    /// Trains, or goes on; chooses by the development pairs; reports on the test pairs, once.
     /// @param seed     of weights, dropout and batches
     /// @param results  receives `parameters`, `epochs`, `steps`, `best_epoch`, `dev_bleu`,
     ///                 `test_bleu`, ..., and the learning curves as arrays

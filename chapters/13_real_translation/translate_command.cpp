@@ -51,21 +51,16 @@ TranslateCommand::TranslateCommand(Options& parent)
                  "(default: the model of ./book run 13)");
     command_.add("--beam", options_.beam.beam, "prefixes kept for each sentence").range(1, 1000);
     command_.add("--batch", options_.batch, "sentences translated at a time").range(1, 10000);
-    command_
-        .add("--n-best", n_best_,
-             "translations of each line, as `n ||| text ||| score`; 0: one, as text alone")
+    command_.add("--n-best", n_best_, "so many per line, as `n ||| text ||| score`; 0: one, bare")
         .range(0, 1000);
     command_
         .add("--length-penalty", options_.beam.length_penalty, "alpha: sums are divided by n^alpha")
         .range(0.0, 100.0);
     command_.add("--stop", stop_, "rule that ends a search: full, usual or proven")
         .one_of({"full", "proven", "usual"});
-    command_
-        .add("--max-words", options_.beam.max_words, "maximum number of pieces of a translation")
+    command_.add("--max-words", options_.beam.max_words, "most pieces in a translation")
         .range(1, 100000);
-    command_
-        .add("--max-more", options_.beam.max_more,
-             "maximum number of pieces beyond those of the source")
+    command_.add("--max-more", options_.beam.max_more, "most pieces more than the source has")
         .range(0, 100000);
 }
 // [run]

@@ -29,8 +29,7 @@ void sum_at_one(Ranks& ranks, Tensor& x) {
                            r == ranks.rank() ? ranks.room_of(x) : Room{});
 }
 
-/// How many numbers the busiest of `n` ranks sends during `work`, when each rank starts with `size`
-/// ones.
+/// How many numbers the busiest of `n` ranks sends during `work`, which each starts with `size`.
 /// @param last  what the last number must then be on every rank
 template <class F>
 double most_sent(Index n, Index size, Real last, const F& work) {
@@ -74,8 +73,7 @@ void show_sums(Results& results) {
 // [steps]
 namespace {
 
-/// Bytes that all ranks together send in a step: partial gradients to their owners, and weights
-/// back.
+/// Bytes that all ranks together send in a step: partial gradients to owners, weights back.
 double step_formula(Index ranks, Index shards, double parameters) {
     double nodes = 0;
     for (Index r = 0; r < ranks; ++r)

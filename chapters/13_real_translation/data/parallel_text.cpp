@@ -69,8 +69,7 @@ std::string unpacked(const Path& path, std::size_t most_bytes) {
         text.resize(before + static_cast<std::size_t>(n));
         if (before == 0)
             if (const std::string kind = foreign_kind(text); !kind.empty()) fail(path, "{}", kind);
-        if (text.size() > most_bytes)
-            fail(path, "has more than {} bytes after unpacking", most_bytes);
+        if (text.size() > most_bytes) fail(path, "unpacks to more than {} bytes", most_bytes);
     }
     return text;
 }
@@ -203,8 +202,7 @@ std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& opt
     for (const TextPair& pair :
          files.target.empty() ? from_columns(files, limits) : from_two(files, limits))
         add_pair(pair, options, pairs, found);
-    if (pairs.empty())
-        fail(files.source, "no pair that can be used; read so far: {}", found.summary());
+    if (pairs.empty()) fail(files.source, "no usable pair; read so far: {}", found.summary());
     if (counts) *counts = found;
     return pairs;
 }

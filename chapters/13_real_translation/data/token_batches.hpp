@@ -55,8 +55,7 @@ private:
 /// Sources as the model reads them, `[B, Ls]`: words, the end symbol, then pads.
 Ids source_batch(std::span<const std::vector<std::int32_t>* const> sentences,
                  const Symbols& symbols);
-/// The batch of the pairs with these numbers. @throws std::invalid_argument if there is no such
-/// pair
+/// The batch of the pairs with these numbers. @throws std::invalid_argument if there are none
 Batch make_batch(std::span<const IdPair> pairs, std::span<const Index> numbers,
                  const Symbols& symbols);
 

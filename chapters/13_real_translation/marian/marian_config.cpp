@@ -92,8 +92,7 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
                    .max_len = f.number("max_position_embeddings", 2, 1 << 14)};
     o.tied = tied(f);
     if (o.tied == Tied::all)
-        f.expect(o.tgt_words == o.src_words, "decoder_vocab_size", "{} as in vocab_size",
-                 o.src_words);
+        f.expect(o.tgt_words == o.src_words, "decoder_vocab_size", "{} as vocab_size", o.src_words);
     const Index both = std::min(o.src_words, o.tgt_words);
     o.pad = symbol(f, "pad_token_id", both);
     o.mask_target_pads = false;  // the start symbol is the pad

@@ -69,9 +69,7 @@ TensorFile load_checked(const std::filesystem::path& path) {
     refuse_if(numbers != "F32" && numbers != own_numbers,
               fmt::format("its numbers are not {} like those of this program", own_numbers));
     const std::string found = checksum_of(content, numbers);
-    refuse_if(
-        found != sum,
-        fmt::format("damaged: its content has the checksum {}, but its notes have another", found));
+    refuse_if(found != sum, fmt::format("damaged: its content has the checksum {}", found));
     return content;
 }
 // [notes]

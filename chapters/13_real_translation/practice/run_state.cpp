@@ -76,11 +76,8 @@ Index step_of(const TensorFile& state) {
 
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin) {
     if (const auto other = first_difference(origin, note(state.metadata, "origin")))
-        require(
-            false,
-            "{} is {}, and was {} when the run began; restore it to go on, or leave out --resume "
-            "to begin a run",
-            other->name, other->now, other->before);
+        require(false, "{} is {}, and was {} when the run began; restore it, or leave out --resume",
+                other->name, other->now, other->before);
     std::vector<Tensor> memory;
     for (const NamedTensor& t : run.trainer().memory())
         memory.push_back(state.at("optimizer." + t.name, t.tensor.shape()));

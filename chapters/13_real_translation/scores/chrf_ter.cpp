@@ -120,8 +120,7 @@ struct Run {
     Index start, wanted, n;
 };
 
-/// The runs that may be shifted: both sides have a word that is not kept, and they are not aligned
-/// with each other.
+/// The runs that may be shifted: both sides have a word that is not kept, and are not aligned.
 std::vector<Run> runs(const Words& said, const Words& wanted, const Alignment& a) {
     std::vector<Run> found;
     for (Index i = 0; i < std::ssize(said); ++i) {

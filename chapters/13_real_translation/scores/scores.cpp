@@ -79,9 +79,8 @@ Words score_words(std::string_view line, const std::string& tokenization) {
 // [corpus]
 std::vector<Counts> count_sentences(const Metric& metric, std::span<const std::string> hypotheses,
                                     std::span<const std::string> references) {
-    require(hypotheses.size() == references.size(),
-            "{}: {} hypotheses for {} references, expected equally many", metric.name,
-            hypotheses.size(), references.size());
+    require(hypotheses.size() == references.size(), "{}: {} hypotheses for {} references",
+            metric.name, hypotheses.size(), references.size());
     require(!references.empty(), "{}: there is no sentence to score", metric.name);
     std::vector<Counts> counts;
     std::ranges::transform(hypotheses, references, std::back_inserter(counts), metric.count);
@@ -135,8 +134,7 @@ Interval interval_of(std::vector<double> scores) {
 // [paired]
 double p_value(const Metric& metric, std::span<const Counts> sentences,
                std::span<const Counts> others, std::uint64_t seed, Index samples) {
-    require(sentences.size() == others.size(),
-            "p_value: {} sentences against {}, expected equally many", sentences.size(),
+    require(sentences.size() == others.size(), "p_value: {} sentences against {}", sentences.size(),
             others.size());
     const std::vector<double> a = bootstrap(metric, sentences, seed, samples);
     const std::vector<double> b = bootstrap(metric, others, seed, samples);  // of the same samples

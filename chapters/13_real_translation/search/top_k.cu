@@ -47,8 +47,7 @@ __global__ void top_k_kernel(Index n_words, Index n, Index n_never, Global<Choic
 
 BasicTensor<Choice> top_k(const Tensor& logits, Index n, const Ids& never) {
     const Index n_words = logits.dim(2);
-    require(n_words <= Index{1} << 24, "top_k: {} words, expected at most 2^24 on the device",
-            n_words);
+    require(n_words <= Index{1} << 24, "top_k: {} words, expected at most 2^24", n_words);
     const BasicTensor<Prediction> predictions = argmax(logits);
     BasicTensor<Choice> choices({logits.dim(0), n});
     launch("top k", top_k_kernel, block_a_row(logits.dim(0), n_words), n_words, n, never.size(),

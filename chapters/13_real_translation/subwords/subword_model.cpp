@@ -41,8 +41,7 @@ template <class Use>
 void for_each_field(std::string_view message, const Use& use) {
     while (!message.empty()) {
         const std::uint64_t tag = take_number(message), kind = tag & 7;
-        demand(tag <= 0xFFFFFFFF,
-               "a field's number is too large");  // the library would truncate it
+        demand(tag <= 0xFFFFFFFF, "a field's number is too large");  // cut by the library
         demand(kind <= length_and_bytes || kind == four_bytes, "a field is of unknown kind");
         const bool fixed = kind == eight_bytes || kind == four_bytes;
         const std::uint64_t value = fixed ? (kind == eight_bytes ? 8 : 4) : take_number(message);
@@ -125,8 +124,7 @@ bool require_sound_piece(std::string_view message) {
         if (name == 3 && kind == number) defined = static_cast<std::uint32_t>(value) == 4;
     });
     demand(!text.empty() && text.size() <= 1000, "a piece is empty or longer than 1000 bytes");
-    demand(text.find('\0') == text.npos && is_utf8(text),
-           "a piece is not UTF-8 or contains a zero byte");
+    demand(text.find('\0') == text.npos && is_utf8(text), "a piece is not UTF-8, or has a 0");
     return defined;
 }
 

@@ -50,8 +50,7 @@ public:
     /// The slices that this rank updates, with their gradients.
     const Parameters& slices();
     Optimizer& optimizer() { return trainer_.optimizer(); }
-    /// What the optimizers of all ranks remember, put together as if one optimizer had all
-    /// parameters.
+    /// What the optimizers of all ranks remember, as if one optimizer had all parameters.
     std::vector<NamedTensor> memory() override;
     /// Makes each rank's optimizer remember its slice of these tensors, listed as by `memory`.
     void remember(std::span<const Tensor> memory, Index steps) override;

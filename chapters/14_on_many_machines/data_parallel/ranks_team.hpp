@@ -5,8 +5,7 @@
 
 namespace abh {
 // [team]
-/// The processes of a run, in the form that chapter 13's training expects. Their steps are those of
-/// `DataParallel`.
+/// The processes of a run, as chapter 13's training expects them, with `DataParallel`'s steps.
 class RanksTeam : public Team {
 public:
     /// @param ranks  must outlive this

@@ -11,8 +11,7 @@ namespace abh {
 /// Calls `f(engine)` on `n` threads of this process, each with an engine of its own, and returns
 /// when all have returned: a way to watch ranks at work, and to test, without starting processes.
 ///
-/// If one of them throws, those that wait for it throw, too; the first exception is then thrown
-/// again here.
+/// If one of them throws, those that wait for it throw, too; the first exception comes out here.
 void run_local_engines(Index n, const std::function<void(std::unique_ptr<Engine>)>& f);
 /// The same with `Ranks` instead of engines.
 void run_local_ranks(Index n, const std::function<void(Ranks&)>& f);

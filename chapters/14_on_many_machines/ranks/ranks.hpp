@@ -54,8 +54,7 @@ public:
                                        std::span<const Room> from);
     /// Returns when all of a transfer's messages have arrived; at once if `transfer` is null.
     void wait(const std::unique_ptr<Transfer>& transfer);
-    /// Starts to send the contents of `rooms[rank()]` to all other ranks, and to receive theirs in
-    /// the other rooms.
+    /// Starts to send `rooms[rank()]` to all other ranks, and to receive theirs in the other rooms.
     std::unique_ptr<Transfer> share(const char* what, std::span<const Room> rooms);
     /// Sends a message to rank `to`, receives one from rank `from`, and waits. Either may be empty.
     void send_receive(const char* what, Index to, Message message, Index from, Room room);

@@ -8,11 +8,9 @@
 
 namespace abh {
 // [feed-forward]
-/// One rank's share of a feed-forward layer: some of the hidden units. Shoeybi et al. 2019,
-/// section 3.
+/// One rank's share of a feed-forward layer: some hidden units. Shoeybi et al. 2019, section 3.
 ///
-/// Every rank calls forward and backward with the same `x` and `dy`, and gets the same result, bit
-/// for bit.
+/// Every rank calls forward and backward with the same `x` and `dy`, and gets the same bits.
 class FeedForwardShard {
 public:
     using Cache = FeedForward::Cache;
