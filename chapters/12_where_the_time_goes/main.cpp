@@ -133,7 +133,7 @@ void show_gains(const Limits& limits, Results& results) {
 // [traps]
 void show_traps(Results& results) {
     section("Traps");
-    GainTable table(results, "", "in it", "around", 4);
+    GainTable table(results, "trap", "with it", "without", 4);
     std::string keys;
     for (const Trap& trap : traps()) {
         const auto [in_it, around] = trap.make();
