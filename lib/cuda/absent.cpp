@@ -1,4 +1,4 @@
-// A build without a device: kernels are compiled for nobody.
+// For a build without a device: no kernel is compiled.
 #include <stdexcept>
 
 #include "lib/cuda/emulated/emulator.cuh"

@@ -8,16 +8,16 @@
 
 namespace abh::cuda {
 // [counts]
-/// What the launches of one kernel asked of the memories. A request is what the threads of a warp
-/// ask for at once: the same access, in the same turn of its loop.
+/// What the launches of one kernel asked of the memories. One request serves all threads of a warp
+/// that make the same access in the same turn of its loop.
 struct KernelCount {
     std::string name;
     Index launches = 0, blocks = 0, threads = 0;
-    Index bytes = 0;            ///< that threads read from and wrote to the device's memory
-    Index requests = 0;         ///< for them
+    Index bytes = 0;            ///< read from and written to the device's memory by threads
+    Index requests = 0;         ///< of the device's memory
     Index sectors = 0;          ///< pieces of 32 bytes that these requests touch
     Index shared_requests = 0;  ///< of shared memory
-    Index shared_turns = 0;     ///< that they need: words of one bank go one after another
+    Index shared_turns = 0;     ///< they take: words of one bank are served one by one
     Index barriers = 0;         ///< waits of a whole block
 };
 
@@ -26,8 +26,8 @@ inline bool counting = false;
 inline std::vector<KernelCount> counts;
 }  // namespace detail
 
-/// From here on the emulator counts, beginning at 0, or stops counting.
-/// @return whether it can: a real device does not
+/// Makes the emulator count from 0 on, or stop counting.
+/// @return whether it can: a real device cannot
 inline bool count_kernels(bool on) {
     detail::counting = on;
     if (on) detail::counts.clear();

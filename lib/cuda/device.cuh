@@ -45,15 +45,16 @@ __host__ __device__ constexpr T infinity() {
 /// Throws `std::runtime_error` naming `what` unless `status` says success.
 inline void check(cudaError_t status, const char* what) {
     if (status == cudaSuccess) return;
-    cudaGetLastError();  // told here: the next launch need not tell it again
+    cudaGetLastError();  // reported here, so the next launch must not report it again
     throw std::runtime_error(fmt::format("cuda: {}: {}", what, cudaGetErrorString(status)));
 }
 
-/// Starts `kernel` on all threads of `grid`; it goes on while the processor does.
+/// Starts `kernel` on all threads of `grid`, and returns while it still runs.
 template <class Grid, class... P, class... A>
 void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
     if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
-    constexpr std::size_t always_there = 40 << 10;  // with the kernel's own; more must be asked for
+    constexpr std::size_t always_there =
+        40 << 10;  // including the kernel's own; more must be requested
     if (grid.shared_bytes > always_there)
         check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -8,8 +8,9 @@ namespace abh::cuda {
 // [bias]
 namespace {
 
-/// One thread per element. Neighbors take neighbors of a row, so a warp reads 128 bytes in one
-/// piece, of `y` as of `bias`; the bias, read again for every row, stays in the cache.
+/// One thread per element. Neighboring threads take neighbors in a row, so a warp reads 128 bytes
+/// of `y`, and of `bias`, in one piece. The bias is read again for every row, but stays in the
+/// cache.
 __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
                                 bool relu) {
     for (Index i = first_element(); i < n_elements; i += all_threads()) {

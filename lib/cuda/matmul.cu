@@ -3,7 +3,7 @@
 
 namespace abh::cuda {
 // [multiply]
-/// The library's product of matrices that follow one another in memory.
+/// Lets the library multiply matrices that follow one another in memory.
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
     const Product any = product_of(a, b, o, add);
     multiply(any.at(c.on_device(), a.on_device(), b.on_device()), matrices(c.shape()));

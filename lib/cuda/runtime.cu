@@ -14,7 +14,8 @@ const bool emulated = false;
 
 void open() {
     int count = 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);  // without a driver an error, not a 0
+    const cudaError_t status =
+        cudaGetDeviceCount(&count);  // without a driver, this is an error and not a 0
     if (status != cudaSuccess || count < 1)
         throw std::runtime_error(
             fmt::format("no CUDA device: {}", status == cudaSuccess ? "the driver finds none"
@@ -56,7 +57,7 @@ void check(cublasStatus_t status) {
 
 constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
 
-/// How one product is asked for, made once and kept.
+/// How the library is asked for one kind of product, made once and kept.
 struct Plan {
     cublasLtMatmulDesc_t operation = nullptr;
     cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -82,8 +83,8 @@ Handle& handle() {
     return *one;
 }
 // [device: product, plan]
-/// cuBLAS counts along columns: our row-major c = op(a) op(b) is its c^T = op(b)^T op(a)^T, in
-/// which the same memory is read as b^T, a^T and c^T.
+/// cuBLAS stores matrices by columns, so our row-major c = op(a) op(b) is its
+/// c^T = op(b)^T op(a)^T, which reads the same memory as b^T, a^T and c^T.
 cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     cublasLtMatrixLayout_t result = nullptr;
     check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
@@ -131,7 +132,7 @@ Plan make_plan(const Product& p, Index batch) {
 }  // namespace
 // [device: product, run]
 void multiply(const Product& p, Index batch) {
-    if (p.k == 0) {  // a sum of nothing
+    if (p.k == 0) {  // an empty sum
         const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
         if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product of no columns");
         return;
