@@ -328,7 +328,7 @@ void read_element(Region::Touches& touch, const Place& place) {
     Region::Touch now = own_access();
     if (races(touch.write, now))
         fail("reads what thread " + to_string(touch.write.thread) +
-                 " writes; no barrier stands between",
+                 " writes, with no barrier between",
              place);
     if (touch.read.time == now.time) {
         if (touch.read.thread != now.thread) now.thread = -2;
@@ -344,7 +344,7 @@ void write_element(Region::Touches& touch, const Place& place) {
     if (races(touch.read, now))
         fail("writes what " +
                  (touch.read.thread < 0 ? "others" : "thread " + to_string(touch.read.thread)) +
-                 " may still read; no barrier stands between",
+                 " may still read, with no barrier between",
              place);
     touch = {.write = now, .read = {}};
 }
