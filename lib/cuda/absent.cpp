@@ -1,4 +1,4 @@
-// A build without a device: kernels are compiled for nobody.
+// A build without a device: kernels are compiled, but never run.
 #include <stdexcept>
 
 #include "lib/cuda/emulated/emulator.cuh"

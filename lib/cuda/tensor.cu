@@ -39,10 +39,10 @@ template void fill(Mask& x, std::uint8_t value);
 // [sums]
 namespace {
 
-constexpr int columns = 32, shares = 8;  // of a block: a warp reads one piece of a row
+constexpr int columns = 32, shares = 8;  // per block; a warp reads one piece of a row
 
-/// A block sums 32 columns. Thread (j, s) adds up every eighth row of column j; then the eight
-/// shares of a column are added, always in one order.
+/// Each block sums 32 columns. Thread (j, s) adds up every eighth row of column j, beginning with
+/// row s; then one thread adds the eight shares of the column, always in the same order.
 __global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x) {
     __shared__ Shared<Real, shares, columns> share;
     const Index j = static_cast<Index>(blockIdx.x) * columns + threadIdx.x;
@@ -56,7 +56,7 @@ __global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Glo
     sums[j] += sum;
 }
 
-/// Adds up `a_i b_i` in double precision, one part a block: the processor adds the parts.
+/// Adds up `a_i b_i` in double precision, one part per block; the processor adds the parts.
 __global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
                            Global<const Real> b) {
     __shared__ Shared<double, block_size> share;
@@ -95,9 +95,10 @@ namespace {
 
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
 
-/// Reads rows and writes rows: the turn happens in shared memory. The column that is one too many
-/// puts the elements of a column into different banks. Blocks are counted along x alone, where
-/// there may be more than 65,535 of them: tiles side by side, then below, then of the next matrix.
+/// Reads rows and writes rows, because the tile is transposed in shared memory. The extra column
+/// there puts the elements of a column into different banks. Blocks are counted along x alone,
+/// where there may be more than 65,535: tiles across a matrix, then down, then those of the next
+/// matrix.
 __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, tile + 1> turned;
     const Index block = static_cast<Index>(blockIdx.x), across = ceil_div(n, tile),

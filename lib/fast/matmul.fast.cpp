@@ -104,7 +104,7 @@ Block longer_side(const Product& p, Index parts) {
     return p.m > p.n ? Block{part, p.n} : Block{p.m, part};
 }
 
-/// The cut of a small product depends on its sizes alone, so that its bits are the same for any
+/// A small product is cut according to its sizes alone, so that its bits are the same for any
 /// number of threads. The bits of `packed_matmul` do not depend on the cut, but those of a library
 /// may.
 Block block_of(const Product& p, Index batch) {

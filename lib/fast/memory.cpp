@@ -26,8 +26,7 @@ constexpr std::size_t piece = std::size_t{1} << 26;  // bytes to ask the system 
 std::atomic<std::int64_t> fresh_count, largest_block;
 
 /// Blocks cut from pieces. The free memory is in one list, in the order of addresses, and neighbors
-/// are joined, so the next batch's tensors can reuse the memory of this one's, whatever their
-/// sizes.
+/// are joined, so the memory of one batch's tensors is reused for the next, whatever their sizes.
 class Heap {
 public:
     using Fresh = void* (*)(std::size_t bytes);
