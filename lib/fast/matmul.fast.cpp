@@ -104,9 +104,8 @@ Block longer_side(const Product& p, Index parts) {
     return p.m > p.n ? Block{part, p.n} : Block{p.m, part};
 }
 
-/// A small product is cut according to its sizes alone, so that its bits are the same for any
-/// number of threads. The bits of `packed_matmul` do not depend on the cut, but those of a library
-/// may.
+/// A small product is cut by its sizes alone, so that its bits are the same for any number of
+/// threads. The bits of `packed_matmul` do not depend on the cut, but those of a library may.
 Block block_of(const Product& p, Index batch) {
     if (!is_large(p)) return longer_side(p, 8);
     if (with_library) return longer_side(p, threads());

@@ -246,9 +246,8 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     require(blocks.y <= 65535 && blocks.z <= 65535,
             "cuda emulator: {}: a grid of ({}, {}, {}) blocks, y and z at most 65535", name,
             blocks.x, blocks.y, blocks.z);
-    require(shared_bytes <= 99 << 10,
-            "cuda emulator: {}: {} bytes of shared memory, expected <= {}", name, shared_bytes,
-            99 << 10);
+    require(shared_bytes <= 99 << 10, "cuda emulator: {}: {} bytes of shared memory, at most {}",
+            name, shared_bytes, 99 << 10);
     static std::mutex one_at_a_time;  // even if several threads of the processor launch
     const std::lock_guard lock(one_at_a_time);
     gridDim = blocks;
@@ -406,8 +405,7 @@ std::pair<Region*, std::size_t> find(const void* address) {
         const std::size_t offset = number(address) - block->first;
         if (offset <= block->second.bytes.size()) return {&block->second, offset};
     }
-    throw std::runtime_error(
-        "cuda emulator: an address is not in device memory; its tensor may be gone");
+    throw std::runtime_error("cuda emulator: an address is not in device memory");
 }
 
 }  // namespace abh::emulator
