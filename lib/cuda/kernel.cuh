@@ -18,10 +18,9 @@ struct Grid {
     std::size_t shared_bytes = 0;
 };
 
-constexpr int warp = 32;         ///< threads that run in step
-constexpr int block_size = 256;  ///< threads of a block, unless a kernel needs another number
-constexpr Index max_blocks =
-    8192;  ///< fill any device; for more, each thread takes several elements
+constexpr int warp = 32;            ///< threads that run in step
+constexpr int block_size = 256;     ///< threads of a block, unless a kernel needs another number
+constexpr Index max_blocks = 8192;  ///< enough for any device; then threads take more elements
 
 /// Enough threads for `n` elements, but at most `max_blocks` blocks: then each takes several.
 inline Grid grid_for(Index n) {
