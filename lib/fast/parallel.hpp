@@ -14,7 +14,7 @@ namespace abh {
 /// call of `f` may depend on what another computes, so the results have the same bits for any
 /// number of threads. While one loop runs, a second one, started within `f` or by another thread,
 /// runs on the thread that starts it.
-/// The first exception that any `f(i)` throws is rethrown here.
+/// The first exception that any `f(i)` throws is thrown again here.
 void run_parallel(Index n, const std::function<void(Index)>& f);
 /// The same for any `f`, which is passed on by reference, because a `std::function` that owned it
 /// might ask the system for memory.
