@@ -116,7 +116,7 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
         Tensor y({64});
         CHECK_THAT(refused([&] { launch("late", late_kernel, one_block, y.on_device()); }),
                    Contains("late: thread") &&
-                       (Contains("may still read") || Contains("with no barrier between")));
+                       (Contains("may still read") || Contains("no barrier in between")));
         CHECK_THAT(refused([&] { launch("two", two_writers_kernel, one_block, y.on_device()); }),
                    Contains("writes too"));
         CHECK_THAT(
@@ -127,7 +127,7 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
         CHECK(y(5) == 4);
         CHECK_THAT(
             refused([&] { launch("values", of_neighbors_kernel, one_block, y.on_device()); }),
-            Contains("values: thread") && Contains("with no barrier between"));
+            Contains("values: thread") && Contains("no barrier in between"));
     }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
     CHECK_THAT(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }),
                Contains("waits for its block, but thread 32 waits at 11_emulator.cpp"));
     CHECK_THAT(refused([&] { launch("part", part_of_warp_kernel, one_block, y.on_device()); }),
-               Contains("waits for its warp, of which some threads have ended"));
+               Contains("waits for its warp, but some of its threads have ended"));
 }
 
 TEST_CASE("a copy of what nothing wrote is no more written", "[cuda]") {
@@ -192,7 +192,7 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
         gone = t.on_device();
     }
     CHECK_THAT(refused([&] { launch("gone", late_kernel, one_block, gone); }),
-               Contains("address that is not there"));
+               Contains("address is not in device memory"));
     const cuda::Grid large{dim3(1), dim3(2048)};
     ScopedWay again(Way::cuda);
     CHECK_THROWS_WITH(launch("large", late_kernel, large, y.on_device()),

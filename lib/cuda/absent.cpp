@@ -1,4 +1,4 @@
-// For a build without a device: no kernel is compiled.
+// A build without a device: kernels are compiled, but never run.
 #include <stdexcept>
 
 #include "lib/cuda/emulated/emulator.cuh"

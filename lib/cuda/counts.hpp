@@ -8,17 +8,17 @@
 
 namespace abh::cuda {
 // [counts]
-/// What the launches of one kernel asked of the memories. One request serves all threads of a warp
-/// that make the same access in the same turn of its loop.
+/// How the launches of one kernel used the memories. A request is what the threads of a warp access
+/// at once: in the same line of code, in the same turn of its loop.
 struct KernelCount {
     std::string name;
     Index launches = 0, blocks = 0, threads = 0;
-    Index bytes = 0;            ///< read from and written to the device's memory by threads
-    Index requests = 0;         ///< of the device's memory
+    Index bytes = 0;            ///< that threads read from and wrote to the device's memory
+    Index requests = 0;         ///< for these bytes
     Index sectors = 0;          ///< pieces of 32 bytes that these requests touch
     Index shared_requests = 0;  ///< of shared memory
-    Index shared_turns = 0;     ///< they take: words of one bank are served one by one
-    Index barriers = 0;         ///< waits of a whole block
+    Index shared_turns = 0;     ///< that these take: words of one bank go one after another
+    Index barriers = 0;         ///< at which a whole block waited
 };
 
 namespace detail {
@@ -26,8 +26,8 @@ inline bool counting = false;
 inline std::vector<KernelCount> counts;
 }  // namespace detail
 
-/// Makes the emulator count from 0 on, or stop counting.
-/// @return whether it can: a real device cannot
+/// Makes the emulator count from here on, beginning at 0, or stop counting.
+/// @return whether anything is counted, because a real device does not count
 inline bool count_kernels(bool on) {
     detail::counting = on;
     if (on) detail::counts.clear();

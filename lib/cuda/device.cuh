@@ -11,7 +11,7 @@
 
 namespace abh::cuda {
 // [pointers]
-/// A pointer to the device's memory. The emulator checks each access.
+/// A pointer to the device's memory. The emulator's version checks each access.
 template <class T>
 using Global = T*;
 
@@ -30,7 +30,7 @@ struct ArrayOf<T, first, rest...> {
 template <class T, int... n>
 using Shared = typename detail::ArrayOf<T, n...>::type;
 
-/// The beginning of the dynamic shared memory, whose size the launch gives.
+/// The beginning of the dynamic shared memory, whose size the launch sets.
 template <class T>
 __device__ T* dynamic_shared() {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -42,19 +42,18 @@ __host__ __device__ constexpr T infinity() {
     return static_cast<T>(__builtin_huge_val());
 }
 // [launch]
-/// Throws `std::runtime_error` naming `what` unless `status` says success.
+/// Throws `std::runtime_error` naming `what` unless `status` is success.
 inline void check(cudaError_t status, const char* what) {
     if (status == cudaSuccess) return;
-    cudaGetLastError();  // reported here, so the next launch must not report it again
+    cudaGetLastError();  // clears the error, so that the next launch does not report it
     throw std::runtime_error(fmt::format("cuda: {}: {}", what, cudaGetErrorString(status)));
 }
 
-/// Starts `kernel` on all threads of `grid`, and returns while it still runs.
+/// Starts `kernel` on all threads of `grid`, and returns while it runs.
 template <class Grid, class... P, class... A>
 void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
     if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
-    constexpr std::size_t always_there =
-        40 << 10;  // including the kernel's own; more must be requested
+    constexpr std::size_t always_there = 40 << 10;  // plus the kernel's own; more must be requested
     if (grid.shared_bytes > always_there)
         check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -9,13 +9,13 @@ namespace abh::cuda {
 // [exp on the device]
 constexpr Real smallest = std::numeric_limits<Real>::min();  ///< of the normal numbers
 
-/// exp(x), or 0 if that is smaller than any normal number, as in `exp_and_sum`.
+/// exp(x), or 0 if that is below the normal numbers, as in `exp_and_sum`.
 __device__ inline Real exp_or_zero(Real x) {
     const Real y = exp(x);
     return y < smallest ? Real(0) : y;
 }
 
-/// The initial value of a maximum: below every score, but finite, so that differences are numbers.
+/// Where a running maximum starts: below every score, but finite, so that differences are numbers.
 constexpr Real lowest = std::numeric_limits<Real>::lowest();
 
 }  // namespace abh::cuda

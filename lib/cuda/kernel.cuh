@@ -12,19 +12,17 @@
 
 namespace abh::cuda {
 // [grid]
-/// The threads of a launch: blocks, threads per block, and bytes of dynamic shared memory per
-/// block.
+/// The size of a launch: blocks, threads per block, and bytes of dynamic shared memory per block.
 struct Grid {
     dim3 blocks, threads;
     std::size_t shared_bytes = 0;
 };
 
-constexpr int warp = 32;         ///< threads that go in step
-constexpr int block_size = 256;  ///< threads of a block, unless a kernel needs another number
-constexpr Index max_blocks =
-    8192;  ///< enough for any device; beyond, each thread takes more elements
+constexpr int warp = 32;            ///< threads that run in step
+constexpr int block_size = 256;     ///< threads of a block, unless a kernel needs another number
+constexpr Index max_blocks = 8192;  ///< enough for any device; then threads take more elements
 
-/// As many blocks of `block_size` threads as `n` elements need, or fewer with more elements each.
+/// Enough threads for `n` elements, but at most `max_blocks` blocks: then each takes several.
 inline Grid grid_for(Index n) {
     const Index blocks = ceil_div(n, block_size);
     return {dim3(static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks)),
@@ -34,20 +32,20 @@ inline Grid grid_for(Index n) {
 inline Grid blocks_of(Index blocks, int threads = block_size) {
     return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
 }
-/// One block for each of `n_rows` rows of `n` elements: whole warps, but no more than have work.
+/// One block for each of `n_rows` rows of `n` elements: whole warps, but none without work.
 inline Grid block_a_row(Index n_rows, Index n) {
     return blocks_of(n_rows,
                      n < block_size ? static_cast<int>(ceil_div(n, warp)) * warp : block_size);
 }
-/// One square block of threads for each square tile of `[m, n]`.
+/// One square block of threads for each square tile of a matrix `[m, n]`.
 inline Grid tiles_of(Index m, Index n, int side) {
     const auto tiles = [side](Index size) { return static_cast<unsigned>(ceil_div(size, side)); };
     const auto threads = static_cast<unsigned>(side);
     return {dim3(tiles(n), tiles(m)), dim3(threads, threads)};
 }
 // [positions]
-/// This thread's first element. Neighboring threads take neighboring elements, so a warp reads one
-/// piece of memory.
+/// The first element of this thread. Neighboring threads begin at neighboring elements, so that a
+/// warp reads one piece of memory.
 __device__ inline Index first_element() {
     return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -59,8 +57,8 @@ __device__ inline int lane() {
     return static_cast<int>(threadIdx.x) % warp;
 }
 // [reductions]
-/// The sum over `lanes` neighbors in a warp, the same in each of them. For 32 lanes, that takes
-/// five exchanges, always in the same order.
+/// The sum over `lanes` neighbors in a warp, which each of them gets. For 32, it takes five
+/// exchanges, always in the same order.
 template <int lanes = warp>
 __device__ inline Real warp_sum(Real v) {
     for (int other = lanes / 2; other > 0; other /= 2) v += __shfl_xor_sync(0xffffffffu, v, other);
@@ -76,8 +74,8 @@ __device__ inline Real warp_max(Real v) {
     return v;
 }
 // [reductions: block]
-/// Extends `reduce`, which combines the threads of a warp, to all threads of a block of whole
-/// warps. The result is the same in each. @param nothing  a value that changes no result
+/// Extends `reduce`, which combines the numbers of a warp, to a block of whole warps. Each thread
+/// gets the result. @param nothing  the number that changes no result
 template <Real (*reduce)(Real)>
 __device__ inline Real of_block(Real v, Real nothing) {
     __shared__ Shared<Real, warp> of_warp;

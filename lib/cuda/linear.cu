@@ -8,9 +8,8 @@ namespace abh::cuda {
 // [bias]
 namespace {
 
-/// One thread per element. Neighboring threads take neighbors in a row, so a warp reads 128 bytes
-/// of `y`, and of `bias`, in one piece. The bias is read again for every row, but stays in the
-/// cache.
+/// One thread per element. Neighbors take neighboring elements, so a warp reads 128 contiguous
+/// bytes of `y` and of `bias`. The bias, which is read again for every row, stays in the cache.
 __global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
                                 bool relu) {
     for (Index i = first_element(); i < n_elements; i += all_threads()) {
@@ -36,7 +35,7 @@ Tensor linear(const Tensor& x, const Linear& map) {
 
 Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
     fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));
-    map.weight.grad();  // nothing waits on a device
+    map.weight.grad();  // multiplies at once, because nothing waits on a device
     if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
 }

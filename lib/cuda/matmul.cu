@@ -3,7 +3,7 @@
 
 namespace abh::cuda {
 // [multiply]
-/// Lets the library multiply matrices that follow one another in memory.
+/// The matrices follow one another in memory, so the library multiplies all of them in one call.
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
     const Product any = product_of(a, b, o, add);
     multiply(any.at(c.on_device(), a.on_device(), b.on_device()), matrices(c.shape()));

@@ -6,7 +6,7 @@
 
 namespace abh::cuda {
 // [philox on the device]
-/// A stream, in the form in which kernels receive it.
+/// A stream in the form that a kernel gets.
 struct StreamState {
     std::uint64_t seed, first;
     std::uint32_t id, step;
@@ -18,12 +18,12 @@ inline StreamState state_of(const Stream& stream) {
 // [words of a warp]
 constexpr int drawn = 4 * warp;  ///< number of elements for which a warp draws at once
 
-/// Their random words, for each warp of a block. Word k of lane l is at [k][l]; with rows of 40, no
-/// two lanes of a warp meet in one bank, neither when they write nor when they read.
+/// Their random words, for each warp of a block. Word k of lane l is at [k][l]. Rows of 40
+/// places keep the lanes of a warp in different banks, both when writing and when reading.
 using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
 
-/// Draws for 128 elements of a stream from `first` on, a multiple of 4. Each lane computes one
-/// block of four words; shared memory brings each word to the lane that asks for it.
+/// Draws for 128 elements of a stream, beginning with `first`, a multiple of 4. Each lane computes
+/// one block of four words, and shared memory passes each word to the lane that needs it.
 __device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
     const std::uint64_t block = stream.first + static_cast<std::uint64_t>(first / 4 + lane());
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };

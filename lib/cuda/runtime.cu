@@ -14,25 +14,24 @@ const bool emulated = false;
 
 void open() {
     int count = 0;
-    const cudaError_t status =
-        cudaGetDeviceCount(&count);  // without a driver, this is an error and not a 0
+    const cudaError_t status = cudaGetDeviceCount(&count);  // without a driver: an error, not 0
     if (status != cudaSuccess || count < 1)
         throw std::runtime_error(
-            fmt::format("no CUDA device: {}", status == cudaSuccess ? "the driver finds none"
+            fmt::format("no CUDA device: {}", status == cudaSuccess ? "the driver found none"
                                                                     : cudaGetErrorString(status)));
 }
 
 std::string name() {
     cudaDeviceProp properties;
     int device = 0;
-    check(cudaGetDevice(&device), "the current device");
+    check(cudaGetDevice(&device), "current device");
     check(cudaGetDeviceProperties(&properties, device), "device properties");
     return properties.name;
 }
 
 void* take(std::size_t bytes) {
     void* block = nullptr;
-    check(cudaMalloc(&block, bytes), "memory");
+    check(cudaMalloc(&block, bytes), "memory allocation");
     return block;
 }
 
@@ -45,7 +44,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 }
 
 void synchronize() {
-    check(cudaDeviceSynchronize(), "the kernels before");
+    check(cudaDeviceSynchronize(), "an earlier kernel");
 }
 // [device: product]
 namespace {
@@ -57,7 +56,7 @@ void check(cublasStatus_t status) {
 
 constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
 
-/// How the library is asked for one kind of product, made once and kept.
+/// What the library needs to know of products of the same sizes; made once and kept.
 struct Plan {
     cublasLtMatmulDesc_t operation = nullptr;
     cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -79,12 +78,12 @@ struct Handle {
 };
 
 Handle& handle() {
-    static Handle* const one = new Handle;  // lives as long as the driver
+    static Handle* const one = new Handle;  // never deleted, as the driver may end first
     return *one;
 }
 // [device: product, plan]
-/// cuBLAS stores matrices by columns, so our row-major c = op(a) op(b) is its
-/// c^T = op(b)^T op(a)^T, which reads the same memory as b^T, a^T and c^T.
+/// cuBLAS stores matrices column by column. So our row-major c = op(a) op(b) is, in its terms,
+/// c^T = op(b)^T op(a)^T, where the same memory is read as b^T, a^T and c^T.
 cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
     cublasLtMatrixLayout_t result = nullptr;
     check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
@@ -132,9 +131,9 @@ Plan make_plan(const Product& p, Index batch) {
 }  // namespace
 // [device: product, run]
 void multiply(const Product& p, Index batch) {
-    if (p.k == 0) {  // an empty sum
+    if (p.k == 0) {  // the sums have no terms
         const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
-        if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product of no columns");
+        if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product with an empty inner axis");
         return;
     }
     static std::mutex one_at_a_time;

@@ -5,7 +5,7 @@
 
 namespace abh::cuda {
 // [product]
-/// Computes `batch` products of matrices on the device that follow one another without gaps.
+/// Computes `batch` products on the device. Their matrices follow those of `first` without gaps.
 void multiply(const Product& first, Index batch);
 /// Whether products may round their operands to TF32.
 bool tf32();

@@ -39,10 +39,10 @@ template void fill(Mask& x, std::uint8_t value);
 // [sums]
 namespace {
 
-constexpr int columns = 32, shares = 8;  // of one block: a warp reads one piece of a row
+constexpr int columns = 32, shares = 8;  // per block; a warp reads one piece of a row
 
-/// Each block sums 32 columns. Thread (j, s) adds up every eighth row of column j, and then the
-/// eight shares of each column are added, always in the same order.
+/// Each block sums 32 columns. Thread (j, s) adds up every eighth row of column j, beginning with
+/// row s; then one thread adds the eight shares of the column, always in the same order.
 __global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x) {
     __shared__ Shared<Real, shares, columns> share;
     const Index j = static_cast<Index>(blockIdx.x) * columns + threadIdx.x;
@@ -95,9 +95,9 @@ namespace {
 
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
 
-/// Reads rows and writes rows, and transposes in shared memory, where an extra column puts the
-/// elements of a column into different banks. Blocks are counted along x alone, because only
-/// x allows more than 65,535: tiles side by side, then those below, then those of the next matrix.
+/// Reads rows and writes rows, because the tile is transposed in shared memory. The extra column
+/// puts the elements of a column into different banks. Blocks are counted along x alone, where
+/// more than 65,535 may be needed: tiles across a matrix, then down, then those of the next matrix.
 __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, tile + 1> turned;
     const Index block = static_cast<Index>(blockIdx.x), across = ceil_div(n, tile),

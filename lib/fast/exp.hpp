@@ -17,7 +17,7 @@ namespace abh {
 inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {
     using Numbers = Eigen::Array<Real, Eigen::Dynamic, 1>;
     constexpr Real smallest = std::numeric_limits<Real>::min();
-    constexpr Index some = 512;  // still in the first cache when they are looked at again
+    constexpr Index some = 512;  // few enough to stay in the first cache until read again
     Real sum = 0;
     for (Index at = 0; at < n; at += some, x += some, y += some) {
         const Index count = std::min(some, n - at);

@@ -21,8 +21,8 @@ struct Factors {
     Tensor x;   ///< [rows, d_in]
 };
 
-/// Computes `H` rows of the gradient from `row` on, in strips of some columns. While a strip is
-/// multiplied, the numbers that `update` touches there are being prefetched.
+/// Gives `H` rows of the gradient, from `row` on, to `update`, in strips of columns. While a strip
+/// is being computed, the numbers that `update` touches there are prefetched.
 template <int H>
 void update_rows(std::span<const Factors> products, const Update& update, Index row) {
     constexpr Index width = 256;
@@ -70,7 +70,7 @@ void update_by_products(std::span<const Factors> products, const Update& update)
     });
 }
 // [gradient]
-/// The factors of the products that wait.
+/// The factors of the products that are still waiting.
 struct Products : Gradient::Waiting {
     std::vector<Factors> factors;
 
@@ -107,8 +107,7 @@ void fast::update(Gradient& gradient, const Update& update) {
     if (gradient.state().is_zero && gradient.waits())
         return update_by_products(static_cast<Products&>(*gradient.state().waiting).factors,
                                   update);
-    constexpr Index size =
-        1 << 15;  // so that a part and what is done with it fit into a core's cache
+    constexpr Index size = 1 << 15;  // so that a part and what it updates fit into a core's cache
     const Tensor& g = gradient.tensor();
     parallel_ranges(g.size(), size, [&](Index begin, Index end) {
         update.step(begin, g.values().subspan(static_cast<std::size_t>(begin),

@@ -24,8 +24,8 @@ struct Update {
     /// Receives some elements of the gradient, from `begin` on, and updates the weight there. It is
     /// called on all threads, and gets each element once.
     std::function<void(Index begin, std::span<const Real> gradient)> step;
-    /// The weight and whatever else `step` touches, each as large as the weight, to be prefetched.
-    /// Not owned: they must exist until the update is done.
+    /// The tensors to prefetch: the weight and whatever else `step` touches, each as large as the
+    /// weight. They are not owned, so they must exist until the update is done.
     std::span<const Tensor> touched;
 };
 

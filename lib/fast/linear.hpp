@@ -10,7 +10,7 @@ inline Tensor flat(const Tensor& x) {
 }
 // [product]
 namespace fast {
-/// `x W^T + b`, where `relu` turns negative numbers into 0. Bias and ReLU together take one pass
+/// `x W^T + b`; with `relu`, negative elements become 0. Bias and ReLU together take one pass
 /// over the product. @param x  `[..., d_in]`
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu);
 }  // namespace fast

@@ -55,9 +55,9 @@ constexpr bool with_library = true;
 /// On the calling thread alone, because all threads call this.
 bool by_library(const Product& p) {
     omp_set_num_threads(1);
-    // Reading a transposed `a` means walking down its columns. If its rows are long, and their
-    // length is a power of two, a column has only a few places in a cache, and the numbers around
-    // it are evicted before they are used. So this takes only part of the inner axis at a time.
+    // Reading a transposed `a` means walking down its columns. If its rows are long, above all a
+    // power of two, the numbers of a column compete for a few places in a cache, so their neighbors
+    // are evicted before they are used. So this takes only part of the inner axis at a time.
     const Index depth = p.a.column >= 1024 ? 192 : p.k;
     const auto leading = [](const Strided& matrix, Index rows, Index columns) {
         return matrix.by_columns() ? std::max(matrix.column, rows) : std::max(matrix.row, columns);
@@ -80,7 +80,7 @@ bool by_library(const Product&) {
 }
 #endif
 
-/// @param large  whether the whole product is large, of which this is a block
+/// @param large  whether the whole product, of which this is a block, is large
 void compute(const Product& block, bool large) {
     if (!large)
         by_eigen(block);
@@ -93,7 +93,7 @@ struct Block {
     Index rows, columns;
 };
 
-/// The size of a part of `n` if there are so many: a multiple of `unit`. The last may be smaller.
+/// The size of each of `parts` parts of `n`: a multiple of `unit`. The last may be smaller.
 Index part_of(Index n, Index parts, Index unit) {
     return std::max<Index>(1, ceil_div(ceil_div(n, parts), unit)) * unit;
 }
@@ -112,7 +112,7 @@ Block block_of(const Product& p, Index batch) {
     const Index parts =
         threads() / std::gcd(threads(), batch);  // so that all threads get the same number
     const bool as_it_is = !p.a.by_columns();
-    // The first side is cut into as many of the parts as leave each of them 128 rows or columns.
+    // Cut the first side into parts of about 128 rows or columns, or more; then cut the other.
     Index first = std::min(parts, ceil_div(as_it_is ? p.n : p.m, 128));
     while (parts % first != 0) --first;
     const Index by_rows = as_it_is ? parts / first : first;

@@ -5,7 +5,7 @@
 namespace abh {
 // [library]
 /// Whether oneDNN computes large products. If so, their last bits may depend on the number of
-/// threads, but not on the run.
+/// threads, but are the same in every run.
 bool products_by_library();
 
 }  // namespace abh

@@ -19,19 +19,19 @@ namespace abh::memory {
 namespace {
 
 constexpr std::size_t line = 64;                     // bytes that memory sends at once
-constexpr std::size_t large_block = 1 << 16;         // bytes that make a block a large one
+constexpr std::size_t large_block = 1 << 16;         // bytes from which on a block is large
 constexpr std::size_t large_page = 1 << 21;          // bytes
 constexpr std::size_t piece = std::size_t{1} << 26;  // bytes to ask the system for at once
 
 std::atomic<std::int64_t> fresh_count, largest_block;
 
 /// Blocks cut from pieces. The free memory is in one list, in the order of addresses, and neighbors
-/// are joined, so the memory of one batch's tensors serves the next batch's, whatever their sizes.
+/// are joined, so the memory of one batch's tensors is reused for the next, whatever their sizes.
 class Heap {
 public:
     using Fresh = void* (*)(std::size_t bytes);
 
-    /// @param fresh  gives a piece
+    /// @param fresh  allocates a piece
     /// @param unit   every size is rounded up to a multiple of this many bytes
     Heap(Fresh fresh, std::size_t unit, std::size_t bytes_of_piece)
         : fresh_(fresh), unit_(unit), piece_(bytes_of_piece) {}
@@ -70,7 +70,7 @@ private:
     using Place = std::vector<Stretch>::iterator;
 
     /// Makes room in the list for all stretches that there can be, even with one more block and one
-    /// more piece. Since each stretch begins a piece or follows a block, giving a block back never
+    /// more piece: each stretch begins a piece or follows a block. So giving a block back never
     /// asks for memory.
     void make_room() {
         const std::size_t most = taken_ + pieces_ + 3;
@@ -110,7 +110,7 @@ void* from_system(std::size_t bytes) {
     return data;
 }
 
-Heap& large_blocks() {  // outlives every tensor, as the others do
+Heap& large_blocks() {  // outlives every tensor, like the other heaps
     static Heap* const heap = new Heap(from_system, 4096, piece);
     return *heap;
 }
@@ -130,7 +130,7 @@ Heap& device_blocks() {
 bool memory_is_checked = false;
 
 /// For `check`: a block full of NaN, which goes back to the system when it is given back. Its odd
-/// size tells it from a block of the heaps.
+/// size distinguishes it from a block of the heaps.
 Block take_checked(std::size_t bytes) {
     bytes |= 1;
     return {std::memset(::operator new(bytes, std::align_val_t(line)), 0xff, bytes), bytes};
@@ -153,8 +153,8 @@ void give(Block block) noexcept {
         block.bytes < large_block ? small_blocks().give(block) : large_blocks().give(block);
 }
 
-/// The emulator's blocks are always fresh, so it can tell reads of what nothing wrote, or of what
-/// has been given back.
+/// The emulator's blocks are always fresh, so it can detect reads of memory that nothing wrote, or
+/// that has been given back.
 Block take_on_device(std::size_t bytes) {
     return cuda::emulated ? Block{cuda::take(bytes), bytes} : device_blocks().take(bytes);
 }

@@ -18,7 +18,7 @@ constexpr Index depth = 512;                    // of the inner axis at a time
 constexpr Index some_columns = 128;             // of b: at this depth, they fit into a core's cache
 constexpr Index some_rows = 344 * tile_height;  // of a, if they have to be copied
 
-/// Makes room for so many numbers.
+/// Makes room for this many numbers in `buffer`.
 Real* at_least(Index numbers, Tensor& buffer) {
     if (buffer.size() < numbers) buffer = Tensor({numbers});
     return buffer.data();
@@ -38,7 +38,7 @@ void turn(Real* to, Index width, Strided b, Index k) {
         for (Index j = 0; j < lanes; ++j) to[p * width + j] = *b.from(p, j).data;
 }
 
-/// Packs k rows and n columns of `b` strip after strip, each row by row, with zeros beyond n.
+/// Packs k rows and n columns of `b` strip by strip, each row by row, with zeros beyond n.
 void pack_columns(Real* to, Strided b, Index k, Index n) {
     const auto place = [&](Index p, Index j) {
         const Index first = j / strip * strip;
@@ -103,7 +103,7 @@ void multiply_tile(const Product& p) {
         }
 }
 // [block]
-/// Multiplies by some columns of `b`, some rows deep, which are packed first.
+/// Packs a block of `b`, and multiplies by it.
 /// @param tile_a  distance from one tile of `a` to the next
 void multiply_block(Product p, Index tile_a) {
     thread_local Tensor buffer;

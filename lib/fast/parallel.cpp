@@ -23,22 +23,22 @@ struct Loop {
     Index n_shares = 1;
 };
 
-/// How many calls of a thread's share nobody has begun; on a cache line of its own.
+/// How many calls of a thread's share are still to begin; on a cache line of its own.
 struct alignas(64) Share {
     std::atomic<int> left = 0;
 };
 
 Loop loop;
 std::array<Share, most_threads> shares;
-alignas(64) std::atomic<int> unfinished = 0;  // calls, of all shares
+alignas(64) std::atomic<int> unfinished = 0;  // calls of all shares
 std::atomic_flag in_use;
 std::exception_ptr error;
 std::mutex to_error;
 // [calls]
-/// Makes a call of share t, unless all of them have begun.
+/// Makes a call of share t and returns true, unless all calls of the share have begun.
 ///
-/// A thread that comes too late for one loop may get a call of the next one. Therefore it looks at
-/// `loop` afterwards: as long as that call is unfinished, there is no other loop.
+/// A thread that comes too late for one loop may get a call of the next one. So it reads `loop`
+/// only after taking a call: until that call is finished, no other loop can begin.
 bool make_call(int t) {
     std::atomic<int>& left = shares[static_cast<std::size_t>(t)].left;
     int k = left;
@@ -55,14 +55,14 @@ bool make_call(int t) {
     return true;
 }
 
-/// Thread t's own share, and then what is left of the others'.
+/// Makes the calls of thread t's own share, and then those that are left of the other shares.
 void make_calls(int t) {
     for (int i = 0, n = n_threads; i < n; ++i)
         while (make_call((t + i) % n)) {
         }
 }
 // [waiting]
-/// Waits as long as `x` is `value`: looks again and again for a moment, then sleeps.
+/// Waits while `x` is `value`: checks it again and again for a moment, then sleeps.
 void wait_while(const std::atomic<int>& x, int value) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::microseconds(100);

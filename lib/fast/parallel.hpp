@@ -11,7 +11,7 @@ namespace abh {
 /// Calls `f(i)` for every i in 0..n-1, on all threads, and returns when all calls are done.
 ///
 /// Thread t begins with i = t, t + T, ... and then takes calls that the others have not begun. No
-/// call of `f` may depend on what another one computes; then the results are the same bits for any
+/// call of `f` may depend on what another computes, so the results have the same bits for any
 /// number of threads. While one loop runs, a second one, started within `f` or by another thread,
 /// runs on the thread that starts it.
 /// The first exception that any `f(i)` throws is thrown again here.

@@ -28,7 +28,7 @@ struct Product {
     Real scale = 1;
     bool add = false;  ///< whether to add to what `c` holds
 
-    /// The same product, of matrices that begin at these addresses.
+    /// The same product of matrices that begin at these addresses.
     Product at(Real* to, const Real* left, const Real* right) const {
         return {to,    width_c, {left, a.row, a.column}, {right, b.row, b.column}, m, n, k,
                 scale, add};
@@ -52,7 +52,7 @@ struct Product {
 };
 
 /// A product as `matmul` describes it, of `[..., m, k]` and `[..., k, n]` or their transposes. It
-/// has no addresses yet: `at` gives it some.
+/// has no addresses yet; `at` sets them.
 inline Product product_of(const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
     const Index m = a.dim(o.transpose_a ? -1 : -2), k = a.dim(o.transpose_a ? -2 : -1),
                 n = b.dim(o.transpose_b ? -2 : -1);

@@ -72,8 +72,8 @@ void dot_products(const Product& p, const Real* a, Index first, Index last, Lane
     for (; j < last; ++j) dot_products<1>(p, a, j, sums + (j - first));
 }
 // [skinny: b as it is]
-/// Adds rows `at` to `at + H - 1` of `b`, times the same numbers of each row of `a`, to the sums of
-/// columns `first` to `last - 1` of `c`.
+/// Multiplies rows `at` to `at + H - 1` of `b` by the numbers at these positions of each row of
+/// `a`, and adds the products to the sums of columns `first` to `last - 1` of `c`.
 template <int H>
 void add_rows(const Product& p, const Real* a, Index at, Index first, Index last, Lanes* sums) {
     const Real* const b = p.b.from(at, 0).data;
@@ -90,7 +90,7 @@ void add_rows(const Product& p, const Real* a, Index at, Index first, Index last
     }
 }
 
-/// Does so for all rows of `b`.
+/// Does the same for all rows of `b`, with sums that begin at 0.
 void sums_of_rows(const Product& p, const Real* a, Index first, Index last, Lanes* sums) {
     Index at = 0;
     std::fill_n(sums, last - first, Lanes::Zero());
@@ -100,7 +100,7 @@ void sums_of_rows(const Product& p, const Real* a, Index first, Index last, Lane
 // [skinny]
 /// Computes columns `first` to `last - 1` of `c`. @param a  as `turned` gives it
 void skinny(const Product& p, const Tensor& a, Index first, Index last) {
-    constexpr Index at_once = 256;  // so many columns' sums fit into the first cache
+    constexpr Index at_once = 256;  // the sums of this many columns fit into the first cache
     std::array<Lanes, at_once> sums;
     for (Index end; first < last; first = end) {
         end = std::min(last, first + (p.b.by_columns() ? 64 : at_once));
@@ -136,7 +136,7 @@ void very_skinny(const Product& p, Index j) {
     }
     for (int m = 0; m < M; ++m)
         for (int w = 0; w < W; ++w) {
-            const Lanes& s = sum[m][w];  // by eights and fours, always in the same order
+            const Lanes& s = sum[m][w];  // summed by eights and fours, always in the same order
             const Eigen::Array<Real, 8, 1> eight = s.template head<8>() + s.template tail<8>();
             Real product = (eight.template head<4>() + eight.template tail<4>()).sum();
             for (Index at = whole; at < k; ++at) product += p.a.data[m * k + at] * b[w * k + at];

@@ -11,7 +11,7 @@ void tile(const Product& product) {
     Lanes sum[height][width];
     for (int i = 0; i < height; ++i)
         for (int j = 0; j < width; ++j) sum[i][j].setZero();
-    for (int i = 0; i < height; ++i)  // will be written once everything is summed
+    for (int i = 0; i < height; ++i)  // `c` is written once everything is summed
         for (Index j = 0; j < width * lanes; j += numbers_in_a_line)
             __builtin_prefetch(c + i * width_c + j, 1);
 #pragma GCC unroll 8

@@ -4,7 +4,7 @@
 namespace abh::fast {
 // [add]
 void add(Tensor& sum, const Tensor& a, const Tensor& b) {
-    constexpr Index grain = 1 << 15;  // elements that make waking a thread pay
+    constexpr Index grain = 1 << 15;  // enough elements to be worth waking a thread
     parallel_ranges(sum.size(), grain, [&](Index begin, Index end) {
         const Index n = end - begin;
         vector(sum).segment(begin, n) = vector(a).segment(begin, n) + vector(b).segment(begin, n);

@@ -20,25 +20,25 @@ namespace {
 
 namespace context = boost::context;
 
-/// A thread of the block that runs.
+/// A thread of the running block.
 struct Thread {
     dim3 index;
     Waits waits = Waits::no;
     Place place;                           ///< where it waits
-    context::fiber fiber;                  ///< in which it waits
-    std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, in turns
+    context::fiber fiber;                  ///< that it waits in
+    std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, used in turn
     int exchanges = 0;
     std::map<Place, int> visits;  ///< of each access, while counting
 };
 // [state]
-/// The kernel that runs.
+/// The running kernel.
 struct Kernel {
     const char* name;
     const std::function<void()>* body;
     std::vector<Thread> threads;
     std::vector<int> order;  ///< in which the threads begin
     std::size_t begun = 0;
-    int thread = -1;         ///< that runs
+    int thread = -1;         ///< the running one
     std::uint64_t time = 1;  ///< barriers of the block so far
     std::vector<std::uint64_t> warp_time;
     context::fiber scheduler;  ///< which waits for the thread
@@ -52,7 +52,7 @@ Thread& thread_of(int t) {
     return kernel.threads[static_cast<std::size_t>(t)];
 }
 
-/// What a fiber does: runs threads until one must wait, and goes on with it when it is resumed.
+/// The work of a fiber: runs threads until one must wait, and continues that one when resumed.
 context::fiber run_threads(context::fiber&& scheduler) {
     kernel.scheduler = std::move(scheduler);
     while (kernel.begun < kernel.order.size() && !kernel.error) {
@@ -61,7 +61,7 @@ context::fiber run_threads(context::fiber&& scheduler) {
         try {
             (*kernel.body)();
         } catch (const context::detail::forced_unwind&) {
-            throw;  // the fiber is given up
+            throw;  // the fiber is being abandoned
         } catch (...) {
             kernel.error = std::current_exception();
         }
@@ -70,7 +70,7 @@ context::fiber run_threads(context::fiber&& scheduler) {
     return std::move(kernel.scheduler);
 }
 // [state: resume]
-/// Goes on in a fiber until a thread in it must wait, or none is left to begin.
+/// Resumes a fiber until its thread must wait, or until no thread is left to begin.
 void resume(context::fiber fiber) {
     fiber = std::move(fiber).resume();
     if (kernel.error) std::rethrow_exception(kernel.error);
@@ -78,7 +78,7 @@ void resume(context::fiber fiber) {
 }
 
 void begin_threads() {
-    // not whole pages: the ends of all stacks would want the same lines of the cache
+    // not whole pages, or else the ends of all stacks would compete for the same cache lines
     static context::pooled_fixedsize_stack stacks((112 << 10) + 320);
     resume({std::allocator_arg, stacks, run_threads});
 }
@@ -91,7 +91,7 @@ void go_on(int t) {
     resume(std::move(thread.fiber));
 }
 // [counts]
-/// An access by one thread; those that agree in warp, place and visit are one request.
+/// An access by one thread. Those with the same warp, place and visit are one request.
 struct Access {
     int warp;
     Place place;
@@ -104,8 +104,8 @@ struct Access {
 };
 
 using cuda::detail::counting, cuda::detail::counts;
-cuda::KernelCount* count = nullptr;  // of the kernel that runs
-std::vector<Access> accesses;        // of the block that runs
+cuda::KernelCount* count = nullptr;  // of the running kernel
+std::vector<Access> accesses;        // of the running block
 
 void note(const Region& region, std::int64_t at, std::size_t size, const Place& place) {
     const bool shared = region.element_bytes > 0;
@@ -143,7 +143,7 @@ std::string line(const Place& place) {
     return fmt::format("{}:{}", std::filesystem::path(place.file).filename().string(), place.line);
 }
 
-/// A number of a thread or block as a kernel knows it.
+/// The index of a thread or block, as its kernel knows it.
 std::string to_string(const dim3& i, const dim3& among) {
     return among.y == 1 && among.z == 1 ? fmt::format("{}", i.x)
                                         : fmt::format("({}, {}, {})", i.x, i.y, i.z);
@@ -159,7 +159,8 @@ std::string to_string(int thread) {
                                          to_string(blockIdx, gridDim), what, line(place)));
 }
 // [release]
-/// Lets those of threads `first` to `last - 1` that live go on, if all of them wait for their warp.
+/// Lets a warp, threads `first` to `last - 1`, go on unless one of them waits for its block.
+/// Throws if only some threads of the warp wait, or not all of them at the same place.
 void release_warp(int first, int last, std::vector<int>& released) {
     std::vector<int> waiting;
     for (int t = first; t < last; ++t) {
@@ -171,20 +172,20 @@ void release_warp(int first, int last, std::vector<int>& released) {
     for (const int t : waiting) {
         const Place& place = thread_of(t).place;
         if (static_cast<int>(waiting.size()) != last - first)
-            stop(t, "waits for its warp, of which some threads have ended", place);
+            stop(t, "waits for its warp, but some of its threads have ended", place);
         if (place.line != one.place.line)
             stop(t,
-                 "waits for its warp, whose thread " + to_string(waiting.front()) + " waits at " +
+                 "waits for its warp, but thread " + to_string(waiting.front()) + " waits at " +
                      line(one.place),
                  place);
     }
-    // values that are exchanged say nothing of memory: what was written may not be there yet
+    // an exchange of values is no barrier: what was written before may not be visible yet
     if (one.waits == Waits::for_warp) ++kernel.warp_time[static_cast<std::size_t>(first / 32)];
     released.insert(released.end(), waiting.begin(), waiting.end());
 }
 
-/// Lets all threads go on, which wait at the same barrier; that nobody can go on otherwise is an
-/// error in the kernel. @param first  one that waits for its block
+/// Lets all threads go on if they wait at the same barrier. If they do not, none can ever go on,
+/// which is an error in the kernel. @param first  a thread that waits for its block
 void release_block(int first, std::vector<int>& released) {
     const Place& place = thread_of(first).place;
     for (int t = 0; t < static_cast<int>(kernel.threads.size()); ++t) {
@@ -200,7 +201,7 @@ void release_block(int first, std::vector<int>& released) {
     if (counting) ++count->barriers;
 }
 
-/// The threads that go on, in any order; none if all have ended.
+/// The threads that go on next, in random order; none if all have ended.
 std::vector<int> release() {
     std::vector<int> released;
     const int n = static_cast<int>(kernel.threads.size());
@@ -224,7 +225,7 @@ void run_block() {
         for (const int t : released) go_on(t);
 }
 
-/// The place of element `i` among `x` times `y` times `z`, x first.
+/// The index of element `i` in a grid of the size `among`, where x varies fastest.
 dim3 position(unsigned i, const dim3& among) {
     return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
 }
@@ -240,14 +241,14 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     const Index n = Index{threads.x} * threads.y * threads.z;
     const Index n_blocks = Index{blocks.x} * blocks.y * blocks.z;
     if (n_blocks == 0) return;
-    require(n >= 1 && n <= 1024, "cuda emulator: {}: {} threads in a block, possible are 1 to 1024",
+    require(n >= 1 && n <= 1024, "cuda emulator: {}: {} threads in a block, expected 1 to 1024",
             name, n);
     require(blocks.y <= 65535 && blocks.z <= 65535,
-            "cuda emulator: {}: a grid of ({}, {}, {}) blocks; y and z may be 65535", name,
+            "cuda emulator: {}: a grid of ({}, {}, {}) blocks, y and z at most 65535", name,
             blocks.x, blocks.y, blocks.z);
     require(shared_bytes <= 99 << 10, "cuda emulator: {}: {} bytes of shared memory, at most {}",
             name, shared_bytes, 99 << 10);
-    static std::mutex one_at_a_time;  // whichever thread of the processor launches
+    static std::mutex one_at_a_time;  // even if several threads of the processor launch
     const std::lock_guard lock(one_at_a_time);
     gridDim = blocks;
     blockDim = threads;
@@ -279,7 +280,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
         }
     } catch (...) {
         accesses.clear();
-        kernel.threads.clear();  // those that wait are given up
+        kernel.threads.clear();  // abandons those that wait
         throw;
     }
 }
@@ -291,7 +292,7 @@ void wait(Waits what, const Place& place) {
     kernel.scheduler = std::move(kernel.scheduler).resume();
 }
 
-/// Two places in turns: nobody gives the next value before all have taken this one.
+/// Two places are used in turn, so that no value is overwritten before all have taken it.
 std::uint64_t exchange(std::uint64_t value, int other, const Place& place) {
     const int self = kernel.thread;
     Thread& thread = thread_of(self);
@@ -300,7 +301,7 @@ std::uint64_t exchange(std::uint64_t value, int other, const Place& place) {
     wait(Waits::for_exchange, place);
     const int from = self / 32 * 32 + other;
     if (other < 0 || other >= 32 || static_cast<std::size_t>(from) >= kernel.threads.size())
-        fail(fmt::format("asks lane {} of its warp for a value", other), place);
+        fail(fmt::format("asks lane {}, which its warp does not have, for a value", other), place);
     return thread_of(from).given[turn];
 }
 // [checks]
@@ -310,25 +311,24 @@ void fail(const std::string& what, const Place& place) {
 
 namespace {
 
-/// An access by the thread that runs.
+/// An access by the running thread.
 Region::Touch own_access() {
     const int warp = kernel.thread / 32;
     return {kernel.thread, warp, kernel.time, kernel.warp_time[static_cast<std::size_t>(warp)]};
 }
 
-/// Whether no barrier parts an access from one by this thread, and another thread made it.
+/// Whether another thread made the access `before`, and no barrier separates it from `now`.
 bool races(const Region::Touch& before, const Region::Touch& now) {
     if (before.time != now.time || before.thread == now.thread) return false;
     return before.warp != now.warp || before.warp_time == now.warp_time;
 }
-
 // [checks: accesses]
-/// Notes that this thread reads an element of shared memory, unless another one writes it.
+/// Notes that this thread reads an element of shared memory. Fails if another one writes it.
 void read_element(Region::Touches& touch, const Place& place) {
     Region::Touch now = own_access();
     if (races(touch.write, now))
         fail("reads what thread " + to_string(touch.write.thread) +
-                 " writes, with no barrier between",
+                 " writes, with no barrier in between",
              place);
     if (touch.read.time == now.time) {
         if (touch.read.thread != now.thread) now.thread = -2;
@@ -344,12 +344,12 @@ void write_element(Region::Touches& touch, const Place& place) {
     if (races(touch.read, now))
         fail("writes what " +
                  (touch.read.thread < 0 ? "others" : "thread " + to_string(touch.read.thread)) +
-                 " may still read, with no barrier between",
+                 " may still read, with no barrier in between",
              place);
     touch = {.write = now, .read = {}};
 }
 
-/// Whether `size` bytes of 1 stand there; mostly they are four.
+/// Whether all `size` bytes are 1. Most often, there are four.
 bool all_written(const std::uint8_t* bytes, std::size_t size) {
     if (size == 4) return std::memcmp(bytes, "\1\1\1\1", 4) == 0;
     return std::find(bytes, bytes + size, 0) == bytes + size;
@@ -380,9 +380,9 @@ std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
 // [memory]
 namespace {
 
-/// Addresses that nobody can read or write: the elements lie elsewhere, and only kernels and copies
-/// find them. No address is used twice, and between two blocks lies a gap.
-constexpr std::uintptr_t first_address = std::uintptr_t{1} << 54;  // above all of a system's
+/// Device addresses, which cannot be read or written directly: the elements are elsewhere, and only
+/// kernels, products and copies find them. No address is used twice, and gaps separate the blocks.
+constexpr std::uintptr_t first_address = std::uintptr_t{1} << 54;  // above the system's
 std::uintptr_t next_address = first_address;
 std::mutex to_blocks;
 
@@ -405,7 +405,7 @@ std::pair<Region*, std::size_t> find(const void* address) {
         const std::size_t offset = number(address) - block->first;
         if (offset <= block->second.bytes.size()) return {&block->second, offset};
     }
-    throw std::runtime_error("cuda emulator: a kernel is given an address that is not there");
+    throw std::runtime_error("cuda emulator: an address is not in device memory");
 }
 
 }  // namespace abh::emulator
@@ -455,14 +455,14 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 
 void synchronize() {}
 // [runtime: product]
-/// The library's place is taken by Eigen.
+/// Eigen takes the place of the library.
 void multiply(const Product& p, Index batch) {
     const auto numbers = [](const Real* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
         const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
         const auto last = first + count * static_cast<Index>(sizeof(Real));
         if (last > region->written.end() || (read && std::find(first, last, 0) != last))
-            throw std::runtime_error("cuda emulator: a product reads what nothing wrote");
+            throw std::runtime_error("cuda emulator: product: unwritten or out-of-range elements");
         if (!read) std::fill(first, last, std::uint8_t{1});
         return reinterpret_cast<Real*>(region->bytes.data() + at);
     };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The device played by the processor, for the host's compiler: every thread of a block is a fiber,
-// and each access to memory is checked.
+// The device, emulated by the processor, for the host's compiler. The threads of a block run in
+// fibers, and each access to memory is checked.
 #include <math.h>
 
 #include <array>
@@ -28,7 +28,7 @@ struct dim3 {
     unsigned x, y, z;
     constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the thread that runs
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running thread
 // [region]
 namespace abh {
 namespace emulator {
@@ -48,50 +48,50 @@ struct Place {
 struct Region;
 inline std::vector<Region*> shared_regions;  // of the memory that the threads of a block share
 
-/// Some memory that kernels see, with what is known about each byte of it.
+/// A piece of memory that kernels see, and what is known about each byte of it.
 struct Region {
     const char* kind;  ///< `device` or `shared`
     std::vector<std::byte> bytes;
     std::vector<std::uint8_t> written;  ///< whether something wrote this byte
 
-    /// Who touched an element of shared memory last, and when: how many barriers of the block, and
-    /// of the warp, came before. Several threads or warps are -2.
+    /// Which thread touched an element of shared memory last, and when: the barriers of the block
+    /// and of the warp, counted from 1. Several threads or warps are -2.
     struct Touch {
         int thread = -1, warp = -1;
-        std::uint64_t time = 0, warp_time = 0;  ///< 0: there was none
+        std::uint64_t time = 0, warp_time = 0;  ///< 0: no access yet
     };
-    /// Two threads that touch an element without a barrier between them race. Empty for device
-    /// memory.
+    /// The last accesses to an element. Two threads race if both touch it, at least one of them
+    /// writes, and no barrier comes in between.
     struct Touches {
         Touch write, read;
     };
-    std::vector<Touches> touches;
-    std::size_t element_bytes;  ///< of an element of shared memory; 0 for device memory
+    std::vector<Touches> touches;  ///< of each element; empty for device memory
+    std::size_t element_bytes;     ///< of an element of shared memory; 0 for device memory
 
     Region(const char* kind_, std::size_t size, std::size_t element = 0)
         : kind(kind_), element_bytes(element) {
         resize(size);
         if (element > 0) shared_regions.push_back(this);
     }
-    /// Then nothing is written.
+    /// Afterwards, no byte counts as written.
     void resize(std::size_t size) {
         bytes.resize(size);
         written.assign(size, 0);
         touches.assign(element_bytes > 0 ? size / element_bytes : 0, {});
     }
 };
-inline Region dynamic_region("shared", 0, 4);  // of dynamic shared memory; a launch gives its size
+inline Region dynamic_region("shared", 0, 4);  // of dynamic shared memory; a launch sets its size
 
-/// The device's memory at `address`, and how far into it. Throws if there is none.
+/// The region of device memory that holds `address`, and the offset in it. Throws if none does.
 std::pair<Region*, std::size_t> find(const void* address);
-/// The `size` bytes from `at` on, where the running thread reads, or with `write` writes. Notes the
-/// access, or stops the kernel if it may not be.
+/// The `size` bytes from `at` on, which the running thread reads or, with `write`, writes. Notes
+/// the access, or stops the kernel if the access is a fault.
 std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
                   const Place& place);
 /// Stops the kernel with a message that names it, the line and the thread.
 [[noreturn]] void fail(const std::string& what, const Place& place);
 // [checked element]
-/// A position that knows the line on which it was written: `x[i]` makes one of `i`.
+/// A position that knows the line of the kernel where it is used: `x[i]` makes one of `i`.
 struct At {
     Index position;
     Place place;
@@ -103,7 +103,7 @@ struct At {
 template <class T>
 class Pointer;
 
-/// What `x[i]` gives where elements may be written: reads and writes are checked.
+/// The result of `x[i]` if elements may be written: it checks reads and writes.
 template <class T>
 class Element {
 public:
@@ -132,7 +132,7 @@ private:
     Place place_;
 };
 // [checked pointer]
-/// A pointer whose every access is checked.
+/// A pointer that checks every access.
 template <class T>
 class Pointer {
 public:
@@ -171,7 +171,7 @@ private:
     std::int64_t at_ = 0;
 };
 // [shared memory]
-/// What is left to be indexed of an array in shared memory: `before` parts of it come first.
+/// What remains of a shared array after some indices; `before` parts of its size precede it.
 template <class T, int size, int... rest>
 struct SharedPart {
     Region* region;
@@ -201,16 +201,16 @@ private:
 // [threads]
 enum class Waits { no, for_block, for_warp, for_exchange, done };
 
-/// Waits for the threads of the block, or of the warp; `place` must be the same for all.
+/// Waits for the other threads of the block or warp, which must wait at the same `place`.
 void wait(Waits what, const Place& place);
-/// Gives the others of the warp `value`, and takes that of `lane`. Orders no accesses to memory.
+/// Gives `value` to the rest of the warp, and returns that of `lane`. It orders no memory accesses.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
 
 /// Runs `body` once for every thread of the grid.
 void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
          const std::function<void()>& body);
-/// Blocks, and the threads of a block, run in an order that `seed` shuffles: a result that depends
-/// on the order shows. The environment's `ABH_EMULATOR_SEED` sets it too.
+/// Shuffles the order of blocks, and of the threads in a block, by `seed`, to expose results that
+/// depend on the order. The environment variable `ABH_EMULATOR_SEED` sets the seed, too.
 void set_seed(std::uint64_t seed);
 
 template <class T>
@@ -251,7 +251,7 @@ T __shfl_down_sync(unsigned, T value, int distance, Place place = Place::current
     const int lane = emulator::own_lane();
     return emulator::shuffle(value, lane + distance < 32 ? lane + distance : lane, place);
 }
-/// Adds, and returns what was there before.
+/// Adds `value`, and returns what was there before.
 template <class T>
 T atomicAdd(emulator::Pointer<T> to, std::type_identity_t<T> value,
             Place place = Place::current()) {
