@@ -572,7 +572,7 @@ TEST_CASE("a beam search that cannot be made is refused, and the values are name
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.beam = 0; }), Contains("n_best is 1, beam is 0"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 5; }),
                       Contains("n_best is 5, beam is 4"));
-    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 0; }), Contains("0 best"));
+    CHECK_THROWS_WITH(with([](BeamOptions& o) { o.n_best = 0; }), Contains("n_best is 0"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_words = 0; }), Contains("max_words is 0"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.max_more = -1; }), Contains("max_more is -1"));
     CHECK_THROWS_WITH(with([](BeamOptions& o) { o.length_penalty = -1; }), Contains("penalty -1"));

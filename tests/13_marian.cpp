@@ -253,8 +253,7 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
     refused({{"pad_token_id", 109}}, "pad_token_id is 109, expected a whole number from 0 to 108");
     refused({{"eos_token_id", {0}}}, "eos_token_id is [0], expected a whole number");
     refused({{"eos_token_id", std::uint64_t(-1)}}, "eos_token_id is 18446744073709551615");
-    refused({{"decoder_vocab_size", 50}},
-            "decoder_vocab_size is 50, expected 109 as vocab_size");
+    refused({{"decoder_vocab_size", 50}}, "decoder_vocab_size is 50, expected 109 as vocab_size");
     refused({{"bad_words_ids", {{1, 2}}}}, "bad_words_ids is [[1,2]], expected lists of one id");
     refused({{"tie_word_embeddings", false}}, "tensor lm_head.weight is missing");
     refused({{"pruned_heads", {{"0", {1}}}}}, "pruned_heads is {\"0\":[1]}, expected none");

@@ -106,7 +106,7 @@ TEST_CASE("sources end with the end symbol, targets follow the start symbol, pad
     CHECK(same_bits(batch.target_in.ids, Ids({3, 4}, {2, 9, 10, 11, 2, 7, 0, 0, 2, 0, 0, 0})));
     CHECK(same_bits(batch.target_out, Ids({3, 4}, {9, 10, 11, 3, 7, 3, 0, 0, 3, 0, 0, 0})));
     const std::vector<Index> missing{3};
-    CHECK_THROWS_WITH(make_batch(pairs, missing, {}), Contains("no pair 3 of 3"));
+    CHECK_THROWS_WITH(make_batch(pairs, missing, {}), Contains("no pair 3 among 3"));
 }
 
 TEST_CASE("several batches make the step of one large batch, however their words differ") {

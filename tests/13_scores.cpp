@@ -244,8 +244,10 @@ TEST_CASE("samples are the same for the same seed, and others for another") {
     CHECK(a == bootstrap(metric, counts, 1, 20));
     CHECK(a != bootstrap(metric, counts, 2, 20));
     CHECK(a[0] != a[1]);
-    CHECK_THROWS_WITH(bootstrap(metric, {}, 1), "bootstrap: 1000 samples of 0 sentences");
-    CHECK_THROWS_WITH(bootstrap(metric, counts, 1, 0), "bootstrap: 0 samples of 60 sentences");
+    CHECK_THROWS_WITH(bootstrap(metric, {}, 1),
+                      "bootstrap: 1000 samples of 0 sentences, expected at least 1 of both");
+    CHECK_THROWS_WITH(bootstrap(metric, counts, 1, 0),
+                      "bootstrap: 0 samples of 60 sentences, expected at least 1 of both");
 }
 
 TEST_CASE("an interval holds 95 of 100 scores") {

@@ -56,8 +56,7 @@ void show_all_variants(std::uint64_t seed, Results& results) {
                   results);
 }
 // [parts]
-/// One part of a step's forward pass, or Adam: its floating-point operations, and the numbers that
-/// it moves if it reads or writes each tensor once.
+/// One part of a step, forward, or Adam, if it reads or writes each tensor once.
 struct Part {
     std::string name;
     double flops, numbers;  ///< operations; numbers of 4 bytes, read or written

@@ -56,7 +56,7 @@ std::string reason_of(const std::string& message) {
     static const std::regex too_few("smaller than required_chars.* vs ([0-9]+)");
     std::smatch found;
     if (!std::regex_search(message, found, too_few)) return message;
-    return fmt::format("symbols, bytes and characters alone need {0}; ask for {0} (--pieces)",
+    return fmt::format("symbols, bytes and characters take {0}; ask for at least {0} (--pieces)",
                        found.str(1));
 }
 
