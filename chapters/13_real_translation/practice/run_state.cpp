@@ -31,7 +31,7 @@ namespace {
 
 /// The progress that a state has as JSON. Refuses numbers that no run writes.
 RunProgress progress_in(const TensorFile& state) {
-    const std::string& text = note(state.metadata, "progress");
+    const std::string text = note(state.metadata, "progress");
     const json object = strict_json(text, {.depth = 4});
     constexpr std::int64_t most = std::int64_t{1} << 50;  // so that sums of a few do not overflow
     for (const json& value : object.flatten())
