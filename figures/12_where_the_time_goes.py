@@ -135,7 +135,7 @@ def timeline(data: Data, fig: Figure) -> None:
         axes.plot([], [], "s", color=f"C{i}", label=name)
     depths = range(max(d for d, _ in rows) + 1)
     axes.set_yticks([-d for d in depths], [str(d) for d in depths])
-    axes.set_ylabel("blocks around it")
+    axes.set_ylabel("depth of nesting")
     axes.set_xlabel("ms from the beginning of the step")
     axes.set_xlim(0, max(b["ts"] + b["dur"] for b in blocks) / 1e3 - start / 1e3)
     fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2 if narrow() else 4)
