@@ -1,7 +1,7 @@
 """The Transformer as boxes: with a chapter's own part marked, the figure `here` of chapters 1 to 10.
 
 `figures/draw.py` draws it for every chapter that `MARKED` names. For the front matter nothing is marked:
-each box has the number of its chapter, and the shapes of what flows stand beside the lines. Data flow from left to right, the
+each box has the number of its chapter, and the shapes of what flows are beside the lines. Data flow from left to right, the
 encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
 """
 

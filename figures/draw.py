@@ -7,7 +7,7 @@ imports figures/04_scaled_dot_product_attention.py, calls every function that `@
 writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg
 and NAME.narrow.dark.svg of a figure that has a shape for phones. Chapters 1 to 10 get the figure
 `here` from figures/architecture.py as well. How to write such a file
-stands at the top of figures/style.py. Only those figures are drawn whose code or data have changed since
+is at the top of figures/style.py. Only those figures are drawn whose code or data have changed since
 they were drawn last: OUT/CHAPTER/drawn.json remembers both. A file whose content would not change is left
 alone, so that pages are not rendered again; figures that no longer exist are removed.
 """

@@ -26,7 +26,7 @@ functions, one a figure, and nothing else runs on import:
     - `sequential()` and `diverging()` for color maps (magnitudes; signed values around 0).
   Where color tells two things apart, let a label, a dash or a marker say it too.
 * No title in the figure: the caption on the page says what it is. Do label the axes, with units.
-* Chinese text needs nothing special: a CJK font stands behind the Latin one.
+* Chinese text needs nothing special: a CJK font comes after the Latin one.
 
 `data` reads what the chapter's program wrote with `--out` (`build/book/results/NN_name/RUN/`, from the
 record or from this machine's runs):

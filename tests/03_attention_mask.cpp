@@ -1,4 +1,4 @@
-// Once: who sees whom, as one value.
+// Once: the attention mask, as one value.
 #include <vector>
 
 #include "chapters/03_masks/attention_mask.hpp"

@@ -252,7 +252,7 @@ TEST_CASE("a hidden key has weight zero for one query") {
     const KeyValues kv{Tensor({1, 1, 3, 1}, {0, 0, 0}), Tensor({1, 1, 3, 1}, {4, Real(1e38), 6})};
     const Mask hidden({1, 1, 3, 1}, {0, 1, 0});
     const Tensor y = attend_cached(Tensor({1, 1, 1, 1}, {1}), kv, 3, hidden, Ids({1}, {0}), {});
-    CHECK(y(0, 0, 0, 0) == 5);  // the mean of 4 and 6, whatever stands between them
+    CHECK(y(0, 0, 0, 0) == 5);  // the mean of 4 and 6, whatever is between them
 }
 
 TEST_CASE("no queries are no error") {

@@ -291,7 +291,7 @@ TEST_CASE("a tokenizer that was changed or extended is refused by name") {
 TEST_CASE("weights in another form are refused with the way to make them readable") {
     const Folder folder;
     const fs::path model = copy_of("one_table", folder);
-    put(model / "pytorch_model.bin", "x");  // beside the weights it may stand
+    put(model / "pytorch_model.bin", "x");  // beside the weights it is allowed
     CHECK(refusal(model) == "accepted");
     fs::remove(model / "model.safetensors");
     CHECK_THAT(refusal(model),

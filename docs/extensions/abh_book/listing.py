@@ -7,7 +7,7 @@
 
 The path counts from the page's own folder, or from the repository with a leading `/`. The element
 that carries `data-file` and `data-lines` has exactly the lines of the file as its text. Its caption
-links to the file's own page, where the whole file stands. After all pages are read, no part may have
+links to the file's own page, which shows the whole file. After all pages are read, no part may have
 been shown twice, and every part that teaches (see `weave`) must have been shown, or left to the source
 by name:
 

@@ -2,7 +2,7 @@
 
 A marker is a line that, stripped, is exactly `// [some name]`: lower case letters, digits, spaces
 and `: - _ , . ( )`. A part runs from the line after its marker to the line before the next marker
-or to the end of the file. What stands before the first marker is the part `head`: a license, includes,
+or to the end of the file. What comes before the first marker is the part `head`: a license, includes,
 names declared ahead. So every line but the markers belongs to exactly one part.
 
 The pages show the parts that teach. In the headers and sources of `lib` itself and of chapters 0 to
