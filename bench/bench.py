@@ -2,7 +2,7 @@
 
 Training steps and decoding run in one process per system. The processes take turns, so that
 whatever else the machine does affects all of them alike. A turn is one iteration, or as many as
-take 0.1 s, of which the first only warms up. Results are medians, and ratios peer / ours, taken
+take 0.1 s; the first only warms up. Results are medians, and ratios peer / ours, taken
 within each round. Single operations are measured by Google Benchmark. The floor of each work
 follows from the sizes of the model and from the speed of this machine's memory and products, which
 the same run measures. A measurement that other programs disturb is repeated; if it stays disturbed,

@@ -100,7 +100,7 @@ class Found:
 
     @property
     def order(self) -> tuple:
-        """Sorts files with the same name, of which the first counts: one in `answers`, then the least deeply nested."""
+        """Puts the file that counts first among those with its name: one in `answers`, else the least deeply nested."""
         above = re.sub(r"\.zip$", "", self.path[-2].casefold()) if len(self.path) > 1 else ""
         return above != "answers", len(self.path), self.path
 

@@ -20,7 +20,7 @@ using namespace abh::example;
 
 namespace {
 // [score table]
-/// Prints the weights of two words, of which the first does not see the second.
+/// Prints the weights of two words. The first does not see the second.
 void show_score_table() {
     section("Score table");
     const Tensor q({1, 1, 2, 1}, {1, 1}), k({1, 1, 2, 1}, {Real(0.19), Real(0.5)});

@@ -90,7 +90,7 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
     };
     Index with = 0, without = 0;
     const Index heads = model.options().layer.attention.n_heads;
-    Tensor looks = Tensor::zeros({heads + 1, 9}), looks_without = looks.clone();
+    Tensor looks = Tensor::zeros({heads + 1, 4 + 1 + 4}), looks_without = looks.clone();
     std::vector<Tensor> weights;  // of each layer
     for (const SentencePair& pair : corpus.held_out) {
         const Batch batch = make_batch(corpus, std::span(&pair, 1));

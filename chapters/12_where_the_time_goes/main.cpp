@@ -80,14 +80,28 @@ Comparison one_thread_against_all(const Work& work) {
     return take_turns(alone, fast, 3);
 }
 
-/// Compares the plain and the fast way of every operation with its floor, and finds the operation
-/// that gains the least on one thread, where only the tuning counts.
+/// The operation that gains the least.
+struct Least {
+    double gain = std::numeric_limits<double>::infinity();
+    std::string name = "none";
+
+    void look_at(double other, const std::string& operation) {
+        if (other < gain) gain = other, name = operation;
+    }
+    void set(Results& results, const std::string& key) const {
+        results.set_varying(key, std::isfinite(gain) ? gain : 0, "", !std::isfinite(gain));
+        results.set_varying(key + "_name", name);
+    }
+};
+
+/// Compares the plain and the fast way of every operation with its floor. Which gains the least, on
+/// all threads, and on one, where only the tuning counts?
 void show_gains(const Limits& limits, Results& results) {
     section("Plain, fast, and the floor");
     const std::vector<MeasuredOperation> list = measured_operations();
     Tensor points({std::ssize(list), 2});
-    std::string names, keys, least_name = "none";
-    double least_gain = std::numeric_limits<double>::infinity();
+    std::string names, keys;
+    Least least, least_tuned;
     Table table(results, {{"", "<30"},
                           varying("plain ms", "9.3f", "{}_plain", "ms"),
                           varying("fast ms", "8.3f", "{}_fast", "ms"),
@@ -111,10 +125,7 @@ void show_gains(const Limits& limits, Results& results) {
         table.measured_row(refused, key, name, c.plain_ms, c.fast_ms, c.ratio, c.low, c.high, tuned,
                            least_ms,
                            least_ms > 0 ? fmt::format("{:.2f}", c.fast_ms / least_ms) : "-");
-        if (!refused && tuned < least_gain) {
-            least_gain = tuned;
-            least_name = name;
-        }
+        if (!refused) least.look_at(c.ratio, name), least_tuned.look_at(tuned, name);
         points(i, 0) = static_cast<Real>(flops / floor.bytes());
         points(i, 1) = static_cast<Real>(flops / c.fast_ms / 1e6);
         results.set(key + "_name", name);
@@ -124,9 +135,8 @@ void show_gains(const Limits& limits, Results& results) {
     results.array("points", points);
     results.set("point_names", names);
     results.set("gains", keys);
-    const bool concluded = std::isfinite(least_gain);
-    results.set_varying("least_gain", concluded ? least_gain : 0, "", !concluded);
-    results.set_varying("least_gain_name", least_name);
+    least.set(results, "least_gain");
+    least_tuned.set(results, "least_tuned");
     results.set_varying("stream", limits.best_stream() / 1e9, "GB/s");
     results.set_varying("ridge", limits.product_flops / limits.best_stream(), "FLOP/byte");
 }

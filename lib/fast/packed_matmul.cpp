@@ -77,7 +77,7 @@ void pack_tiles(Real* to, Strided a, Index k) {
     }
 }
 
-/// Packs m rows of `a` in tiles, of which the last may have fewer rows.
+/// Packs m rows of `a` in tiles. The last tile may have fewer rows.
 void pack_rows(Real* to, Strided a, Index m, Index k) {
     constexpr int tiles = 8;
     Index i = 0;

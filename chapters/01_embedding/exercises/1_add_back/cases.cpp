@@ -60,7 +60,7 @@ void add(Cases& cases, const Problem& p) {
                    {"the padding row gets a gradient", values(gradient(p, p.scale, -1))}}});
 }
 
-/// Random ids, of which the first and the last are equal and the second is 0.
+/// Random ids. The first and the last are equal, and the second is 0.
 Ids repeated(Cases& cases, const Shape& shape, Index n) {
     Ids ids = cases.ids(shape, n);
     ids.data()[0] = ids.data()[ids.size() - 1];
