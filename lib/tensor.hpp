@@ -36,7 +36,7 @@ constexpr Index ceil_div(Index n, Index size) {
 class Shape {
 public:
     static constexpr int max_rank = 4;
-    static constexpr Index max_size = Index{1} << 59;  ///< so that a count of bytes fits an Index
+    static constexpr Index max_size = PTRDIFF_MAX / 16;  ///< so that bytes fit a ptrdiff_t
 
     Shape() = default;
     /// @throws std::invalid_argument for more than four sizes, a negative one, or too many elements

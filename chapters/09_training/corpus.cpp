@@ -150,8 +150,8 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
     };
     Index source_length = 0, target_length = 0;
     for (Index b = 0; b < n; ++b) {
-        source_length = std::max(source_length, std::ssize(pair_at(b).source));
-        target_length = std::max(target_length, std::ssize(pair_at(b).target) + 1);
+        source_length = std::max<Index>(source_length, std::ssize(pair_at(b).source));
+        target_length = std::max<Index>(target_length, std::ssize(pair_at(b).target) + 1);
     }
     const std::int32_t source_pad = corpus.source.id(pad_word), pad = corpus.target.id(pad_word);
     const auto pads = [&](Index length, std::int32_t id) {
