@@ -172,7 +172,7 @@ def cleaned(element: ET.Element) -> list[ET.Element] | None:
         return []
     if has(element, "only-dark") or has(element, "toctree-wrapper") or tag == "source":
         return []
-    if tag == "picture":  # its other shapes are for narrow screens
+    if tag == "picture" or has(element, "live"):  # its other shapes are for narrow screens; a figure stands for what moves
         return list(element)
     if tag == "details":
         element.tag = "div"

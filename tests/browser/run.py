@@ -1,7 +1,8 @@
-"""Look at the rendered book in Chromium: see pages.py, which this file starts.
+"""Look at the rendered book in Chromium: see pages.py and live.py, which this file starts.
 
     python tests/browser/run.py pages --out build/browser    every page of build/book/html
     python tests/browser/run.py faults                       a page with each fault is refused
+    python tests/browser/run.py live                         the pages' live parts compute what the programs do
     python tests/browser/run.py why-not                      says why this machine cannot, if so
 
 Standard library only. What drives the browser is installed into a virtual environment of its own,
@@ -60,7 +61,7 @@ def python(venv: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="look at the rendered book in Chromium")
-    parser.add_argument("what", choices=("pages", "faults", "why-not"))
+    parser.add_argument("what", choices=("pages", "faults", "live", "why-not"))
     parser.add_argument("--html", type=Path, default=ROOT / "build/book/html", help="the rendered book")
     parser.add_argument("--venv", type=Path, default=ROOT / "build/venv-browser", help="virtual environment")
     parser.add_argument("--must", action="store_true", help="fail where it would be skipped")
@@ -79,7 +80,8 @@ def main() -> int:
     if options.what == "faults":
         command = [interpreter, "-m", "unittest", "discover", "--start-directory", HERE, *others]
     else:
-        command = [interpreter, HERE / "pages.py", "--html", options.html, "--chromium", browser, *others]
+        script = HERE / f"{options.what}.py"
+        command = [interpreter, script, "--html", options.html, "--chromium", browser, *others]
     return subprocess.run(command, check=False, env=environment).returncode
 
 

@@ -63,6 +63,9 @@ class Epub(Case):
         cls.good = Project(Path(cls.folder.name).resolve())
         cls.good.add_narrow_figure()
         cls.rendered = cls.good.render()
+        page = cls.good.build / "html/chapters/04_small_attention/index.html"
+        live = r'<abh-attention class="live">\n\1</abh-attention>'
+        page.write_text(re.sub(r'(<figure class="plot".*?</figure>)', live, page.read_text(encoding="utf-8"), flags=re.DOTALL), encoding="utf-8")
         cls.said = make(cls.good, "--epub")
         cls.path = cls.good.build / "attention-by-hand.epub"
 
@@ -115,6 +118,10 @@ class Epub(Case):
         self.assertEqual(names, ["EPUB/images/04_small_attention-weights.light.svg"])
         text = self.files()["EPUB/chapters-04-small-attention-index.xhtml"].decode()
         self.assertIn('alt="Heat map of 8 x 8 weights', text)
+
+    def test_a_live_part_is_its_figure(self) -> None:
+        self.assertIn(b"<abh-attention", (self.good.build / "html/chapters/04_small_attention/index.html").read_bytes())
+        self.assertNotIn(b"<abh-", b"".join(self.files().values()))
 
     def test_every_listing_is_whole_and_open(self) -> None:
         lines: set[str] = set()

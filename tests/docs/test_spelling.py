@@ -68,11 +68,24 @@ def kept(patterns: list[str], text: str) -> str:
     return "".join(out)
 
 
+def without_code(text: str) -> str:
+    """A page without what stands in fences of code and of lists of names; fences of text may contain others."""
+    out, fences = [], []
+    for line in text.split("\n"):
+        found = re.match(r"(`{3,}|~{3,})(\{?)([\w-]*)", line)
+        if found and fences and found[1] == fences[-1][0] and line.strip() == found[1]:
+            fences.pop()
+        elif found:
+            fences.append((found[1], not found[2] or found[3] in {"listing", "console", "source", "checked", "toctree"}))
+        out.append(re.sub(".", " ", line) if any(code for _, code in fences) else line)
+    return "\n".join(out)
+
+
 def prose(name: str, text: str) -> str:
     """The text, blank where it is not written for a reader: of a source, comments and messages remain."""
     suffix = Path(name).suffix
     if suffix == ".md":
-        text = blank(r"^(`{3,}|~{3,})(?=\{listing|\{console|\{source|\{checked|[a-z]*$).*?^\1[ ]*$", text, re.MULTILINE)
+        text = without_code(text)
         text = blank(r"^:[a-z]+:|^`{3,}\{\w+\}[^\n]*$|\$\$.*?\$\$|(?<![\w$])\$[^$]*\$|\]\([^)]*\)", text, re.MULTILINE)
     else:
         message = r'"((?:[^"\\\n]|\\.)*)"'

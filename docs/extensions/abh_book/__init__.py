@@ -7,6 +7,7 @@
 | `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directives `listing` and `source`, the check that what teaches is shown once, source pages |
 | `results` | role `value`, directives `console` and `plot`                                  |
+| `live`    | directive `live`: parts of a page that run the book's own code                 |
 | `origin`  | when and where the runs took place, said at the end of each page               |
 | `yours`   | directive `your-numbers`: this machine's numbers beside the recorded ones         |
 | `boxes`   | directives `exercise`, `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
@@ -38,12 +39,12 @@ def env_version() -> int:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, navigation, origin, results, search, yours
+    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, live, navigation, origin, results, search, yours
 
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, cite, access, navigation, search, yours):
+    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, live, cite, access, navigation, search, yours):
         module.setup(app)
     return {
         "version": "1",

@@ -1,0 +1,118 @@
+"""Directive `live`: a part of the page that runs the book's own code.
+
+    ````{live} attention
+    ```{plot} weights
+    :alt: ...
+    ```
+    ````
+
+becomes `<abh-attention>`, which docs/live/page/attention.js defines. What stands in it is shown where there is no
+script, until the part runs, in print, and in the EPUB and the PDF, which have it alone.
+The scripts of docs/live/page, the recorded modules and the weights of the grammar's model (chapter 9's, from this build
+if it has trained one, else the recorded ones) come to _static/live, and each page loads those that it needs.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+from .by_page import ByPage
+
+logger = logging.getLogger(__name__)
+HERE = Path(__file__).resolve().parents[2] / "live"
+CHECKPOINT = "grammar-seed1.safetensors"
+
+shown = ByPage[set[str]]("live_parts")  # the names of each page's live parts
+
+
+class live(nodes.General, nodes.Element):
+    """Attribute: part."""
+
+
+class Live(SphinxDirective):
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        part = self.arguments[0].strip()
+        if not (HERE / "page" / f"{part}.js").is_file():
+            logger.warning("live: there is no docs/live/page/%s.js", part, location=self.get_location())
+            return []
+        shown(self.env).setdefault(self.env.docname, set()).add(part)
+        node = live(part=part)
+        node += self.parse_content_to_nodes()
+        return [node]
+
+
+def visit_live(self: HTML5Translator, node: live) -> None:
+    if self.builder.name == "html":
+        self.body.append(f'<abh-{node["part"]} class="live">\n')
+
+
+def depart_live(self: HTML5Translator, node: live) -> None:
+    if self.builder.name == "html":
+        self.body.append(f'</abh-{node["part"]}>\n')
+
+
+def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    parts = sorted(shown(app.env).get(page, ()))
+    if not parts or app.builder.name != "html":
+        return
+    app.add_css_file("live/live.css")
+    for name in ("live", *parts):
+        app.add_js_file(f"live/{name}.js", loading_method="defer")
+
+
+def halved(path: Path) -> bytes:
+    """A checkpoint with F16 in place of F32, at most a twentieth of a percent off."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
+    parts: list[bytes] = []
+    for name, entry in sorted((n, e) for n, e in header.items() if n != "__metadata__"):
+        begin, end = entry["data_offsets"]
+        count = (end - begin) // 4
+        offset = sum(map(len, parts))
+        parts.append(struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", body[begin:end])))
+        header[name] = {"dtype": "F16", "shape": entry["shape"], "data_offsets": [offset, offset + 2 * count]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"".join(parts)
+
+
+def weights(app: Sphinx) -> bytes:
+    own = Path(app.config.abh_results).parent / "checkpoints" / CHECKPOINT
+    recorded = Path(app.config.abh_root) / "recorded" / "live" / CHECKPOINT
+    return halved(own) if own.is_file() else recorded.read_bytes()
+
+
+def copy_scripts(app: Sphinx, error: Exception | None) -> None:
+    """Bring what live parts need into the output."""
+    if error is not None or app.builder.name != "html" or not any(shown(app.env).values()):
+        return
+    out = Path(app.outdir) / "_static" / "live"
+    out.mkdir(parents=True, exist_ok=True)
+    for path in [*(HERE / "page").iterdir(), *(Path(app.config.abh_root) / "recorded" / "live").glob("*.js")]:
+        shutil.copy2(path, out / path.name)
+    packed = base64.b64encode(gzip.compress(weights(app), 9, mtime=0)).decode()
+    (out / "weights.js").write_text(f'"use strict";\nlive.weights = "{packed}";\n')
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(live, html=(visit_live, depart_live))
+    app.add_directive("live", Live)
+    shown.connect(app)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", copy_scripts)

@@ -1,0 +1,138 @@
+"use strict";
+// <abh-attention>: the running example of chapter 4, forward and backward, by the book's own attention.
+class AbhAttention extends LivePart {
+  static eager = true;
+  static columns = ["who", "does", "many", "what"];
+  static parts = ["place", "friend"];
+
+  async start(body) {
+    this.layers = await live.layers();
+    const example = this.layers.call("example");
+    this.words = this.layers.words;
+    this.example = { q: example.take(32), k: example.take(32), v: example.take(16) };
+    this.scale = slider("scale", { min: 0, max: 3, step: 0.05, value: 0.5 }, (x) => shown(x), (x) => this.update(`scale ${shown(x)}`));
+    const fills = [-1e9, -20, -5, -2, 0];
+    this.fill = slider("fill of hidden scores", { min: 0, max: 4, step: 1, value: 0 }, (x) => (x ? shown(fills[x], 0) : "−10⁹"), () =>
+      this.update(`fill ${shown(fills[this.fill.input.value], 0)}`));
+    this.fills = fills;
+    const forward = this.forward(), backward = this.backward();
+    body.append(
+      make("div", { class: "bar" }, this.scale.row, this.fill.row),
+      make("div", { class: "bar" }, press("scale 1/√dₖ", () => this.set(this.scale, 0.5, "scale 0.50")),
+        press("hide P", () => this.hide((i, j) => j === 7, "P is hidden")),
+        press("hide the future, too", () => this.hide((i, j) => j === 7 || j > i, "P and the future are hidden")),
+        press("start again", () => this.again())),
+      tabs("Attention", { "Forward": forward, "Backward": backward }));
+    const code = listings("scaled-dot-product-attention-cpp-attention", "scaled-dot-product-attention-cpp-attention-backward");
+    body.append(this.said, ...(code ? [code] : []));
+    this.again("");
+  }
+
+  forward() {
+    const { words } = this, { columns, parts } = AbhAttention;
+    this.cells = {};
+    return make("div", { class: "grids" },
+      this.editor("q", "Queries", columns), this.editor("k", "Keys", columns), this.editor("v", "Values", parts),
+      this.shown("scores", "Scores", words), this.map(), this.shown("y", "Result", parts));
+  }
+  backward() {
+    const { words } = this, { columns, parts } = AbhAttention;
+    return make("div", {},
+      make("p", {}, "The loss is the sum of the products of dy and the result. dy asks about the column ", make("em", {}, "friend"), "; edit it to ask something else."),
+      make("div", { class: "grids" },
+        this.editor("dy", "dy", parts), this.shown("ds", "ds, of the scores", words)),
+      make("div", { class: "grids" },
+        this.shown("dq", "dq", columns), this.shown("dk", "dk", columns), this.shown("dv", "dv", parts)),
+      make("div", { class: "bar" }, press("compare with differences", () => this.compare())));
+  }
+
+  /** A table of boxes to type into. */
+  editor(name, title, columns) {
+    const { box, cells } = grid(title, this.words, columns, (i, j) => {
+      const at = i * columns.length + j;
+      const label = `${title}: ${this.words[i]}${i === 7 ? ", padding" : ""}, ${columns[j]}`;
+      const input = make("input", { type: "number", step: "any", inputmode: "decimal", "aria-label": label });
+      input.addEventListener("input", () => {
+        if (!input.validity.valid || input.value === "") return;  // half a number
+        this.input[name][at] = input.valueAsNumber;
+        this.update(`${label} is ${input.value}`);
+      });
+      return input;
+    });
+    this.cells[name] = cells;
+    return box;
+  }
+  shown(name, title, columns) {
+    const { box, cells } = grid(title, this.words, columns, () => make("td", { class: "number" }));
+    this.cells[name] = cells;
+    return box;
+  }
+  /** The weights: a click hides a key from a query, or shows it. */
+  map() {
+    const { box, cells } = grid("Weights: click one to hide or show it", this.words, this.words, (i, j) =>
+      press("", () => {
+        this.mask[8 * i + j] ^= 1;
+        this.update(`${this.words[j]} is ${this.mask[8 * i + j] ? "hidden from" : "shown to"} ${this.words[i]}`);
+      }));
+    arrows(cells, 8);
+    this.cells.weights = cells;
+    return box;
+  }
+
+  set({ input }, value, said) {
+    input.value = `${value}`;
+    input.say();
+    this.update(said);
+  }
+  hide(f, said) {
+    this.mask = Array.from({ length: 64 }, (_, at) => (f(Math.floor(at / 8), at % 8) ? 1 : 0));
+    this.update(said);
+  }
+  again(said = "as in the chapter") {
+    this.input = { ...Object.fromEntries(Object.entries(this.example).map(([name, x]) => [name, [...x]])), dy: Array.from({ length: 16 }, (_, i) => i % 2) };
+    for (const [name, numbers] of Object.entries(this.input)) numbers.forEach((x, at) => (this.cells[name][at].value = `${x}`));
+    for (const { input } of [this.scale, this.fill]) {
+      input.value = input.defaultValue;
+      input.say();
+    }
+    this.hide((i, j) => j === 7, said);
+  }
+
+  /** What goes into a call. A scale of 0 would mean 1/sqrt(d_k), so the smallest stands for it. */
+  get given() {
+    const { q, k, v, dy } = this.input;
+    return [8, 8, 4, 2, this.scale.input.valueAsNumber || 1e-30, this.fills[this.fill.input.value], q, k, v, dy, this.mask];
+  }
+  update(said) {
+    let result;
+    try {
+      result = this.layers.call("attention", ...this.given);
+    } catch (error) {
+      this.say(error.message);
+      return;
+    }
+    for (const [name, count] of [["scores", 64], ["weights", 64], ["y", 16], ["ds", 64], ["dq", 32], ["dk", 32], ["dv", 16]]) {
+      const numbers = result.take(count), most = Math.max(...numbers.map(Math.abs));
+      const map = name === "weights";
+      if (map) this.weights = numbers;
+      numbers.forEach((x, at) => {
+        const cell = this.cells[name][at];
+        paint(cell, x, map ? 1 : name === "y" ? 0 : most);
+        cell.textContent = map && x < 5e-3 ? "" : map ? shown(x).replace(/^0/, "") : shown(x, name === "scores" ? 1 : 2);
+        cell.classList.toggle("zero", Math.abs(x) < 5e-3);
+        if (name === "scores" || map) cell.classList.toggle("hidden", this.mask[at] === 1);
+        if (!map) return;
+        cell.setAttribute("aria-pressed", `${this.mask[at] === 1}`);
+        cell.setAttribute("aria-label", `${this.words[at >> 3]} gives ${this.words[at % 8]} ${shown(x)}${this.mask[at] ? ", hidden" : ""}`);
+      });
+    }
+    const best = this.words.map((word, j) => [this.weights[32 + j], word]).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    if (said) this.say(`${said}. Now 好 looks at ${best.map(([weight, word]) => `${word} ${shown(weight)}`).join(", ")}.`);
+  }
+  compare() {
+    const result = this.layers.call("attention_check", ...this.given);
+    const errors = ["dq", "dk", "dv"].map((name) => `${name} ${result.take(4)[0].toExponential(0).replace("-", "−")}`);
+    this.say(`Largest relative errors: ${errors.join(", ")}.`);
+  }
+}
+customElements.define("abh-attention", AbhAttention);

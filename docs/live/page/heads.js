@@ -1,0 +1,34 @@
+"use strict";
+// <abh-heads>: where the heads of chapter 10's small translator look in a sentence.
+class AbhHeads extends LivePart {
+  static eager = false;
+  static invitation = "Choose sentence, layer and head (loads 2 MB)";
+
+  async start(body) {
+    await live.script("maps.js");
+    ({ model: this.model, about: this.about } = await live.opened());
+    const words = choice("sentence", live.sentences.map((sentence) => [sentence, sentence]), () => this.update());
+    this.sentence = words.select;
+    this.sentence.value = live.sentences[1];  // the chapter's
+    this.maps = new HeadMaps({ encoder: "encoder self-attention" }, (shown) => this.say(`Shown: ${shown}.`));
+    this.maps.bar.prepend(words.row);
+    body.append(this.maps.box);
+    const code = listings("heads-cpp-split-and-join", "attend-heads-cpp-plain");
+    if (code) body.append(code);
+    await this.look();
+  }
+  async update() {
+    try {
+      await this.look();
+      this.say(`The words now are ${this.sentence.value}.`);
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+  async look() {
+    const { source, maps } = await this.model.call("next", { words: this.sentence.value, prefix: [] });
+    const words = source.map((id) => this.about.source[id]);
+    this.maps.show(maps, { encoder: { rows: words, columns: words } });
+  }
+}
+customElements.define("abh-heads", AbhHeads);

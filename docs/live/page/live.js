@@ -1,0 +1,329 @@
+"use strict";
+// What all live parts of the pages share: the book's own code as WebAssembly, and elements to build with. A page that is
+// opened from a file can neither fetch nor import another one, so everything comes by plain scripts.
+const live = {
+  supported: typeof WebAssembly === "object" && typeof DecompressionStream === "function",
+  base: document.currentScript.src.replace(/[^/]*$/, ""),
+  /** A list that tests provide; it gets each call with what went in and what came out. */
+  log: window.liveLog ?? null,
+
+  /** Loads a script of this folder, once. */
+  script(name) {
+    live.script[name] ??= new Promise((resolve, reject) => {
+      const element = document.createElement("script");
+      element.src = live.base + name;
+      element.onload = resolve;
+      element.onerror = () => reject(new Error(`${name} cannot be loaded`));
+      document.head.append(element);
+    });
+    return live.script[name];
+  },
+  /** The bytes of a text that a script brought: base64 of gzip. */
+  async inflated(text) {
+    const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer();
+  },
+
+  /** The layers of chapters 2 to 9, in double precision, on this page's own thread. */
+  layers() {
+    live.layers.one ??= (async () => {
+      await live.script("layers.js");
+      return new Layers(await abh_layers({ wasmBinary: await live.inflated(abh_layers.packed) }));
+    })();
+    return live.layers.one;
+  },
+
+  /** A Transformer in a worker, so that the page stays free while it computes. Every call makes a new one. */
+  async transformer() {
+    await live.script("transformer.js");
+    // A worker may not come from a file either. This one is made of the texts of functions that are here already.
+    const source = `"use strict"; var _scriptDir = ""; const make = ${abh_transformer};(${live.serve})(make);`;
+    const number = (live.transformer.count = (live.transformer.count ?? 0) + 1);
+    const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    let next = 0;
+    const waiting = new Map();
+    worker.onmessage = ({ data: { id, value, error } }) => {
+      const { resolve, reject } = waiting.get(id);
+      waiting.delete(id);
+      error === undefined ? resolve(value) : reject(new Error(error));
+    };
+    const send = (message, transfer = []) =>
+      new Promise((resolve, reject) => {
+        waiting.set(++next, { resolve, reject });
+        worker.postMessage({ id: next, ...message }, transfer);
+      });
+    const bytes = await live.inflated(abh_transformer.packed);
+    await send({ start: bytes }, [bytes]);
+    const text = async (name, ...values) => {
+      const value = await send({ name, values });
+      live.log?.push({ module: `transformer ${number}`, name, given: values, out: value });
+      return JSON.parse(value);
+    };
+    return {
+      /** Calls `live_NAME` with a request; both it and the answer are objects. */
+      call: (name, request) => text(`live_${name}`, JSON.stringify(request)),
+      /** One step of training. @return the loss */
+      async step(peak, warmup) {
+        const loss = await send({ name: "live_step", values: [peak, warmup] });
+        live.log?.push({ module: `transformer ${number}`, name: "live_step", given: [peak, warmup], out: loss });
+        return loss;
+      },
+      /** Opens a checkpoint; its bytes are given away. With `symbols`, [start, end], it is one of subwords. */
+      async open(name, buffer, symbols) {
+        await send({ file: buffer }, [buffer]);
+        return symbols ? text("live_open_subwords", name, ...symbols) : text("live_open", name);
+      },
+      /** Bytes of the module's memory. */
+      memory: () => send({ memory: true }),
+      end: () => worker.terminate(),
+    };
+  },
+  /**
+   * Opens a checkpoint in a worker of its own; by default the grammar's model, whose weights come with the pages.
+   * @param symbols  as in `open`
+   * @return         the model, and what `open` tells about it
+   */
+  async opened(name = "the grammar's model", bytes, symbols) {
+    const [model] = await Promise.all([live.transformer(), bytes ?? live.script("weights.js")]);
+    try {
+      return { model, about: await model.open(name, bytes ?? (await live.inflated(live.weights)), symbols) };
+    } catch (error) {
+      model.end();
+      throw error;
+    }
+  },
+  /** What the worker runs. */
+  serve: function (make) {  // not a method: its text must be an expression
+    let m;
+    const answer = {
+      async start({ start }) {
+        m = await make({ wasmBinary: start });
+      },
+      file({ file }) {
+        const place = m._live_file(file.byteLength);
+        if (!place) throw new Error("there is no room in memory for this file");
+        m.HEAPU8.set(new Uint8Array(file), place);
+      },
+      memory: () => m.HEAPU8.length,
+      name({ name, values }) {
+        const number = name === "live_step";
+        const types = values.map((v) => (typeof v === "string" ? "string" : "number"));
+        const value = m.ccall(name, "number", types, values);
+        if (number ? Number.isNaN(value) : value === 0) throw new Error(m.UTF8ToString(m._live_error()));
+        return number ? value : m.UTF8ToString(value);
+      },
+    };
+    onmessage = async ({ data }) => {
+      const kind = ["start", "file", "memory", "name"].find((k) => k in data);
+      try {
+        postMessage({ id: data.id, value: await answer[kind](data) });
+      } catch (error) {
+        postMessage({ id: data.id, error: String(error.message ?? error) });
+      }
+    };
+  },
+};
+
+/** The module of layers: numbers go in and come out in one order, which module/layers.cpp gives for each call. */
+class Layers {
+  constructor(module) {
+    this.m = module;
+  }
+  /**
+   * Calls `live_NAME`.
+   * @param parts  numbers and lists of numbers
+   * @return       take(n), which gives the next n numbers of the result, and left, all that are left
+   */
+  call(name, ...parts) {
+    const m = this.m;
+    const given = parts.flatMap((part) => (typeof part === "number" ? [part] : [...part]));
+    // A memory that has grown has another buffer, so each view is made anew.
+    new Float64Array(m.HEAPU8.buffer, m._live_numbers(given.length), given.length).set(given);
+    const count = m[`_live_${name}`]() - 1;
+    if (count < 0) throw new Error(m.UTF8ToString(m._live_error()));
+    const out = new Float64Array(m.HEAPU8.buffer, m._live_numbers(count), count).slice();
+    live.log?.push({ module: "layers", name: `live_${name}`, given, out: [...out] });
+    let at = 0;
+    return { take: (n) => out.subarray(at, (at += n)), get left() { return out.subarray(at); } };
+  }
+  get words() {
+    return this.m.UTF8ToString(this.m._live_words()).split(" ");
+  }
+}
+
+// Elements ------------------------------------------------------------------------------------------
+
+/** An element with attributes; what is no string is set as a property. */
+const make = (tag, properties = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties))
+    key in element && typeof value !== "string" ? (element[key] = value) : element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+};
+const svg = (tag, properties = {}, ...children) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+};
+const press = (text, action, properties = {}) => {
+  const button = make("button", { type: "button", ...properties }, text);
+  button.addEventListener("click", action);
+  return button;
+};
+/** A number with a true minus sign; 0 for what is too small to be seen. */
+const shown = (x, digits = 2) =>
+  (Math.abs(x) < 0.5 * 10 ** -digits ? (0).toFixed(digits) : x.toFixed(Math.abs(x) >= 100 ? 0 : digits)).replace("-", "−");
+const seconds = (ms) => (ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(1)} s`);
+let ids = 0;
+/** A slider with its label and its value. @param say  the text for a value */
+const slider = (label, { min, max, step, value }, say, action) => {
+  const id = `live-${++ids}`, text = make("span", { class: "value" }, say(value));
+  const input = make("input", { type: "range", id, min: `${min}`, max: `${max}`, step: `${step}`, value: `${value}` });
+  input.setAttribute("aria-valuetext", say(value));
+  input.addEventListener("input", () => {
+    input.say();
+    action(input.valueAsNumber);
+  });
+  input.say = () => {
+    text.textContent = say(input.valueAsNumber);
+    input.setAttribute("aria-valuetext", text.textContent);
+  };
+  return { input, row: make("span", { class: "slide" }, make("label", { for: id }, label, " ", text), input) };
+};
+const choice = (label, options, action) => {
+  const select = make("select", {}, ...options.map(([value, text]) => make("option", { value: `${value}` }, text)));
+  select.addEventListener("change", () => action(select.value));
+  return { select, row: make("label", { class: "choice" }, `${label} `, select) };
+};
+/** A table of cells. @param cell  makes the one of row i and column j. @return the table's box, and its cells, row by row */
+const grid = (title, rows, columns, cell) => {
+  const cells = [];
+  const body = rows.map((row, i) =>
+    make("tr", {}, make("th", { scope: "row" }, row), ...columns.map((_, j) => {
+      const inside = cell(i, j);
+      cells.push(inside);
+      return inside.tagName === "TD" ? inside : make("td", {}, inside);
+    })));
+  const head = make("tr", {}, make("td"), ...columns.map((c) => make("th", { scope: "col" }, c)));
+  const box = make("div", { class: "part" }, make("table", {}, make("caption", {}, title), make("thead", {}, head), make("tbody", {}, ...body)));
+  return { box, cells };
+};
+/** Colors a cell by a number: blue if positive, orange if negative, deepest at `most`. */
+const paint = (cell, x, most) => {
+  cell.style.setProperty("--part", most > 0 ? Math.min(1, Math.abs(x) / most).toFixed(3) : "0");
+  cell.classList.toggle("minus", x < 0);
+};
+/** Lets a box that may scroll be reached by keyboard. */
+const focusable = (box, label) => {
+  box.tabIndex = 0;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", label);
+};
+/** Arrow keys lead from cell to cell, of which Tab reaches one. */
+const arrows = (cells, width) => {
+  cells.forEach((cell, at) => {
+    cell.tabIndex = at ? -1 : 0;
+    cell.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -width, ArrowDown: width }[event.key];
+      const to = cells[at + step];
+      if (!to || (Math.abs(step) === 1 && Math.floor(at / width) !== Math.floor((at + step) / width))) return;
+      event.preventDefault();
+      for (const other of cells) other.tabIndex = -1;
+      to.tabIndex = 0;
+      to.focus();
+    });
+  });
+};
+
+/**
+ * A live part. What stands in it in the page, a figure, is shown until the first result, in print, and where there is no
+ * WebAssembly. A subclass has `start`, which builds and shows; `eager` ones start by themselves, others when a reader asks;
+ * `keeps`: the figure stays.
+ */
+class LivePart extends HTMLElement {
+  connectedCallback() {
+    if (!live.supported || this.begun !== undefined) return;
+    this.begun = null;
+    if (this.constructor.eager) this.begin();
+    else {
+      this.invitation = make("p", { class: "invitation" }, press(this.constructor.invitation, () => this.begin()));
+      this.append(this.invitation);
+    }
+  }
+  /** Starts, once. @return when it runs */
+  begin() {
+    this.begun ??= (async () => {
+      const figure = [...this.childNodes].filter((node) => node !== this.invitation);
+      const body = make("div", { class: "live-body" });
+      this.said = make("p", { role: "status", class: "said" });
+      const held = this.invitation?.contains(document.activeElement);
+      if (this.invitation) {
+        const button = this.invitation.firstChild;
+        button.disabled = true;
+        button.textContent = "loading …";
+      }
+      try {
+        await this.start(body);
+      } catch (error) {
+        console.error(error);
+        this.invitation?.replaceChildren(`This part cannot run here: ${error.message}`);
+        return;
+      }
+      this.invitation?.remove();
+      this.append(body, ...(body.contains(this.said) ? [] : [this.said]));
+      if (!this.constructor.keeps) for (const node of figure) if (node.nodeType === 1) node.classList.add("until-live");
+      if (held) body.querySelector("button, input, select")?.focus();
+      this.classList.add("is-live");
+      this.dispatchEvent(new Event("live", { bubbles: true }));
+    })();
+    return this.begun;
+  }
+  /** For those who listen: what changed. */
+  say(text) {
+    clearTimeout(this.saying);
+    this.said.textContent = text;
+  }
+  /** The same when the reader rests, not at each step of a drag. */
+  sayLater(text) {
+    clearTimeout(this.saying);
+    if (this.classList.contains("is-live")) this.saying = setTimeout(() => this.say(text), 200);
+    else this.say(text);
+  }
+}
+
+/** Panels under tabs. @param panels  by name */
+const tabs = (label, panels) => {
+  const names = Object.keys(panels);
+  const show = (chosen) =>
+    names.forEach((name, i) => {
+      buttons[i].setAttribute("aria-selected", `${i === chosen}`);
+      buttons[i].tabIndex = i === chosen ? 0 : -1;
+      boxes[i].hidden = i !== chosen;
+    });
+  const first = ++ids;
+  const buttons = names.map((name, i) => press(name, () => show(i), { role: "tab", id: `live-tab-${first}-${i}`, "aria-controls": `live-panel-${first}-${i}` }));
+  const boxes = names.map((name, i) => make("div", { role: "tabpanel", id: `live-panel-${first}-${i}`, "aria-labelledby": `live-tab-${first}-${i}` }, panels[name]));
+  buttons.forEach((button, i) =>
+    button.addEventListener("keydown", ({ key }) => {
+      const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: names.length - 1 }[key];
+      if (to === undefined || !buttons[to]) return;
+      show(to);
+      buttons[to].focus();
+    }));
+  show(0);
+  return make("div", { class: "tabs" }, make("div", { role: "tablist", "aria-label": label, class: "tablist" }, ...buttons), ...boxes);
+};
+/** The page's own listings of the code that runs, unfolded beside the live part. @param names  their anchors */
+const listings = (...names) => {
+  const found = names.map((name) => document.getElementById(name)).filter(Boolean);
+  if (!found.length) return null;
+  return make("details", { class: "running" }, make("summary", {}, "The code that runs"), ...found.map((listing) => {
+    const copy = listing.cloneNode(true);
+    for (const element of [copy, ...copy.querySelectorAll("[id]")]) element.removeAttribute("id");
+    for (const button of copy.querySelectorAll(".copybtn")) button.remove();
+    return copy;
+  }));
+};
