@@ -26,7 +26,7 @@ WORD = re.compile(r"\w")
 LISTING = frozenset({"listing"})
 CHECKS = frozenset({"console", "mistake", "checked", "left-out"})
 CHECK_SECTION = re.compile(r"check(?!point)|differences|how-we-know|mistakes")
-UNSEEN = frozenset(["script", "style", "annotation", "svg"])
+UNSEEN = frozenset(["script", "noscript", "style", "annotation", "svg"])
 
 
 class Words(HTMLParser):

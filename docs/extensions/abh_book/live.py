@@ -33,6 +33,7 @@ from .by_page import ByPage
 logger = logging.getLogger(__name__)
 HERE = Path(__file__).resolve().parents[2] / "live"
 CHECKPOINT = "grammar-seed1.safetensors"
+WITHOUT = "With JavaScript, this part runs the book's own code."
 
 shown = ByPage[set[str]]("live_parts")  # the names of each page's live parts
 
@@ -58,7 +59,7 @@ class Live(SphinxDirective):
 
 def visit_live(self: HTML5Translator, node: live) -> None:
     if self.builder.name == "html":
-        self.body.append(f'<abh-{node["part"]} class="live">\n')
+        self.body.append(f'<abh-{node["part"]} class="live">\n<noscript><p>{WITHOUT}</p></noscript>\n')
 
 
 def depart_live(self: HTML5Translator, node: live) -> None:

@@ -139,14 +139,15 @@ EMSCRIPTEN_KEEPALIVE const char* live_translate(const char* asked) {
         const Ids src = source_of(request);
         const DecodingOptions options{translator().start, translator().end,
                                       request.value("max_words", Index{50})};
-        const bool cached = request.value("cached", false);
+        const bool cached = request.value("cached", false),
+                   with_maps = !cached && request.value("maps", true);
         const Translation found = cached ? greedy_decode_cached(model, src, options).front()
-                                         : greedy_decode(model, src, options, true);
+                                         : greedy_decode(model, src, options, with_maps);
         json result{{"source", src.values()},
                     {"ids", found.ids},
                     {"probabilities", found.probabilities},
                     {"finished", found.finished}};
-        if (cached) return result.dump();
+        if (!with_maps) return result.dump();
         const std::size_t steps = found.probabilities.size();
         result["steps"] = candidates(model.logits(src, after_start(found.ids, steps - 1)));
         result["maps"] = maps(found.weights);

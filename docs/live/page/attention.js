@@ -10,21 +10,22 @@ class AbhAttention extends LivePart {
     const example = this.layers.call("example");
     this.words = this.layers.words;
     this.example = { q: example.take(32), k: example.take(32), v: example.take(16) };
-    this.scale = slider("scale", { min: 0, max: 3, step: 0.05, value: 0.5 }, (x) => shown(x), (x) => this.update(`scale ${shown(x)}`));
-    const fills = [-1e9, -20, -5, -2, 0];
-    this.fill = slider("fill of hidden scores", { min: 0, max: 4, step: 1, value: 0 }, (x) => (x ? shown(fills[x], 0) : "−10⁹"), () =>
-      this.update(`fill ${shown(fills[this.fill.input.value], 0)}`));
-    this.fills = fills;
+    const fills = (this.fills = [-1e9, -20, -10, -5, -4, -3, -2, -1, 0]);
+    const filled = (x) => (x ? shown(fills[x], 0) : "−10⁹");
+    this.scale = slider("scale", { min: 0, max: 3, step: 1 / 16, value: 0.5 }, (x) => `${x}`, (x) => this.update(`Scale ${x}`));
+    this.fill = slider("fill of hidden scores", { min: 0, max: fills.length - 1, step: 1, value: 0 }, filled,
+      (x) => this.update(`Fill ${filled(x)}`));
     const forward = this.forward(), backward = this.backward();
     body.append(
       make("div", { class: "bar" }, this.scale.row, this.fill.row),
-      make("div", { class: "bar" }, press("scale 1/√dₖ", () => this.set(this.scale, 0.5, "scale 0.50")),
+      make("div", { class: "bar" }, press("scale 1/√dₖ", () => this.set(this.scale, 0.5, "Scale 0.5")),
+        press("hide nothing", () => this.hide(() => false, "Nothing is hidden")),
         press("hide P", () => this.hide((i, j) => j === 7, "P is hidden")),
-        press("hide the future, too", () => this.hide((i, j) => j === 7 || j > i, "P and the future are hidden")),
+        press("hide P and the future", () => this.hide((i, j) => j === 7 || j > i, "P and the future are hidden")),
         press("start again", () => this.again())),
-      tabs("Attention", { "Forward": forward, "Backward": backward }));
+      this.said, tabs("Attention", { "Forward": forward, "Backward": backward }));
     const code = listings("scaled-dot-product-attention-cpp-attention", "scaled-dot-product-attention-cpp-attention-backward");
-    body.append(this.said, ...(code ? [code] : []));
+    if (code) body.append(code);
     this.again("");
   }
 
@@ -33,12 +34,13 @@ class AbhAttention extends LivePart {
     this.cells = {};
     return make("div", { class: "grids" },
       this.editor("q", "Queries", columns), this.editor("k", "Keys", columns), this.editor("v", "Values", parts),
-      this.shown("scores", "Scores", words), this.map(), this.shown("y", "Result", parts));
+      this.shown("scores", "Scores, before hiding", words), this.map(), this.shown("y", "Result", parts));
   }
   backward() {
     const { words } = this, { columns, parts } = AbhAttention;
     return make("div", {},
-      make("p", {}, "The loss is the sum of the products of dy and the result. dy asks about the column ", make("em", {}, "friend"), "; edit it to ask something else."),
+      make("p", {}, "The loss is the sum of the products of dy and the result. dy asks for the column ", make("em", {}, "friend"),
+        " of all words but P; edit it to ask for something else. ", make("a", { href: "#backward" }, "The gradients are derived below.")),
       make("div", { class: "grids" },
         this.editor("dy", "dy", parts), this.shown("ds", "ds, of the scores", words)),
       make("div", { class: "grids" },
@@ -55,8 +57,10 @@ class AbhAttention extends LivePart {
       input.addEventListener("input", () => {
         if (!input.validity.valid || input.value === "") return;  // half a number
         this.input[name][at] = input.valueAsNumber;
-        this.update(`${label} is ${input.value}`);
+        this.update(`${label} is ${input.value.replace("-", "−")}`);
       });
+      input.addEventListener("focus", () => input.select());
+      input.addEventListener("change", () => (input.value = `${this.input[name][at]}`));  // what is no number is undone
       return input;
     });
     this.cells[name] = cells;
@@ -64,18 +68,28 @@ class AbhAttention extends LivePart {
   }
   shown(name, title, columns) {
     const { box, cells } = grid(title, this.words, columns, () => make("td", { class: "number" }));
+    cells.forEach((cell, at) => {
+      const label = `${title}: ${this.words[Math.floor(at / columns.length)]}, ${columns[at % columns.length]} is `;
+      cell.addEventListener("click", () => this.say(label + cell.title.replace("-", "−")));
+    });
     this.cells[name] = cells;
+    box.classList.add(name);
     return box;
   }
-  /** The weights: a click hides a key from a query, or shows it. */
+  /** The weights: a click hides a key from a query, or shows it; a click on a key's head, from all queries. */
   map() {
-    const { box, cells } = grid("Weights: click one to hide or show it", this.words, this.words, (i, j) =>
+    const all = (j) => press(this.words[j], () => {
+      const hide = !this.mask.every((hidden, at) => at % 8 !== j || hidden);
+      this.hide((i, k) => (k === j ? hide : this.mask[8 * i + k] === 1), `${this.words[j]} is ${hide ? "hidden from" : "shown to"} all`);
+    }, { class: "key", "aria-label": `${this.words[j]}, for all queries` });
+    const { box, cells } = grid("Weights: click to hide or show", this.words, this.words.map((_, j) => all(j)), (i, j) =>
       press("", () => {
         this.mask[8 * i + j] ^= 1;
         this.update(`${this.words[j]} is ${this.mask[8 * i + j] ? "hidden from" : "shown to"} ${this.words[i]}`);
       }));
     arrows(cells, 8);
     this.cells.weights = cells;
+    box.classList.add("weights");
     return box;
   }
 
@@ -88,8 +102,8 @@ class AbhAttention extends LivePart {
     this.mask = Array.from({ length: 64 }, (_, at) => (f(Math.floor(at / 8), at % 8) ? 1 : 0));
     this.update(said);
   }
-  again(said = "as in the chapter") {
-    this.input = { ...Object.fromEntries(Object.entries(this.example).map(([name, x]) => [name, [...x]])), dy: Array.from({ length: 16 }, (_, i) => i % 2) };
+  again(said = "As in the chapter") {
+    this.input = { ...Object.fromEntries(Object.entries(this.example).map(([name, x]) => [name, [...x]])), dy: Array.from({ length: 16 }, (_, i) => (i < 14 ? i % 2 : 0)) };
     for (const [name, numbers] of Object.entries(this.input)) numbers.forEach((x, at) => (this.cells[name][at].value = `${x}`));
     for (const { input } of [this.scale, this.fill]) {
       input.value = input.defaultValue;
@@ -118,7 +132,9 @@ class AbhAttention extends LivePart {
       numbers.forEach((x, at) => {
         const cell = this.cells[name][at];
         paint(cell, x, map ? 1 : name === "y" ? 0 : most);
-        cell.textContent = map && x < 5e-3 ? "" : map ? shown(x).replace(/^0/, "") : shown(x, name === "scores" ? 1 : 2);
+        const text = map ? shown(x).replace(/^0/, "") : shown(x, name === "scores" ? 1 : 2);
+        cell.textContent = x === 0 ? (map ? "" : "0") : text;  // what is not quite 0 looks otherwise
+        cell.title = `${x}`;
         cell.classList.toggle("zero", Math.abs(x) < 5e-3);
         if (name === "scores" || map) cell.classList.toggle("hidden", this.mask[at] === 1);
         if (!map) return;

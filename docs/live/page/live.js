@@ -245,8 +245,12 @@ const arrows = (cells, width) => {
  */
 class LivePart extends HTMLElement {
   connectedCallback() {
-    if (!live.supported || this.begun !== undefined) return;
+    if (this.begun !== undefined) return;
     this.begun = null;
+    if (!live.supported) {
+      this.append(make("p", { class: "invitation" }, "With WebAssembly, this part runs the book's own code."));
+      return;
+    }
     if (this.constructor.eager) this.begin();
     else {
       this.invitation = make("p", { class: "invitation" }, press(this.constructor.invitation, () => this.begin()));
@@ -275,7 +279,7 @@ class LivePart extends HTMLElement {
       this.invitation?.remove();
       this.append(body, ...(body.contains(this.said) ? [] : [this.said]));
       if (!this.constructor.keeps) for (const node of figure) if (node.nodeType === 1) node.classList.add("until-live");
-      if (held) body.querySelector("button, input, select")?.focus();
+      if (held) body.querySelector("button, select, input[type=range]")?.focus();
       this.classList.add("is-live");
       this.dispatchEvent(new Event("live", { bubbles: true }));
     })();

@@ -2,6 +2,7 @@
 // <abh-translate>: chapter 10's greedy decoding, word by word, by the grammar's model or by a reader's own.
 class AbhTranslate extends LivePart {
   static eager = false;
+  static keeps = true;
   static invitation = "Translate word by word (loads 2 MB)";
 
   async start(body) {
@@ -10,8 +11,10 @@ class AbhTranslate extends LivePart {
     const kinds = { cross: "cross-attention", self: "decoder self-attention", encoder: "encoder self-attention" };
     this.maps = new HeadMaps(kinds, (shown) => this.say(`Shown: ${shown}.`),
       { last: true, pick: (row, kind) => kind !== "encoder" && this.go(row, true) });
-    body.append(this.asking(), this.stepping(),
-      tabs("What happens in this step", { "Attention": this.maps.box, "Key-value cache": this.caching() }), this.own());
+    const rows = make("p", { class: "note" }, "Rows of the decoder: the word it reads → the word it says.");
+    this.result = make("div", { class: "result" }, this.stepping(), tabs("What happens in this step",
+      { "Attention": make("div", {}, this.maps.box, rows), "Key-value cache": this.caching() }));
+    body.append(this.asking(), this.result, this.own());
     const code = listings("greedy-decoding-cpp-greedy", "incremental-decoder-cpp-one-word");
     if (code) body.append(code);
     await this.load();
@@ -30,7 +33,8 @@ class AbhTranslate extends LivePart {
       this.ask();
     });
     this.words = make("div", { class: "words", role: "group", "aria-label": "add a word" });
-    this.trouble = make("p", { class: "note" });
+    this.trouble = make("p", { class: "note", role: "status" });
+    this.text.addEventListener("input", () => this.typed());
     this.shorter = press("remove last word", () => this.write(this.text.value.trim().replace(/\s*\S+$/, "")));
     const label = make("label", { for: id }, "sentence"), translate = press("translate", () => this.ask());
     return make("div", {}, make("div", { class: "bar sentence" }, label, this.text, translate),
@@ -38,7 +42,16 @@ class AbhTranslate extends LivePart {
   }
   write(text) {
     this.text.value = text;
+    this.typed();
     this.say(`The sentence is ${text || "empty"}.`);
+  }
+  /** What is shown belongs to the sentence before. */
+  typed() {
+    const { value } = this.text;
+    this.example.select.value = live.sentences.includes(value) ? value : "";
+    const old = !!this.run && value !== this.run.text;
+    this.result.classList.toggle("stale", old);
+    this.trouble.textContent = old ? "Press translate for this sentence; below is still the one before." : "";
   }
   /** The words so far, the likeliest next ones, and a way through the steps. */
   stepping() {
@@ -89,13 +102,13 @@ class AbhTranslate extends LivePart {
   turn(action, doing = "") {
     return (this.queue = this.queue.then(async () => {
       this.trouble.textContent = doing;
-      if (doing) this.say(doing);
       try {
         await action();
         this.trouble.textContent = "";
       } catch (error) {
-        this.trouble.textContent = error.message.replace(/^(vocabulary|greedy decoding): /, "");
-        this.say(this.trouble.textContent);
+        this.typed();
+        const said = error.message.replace(/^(vocabulary|greedy decoding): /, "");
+        this.trouble.textContent = said.startsWith("unknown word") ? `${said}; the words above are all that it knows` : said;
       }
     }));
   }
@@ -188,8 +201,9 @@ class AbhTranslate extends LivePart {
   async translate(request = this.language.request(this.text.value)) {
     const run = await this.model.call("translate", request);
     if (request.words) this.text.value = request.words;
-    this.show({ ...run, request, chosen: new Set(), language: this.language, end: this.end }, 0);
-    this.say(`The translation is: ${this.language.join(run.ids)}`);
+    this.show({ ...run, request, chosen: new Set(), language: this.language, end: this.end, text: this.text.value }, 0);
+    const cut = run.finished ? "" : `, cut off after ${run.ids.length} words,`;
+    this.say(`The translation${cut} is: ${this.language.join(run.ids)}`);
   }
   /** Takes a word that the reader chooses, and then the likeliest ones to the end. */
   choose(rank) {
@@ -221,6 +235,7 @@ class AbhTranslate extends LivePart {
     run.reads = [start, ...run.says.slice(0, -1)];
     run.sentence = sentence;
     this.run = run;
+    this.typed();
     const rows = run.says.map((word, t) => `${run.reads[t]} → ${word}`);
     at = Math.min(at, rows.length - 1);
     this.maps.show(run.maps, { encoder: { rows: sentence, columns: sentence }, self: { rows, columns: run.reads },
@@ -247,7 +262,7 @@ class AbhTranslate extends LivePart {
       const kind = t === at ? "now" : t > at ? "later" : "read";
       return chosen.has(t) ? word(`${text}*`, kind, "chosen") : word(text, kind);
     });
-    const ends = [run.finished ? "" : " … no end", chosen.size ? " * your choice" : ""];
+    const ends = [run.finished ? "" : ` … cut off after ${run.ids.length} words`, chosen.size ? " * your choice" : ""];
     this.reads.replaceChildren("reads ", word(reads[0], "read"), ...words.slice(0, at), " says ", words[at],
       at < last ? " then " : "", ...words.slice(at + 1), ...ends);
     this.next.forEach((button, rank) => {
@@ -291,11 +306,11 @@ class AbhTranslate extends LivePart {
       for (const way of [0, 1])
         for (let i = 0, begun = performance.now(); i < 5 && performance.now() - begun < 1000; ++i) {
           const before = performance.now();
-          found[way] = await this.model.call("translate", { ...this.run.request, cached: way === 1 });
+          found[way] = await this.model.call("translate", { ...this.run.request, maps: false, cached: way === 1 });
           times[way] = Math.min(times[way], performance.now() - before);
         }
       const [plain, cached] = times.map(seconds), same = `${found[0].ids}` === `${found[1].ids}` ? "the same" : "other";
-      this.times.textContent = `${plain} without the cache (with the maps), ${cached} with it; ${same} words`;
+      this.times.textContent = `${plain} without the cache, ${cached} with it; ${same} words`;
       this.say(this.times.textContent);
     }, "timing …");
   }
