@@ -45,5 +45,11 @@ for (const link of document.querySelectorAll('article a[href^="#equation-"]')) {
   for (const event of ["pointerenter", "focus"]) link.addEventListener(event, showPreview);
   for (const event of ["pointerleave", "blur", "click"]) link.addEventListener(event, hidePreview);
 }
-addEventListener("scroll", hidePreview, { passive: true });
+// A link that takes the focus scrolls into view, and its preview comes with it.
+const followScroll = () => {
+  const link = document.activeElement;
+  if (!preview.hidden && link?.matches('article a[href^="#equation-"]')) showPreview({ currentTarget: link });
+  else hidePreview();
+};
+addEventListener("scroll", followScroll, { passive: true });
 addEventListener("keydown", (event) => event.key === "Escape" && hidePreview());

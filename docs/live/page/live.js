@@ -328,6 +328,7 @@ const listings = (...names) => {
     const copy = listing.cloneNode(true);
     for (const element of [copy, ...copy.querySelectorAll("[id]")]) element.removeAttribute("id");
     for (const button of copy.querySelectorAll(".copybtn")) button.remove();
+    for (const box of copy.querySelectorAll("[data-scrolls]")) scrolling.observe(box);  // book.js
     return copy;
   }));
 };
