@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 from machine import processor
 
 DONE = "stdout.txt"  # a run writes it last
-LARGEST = 2_000_000  # bytes of the whole record
+LARGEST = 2_000_000  # bytes of the record of all runs
 PROOF = {"double": "./book proof", "single": "./book proof --single"}
 
 

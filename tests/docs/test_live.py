@@ -56,6 +56,7 @@ class Recorded(unittest.TestCase):
             self.assertTrue(packed)
             total += len(gzip.compress(glue.encode(), 9)) + len(packed) * 3 // 4
         self.assertLessEqual(total, module.MOST)
+        self.assertLess((module.RECORDED / live.CHECKPOINT).stat().st_size, 1_500_000)
 
     def test_the_sources_of_the_modules_are_there(self) -> None:
         for name in " ".join((module.LAYERS, module.TRANSFORMER, module.TEXT)).split():
