@@ -228,15 +228,17 @@ def compare(log: list[dict[str, Any]], native: Path, files: dict[str, Path]) -> 
 
 LOOK = """async ([part, axe, rules]) => {
   const element = document.querySelector(`abh-${part}`), wrong = [];
+  if (matchMedia("print").matches) {
+    const seen = (kind) => [...element.querySelectorAll(kind)].some((e) => e.checkVisibility());
+    if (seen(".live-body")) wrong.push("it is printed");
+    if (element.querySelector("figure.plot") && !seen("figure.plot")) wrong.push("its figure is not printed");
+    return wrong;
+  }
   if (document.scrollingElement.scrollWidth > innerWidth) wrong.push("the page scrolls sideways");
   const room = parseFloat(getComputedStyle(element).minHeight) || 0;
   if (element.constructor.eager && !window.liveUsed && element.offsetHeight > room + 2)
     wrong.push(`it is ${element.offsetHeight} px high, but has ${room} before it starts`);
   if (!window.axe) (0, eval)(axe);
-  if (matchMedia("print").matches) {
-    const seen = (kind) => [...element.querySelectorAll(kind)].some((e) => e.checkVisibility());
-    return [...wrong, ...(seen(".live-body") ? ["it is printed"] : []), ...(seen(".until-live, figure.plot") === !!element.querySelector("figure.plot") ? [] : ["its figure is not printed"])];
-  }
   const { violations } = await window.axe.run(element, { runOnly: { type: "tag", values: rules }, preload: false });
   for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.length} times, first ${nodes[0].target}`);
   return wrong;
