@@ -25,11 +25,15 @@ async (part) => {
   type(part.peak.input, 1e-3);
   equal(part.peak.input.getAttribute("aria-valuetext"), "1.0e−3");
   await said("The rate grows to 1.0e−3 over 200 steps, and is 7.1e−4 at step 400. At step 20 it is 1.0e−4.");
+  const near = (step) => {  // a step is less than a pixel wide
+    if (Math.abs(part.step.input.value - step) > 1) throw new Error(`step ${part.step.input.value}, not ${step}`);
+  };
   point(100);
-  equal(part.step.input.value, 100);
+  near(100);
+  type(part.step.input, 100);
   await said("At step 100 it is 5.0e−4.");
   point(300, "pointermove");
-  equal(part.step.input.value, 300);
+  near(300);
   point(-30);
   equal(part.step.input.value, 1);
   point(420);
