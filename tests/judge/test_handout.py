@@ -164,8 +164,14 @@ class Machine(unittest.TestCase):
 class Scripts(unittest.TestCase):
     """What Gradescope and GitHub call."""
 
+    def test_tutors_may_explain_and_not_solve(self):
+        for line in ("Never write, complete or repair the function", "Do not compute numbers", "offer the next smaller step"):
+            self.assertIn(line, handout.TUTORS)
+        for match in re.findall(r"`\./check [^`]*(--[a-z]+)`", handout.TUTORS):
+            self.assertIn(match, handout.README)
+
     def test_every_command_in_them_is_there(self):
-        for script in (handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED, handout.OWN):
+        for script in (handout.TUTORS, handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED, handout.OWN):
             for verb, rest in re.findall(r"python3 -m judge (\S+)(.*)", script):
                 self.assertIn(verb, judge.VERBS)
                 command = [sys.executable, "-m", "judge", verb, "--help"]
