@@ -12,7 +12,7 @@ inline const Ids ids = Ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
 
 // Columns: who, does, how many, what. Chosen by hand; chapter 5 lets the model learn them.
 inline const Tensor queries = Tensor({1, 1, 8, 4}, {0, 2, 0, 0,  // 我 looks for what it does
-                                                    2, 0, 0, 2,  // 有 for who has what
+                                                    2, 0, 0, 2,  // 有 for a person and a thing
                                                     0, 0, 1, 2,  // 一 for what it counts
                                                     0, 0, 2, 1,  // 个 for its number
                                                     0, 0, 0, 3,  // 好 for what is good

@@ -187,12 +187,12 @@ def difference(name: str, page: Any, native: Any) -> float:
         raise Wrong(f"{name}: the page has {len(ours)} values, the native program {len(theirs)}")
     largest: dict[str, float] = {}
     for path, x in theirs:
-        if isinstance(x, (int, float)):
+        if isinstance(x, float):  # ids, which may stand beside them, are whole
             largest[path] = max(largest.get(path, 0), abs(x))
     worst = 0.0
     for (path, x), (_, y) in zip(ours, theirs, strict=True):
         if isinstance(x, float) or isinstance(y, float):
-            worst = max(worst, abs(x - y) / (largest[path] or 1))
+            worst = max(worst, abs(x - y) / (largest.get(path) or 1))
         elif x != y:
             raise Wrong(f"{name}{path}: {x} in the page, {y} natively")
     return worst

@@ -32,7 +32,7 @@ class AbhTour extends LivePart {
 
   go(step) {
     this.step = step;
-    this.training = false;
+    this.training = null;
     const [title, show] = this.steps[step];
     this.place.textContent = `step ${step + 1} of ${this.steps.length}`;
     this.back.disabled = step === 0;
@@ -58,16 +58,18 @@ class AbhTour extends LivePart {
   }
 
   rows() {
-    const width = 16, table = this.layers.call("sinusoids", this.source.length, width).take(this.source.length * width);
-    const { box, cells } = grid("The code of each position, 16 of 128 columns", this.source, [...Array(width).keys()].map(String), () => make("td", { class: "number" }));
-    table.forEach((x, at) => {
-      paint(cells[at], x, 1);
-      cells[at].textContent = shown(x, 1);
-    });
+    const shownColumns = 16, width = this.model.options.d_model, table = this.layers.call("sinusoids", this.source.length, width);
+    const { box, cells } = grid(`The code of each position, ${shownColumns} of ${width} columns`, this.source,
+      [...Array(shownColumns).keys()].map(String), () => make("td", { class: "number" }));
+    this.source.forEach((_, t) => table.take(width).slice(0, shownColumns).forEach((x, column) => {
+      const cell = cells[t * shownColumns + column];
+      paint(cell, x, 1);
+      cell.textContent = shown(x, 1);
+    }));
     focusable(box, "The code of each position");
     const ids = this.source.map((word, i) => `${word} ${this.found.source[i]}`).join(", ");
     return [
-      this.text("A vocabulary gives each word a number (", ids, "), and a table gives each number a row of 128 learned numbers: its ",
+      this.text("A vocabulary gives each word a number (", ids, "), and a table gives each number a row of ", `${width}`, " learned numbers: its ",
         this.to("01_embedding", "embedding"), ". A row alone does not know its place in the sentence, so a ",
         this.to("02_positional_encoding", "code of its position"), " is added:"), box,
     ];
@@ -130,11 +132,11 @@ class AbhTour extends LivePart {
     const curve = svg("svg", { viewBox: "0 0 600 120", role: "img", "aria-label": "the loss of each step" }, line, first, last);
     const button = press("train 60 steps", async () => {
       button.disabled = true;
-      this.training = true;
+      const wish = (this.training = {});
       const worker = await live.transformer(), losses = [];
       try {
         const task = await worker.call("train", { corpus: "grammar" }), [unseen] = task.unseen;
-        while (losses.length < 60 && this.training && this.isConnected) {
+        while (losses.length < 60 && this.training === wish && this.isConnected) {
           losses.push(await worker.step(task.learning_rate, 50));
           const points = losses.map((loss, i) => `${i * 10},${(115 - (110 * loss) / losses[0]).toFixed(1)}`);
           line.setAttribute("points", points.join(" "));
