@@ -47,12 +47,9 @@ async (part) => {
   equal(row("dβ"), "1.0000 0.0000 0.0000 1.5000");
   for (const power of [-12, -7.5, -0.5]) type(part.eps.input, power);
   button("start again").click();
-  // For a flat row the step of the differences is too large, which is said; these calls are not compared.
-  const compared = live.log.length;
   type(part.eps.input, -9);
   button("a nearly constant row").click();
   errors("their step, 1e−5, is too large");
-  live.log.length = compared;
   button("start again").click();
   errors("e−");
   if (part.checked.textContent.includes("too large")) throw new Error("an ordinary row is called flat");
