@@ -9,6 +9,7 @@ VERBS = {
     "gate": gate.main,
     "grade": grade.main,
     "handout": handout.main,
+    "hunt": check.main_hunt,
     "mine": mine.main,
     "prepare": grade.main_prepare,
     "progress": check.main_progress,

@@ -14,10 +14,11 @@ import unicodedata
 from pathlib import Path
 
 from . import cases as draws
-from .compile import Failed, compile_answer, prepare, why_unfit
+from . import hunt
+from .compile import Failed, compile_answer, prepare, why_not_compiled, why_unfit
 from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
 from .predict import given, judge_numbers
-from .report import paint, section, to_dict, to_json, to_text
+from .report import paint, section, to_dict, to_json, to_text, wrap
 from .sandbox import Unfit
 from .verdict import Fault, Verdict, judge, refused
 
@@ -31,17 +32,26 @@ def unfilled(exercise: Exercise, answers: Path) -> bool:
     return exercise.kind not in COMPUTED and not (answers / exercise.file_name).exists()
 
 
-def start(exercise: Exercise, answers: Path) -> Path:
-    """The reader's file, made from the stub if there is none."""
+def start(exercise: Exercise, answers: Path, student: str = "") -> Path:
+    """The reader's file, made from the stub if there is none.
+
+    :param student: for whom numbers or a fault are drawn (default: the name in student.txt)
+    """
     answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
         stub, what = exercise.stub(), "your answer"
-        if exercise.kind not in COMPUTED:
-            if IN_HANDOUT and not (answers / "student.txt").is_file():
-                raise Mistaken(f"your numbers are drawn from your name: write your name, as your instructor knows it, into {shown(answers / 'student.txt')}")
+        hunted = exercise.kind == "hunt"
+        if (hunted or exercise.kind not in COMPUTED) and IN_HANDOUT and not (answers / "student.txt").is_file():
+            drawn = "a fault is" if hunted else "your numbers are"
+            raise Mistaken(f"{drawn} drawn from your name: write your name, as your instructor knows it, into {shown(answers / 'student.txt')}")
+        if hunted:
+            fault = hunt.drawn(exercise, student or student_of(answers))
+            stub, what = hunt.stub(fault, student or student_of(answers)), "a test, the line and the cause"
+            print(f"In a copy of {fault.file} one place is wrong (level {fault.level} of 3). What its users notice:\n{wrap(fault.symptom, '    ')}", file=sys.stderr)
+        elif exercise.kind not in COMPUTED:
             prepare([exercise])
-            drawn = given(exercise, student_of(answers))
+            drawn = given(exercise, student or student_of(answers))
             stub = stub.replace("{given}", drawn)
             lines = len(re.findall(r"^\w+ =\s*$", stub, re.MULTILINE))
             what = f"a number after each '=' ({lines} lines to fill in; your numbers: {drawn})"
@@ -79,6 +89,8 @@ def judge_answer(
 
     :param timed: whether speeds count, too
     """
+    if exercise.kind == "hunt":
+        return hunt.judge(exercise, answer, tight=tight, student=student)
     if exercise.kind not in COMPUTED:
         return judge_numbers(exercise, answer, student)
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
@@ -92,25 +104,6 @@ def judge_answer(
             raise Failed(f"{exercise.number}: plain.cpp does not compile")
         cases = draws.draw(exercise, secrets.randbits(63) if seed is None else seed)
         return judge(exercise, program, cases, tight=tight, plain=plain)
-
-
-def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
-    """The helpful part of what the compiler said."""
-    if reason == "timeout":
-        return "the compiler did not finish in time: are there endless templates?"
-    if reason in ("memory", "output"):
-        return "the compiler took too much memory, or printed without end"
-    lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
-    text = "\n".join("    " + line for line in lines)
-    if "undefined reference to `abh::mine::" in printed:
-        return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
-    missing = r"fatal error: (Eigen/|.*eigen3/).*No such file"
-    if re.search(missing if eigen else f"{missing}|error: .*['‘]Eigen['’]", printed):
-        return f"  Eigen is not available in this exercise:\n{text}"
-    absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
-    if absent:
-        return f"  not available in this exercise: {', '.join(absent)}\n{text}"
-    return f"  it does not compile:\n{text}"
 
 
 def best_so_far(progress: Path) -> dict:
@@ -141,13 +134,14 @@ def hint(exercise: Exercise, stage: int) -> str:
     return "\n".join(lines)
 
 
-def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdict]:
+def check(chosen: list[Exercise], *, as_json: bool, answers: Path, student: str = "") -> list[Verdict]:
     """Judges these exercises, and prints each verdict as it comes."""
+    student = student or student_of(answers)
     verdicts, files = [], {}
     fresh = {e.number for e in chosen if unfilled(e, answers)}
     for e in chosen:
         try:
-            files[e.number] = start(e, answers)
+            files[e.number] = start(e, answers, student)
         except Mistaken as mistaken:  # its numbers cannot be drawn, but the others can be judged
             if len(chosen) == 1:
                 raise
@@ -157,7 +151,7 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
     if any(e.kind in COMPUTED for e in chosen) and (reason := why_unfit(tight=False)):
         raise Unfit(reason)
     for e in chosen:
-        verdict = judge_answer(e, files[e.number], tight=False, student=student_of(answers))
+        verdict = judge_answer(e, files[e.number], tight=False, student=student)
         remember(verdict, answers / "progress.json")
         verdicts.append(verdict)
         if not as_json and e.number not in fresh:
@@ -167,10 +161,10 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path) -> list[Verdi
     return verdicts
 
 
-def watch(chosen: list[Exercise], answers: Path) -> None:
+def watch(chosen: list[Exercise], answers: Path, student: str = "") -> None:
     """Judges an answer whenever its file is saved, until Ctrl-C."""
     fresh = {e.number for e in chosen if unfilled(e, answers)}
-    files = {e.number: start(e, answers) for e in chosen}
+    files = {e.number: start(e, answers, student) for e in chosen}
     seen = {files[number]: files[number].stat().st_mtime_ns for number in fresh}
     while True:
         for e in chosen:
@@ -182,7 +176,7 @@ def watch(chosen: list[Exercise], answers: Path) -> None:
             if seen.get(file) != changed:
                 seen[file] = changed
                 print(paint(time.strftime("%H:%M:%S"), "faint"))
-                check([e], as_json=False, answers=answers)
+                check([e], as_json=False, answers=answers, student=student)
                 print(paint(f"  waiting for {shown(file)} to be saved (stop with Ctrl-C)", "faint"), flush=True)
         time.sleep(0.3)
 
@@ -234,6 +228,7 @@ def main(arguments: list[str]) -> int:
         "0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage",
     )
     parser.add_argument("number", nargs="*", help="exercise to check, such as 04.2, or 04 for a whole chapter (default: those that you have begun)")
+    parser.add_argument("--student", default="", metavar="NAME", help="whose numbers or fault to draw (default: the name in answers/student.txt)")
     parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
     parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead of judging (default: 1)")
     parser.add_argument("--progress", action="store_true", help="list what you have done instead of judging")
@@ -247,21 +242,27 @@ def main(arguments: list[str]) -> int:
         if options.progress:
             progress(found.exercises, as_json=options.json, answers=options.answers)
             return 0
-        chosen = found.choose(options.number)
+        chosen = hunt.choose(found, options.number)
+        hunted = options.answers / "hunt.cpp"
         if not chosen:
             chosen = [e for e in found.exercises if (options.answers / e.file_name).is_file()]
+            chosen += [hunt.hunt()] if hunted.is_file() else []
             begin = [e.number for e in found.exercises if e not in chosen]
             if IN_HANDOUT and begin:
                 print(f"not begun: {', '.join(begin)}; {CHECK} {begin[0]} begins one", file=sys.stderr)
         if not chosen:
             print(f"No exercise has been begun. Begin one with {CHECK} 04.2; {CHECK} --progress lists all of them.", file=sys.stderr)
             return 2
+        if not IN_HANDOUT:  # what is below the fault's chapter is all that has to be compiled
+            begun = hunted.is_file() and not options.student
+            name = options.student or student_of(options.answers)
+            chosen = [e if e.kind != "hunt" else hunt.begun(hunted) if begun else hunt.only(e, name) for e in chosen]
         if options.hint is not None:
             print("\n".join(hint(e, options.hint) for e in chosen))
             return 0
         if options.watch:
-            watch(chosen, options.answers)
-        verdicts = check(chosen, as_json=options.json, answers=options.answers)
+            watch(chosen, options.answers, options.student)
+        verdicts = check(chosen, as_json=options.json, answers=options.answers, student=options.student)
     except Mistaken as mistaken:
         print(f"{NAME}: {mistaken}", file=sys.stderr)
         return 2
@@ -291,3 +292,26 @@ def main_progress(arguments: list[str]) -> int:
     found.warn()
     progress(found.exercises, as_json=options.json, answers=options.answers)
     return 0
+
+
+def main_hunt(arguments: list[str]) -> int:
+    """The verb hunt. Exit codes: as those of check."""
+    parser = argparse.ArgumentParser(
+        prog="./book hunt",
+        description="A copy of one of the book's sources has one fault, drawn by your name. The first call says what its users notice, and "
+        "writes answers/hunt.cpp; further calls judge the test that you have written there. For another hunt take another name.",
+        epilog="exit status: 0 if nothing is missing or wrong, 1 if something is, 2 for wrong usage",
+    )
+    parser.add_argument("chapters", nargs="?", default="", metavar="CHAPTERS", help="hunt in these chapters, such as 04 or 04-06 (default: all)")
+    parser.add_argument("--student", metavar="NAME", help="your name, as your instructor knows it (default: that in answers/student.txt)")
+    parser.add_argument("--level", choices=("1", "2", "3"), help="how hard it is to find: 1 on most inputs, 2 on some, 3 only in special circumstances")
+    parser.add_argument("--list", action="store_true", help="list how many faults each source has")
+    parser.add_argument("--answers", type=Path, help="folder of your answers (default: answers)")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print(hunt.listing())
+        return 0
+    chapters = "-".join(part.zfill(2) for part in options.chapters.split("-")) if options.chapters else ""
+    number = ":".join(part for part in ("hunt", chapters, options.level) if part)
+    given = {"--student": options.student, "--answers": options.answers}
+    return main([number, *(str(word) for name, value in given.items() if value for word in (name, value))])

@@ -205,7 +205,7 @@ def prepare(exercises: list[Exercise], *, tight: bool = False) -> None:
             cmake("--preset", PRESET)
             found = setting()
             computed = [e for e in exercises if e.kind in COMPUTED]
-            cases = [f"cases_{e.number.replace('.', '_')}" for e in exercises]
+            cases = [f"cases_{e.number.replace('.', '_')}" for e in exercises if e.kind != "hunt"]
             build("abh_serve", *{n for e in computed for n in linked(e, found)}, *cases)
             copy_headers()
     found = setting()
@@ -333,29 +333,40 @@ def hidden(exercise: Exercise) -> list[Path]:
     return [] if exercise.eigen else [p for prefix in ("/usr", "/usr/local") if (p := Path(prefix, "include/eigen3")).is_dir()]
 
 
-def compile_answer(exercise: Exercise, answer: Path, program: Path, *, tight: bool) -> Outcome:
-    """Compiles an answer and links it with its callers. The outcome is `ok` only if `program` was made."""
+def compile_answer(
+    exercise: Exercise, answer: Path, program: Path, *, tight: bool, first: Sequence[Path] = ()
+) -> Outcome:
+    """Compiles an answer and links it with its callers. The outcome is `ok` only if `program` was made.
+
+    :param answer: a source, or an object compiled from one
+    :param program: what to make; if it ends with .o, the answer is only compiled
+    :param first: objects whose functions are linked in place of those of the libraries
+    """
     found = setting()
     call = call_object(exercise, found)
     archives = libraries(exercise, found)
+    source = f"/answer/{Path(exercise.file_name).stem}{answer.suffix}" if tight else str(answer)
     if tight:
         inside = {str(call): "/judge/call.o", found.serve: "/judge/serve.a"} | {a: f"/judge/{i}.a" for i, a in enumerate(archives)}
-        mounts = {"/book": reach(INCLUDE), f"/answer/{exercise.file_name}": reach(answer)}
+        inside |= {str(o): f"/judge/{i}.o" for i, o in enumerate(first)}
+        mounts = {"/book": reach(INCLUDE), source: reach(answer)}
         mounts |= {name: reach(file) for file, name in inside.items()}
         mounts |= {i: Path(i) for i in [*found.includes, *found.links] if not i.startswith("/usr/")}
     else:
-        inside, mounts = {file: str(reach(file)) for file in (str(call), found.serve, *archives)}, {}
-    source = f"/answer/{exercise.file_name}" if tight else str(answer)
-    language = ["-x", "c++"]
+        inside, mounts = {file: str(reach(file)) for file in (str(call), found.serve, *archives, *map(str, first))}, {}
     may = allowed(exercise, found)
+    language = "none" if answer.suffix == ".o" else "c++"
     command = [
         found.compiler, *may.flags, *(["-O3"] if exercise.faster else []), "-fdiagnostics-color=never", "-fmax-errors=3", "-ftemplate-depth=256",
-        *include_flags(may, "/book" if tight else str(reach(INCLUDE))),
-        *language, source, "-x", "none", inside.get(str(call), str(call)),
+        *include_flags(may, "/book" if tight else str(reach(INCLUDE))), "-x", language, source,
+    ]  # fmt: skip
+    linking = [
+        "-x", "none", inside.get(str(call), str(call)), *(inside.get(str(o), str(o)) for o in first),
         "-Wl,--whole-archive", inside.get(found.serve, found.serve), "-Wl,--no-whole-archive",
         "-Wl,--start-group", *(inside.get(a, a) for a in archives), "-Wl,--end-group",
         *found.links, "-lpthread",
     ]  # fmt: skip
+    command += ["-c"] if program.suffix == ".o" else linking
     outcome = run_compiler(command, program, mounts, tight=tight, hidden=hidden(exercise))
     if outcome.reason in ("crash", "start"):
         require_fit(outcome, tight=tight)
@@ -413,3 +424,22 @@ def require_fit(outcome: Outcome, *, tight: bool) -> None:
         raise Unfit(why)
     if outcome.reason == "start" and "execvp" not in outcome.printed:  # the sandbox itself failed, which no answer can cause
         raise Unfit(outcome.printed.strip()[:1000] or "the sandbox failed")
+
+
+def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
+    """The helpful part of what the compiler said."""
+    if reason == "timeout":
+        return "the compiler did not finish in time: are there endless templates?"
+    if reason in ("memory", "output"):
+        return "the compiler took too much memory, or printed without end"
+    lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
+    text = "\n".join("    " + line for line in lines)
+    if "undefined reference to `abh::mine::" in printed:
+        return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
+    missing = r"fatal error: (Eigen/|.*eigen3/).*No such file"
+    if re.search(missing if eigen else f"{missing}|error: .*['‘]Eigen['’]", printed):
+        return f"  Eigen is not available in this exercise:\n{text}"
+    absent = dict.fromkeys(re.findall(r"undefined reference to `(?:\w+ )*abh::((?:\w+::)*\w+)", printed))
+    if absent:
+        return f"  not available in this exercise: {', '.join(absent)}\n{text}"
+    return f"  it does not compile:\n{text}"

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IN_HANDOUT = (ROOT / "handout.json").is_file()
 CHECK = "./check" if IN_HANDOUT else "./book check"
 KINDS = ("forward", "backward", "bug", "predict", "speed", "kernel", "ablation")
-COMPUTED = ("forward", "backward", "bug", "speed", "kernel")  # answers are C++
+COMPUTED = ("forward", "backward", "bug", "speed", "kernel", "hunt")  # answers are C++
 
 
 class Mistaken(ValueError):
@@ -76,6 +76,7 @@ class Exercise:
     mine: tuple[str, ...] = ()  # operations that ./book run --mine can replace
     takes_part: str = ""  # the command that runs them, unless it is ./book run 09 --mine NN.M
     given: str = ""  # if the answer is numbers: what was drawn for answer.txt, `N = 2, L = 7`
+    faults: tuple = field(default=(), hash=False)  # of a hunt: those from which a student's is drawn (judge/hunt.py)
 
     @property
     def points(self) -> int:
@@ -90,7 +91,7 @@ class Exercise:
     @property
     def name(self) -> str:
         """The reader's file without its suffix: `04_2_softmax_backward`."""
-        return f"{self.chapter}_{self.folder.name}"
+        return "hunt" if self.kind == "hunt" else f"{self.chapter}_{self.folder.name}"
 
     @property
     def file_name(self) -> str:
@@ -132,6 +133,7 @@ class Exercise:
         """The lines that occur only in the solution and its derivation."""
         derivation = self.folder / "solution.md"
         lines, inside = derivation.read_text().splitlines() if derivation.is_file() else [], False
+        lines += [line for fault in self.faults for line in fault.secrets().splitlines()]
         for line in self.source.read_text().splitlines():
             mark = line.strip()
             if mark == "// solution":
@@ -144,11 +146,19 @@ class Exercise:
 
     def mutated(self, mutant: Mutant) -> str:
         """The solution with one mistake."""
-        pattern = r"\s+".join(map(re.escape, mutant.find.split()))
-        answer, count = re.subn(pattern, lambda _: mutant.put, self.solution())
-        if count != 1:
-            raise Mistaken(f"{self.number}: mutant {mutant.name!r}: {count} places to change, expected one")
-        return answer
+        return replaced(self.solution(), mutant.find, mutant.put, f"{self.number}: mutant {mutant.name!r}")
+
+
+def replaced(code: str, find: str, put: str, what: str) -> str:
+    """The code with `put` in place of `find`, whatever spaces and line breaks are between its words.
+
+    :param what: names the change, in the error
+    :raises Mistaken: unless there is exactly one such place
+    """
+    result, count = re.subn(r"\s+".join(map(re.escape, find.split())), lambda _: put, code)
+    if count != 1:
+        raise Mistaken(f"{what}: {count} places to change, expected one")
+    return result
 
 
 def cut(source: Path, *, stub: bool) -> str:

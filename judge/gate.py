@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from . import cases as draws
+from . import hunt
 from . import sandbox
 from .check import judge_answer
 from .compile import Failed, compile_answer, prepare, why_unfit
@@ -83,6 +84,20 @@ def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[T
             with contextlib.suppress(Mistaken):  # `faults` reports it
                 found.append(Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says))
     return found
+
+
+def hunted(found: Exercise) -> list[Trial]:
+    """The answers to try in a hunt: for each fault a test that finds it, one that also asks for too much, and one that
+    finds nothing, with the wrong line."""
+    every = tuple(c.name for c in hunt.CRITERIA)
+    first = found.faults[0]
+    tried = [Trial(hunt.among((first,)), "stub", hunt.stub(first, "gate"), loses=every)]
+    for f in found.faults:
+        e = hunt.among((f,))
+        tried.append(Trial(e, f"solution of {f.name!r}", hunt.answer_of(f, f.finds), loses=()))
+        tried.append(Trial(e, f"mutant of {f.name!r}, too wide", hunt.answer_of(f, hunt.both(f.finds, f.wide)), loses=(hunt.NO_WIDER.name,)))
+        tried.append(Trial(e, f"mutant of {f.name!r}, blind", hunt.answer_of(f, f.misses, line="namespace abh {"), loses=every, says="passes with the faulty copy"))
+    return tried
 
 
 def faults(exercise: Exercise) -> list[str]:
@@ -238,14 +253,19 @@ def main(arguments: list[str]) -> int:
     try:
         found = shelf()
         every = found.exercises
-        chosen = found.choose(options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
+        chosen = hunt.choose(found, options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
+        hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(hunt.faults()[:1])]
+        hunts += [e for e in chosen if e.kind == "hunt"]
+        chosen = [e for e in chosen if e.kind != "hunt"]
         tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
+        tried += [t for e in hunts for t in hunted(e)]
         if options.attacks or (options.all and not options.exercises):
             if reason:
                 print(f"book: no attacks: {reason}", file=sys.stderr)
             else:
                 tried += attacks(every)
-        prepare(list({t.exercise.number: t.exercise for t in tried}.values()), tight=not reason)
+        members = list({t.exercise.number: t.exercise for t in tried if t.exercise.kind != "hunt"}.values())
+        prepare([*members, *hunts], tight=not reason)
         if unfit := why_unfit(tight=not reason):
             raise Unfit(unfit)
     except (Mistaken, Failed, Unfit, OSError) as error:
@@ -259,7 +279,6 @@ def main(arguments: list[str]) -> int:
         print(f"WRONG {fault}", flush=True)
     before, attacked = machine(), any(t.what.startswith("attack") for t in tried)
     with ProcessPoolExecutor(options.jobs, FORK) as pool:
-        members = list({t.exercise.number: t.exercise for t in tried}.values())
         undrawable = {e.number: why for e, why in zip(members, pool.map(undrawn, members), strict=True) if why}
         for why in undrawable.values():
             bad += 1

@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from . import sandbox
+from . import hunt, sandbox
 from .check import judge_answer, known_as, student_in
 from .compile import Failed, prepare, why_unfit
 from .exercise import COMPUTED, Exercise, Mistaken, shelf
@@ -526,7 +526,7 @@ def main_prepare(arguments: list[str]) -> int:
     try:
         found = shelf()
         found.warn()
-        exercises = found.choose(options.exercises) if options.exercises else found.exercises
+        exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
         print(f"building the judge for {', '.join(e.number for e in exercises)}", flush=True)
         prepare(exercises)
     except Mistaken as mistaken:
@@ -567,7 +567,7 @@ def main(arguments: list[str]) -> int:
     try:
         found = shelf()
         found.warn()
-        exercises = found.choose(options.exercises) if options.exercises else found.exercises
+        exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
         prepare(exercises, tight=True)
         if unfit := why_unfit(tight=tight):
             raise sandbox.Unfit(unfit)

@@ -59,7 +59,9 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
     done = verdict.points == e.points
     points = paint(f"{verdict.points} of {e.points} points", "green" if done else "red" if verdict.points == 0 else "yellow")
     if verdict.reason == "later":
-        points = paint(f"complete, {e.points} points to be given later", "green")
+        later = sum(c.most for c in verdict.criteria if c.fault)
+        now = f"{verdict.points} points, and {later} more" if verdict.points else f"complete, {later} points"
+        points = paint(f"{now} to be given later", "green")
     lines = [f"{paint(f'{e.number} {e.title}', 'bold')}: {points}"]
     if verdict.reason in ("missing", "later") and len({c.fault.text if c.fault else "" for c in verdict.criteria}) == 1:
         lines.append(f"  {verdict.criteria[0].fault.text}")
@@ -76,6 +78,8 @@ def to_text(verdict: Verdict, *, more: bool = True) -> str:
                 about = f" Case: {c.fault.about}." if c.fault.about else ""
                 lines.append(wrap(f"{c.fault.text}.{about}", "        "))
                 lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c.fault.causes[:2]]
+    if verdict.remark:
+        lines += [paint("  For your instructor to read:", "faint"), wrap(verdict.remark[:2000], "    ")]
     if verdict.printed.strip():
         lines += [paint("  It printed:", "faint"), textwrap.indent(verdict.printed.strip()[:2000], "    ")]
     if not done and more and verdict.reason != "later":
@@ -94,6 +98,7 @@ def to_dict(verdict: Verdict) -> dict:
         "of": verdict.exercise.points,
         "reason": verdict.reason,
         "problem": verdict.problem.text if verdict.problem else None,
+        "remark": verdict.remark,
         "criteria": [
             {
                 "name": c.name,

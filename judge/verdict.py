@@ -64,6 +64,7 @@ class Verdict:
     criteria: list[Judged] = field(default_factory=list)
     printed: str = ""
     problem: Fault | None = None  # with the whole answer: it does not compile, ...
+    remark: str = ""  # the student's own words, for the instructor to read
 
     @property
     def points(self) -> int:

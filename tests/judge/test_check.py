@@ -36,12 +36,12 @@ class Available(unittest.TestCase):
             answer.write_text("#include <eigen3/Eigen/Core>\nEigen::MatrixXd m;\nusing namespace Eigen;\n")
             command = ["g++", *compile.allowed(loops, found).flags, "-fsyntax-only", answer]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.assertIn("Eigen is not available", check.why_not_compiled("crash", done.stderr, eigen=False))
-        self.assertNotIn("Eigen is not", check.why_not_compiled("crash", "error: 'Bridge' is not a member of 'Eigen'"))
+        self.assertIn("Eigen is not available", compile.why_not_compiled("crash", done.stderr, eigen=False))
+        self.assertNotIn("Eigen is not", compile.why_not_compiled("crash", "error: 'Bridge' is not a member of 'Eigen'"))
         self.assertEqual(found, compile.allowed(other, found))
         printed = "answer.cpp:1:10: fatal error: Eigen/Dense: No such file or directory"
-        self.assertIn("Eigen is not available", check.why_not_compiled("crash", printed))
-        self.assertNotIn("Eigen is", check.why_not_compiled("crash", printed.replace("Eigen/", "Igen/")))
+        self.assertIn("Eigen is not available", compile.why_not_compiled("crash", printed))
+        self.assertNotIn("Eigen is", compile.why_not_compiled("crash", printed.replace("Eigen/", "Igen/")))
 
 
 class Building(unittest.TestCase):

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, gate
+from judge import compile, gate, hunt
 from judge.exercise import COMPUTED, KINDS, load_all
 from judge.verdict import Fault, refused
 
@@ -54,9 +54,7 @@ class Complaints(unittest.TestCase):
 
 def gate_text(printed: str) -> str:
     """As the judge shows it."""
-    from judge.check import why_not_compiled
-
-    return why_not_compiled("crash", printed)
+    return compile.why_not_compiled("crash", printed)
 
 
 class Daily(unittest.TestCase):
@@ -143,7 +141,7 @@ class Main(unittest.TestCase):
 
     def test_without_an_exercise_or_an_option_it_tries_a_part(self):
         with unittest.mock.patch.object(gate, "daily", lambda exercises: exercises[2:4]):
-            self.assertIn("2 solutions, 2 stubs in", self.run_gate()[1])
+            self.assertIn("3 solutions, 3 stubs, 2 mutants in", self.run_gate()[1])  # a hunt's, too
 
     def test_a_machine_that_has_changed_counts_with_and_without_the_others(self):
         left = {"shared files": {("/tmp/left", 1)}}
@@ -152,7 +150,7 @@ class Main(unittest.TestCase):
             status, printed = self.run_gate(*arguments, machines=changed)
             self.assertEqual(1, status)
             self.assertIn("WRONG the machine has changed: shared files: [('/tmp/left', 1)]", printed)
-        self.assertIn(f"{len(load_all())} solutions", printed)  # of --all
+        self.assertIn(f"{len(load_all()) + len(hunt.faults())} solutions", printed)  # of --all
         self.assertEqual(0, self.run_gate("04.2", "--all", machines=changed)[0])  # nothing has attacked
         self.assertEqual(0, self.run_gate("--attacks", machines=[*changed[:2], changed[0]])[0])  # and nothing is left
 

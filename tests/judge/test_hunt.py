@@ -1,0 +1,117 @@
+"""The fault hunt: its lists are sound, each student has one fault, and a test is judged as it should be."""
+
+import json
+import re
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from judge import compile, hunt
+from judge.exercise import Mistaken, replaced
+
+ALL = hunt.faults()
+
+
+class Lists(unittest.TestCase):
+    def test_there_are_sixty_faults_and_no_level_is_rare(self):
+        self.assertGreaterEqual(len(ALL), 60)
+        for level in (1, 2, 3):
+            self.assertGreaterEqual(sum(f.level == level for f in ALL), 15, level)
+        self.assertEqual(len(ALL), len({f.id for f in ALL}))
+        self.assertEqual(len(ALL), len({f.name for f in ALL}))
+
+    def test_every_change_has_one_place(self):
+        for f in ALL:
+            content = (ROOT / f.file).read_text()
+            for what, find, put in ((f.name, f.find, f.put), *f.harmless):
+                with self.subTest(source=f.source, change=what):
+                    self.assertNotEqual(content, replaced(content, find, put, what))
+
+    def test_the_line_of_each_fault_is_right_and_no_other(self):
+        for f in ALL:
+            with self.subTest(fault=f.name):
+                self.assertIsNone(hunt.misquoted(f, hunt.answer_of(f, "")))
+                self.assertIsNotNone(hunt.misquoted(f, hunt.answer_of(f, "", line='"lib/tensor.hpp"')))
+
+    def test_a_symptom_does_not_quote_the_place(self):
+        for f in ALL:
+            names = set(re.findall(r"\w+_\w+", f.find + f.put))
+            self.assertEqual(set(), names & set(re.findall(r"\w+", f.symptom)), f.name)
+
+
+class Drawing(unittest.TestCase):
+    def test_a_student_keeps_the_fault_when_others_are_added(self):
+        few, more = hunt.among(ALL[::2]), hunt.among(ALL)
+        students = [f"student {i}" for i in range(200)]
+        changed = [s for s in students if hunt.drawn(few, s) != hunt.drawn(more, s)]
+        self.assertTrue(changed)
+        self.assertLess(len(changed), len(students))
+        self.assertEqual([], [s for s in changed if hunt.drawn(more, s) in few.faults])
+        self.assertGreater(len({hunt.drawn(more, s).id for s in students}), 50)
+
+    def test_chapters_and_level(self):
+        self.assertEqual({"04", "05"}, {f.chapter[:2] for f in hunt.hunt("hunt:04-05").faults})
+        self.assertEqual({("04", 2)}, {(f.chapter[:2], f.level) for f in hunt.hunt("hunt:04:2").faults})
+        self.assertEqual("06", hunt.hunt("hunt:01-06:3").links)
+        self.assertEqual(tuple(f for f in ALL if f.level == 1), hunt.hunt("hunt:1").faults)
+        for number, said in {"hunt:4": "hunt:04", "hunt:04-": "hunt:04", "hunt:00": "no fault", "hunt:06-05": "no fault"}.items():
+            with self.assertRaisesRegex(Mistaken, said):
+                hunt.hunt(number)
+
+    def test_two_hunts_at_once(self):
+        with self.assertRaisesRegex(Mistaken, "only one hunt"):
+            hunt.choose(None, ["hunt:04", "hunt:05"])
+
+
+class Answers(unittest.TestCase):
+    def setUp(self):
+        self.fault = ALL[0]
+
+    def refused(self, written: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            answer = Path(folder) / "hunt.cpp"
+            answer.write_text(written)
+            verdict = hunt.judge(hunt.among((self.fault,)), answer, tight=False, student="ada")
+        self.assertEqual(0, verdict.points)
+        return verdict.problem.text
+
+    def test_another_students_hunt(self):
+        self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(hunt.stub(ALL[1], "bob")))
+
+    def test_another_way_of_the_operation_is_not_asked(self):
+        for test in ("set_way(Way::fast);", "return abh::fast::softmax(x);", "#define F fa##st\n"):
+            self.assertIn("say itself what is right", self.refused(hunt.answer_of(self.fault, test)), test)
+
+    def test_a_cause_may_take_several_lines(self):
+        written = "// LINE: a = b;\n// CAUSE: it adds\n// what it should\n// subtract\n#include <cmath>\n"
+        self.assertEqual("it adds what it should subtract", hunt.entry(written, "CAUSE"))
+        self.assertEqual("a = b;", hunt.entry(written, "LINE"))
+        self.assertEqual("", hunt.entry("// LINE:\n// CAUSE:\n", "LINE"))
+
+    def test_a_line_that_is_not_there_or_too_common_or_without_a_cause(self):
+        said = {
+            hunt.answer_of(self.fault, "", line="no such line"): "occurs 0 times",
+            hunt.answer_of(self.fault, "", line="Tensor"): r"occurs \d+ times",
+            hunt.stub(self.fault, "ada"): "nothing after '// LINE:'",
+            hunt.stub(self.fault, "ada").replace("LINE:", "LINE: a"): "say the cause",
+        }
+        for written, expected in said.items():
+            self.assertRegex(hunt.misquoted(self.fault, written).text, expected)
+
+
+class Pack(unittest.TestCase):
+    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
+    def test_a_hand_out_says_only_what_users_notice(self):
+        compile.copy_headers()
+        with tempfile.TemporaryDirectory() as name:
+            out = Path(name) / "hunt"
+            hunt.pack(hunt.among(ALL[:1]), [], out)
+            (known,) = json.loads((out / "faults.json").read_text())
+            self.assertEqual({"id", "chapter", "source", "level", "symptom", "headers"}, set(known))
+            self.assertTrue((out / f"{ALL[0].id}.o").is_file())
+            self.assertEqual([], [s for s in ALL[0].secrets().splitlines() for file in out.iterdir() if s.encode() in file.read_bytes()])
