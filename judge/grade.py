@@ -366,8 +366,8 @@ def main(arguments: list[str]) -> int:
         prog="./book grade",
         description="Grades a class, with a folder or a zip for each student, clones of their repositories, or Moodle's export. Writes "
         "OUT/class.csv and OUT/junit.xml and, for each student, feedback.txt and Gradescope's results.json. The same command continues "
-        "after an interruption, judges what has been handed in since, and judges again, into OUT/changes.csv, where an exercise or the judge "
-        "has changed.",
+        "after an interruption and judges what has been handed in since; where an exercise or the judge has changed, it judges again and "
+        "lists changed points in OUT/changes.csv.",
         epilog="exit status: 0 if graded, 2 for wrong usage, 3 if the machine fails (a full disk, say), 4 if there is no sandbox",
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
