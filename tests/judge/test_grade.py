@@ -600,8 +600,21 @@ class Class(unittest.TestCase):
             self.assertEqual(10, results["score"])
             self.assertEqual({"passed"}, {t["status"] for t in results["tests"]})
             self.assertIn('failures="1"', (out / "junit.xml").read_text())
-            again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertIn("7 of 7 submissions have already been graded", again.stderr)
+            sheet = Path(name) / "sheet.csv"
+            sheet.write_text("Identifier,Full name,Grade,Maximum Grade\nParticipant 5,cleo,,20.00\nParticipant 6,anna,,20.00\n")
+            for options, released in (
+                (["--release", "2999-01-01"], False),
+                ([], False),  # the date is kept
+                (["--release", "1999-01-01", "--moodle", sheet], True),
+            ):
+                again = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
+                self.assertIn("7 of 7 submissions have already been graded", again.stderr)
+                for file in ("results.json", "feedback.txt"):
+                    self.assertEqual(released, "expected" in (out / "cleo" / file).read_text(), options)
+            filled = list(csv.DictReader((out / "moodle.csv").read_text().splitlines()))
+            self.assertEqual(["0.00", "20.00"], [r["Grade"] for r in filled])
+            with zipfile.ZipFile(out / "moodle_feedback.zip") as archive:
+                self.assertIn(b"expected", archive.read("cleo_5_assignsubmission_file_/feedback.txt"))
             appeal = subprocess.run([*command, "--appeal", "cleo"], cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertRegex(appeal.stdout, r"(?s)04\.2 .*: 0 of 10 points.*: a case of softmax_backward.*expected dz: tensor.*got dz: tensor.*In the marks: 0 of 10")
             nobody = subprocess.run([*command, "--appeal", "hugo"], cwd=ROOT, capture_output=True, text=True, check=False)
