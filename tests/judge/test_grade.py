@@ -18,6 +18,7 @@ import unittest
 import unittest.mock
 import warnings
 import zipfile
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -26,9 +27,12 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, compile, grade, report, sandbox, submissions
+from judge import appeal, check, compile, grade, report, sandbox, submissions
+from judge.cases import Case
 from judge.exercise import Mistaken, load_all
 from judge.report import to_text
+from judge.values import Value
+from judge.verdict import Judged
 from tests.nightly import nightly
 
 NAME = "04_2_softmax_backward.cpp"
@@ -557,6 +561,17 @@ class Kept(unittest.TestCase):
             for file in ("anna/results.json", "anna/feedback.txt"):
                 self.assertEqual(released, "SECRET" in (root / "out" / file).read_text(), file)
             self.assertIn("SECRET", (root / "out/class.csv").read_text())
+
+    def test_a_case_is_shown_in_full_unless_it_is_large(self):
+        def shown(rows):
+            tensor = Value("T", (rows, 2), array("d", range(2 * rows)))
+            case = Case("large", "twice", "x [.., 2]", 0.0, [tensor], [tensor], ["x", "y"], {}, [])
+            fault = grade.Fault("wrong", "y[1, 0] is 9, expected 2", case=case, got=(tensor,))
+            return appeal.case(Judged("large", 5, 1, fault))
+
+        whole = "tensor [2, 2]\n    [0] 0  1\n    [1] 2  3\n"
+        self.assertIn(f"  x: {whole}  expected y: {whole}  got y: {whole}  y[1, 0] is 9, expected 2", shown(2))
+        self.assertIn("  x: tensor [50, 2]\n  expected y: tensor [50, 2]\n  got y: tensor [50, 2]\n  y[1, 0] is 9", shown(50))
 
     def test_what_is_written_has_no_colors(self):
         verdict = report.to_dict(grade.Verdict(TARGET, grade.refused(TARGET, grade.Fault("wrong", "x")).criteria))
