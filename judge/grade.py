@@ -7,299 +7,64 @@ import csv
 import errno
 import hashlib
 import io
-import itertools
 import json
-import lzma
 import multiprocessing
 import os
-import re
 import secrets
 import shutil
-import stat
-import struct
 import sys
 import tempfile
 import time
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
-from . import hunt, sandbox
-from .check import judge_answer, known_as, student_in
+from . import hunt, platforms, sandbox
+from .appeal import cases as in_full
+from .check import judge_answer, known_as
 from .compile import Failed, prepare, why_unfit
-from .exercise import COMPUTED, Exercise, Mistaken, shelf
+from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
 from .report import to_dict, to_text
+from .submissions import Submission, as_folder, collect
 from .verdict import Fault, Verdict, refused
 
-LARGEST_ANSWER = 256 * 1024
-LARGEST_ZIP = 64 << 20
-MOST_FILES = 10_000  # of a submission that are looked at
-BROKEN = (zlib.error, lzma.LZMAError, struct.error)  # errors that reading a damaged zip may raise
-MOST_COPIES = 8  # of an answer that are compared
-DEEPEST_ZIP = 2  # a zip in a zip
 LEAST_ROOM = 32 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
-ARCHIVE = re.compile(r"(\.tar)?\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
-
 FORK = multiprocessing.get_context("fork")  # workers inherit what this process has found out
-NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # files that systems leave in folders
 
 
-class Unreadable(ValueError):
-    """Why a submission, or a file in it, is not looked at."""
-
-
-@dataclass
-class Submission:
-    """The files that a student handed in."""
-
-    student: str
-    path: Path
-    notes: list[str] = field(default_factory=list)
-    answers: dict[str, bytes] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)  # by file name
-
-    def digest(self, settings: str) -> str:
-        """A hash that changes with the submission, and with the way it is graded."""
-        content = sorted((name, hashlib.sha256(data).hexdigest()) for name, data in self.answers.items())
-        return hashlib.sha256(repr((settings, content, sorted(self.refused.items()), self.notes)).encode()).hexdigest()
-
-
-def checksum(exercises: list[Exercise]) -> str:
-    """A hash that changes with any of the exercises, and with the judge."""
-    own = [p for p in Path(__file__).parent.iterdir() if p.suffix in (".py", ".cpp", ".hpp", ".txt")]
-    files = [*own, *(p for e in exercises for p in e.folder.rglob("*") if p.is_file())]
-    files += [p for e in exercises if e.kind in COMPUTED for p in e.headers()]  # those beside the folders
-    content = sorted({(str(p), hashlib.sha256(p.read_bytes()).hexdigest()) for p in files})
+def hashed(content: object) -> str:
+    """A hash of anything that prints alike if it is alike."""
     return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
-def readable(name: str) -> str:
-    """A file name as text that can be printed and stored, whatever its bytes are."""
-    return name.encode(errors="surrogateescape").decode(errors="replace").replace("/", "_")
+def digest(submission: Submission, exercise: Exercise) -> str:
+    """A hash that changes with the answer to this exercise."""
+    name = exercise.file_name
+    return hashed((submission.answers.get(name), submission.refused.get(name), submission.known))
 
 
-@dataclass(frozen=True)
-class Found:
-    """A file of a submission, in a folder or in a zip, which counts as a folder."""
-
-    path: tuple[str, ...]
-    content: Callable[[int], bytes]  # takes the most bytes to read; :raises Unreadable: which says why it is not looked at
-
-    @property
-    def shown(self) -> str:
-        """Its path, for people."""
-        return "/".join(self.path)[-120:]
-
-    @property
-    def order(self) -> tuple:
-        """Puts the file that counts first among those with its name: one in `answers`, else the least deeply nested."""
-        above = re.sub(r"\.zip$", "", self.path[-2].casefold()) if len(self.path) > 1 else ""
-        return above != "answers", len(self.path), self.path
+def checksum(files: Iterable[Path]) -> str:
+    """A hash that changes with any of these files."""
+    return hashed(sorted({(p.parts[-2:], hashlib.sha256(p.read_bytes()).hexdigest()) for p in files}))
 
 
-def collect(folder: Path, wanted: list[str]) -> list[Submission]:
-    """All submissions. Each student has a folder or a zip, whose name without .zip is the student's."""
-    found: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        if path.name.startswith(".") or path.name in NOBODYS:
-            continue
-        found.setdefault(known_as(readable(ARCHIVE.sub("", path.name))), []).append(path)
-    submissions = []
-    for student, paths in found.items():
-        paths.sort(key=lambda p: p.lstat().st_mtime)
-        submission = Submission(student, paths[-1])
-        if len(paths) > 1:
-            submission.notes.append(
-                f"{len(paths)} submissions; the newest, {readable(paths[-1].name)}, is graded"
-            )
-        if alike := [s for s in found if s != student and s.casefold() == student.casefold()]:
-            submission.notes.append(f"{', '.join(alike)} also handed in: is that the same student?")
-        try:
-            read(submission, wanted)
-        except Unreadable as reason:
-            submission.notes.append(str(reason))
-        except OSError as error:
-            submission.notes.append(f"cannot be read: {error.strerror}")
-        submissions.append(submission)
-    return submissions
+def origins(exercises: list[Exercise], seed: int, *, tight: bool) -> dict[str, dict]:
+    """What an exercise's verdicts depend on beside the answer, by number."""
+    judge = checksum(p for p in Path(__file__).parent.iterdir() if p.suffix in (".py", ".cpp", ".hpp", ".txt"))
+    common = {"judge": judge, "seed": seed, "sandbox": tight}
 
+    def files(e: Exercise) -> list[Path]:
+        beside = e.headers() if e.kind in COMPUTED and not IN_HANDOUT else []
+        lists = {ROOT / "chapters" / f.chapter / "exercises" / "hunt.toml" for f in e.faults} if not IN_HANDOUT else ()
+        return [*beside, *lists, *(p for p in e.folder.rglob("*") if p.is_file())]
 
-def read(submission: Submission, wanted: list[str]) -> None:
-    """Takes only the wanted files. Nothing is unpacked, and no link is followed.
-
-    :raises Unreadable: which says why nothing can be taken
-    """
-    mode = submission.path.lstat().st_mode
-    with ExitStack() as opened:
-        if stat.S_ISDIR(mode):
-            files = files_in_folder(submission)
-        elif not stat.S_ISREG(mode):
-            raise Unreadable("neither a folder nor a zip, but a link or a special file")
-        elif (size := submission.path.stat().st_size) > LARGEST_ZIP:
-            raise Unreadable(f"the zip has {size} bytes, but the limit is {LARGEST_ZIP}")
-        else:
-            files = files_in_zip(submission, submission.path, (), opened)
-        left = LARGEST_ZIP
-        for file in files:  # grows with the contents of zips
-            if not ARCHIVE.search(file.path[-1]):
-                continue
-            depth = sum(part.lower().endswith(".zip") for part in file.path)
-            if not file.path[-1].lower().endswith(".zip") or depth > DEEPEST_ZIP:
-                submission.notes.append(f"{file.shown} was not opened: hand in a folder or a zip")
-                continue
-            try:
-                data = file.content(left)
-                left -= len(data)
-                files += files_in_zip(submission, io.BytesIO(data), file.path, opened)
-            except Unreadable as reason:
-                submission.notes.append(f"{file.shown}: {reason}")
-        for name in wanted:
-            take(submission, name, files)
-        note_what_is_left(submission, wanted, files)
-
-
-def nobodys(name: str) -> bool:
-    """Whether a system or a program, not the student, made this file."""
-    return name.startswith(".") or name in NOBODYS
-
-
-def files_in_folder(submission: Submission) -> list[Found]:
-    """All files in a folder and its subfolders, the least deeply nested first."""
-    files: list[Found] = []
-    folders: list[tuple[Path, tuple[str, ...]]] = [(submission.path, ())]
-    for number, (folder, above) in enumerate(folders):  # grows meanwhile
-        if len(files) > MOST_FILES or number >= MOST_FILES:
-            break
-        try:
-            with os.scandir(folder) as found:
-                some = itertools.islice((e for e in found if not nobodys(e.name)), MOST_FILES + 1)
-                entries = sorted(some, key=lambda e: os.fsencode(e.name))
-        except OSError as error:
-            if not above:
-                raise
-            submission.notes.append(f"{'/'.join(above)[-120:]} cannot be read: {error.strerror}")
-            continue
-        for entry in entries:
-            path = (*above, readable(entry.name))
-            if entry.is_dir(follow_symlinks=False):
-                folders.append((Path(entry.path), path))
-            else:
-                files.append(Found(path, partial(read_file, Path(entry.path))))
-    return nearest(submission, files, len(folders))
-
-
-def nearest(submission: Submission, files: list[Found], folders: int = 0) -> list[Found]:
-    """As many files as are looked at, the least deeply nested first."""
-    if max(len(files), folders) > MOST_FILES:
-        submission.notes.append(f"it has more than {MOST_FILES} files; the most deeply nested were not looked at")
-    return sorted(files, key=lambda f: (len(f.path), f.path))[:MOST_FILES]
-
-
-def read_file(place: Path, most: int) -> bytes:
-    """Reads a file in a folder.
-
-    :raises Unreadable: which says why it is not looked at
-    """
-    try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise Unreadable("is a link, which is not followed" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise Unreadable("is not a file")
-        return all_of(file, about.st_size, most)
-
-
-def all_of(file: io.BufferedIOBase, size: int, most: int) -> bytes:
-    """The contents of a file.
-
-    :raises Unreadable: if there are more than `most` bytes
-    """
-    data = b"" if size > most else file.read(most + 1)
-    if max(size, len(data)) > most:
-        raise Unreadable(f"has {max(size, len(data))} bytes, but the limit is {most}")
-    return data
-
-
-def files_in_zip(submission: Submission, source: Path | io.BytesIO, above: tuple[str, ...], opened: ExitStack) -> list[Found]:
-    """All files in a zip, the least deeply nested first. Of two with the same path the last counts, as when it is unpacked.
-
-    :raises Unreadable: if it is not a zip
-    """
-    try:
-        archive = opened.enter_context(zipfile.ZipFile(source))
-        members = archive.infolist()
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
-        raise Unreadable(f"cannot be read as a zip: {error}") from error
-    found: dict[tuple[str, ...], zipfile.ZipInfo] = {}
-    for member in members:
-        parts = tuple(member.filename.replace("\\", "/").split("/"))
-        if ".." in parts or parts[0] == "" or ":" in parts[0]:
-            submission.notes.append(f"the zip has a path that leaves its folder: {member.filename[:80]!r}")
-        elif parts[-1] and not any(map(nobodys, parts)):
-            path = tuple(map(readable, parts))
-            if path in found and found[path].CRC != member.CRC:
-                submission.notes.append(f"the zip has {'/'.join(path)[-120:]} more than once; the last counts")
-            found[path] = member
-    return nearest(submission, [Found((*above, *path), partial(read_member, archive, found[path])) for path in found])
-
-
-def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """Reads a file in a zip.
-
-    :raises Unreadable: which says why it is not looked at
-    """
-    if stat.S_ISLNK(member.external_attr >> 16):
-        raise Unreadable("is a link, which is not followed")
-    try:
-        with archive.open(member) as file:
-            return all_of(file, member.file_size, most)
-    except Unreadable:
-        raise
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, *BROKEN) as error:
-        raise Unreadable(f"cannot be read: {error}") from error
-
-
-def take(submission: Submission, name: str, files: list[Found]) -> None:
-    """Takes the first readable file with this name."""
-    taken, refused, others = None, "", []
-    copies = sorted((f for f in files if f.path[-1].casefold() == name.casefold()), key=lambda f: f.order)
-    for copy in copies[:MOST_COPIES]:
-        try:
-            content = copy.content(LARGEST_ANSWER)
-        except Unreadable as reason:
-            refused = refused or str(reason)
-            others.append(f"{copy.shown} {reason}")
-            continue
-        if taken is None:
-            taken, submission.answers[name] = copy, content
-        elif content != submission.answers[name]:
-            others.append(f"{copy.shown} differs")
-    if taken is None and refused:
-        submission.refused[name] = refused
-    elif taken and (others or taken.path[-1] != name):
-        submission.notes.append("; ".join([f"{name} was taken from {taken.shown}", *others]))
-
-
-def note_what_is_left(submission: Submission, wanted: list[str], files: list[Found]) -> None:
-    """Notes which files were not looked at, although they may have been meant as answers."""
-    names = {name.casefold() for name in wanted}
-    stems = tuple(Path(name).stem for name in names - {"student.txt"})
-    left = [f.shown for f in files if f.path[-1].casefold() not in names]
-    meant = [name for name in left if name.rpartition("/")[2].casefold().startswith(stems)]
-    if not meant and not submission.answers.keys() - {"student.txt"} and not submission.refused:
-        meant = left
-    if meant:
-        submission.notes.append(f"not looked at, because of the name: {', '.join(meant[:3])}{', ...' if len(meant) > 3 else ''}")
+    return {e.number: {"exercise": checksum(files(e)), **common} for e in exercises}
 
 
 def judge_submission(
@@ -307,9 +72,6 @@ def judge_submission(
 ) -> list[Verdict]:
     """Judges all exercises of one student."""
     verdicts = []
-    student = student_in(submission.answers.get("student.txt", b"")) or submission.student
-    if student != submission.student:
-        submission.notes.append(f"student.txt says {readable(student)!r}, so that student's numbers were drawn")
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
         Path(name).chmod(0o755)
         for e in exercises:
@@ -322,21 +84,20 @@ def judge_submission(
                 answer.write_bytes(submission.answers[e.file_name])
                 answer.chmod(0o644)
                 require_room()
-                verdicts.append(judged(submission, e, answer, seed, student, tight=tight))
+                verdicts.append(judged(e, answer, seed, submission.known, tight=tight))
                 require_room()
     return verdicts
 
 
-def judged(submission: Submission, exercise: Exercise, answer: Path, seed: int, student: str, *, tight: bool) -> Verdict:
+def judged(exercise: Exercise, answer: Path, seed: int, student: str, *, tight: bool) -> Verdict:
     """Judges one exercise. If the judge itself fails, the rest of the class is still graded, and the student is told why."""
     try:
         return judge_answer(exercise, answer, tight=tight, seed=seed, student=student)
     except (OSError, Failed, sandbox.Unfit):  # faults of the machine or the book, which concern everyone
         raise
     except Exception as error:
-        said = f"the judge itself failed on this answer ({type(error).__name__}: {error})"
-        submission.notes.append(f"{exercise.number}: {said}; judge it by hand")
-        return refused(exercise, Fault("judge", f"{said}; your instructor has been told"))
+        said = f"the judge itself failed on this answer ({type(error).__name__}: {error}); your instructor has been told"
+        return refused(exercise, Fault("judge", said))
 
 
 def require_room() -> None:
@@ -349,35 +110,12 @@ def require_room() -> None:
         raise OSError(errno.ENOSPC, f"less than {LEAST_ROOM >> 20} MiB are left for compiling", place)
 
 
-def gradescope(submission: Submission, verdicts: list[Verdict]) -> dict:
-    """Gradescope's results.json: https://gradescope-autograders.readthedocs.io/en/latest/specs/"""
-    tests = [
-        {
-            "name": f"{v.exercise.number} {v.exercise.title}",
-            "number": v.exercise.number,
-            "score": v.points,
-            "max_score": v.exercise.points,
-            "status": "passed" if v.points == v.exercise.points else "failed",
-            "output": to_text(v, more=False),
-            "output_format": "text",
-            "visibility": "visible",
-            "tags": [v.exercise.kind, v.reason],
-        }
-        for v in verdicts
-    ]
-    return {
-        "score": sum(v.points for v in verdicts),
-        "output": "\n".join(submission.notes),
-        "tests": tests,
-    }
-
-
-def write(path: Path, content: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Writes the whole file or nothing, so a full disk leaves the previous file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
     try:
-        unfinished.write_text(content, encoding="utf-8", errors="replace")
+        unfinished.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
         unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)
@@ -413,23 +151,20 @@ def why(test: dict) -> str:
     return " ".join("; ".join(dict.fromkeys(texts)).split())
 
 
-def table(results: dict[str, dict], path: Path) -> None:
-    """Writes the class's CSV, with a row for each student and exercise."""
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        with unfinished.open("w", newline="", encoding="utf-8", errors="replace") as file:
-            rows = csv.writer(file)
-            rows.writerow(["student", "exercise", "title", "points", "of", "reason", "why", "note"])
-            for student, result in sorted(results.items()):
-                for t in result["verdicts"]:
-                    rows.writerow([
-                        safe(student), t["number"], t["title"], t["points"], t["of"], t["reason"],
-                        safe(why(t)[:300]), safe("; ".join(result["notes"])),
-                    ])  # fmt: skip
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+def table(rows: Iterable[list]) -> bytes:
+    """The rows of a CSV."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue().encode(errors="replace")
+
+
+def class_rows(results: dict[str, dict]) -> Iterable[list]:
+    """A row for each student and exercise."""
+    for student, result in sorted(results.items()):
+        for t in result["verdicts"]:
+            cause = [f"the cause, says the student: {t['remark']}; says the book: {t['key']}"] if t["remark"] else []
+            note = "; ".join([*result["notes"], *cause])
+            yield [student, t["number"], t["title"], t["points"], t["of"], t["reason"], why(t)[:300], note]
 
 
 def safe(cell: str) -> str:
@@ -437,22 +172,11 @@ def safe(cell: str) -> str:
     return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t")) else cell
 
 
-def grade_one(
-    submission: Submission, exercises: list[Exercise], seed: int, out: Path, digest: str, *, tight: bool
-) -> str:
-    """Judges one student and writes the results. Runs in a process of its own."""
+def grade_one(submission: Submission, exercises: list[Exercise], seed: int, *, tight: bool) -> list[dict]:
+    """Judges these exercises of one student. Runs in a process of its own."""
     sandbox.adopt_orphans()
     verdicts = judge_submission(submission, exercises, seed, tight=tight)
-    folder = out / folder_of(submission.student)
-    write(folder / "results.json", json.dumps(gradescope(submission, verdicts), indent=2))
-    kept = {
-        "student": submission.student,
-        "digest": digest,
-        "notes": submission.notes,
-        "verdicts": [to_dict(v) for v in verdicts],
-    }
-    write(folder / "verdicts.json", json.dumps(kept, indent=2))
-    return submission.student
+    return [{**to_dict(v), "key": hunt.key(v.exercise, submission.known)} for v in verdicts]
 
 
 def folder_of(student: str) -> str:
@@ -462,49 +186,149 @@ def folder_of(student: str) -> str:
     return (name or "student") + changed
 
 
-def grade(folder: Path, out: Path, exercises: list[Exercise], *, tight: bool, seed: int | None, jobs: int) -> dict:
-    """Judges all submissions, and returns each student's results."""
-    out.mkdir(parents=True, exist_ok=True)
-    settings_file = out / "settings.json"
-    settings = json.loads(settings_file.read_text()) if settings_file.is_file() else {}
-    if seed is None:
-        seed = settings.get("seed", secrets.randbits(63))
-    numbers = [e.number for e in exercises]
-    settings = {"seed": seed, "exercises": numbers, "sandbox": tight, "checksum": checksum(exercises)}
-    write(settings_file, json.dumps(settings, indent=2))
+CAUSES = {
+    "answer": "the student handed in another answer",
+    "exercise": "the exercise changed",
+    "judge": "the judge changed",
+    "seed": "another seed",
+    "sandbox": "with or without the sandbox",
+}
+
+
+def caused(before: dict, now: dict) -> str:
+    """Why a verdict may differ from an earlier one; empty if it may not."""
+    return "; ".join(said for part, said in CAUSES.items() if before[part] != now[part])
+
+
+def changes(student: str, before: dict[str, dict], after: dict[str, dict]) -> list[list]:
+    """A row for each exercise with other points than before."""
+    return [
+        [student, n, caused(was["origin"], now["origin"]), was["points"], was["of"], now["points"], now["of"], why(was)[:300], why(now)[:300]]
+        for n, now in after.items()
+        if (was := before.get(n)) and (was["points"], was["of"]) != (now["points"], now["of"])
+    ]
+
+
+COLUMNS = ["student", "exercise", "title", "points", "of", "reason", "why", "note"]
+CHANGES = ["when", "student", "exercise", "cause", "points before", "of before", "points", "of", "why before", "why"]
+MOST_LINES = 20  # of changes that are printed
+
+
+@dataclass
+class Marks:
+    """The results of a class, in a folder."""
+
+    folder: Path
+    release: datetime | None = None  # of all but points, to students
+    results: dict[str, dict] = field(default_factory=dict)  # of this call, by student
+    changed: list[list] = field(default_factory=list)
+
+    def settings(self) -> dict:
+        """What earlier calls have settled; empty if there were none."""
+        file = self.folder / "settings.json"
+        return json.loads(file.read_text()) if file.is_file() else {}
+
+    def kept(self, student: str) -> dict[str, dict]:
+        """A student's verdicts of earlier calls, by exercise."""
+        file = self.folder / "verdicts" / f"{folder_of(student)}.json"
+        return {v["number"]: v for v in json.loads(file.read_text())["verdicts"]} if file.is_file() else {}
+
+    def keep(self, submission: Submission, verdicts: dict[str, dict]) -> dict:
+        """Writes a student's results, for the instructor and for the student, and notes whose points have changed."""
+        notes = [*submission.notes, *(f"{n}: judge it by hand" for n, v in verdicts.items() if v["reason"] == "judge")]
+        result = {"student": submission.student, "notes": notes, "verdicts": list(verdicts.values())}
+        kept, folder = self.kept(submission.student), folder_of(submission.student)
+        if rows := changes(submission.student, kept, verdicts):
+            self.changed += rows
+            log = self.folder / "changes.csv"
+            now = datetime.now().isoformat(" ", "minutes")
+            earlier = log.read_bytes() if log.is_file() else table([CHANGES])
+            write(log, earlier + table([now, *row] for row in rows))
+        all_verdicts = list({**kept, **verdicts}.values())
+        write(self.folder / "verdicts" / f"{folder}.json", json.dumps({**result, "verdicts": all_verdicts}, indent=2))
+        seen = platforms.until(self.release, result)
+        write(self.folder / folder / "results.json", json.dumps(platforms.gradescope(seen), indent=2))
+        write(self.folder / folder / "feedback.txt", platforms.text(seen))
+        self.results[submission.student] = result
+        return result
+
+    def summarize(self) -> None:
+        """Writes the tables of the class, and prints whose points have changed, and why."""
+        write(self.folder / "junit.xml", junit(self.results))
+        write(self.folder / "class.csv", table([COLUMNS, *class_rows(self.results)]))
+        print(f"{len(self.results)} student{'s' * (len(self.results) != 1)}: {self.folder / 'class.csv'}")
+        if self.changed:
+            print(f"{len(self.changed)} change{'s' * (len(self.changed) != 1)} of points: {self.folder / 'changes.csv'}")
+        for student, number, cause, was, was_of, now, now_of, *_ in sorted(self.changed)[:MOST_LINES]:
+            print(f"  {student} {number}: {was} of {was_of} before, {now} of {now_of} now: {cause}")
+        if len(self.changed) > MOST_LINES:
+            print(f"  ... and {len(self.changed) - MOST_LINES} more")
+
+    def fill_in(self, worksheet: Path) -> None:
+        """Writes what Moodle takes: its grading worksheet with grades and comments, and a zip of feedback files."""
+        seen = [platforms.until(self.release, result) for _, result in sorted(self.results.items())]
+        try:
+            filled, files, notes = platforms.moodle(worksheet.read_bytes().decode(), seen)
+        except UnicodeDecodeError as error:
+            raise Mistaken(f"{worksheet} is not in UTF-8, as Moodle writes it") from error
+        write(self.folder / "moodle.csv", filled)
+        write(self.folder / "moodle_feedback.zip", platforms.zipped(files))
+        for note in notes:
+            print(f"book: {note}", file=sys.stderr)
+        print(f"{len(files)} rows of the worksheet: {self.folder / 'moodle.csv'}, {self.folder / 'moodle_feedback.zip'}")
+
+
+def grade(folder: Path, marks: Marks, exercises: list[Exercise], seed: int, *, tight: bool, jobs: int) -> None:
+    """Judges what has not been judged before, with the same answer, exercise, judge and seed."""
     submissions = collect(folder, ["student.txt", *(e.file_name for e in exercises)])
-    results: dict[str, dict] = {}
-    started, todo = time.monotonic(), []
+    origin = origins(exercises, seed, tight=tight)
+    todo = []
     for submission in submissions:
-        digest = submission.digest(json.dumps(settings))
-        kept = out / folder_of(submission.student) / "verdicts.json"
-        known = json.loads(kept.read_text()) if kept.is_file() else {}
-        if known.get("digest") == digest:
-            results[submission.student] = known
+        wanted = {e.number: {"answer": digest(submission, e), **origin[e.number]} for e in exercises}
+        kept = marks.kept(submission.student)
+        new = [e for e in exercises if kept.get(e.number, {}).get("origin") != wanted[e.number]]
+        if new:
+            todo.append((submission, wanted, kept, new))
         else:
-            todo.append((submission, digest))
-    if results:
-        print(f"{len(results)} of {len(submissions)} submissions have already been graded", file=sys.stderr)
+            marks.keep(submission, {e.number: kept[e.number] for e in exercises})
+    if marks.results:
+        print(f"{len(marks.results)} of {len(submissions)} submissions have already been graded", file=sys.stderr)
+    started = time.monotonic()
     with ProcessPoolExecutor(jobs, FORK) as pool:
-        tasks = [
-            pool.submit(grade_one, submission, exercises, seed, out, digest, tight=tight)
-            for submission, digest in todo
-        ]
+        tasks = {pool.submit(grade_one, one[0], one[-1], seed, tight=tight): one for one in todo}
         for done, task in enumerate(as_completed(tasks), 1):
+            submission, wanted, kept, _ = tasks[task]
             try:
-                student = task.result()
+                judged = {v["number"]: {**v, "origin": wanted[v["number"]]} for v in task.result()}
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-            result = json.loads((out / folder_of(student) / "verdicts.json").read_text())
-            results[student] = result
-            points, most = (sum(t[k] for t in result["verdicts"]) for k in ("points", "of"))
+            result = marks.keep(submission, {n: judged.get(n) or kept[n] for n in wanted})
+            points, most = platforms.total(result)
             seconds = time.monotonic() - started
             notes = "".join(f"; {note}" for note in result["notes"])
-            print(f"[{done}/{len(todo)}, {seconds:.0f} s] {student}: {points} of {most}{notes}", file=sys.stderr)
-    write(out / "junit.xml", junit(results))
-    table(results, out / "class.csv")
-    return results
+            print(f"[{done}/{len(todo)}, {seconds:.0f} s] {submission.student}: {points} of {most}{notes}", file=sys.stderr)
+
+
+def appeal(folder: Path, marks: Marks, exercises: list[Exercise], student: str, seed: int, *, tight: bool) -> None:
+    """Judges a student's answers again, and prints each failing case in full.
+
+    :raises Mistaken: if there is no such student
+    """
+    submissions = collect(folder, ["student.txt", *(e.file_name for e in exercises)])
+    found = [s for s in submissions if known_as(student) in (s.student, s.known)]
+    if len(found) != 1:
+        there = ", ".join(s.student for s in found or submissions)
+        raise Mistaken(f"{'more than one' if found else 'no'} submission is {student}'s; there are {there}")
+    (submission,) = found
+    kept, origin = marks.kept(submission.student), origins(exercises, seed, tight=tight)
+    for e, verdict in zip(exercises, judge_submission(submission, exercises, seed, tight=tight), strict=True):
+        print(to_text(verdict, more=False))
+        if whole := in_full(verdict):
+            print(f"\n{whole}\n")
+        if before := kept.get(e.number):
+            since = caused(before["origin"], {"answer": digest(submission, e), **origin[e.number]})
+            print(f"  In the marks: {before['points']} of {before['of']} points{f'; since then: {since}' if since else ''}.")
 
 
 def at_least_one(text: str) -> int:
@@ -543,19 +367,30 @@ def main(arguments: list[str]) -> int:
     """The verb grade. Exit codes: 0 if graded, 2 for wrong usage, 3 if the machine fails, 4 without a sandbox."""
     parser = argparse.ArgumentParser(
         prog="./book grade",
-        description="Grades a class, with a folder or a zip for each student. Writes OUT/class.csv, OUT/junit.xml and, for each "
-        "student, Gradescope's results.json. After an interruption, the same command continues where it stopped.",
+        description="Grades a class, with a folder or a zip for each student, clones of their repositories, or Moodle's export. Writes "
+        "OUT/class.csv and OUT/junit.xml and, for each student, feedback.txt and Gradescope's results.json. The same command continues "
+        "after an interruption and judges what has been handed in since; where an exercise or the judge has changed, it judges again and "
+        "lists changed points in OUT/changes.csv.",
         epilog="exit status: 0 if graded, 2 for wrong usage, 3 if the machine fails (a full disk, say), 4 if there is no sandbox",
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
-    parser.add_argument("--submissions", type=Path, required=True, help="folder that contains a folder or a zip for each student")
+    parser.add_argument("--submissions", type=Path, required=True, help="folder, or a zip of one, that contains a folder or a zip for each student")
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--release", type=platforms.date, metavar="DATE", help="until then students see only points: 2027-02-01 or 2027-02-01T18:00 (kept for later calls)")
+    parser.add_argument("--moodle", type=Path, metavar="CSV", help="Moodle's grading worksheet: fill it in as OUT/moodle.csv, and write OUT/moodle_feedback.zip")
+    parser.add_argument("--appeal", metavar="STUDENT", help="only judge this student's answers again, and show the inputs of failing cases, what is right, and what came out")
     parser.add_argument("--seed", type=int, help="seed of the cases, to draw the same ones again (OUT/settings.json records it)")
     parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="number of submissions to judge at once (default: one per core)")
     parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as an unprivileged user if you are root, otherwise as yourself")
     options = parser.parse_intermixed_args(arguments)
-    if not options.submissions.is_dir():
-        parser.error(f"there is no folder {options.submissions}")
+    if not (options.submissions.is_dir() or zipfile.is_zipfile(options.submissions)):
+        parser.error(f"{options.submissions} is neither a folder nor a zip")
+    if options.moodle and not options.moodle.is_file():
+        parser.error(f"there is no file {options.moodle}")
+    marks = Marks(options.out)
+    settings = marks.settings()
+    if options.appeal and "seed" not in settings:
+        parser.error(f"there are no results in {options.out} to appeal against")
     tight = not options.unsafe_no_sandbox
     if tight and (reason := sandbox.why_unavailable()):
         print(
@@ -567,13 +402,25 @@ def main(arguments: list[str]) -> int:
     try:
         found = shelf()
         found.warn()
-        exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
+        numbers = options.exercises or (settings["exercises"] if options.appeal else [])
+        exercises = hunt.choose(found, numbers) if numbers else found.exercises
         prepare(exercises, tight=True)
         if unfit := why_unfit(tight=tight):
             raise sandbox.Unfit(unfit)
-        results = grade(
-            options.submissions, options.out, exercises, tight=tight, seed=options.seed, jobs=options.jobs
-        )
+        seed = settings.get("seed", secrets.randbits(63)) if options.seed is None else options.seed
+        if options.appeal:
+            with as_folder(options.submissions) as folder:
+                appeal(folder, marks, exercises, options.appeal, seed, tight=tight)
+            return 0
+        release = options.release or settings.get("release")
+        marks.release = release and platforms.moment(release)
+        settings = {"seed": seed, "exercises": [e.number for e in exercises], "sandbox": tight, "release": release}
+        write(options.out / "settings.json", json.dumps(settings, indent=2))
+        with as_folder(options.submissions) as folder:
+            grade(folder, marks, exercises, seed, tight=tight, jobs=options.jobs)
+        marks.summarize()
+        if options.moodle:
+            marks.fill_in(options.moodle)
     except Mistaken as mistaken:
         print(f"book: {mistaken}", file=sys.stderr)
         return 2
@@ -587,5 +434,4 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("book: interrupted; the same command continues", file=sys.stderr)
         return 130
-    print(f"{len(results)} students: {options.out / 'class.csv'}")
     return 0

@@ -7,6 +7,7 @@ import contextlib
 import json
 import platform
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from . import cases as draws
 from . import hunt
 from .compile import INCLUDE, Failed, copy_headers, include_flags, libraries, prepare, setting
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .platforms import date
 from .predict import variants
 from .report import section
 
@@ -27,6 +29,8 @@ MODULES = (
 ).split()
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
 NOBODY = "nobody"  # the student who tries a pack out
+GRADING = ("appeal", "grade", "platforms", "submissions")  # modules that a pack needs to grade
+PACKAGES = "g++ libeigen3-dev libfmt-dev libboost-context-dev".split()
 LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may occur anywhere
 
 HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
@@ -36,7 +40,7 @@ README = """# Exercises of *Attention by Hand*: {numbers}
 ## What to do first
 
 1. You need Linux on {machine}{libc}, g++ {gcc} or newer (or clang++ 14 beside it) and Python 3.10. On Debian or Ubuntu:
-   `sudo apt-get install g++ libeigen3-dev libfmt-dev libboost-context-dev`
+   `sudo apt-get install {packages}`
 2. {name_first}`./check {first}` judges the empty answer. It gets no points, but you see that everything works.
 3. Read the statement of {first} below, and the section of the book that it names.
 4. Derive what it asks for on paper, with the shape of every term. Code comes after that.
@@ -111,9 +115,43 @@ jobs:
     timeout-minutes: 20
     steps:
       - uses: actions/checkout@v4
-      - run: sudo apt-get update && sudo apt-get install --yes --no-install-recommends g++ libeigen3-dev libfmt-dev libboost-context-dev
+      - run: sudo apt-get update && sudo apt-get install --yes --no-install-recommends {packages}
       - run: ./check {numbers}
 """
+
+AUTOGRADER = '''"""Classroom 50 runs this in a clone of a student's repository.
+
+https://github.com/foundation50/classroom50/wiki/Advanced-Autograding
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "pack"))  # the student may have changed the one in the repository
+
+from judge import grade, platforms
+
+NUMBERS = {numbers}
+RELEASE = {release}  # until then students see only points
+
+with tempfile.TemporaryDirectory() as name:
+    handed_in, out = Path(name, "handed_in"), Path(name, "out")
+    student = handed_in / os.environ["USERNAME"]
+    student.mkdir(parents=True)
+    if Path("answers").is_dir():
+        shutil.copytree("answers", student / "answers", symlinks=True)
+    status = grade.main([*NUMBERS, "--submissions", str(handed_in), "--out", str(out), "--jobs", "1", "--unsafe-no-sandbox"])
+    if status:
+        sys.exit(status)
+    (results,) = (out / "verdicts").iterdir()
+    seen = platforms.until(RELEASE and platforms.moment(RELEASE), json.loads(results.read_text()))
+Path("result.json").write_text(json.dumps(platforms.classroom50(seen, os.environ), indent=2))
+Path("release-body.md").write_text(platforms.release_body(seen))
+'''
 
 SETUP = """#!/usr/bin/env bash
 # Gradescope calls this once, when the autograder is built.
@@ -144,10 +182,10 @@ END
 )
 student=${{student:-student}}
 cp -r --no-dereference /autograder/submission "/autograder/one/$student"
-python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1
+python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1{release}
 status=$?
 if [ $status -eq 4 ]; then  # the container is Gradescope's own sandbox; answers run as a user who owns nothing
-    python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1 --unsafe-no-sandbox
+    python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1{release} --unsafe-no-sandbox
     status=$?
 fi
 if [ $status -eq 0 ]; then
@@ -184,19 +222,26 @@ def compile_call(exercise: Exercise, target: Path) -> None:
         raise Failed(done.stderr)
 
 
-def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
-    """Writes the pack into an empty folder. Only what is named here goes into it."""
+def plainly(exercises: list[Exercise]) -> list[Exercise]:
+    """The exercises by the numbers that a pack has for them; it holds no faults but those of its hunt."""
+    return [replace(e, number="hunt") if e.kind == "hunt" else e for e in exercises]
+
+
+def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tuple[str, ...] = ()) -> None:
+    """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it.
+
+    :param grading: modules that students do not need
+    """
     if out.exists() and any(out.iterdir()):
         raise Mistaken(f"{out} is not empty; --out needs an empty folder")
-    exercises = [replace(e, number="hunt") if e.kind == "hunt" else e for e in exercises]  # the pack holds no other faults
+    exercises = plainly(exercises)
     computed = [e for e in exercises if e.kind in COMPUTED]
-    for module in MODULES:
+    for module in (*MODULES, *grading):
         target = out / "judge" / f"{module}.py"
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / "judge" / f"{module}.py", target)
     shutil.copytree(INCLUDE, out / "include")
     found = setting()
-    libc = platform.libc_ver()[1]
     listed: dict[str, list[str]] = {}
     (out / "libraries").mkdir()
     for e in computed:
@@ -208,7 +253,6 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         listed[e.number].append(f"libraries/{Path(found.fmt).name}")
     shutil.copyfile(found.serve, out / "libraries" / "serve.a")
     shutil.copyfile(found.fmt, out / "libraries" / Path(found.fmt).name)
-    (out / "answers").mkdir()
     for e in exercises:
         if e.kind == "hunt":  # ./check begins it, with the student's fault
             hunt.pack(e, [o for o in computed if o is not e], out / "hunt")
@@ -223,21 +267,31 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
         else:
             (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
-            (out / "answers" / e.file_name).write_text(e.stub())
             compile_call(e, folder / "call.o")
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(
-        json.dumps({"machine": platform.machine(), "libc": libc, "flags": FLAGS, "links": ["-lboost_context"],
+        json.dumps({"machine": platform.machine(), "libc": platform.libc_ver()[1], "flags": FLAGS, "links": ["-lboost_context"],
                     "serve": "libraries/serve.a", "libraries": listed}, indent=2)
     )  # fmt: skip
+
+
+def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
+    """Writes the pack for students into an empty folder."""
+    make_judge(exercises, out, seed=seed)
+    exercises = plainly(exercises)
+    whole = [e for e in exercises if e.kind in COMPUTED and e.kind != "hunt"]  # ./check begins the others, with what is drawn
+    (out / "answers").mkdir()
+    for e in whole:
+        (out / "answers" / e.file_name).write_text(e.stub())
+    libc = platform.libc_ver()[1]
     listing = "\n".join(
         f"## {e.number} {e.title}\n\n{e.kind}, difficulty {e.difficulty} of 3, {e.points} points, "
         f"`answers/{e.file_name}`\n\n{pages(e)}"
         for e in exercises
     )
     numbers = " ".join(e.number for e in exercises)
-    drawn = ", ".join(e.number for e in exercises if e not in computed or e.kind == "hunt")
+    drawn = ", ".join(e.number for e in exercises if e not in whole)
     named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
     (out / "README.md").write_text(
         README.format(
@@ -250,6 +304,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
             machine=platform.machine(),
             libc=f" with glibc {libc} or newer" if libc else "",
             gcc=max(12, standard_library()),
+            packages=" ".join(PACKAGES),
             list=listing,
         )
     )
@@ -392,15 +447,24 @@ def require_clone(exercises: list[Exercise]) -> None:
         print(f"book: {', '.join(other)}: uncommitted changes are not in the autograder", file=sys.stderr)
 
 
-def gradescope(exercises: list[Exercise], file: Path) -> None:
+def classroom50(exercises: list[Exercise], out: Path, *, release: str | None) -> None:
+    """The bundle of an assignment in Classroom 50: an autograder, and a pack with other cases than the students' for it.
+    `runtime.json` says what the machine needs."""
+    make_judge(exercises, out / "pack", seed=secrets.randbits(63), grading=GRADING)
+    (out / "autograder.py").write_text(AUTOGRADER.format(numbers=[e.number for e in exercises], release=repr(release)))
+    (out / "runtime.json").write_text(json.dumps({"runs-on": "ubuntu-24.04", "apt": PACKAGES}, indent=2))
+
+
+def gradescope(exercises: list[Exercise], file: Path, *, release: str | None) -> None:
     """The autograder: the book itself, and the two scripts that Gradescope calls."""
     numbers = " ".join(e.number for e in exercises)
+    until = f" --release {release}" if release else ""
     book = git("archive", "--format=tar", "HEAD")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in (("setup.sh", SETUP), ("run_autograder", RUN)):
             about = zipfile.ZipInfo(name)
             about.external_attr = 0o755 << 16
-            archive.writestr(about, content.format(numbers=numbers))
+            archive.writestr(about, content.format(numbers=numbers, release=until))
         archive.writestr("book.tar", book)
 
 
@@ -414,8 +478,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="exercise to include, such as 04.2, or 04 for a whole chapter")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack, empty or not existing yet")
     parser.add_argument("--seed", type=int, default=1, help="seed of the inputs that come with the pack (default: 1)")
+    parser.add_argument("--github", action="store_true", help="add a workflow that checks the answers, for a template repository")
+    parser.add_argument("--classroom50", action="store_true", help="also make OUT.classroom50, the autograder of an assignment in Classroom 50")
     parser.add_argument("--gradescope", action="store_true", help="also make OUT.autograder.zip, an autograder for Gradescope")
-    parser.add_argument("--github", action="store_true", help="add a workflow, which makes a repository for GitHub Classroom")
+    parser.add_argument("--release", type=date, metavar="DATE", help="until then both autograders show students only points, as ./book grade --release does")
     options = parser.parse_intermixed_args(arguments)
     try:
         found = shelf()
@@ -426,12 +492,16 @@ def main(arguments: list[str]) -> int:
         prepare(chosen)
         copy_headers()
         make(chosen, options.out, seed=options.seed)
+        if options.github or options.classroom50:
+            (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
         if options.github:
             workflow = options.out / ".github" / "workflows" / "check.yml"
             workflow.parent.mkdir(parents=True)
-            workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen)))
-            (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
-        if leaks := scan(chosen, options.out):
+            workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
+        if options.classroom50:
+            bundle = options.out.with_name(options.out.name + ".classroom50")
+            classroom50(chosen, bundle, release=options.release)
+        if leaks := scan(chosen, options.out) + (scan(chosen, bundle) if options.classroom50 else []):
             print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
             return 1
         if wrong := refused(chosen, options.out):
@@ -441,7 +511,7 @@ def main(arguments: list[str]) -> int:
             print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
             return 1
         if options.gradescope:
-            gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"))
+            gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), release=options.release)
     except (Mistaken, Failed) as error:
         print(f"book: {error}", file=sys.stderr)
         return 2

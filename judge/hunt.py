@@ -361,6 +361,11 @@ def span(content: str, find: str) -> tuple[int, int]:
     return re.search(pattern(find), content).span()
 
 
+def key(exercise: Exercise, student: str) -> str:
+    """What the instructor compares a student's cause with; empty for other exercises, and in a hand-out."""
+    return drawn(exercise, student).cause if exercise.faults else ""
+
+
 def pack(exercise: Exercise, others: list[Exercise], out: Path) -> None:
     """Writes the copies into a hand-out, with what a student may know of each, and the book's sources, except those that
     would solve one of the other exercises."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from . import cases as draws
@@ -79,7 +80,8 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
         judged = Judged(criterion.name, criterion.points, 0)
         for case in (c for c in cases if c.criterion == criterion.name):
             judged.cases += 1
-            judged.fault = judged.fault or compare(case, found, drawn)
+            if not judged.fault and (fault := compare(case, found, drawn)):
+                judged.fault = replace(fault, case=case)
         verdict.criteria.append(judged)
     return verdict
 

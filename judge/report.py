@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -54,51 +55,61 @@ def section(exercise: Exercise) -> str:
 
 
 def to_text(verdict: Verdict, *, more: bool = True) -> str:
-    """The verdict in a tutor's words."""
-    e = verdict.exercise
-    done = verdict.points == e.points
-    points = paint(f"{verdict.points} of {e.points} points", "green" if done else "red" if verdict.points == 0 else "yellow")
-    if verdict.reason == "later":
-        later = sum(c.most for c in verdict.criteria if c.fault)
-        now = f"{verdict.points} points, and {later} more" if verdict.points else f"complete, {later} points"
-        points = paint(f"{now} to be given later", "green")
-    lines = [f"{paint(f'{e.number} {e.title}', 'bold')}: {points}"]
-    if verdict.reason in ("missing", "later") and len({c.fault.text if c.fault else "" for c in verdict.criteria}) == 1:
-        lines.append(f"  {verdict.criteria[0].fault.text}")
-    elif verdict.problem:
-        lines += [wrap(verdict.problem.text, "  ") if "\n" not in verdict.problem.text else verdict.problem.text]
-    else:
-        for c in verdict.criteria:
-            later = c.fault is not None and c.fault.reason == "later"
-            mark = paint("given", "green") if later else paint("ok   ", "green") if not c.fault else paint("wrong", "red")
-            speed = f", {c.ratio:.1f} times as fast as the plain way" if c.ratio else ""
-            worth = f"{c.most} later" if later else f"{c.points} of {c.most}"
-            lines.append(f"  {mark} {c.name} ({worth}{speed})")
-            if c.fault and not later:
-                about = f" Case: {c.fault.about}." if c.fault.about else ""
-                lines.append(wrap(f"{c.fault.text}.{about}", "        "))
-                lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c.fault.causes[:2]]
-    if verdict.remark:
-        lines += [paint("  For your instructor to read:", "faint"), wrap(verdict.remark[:2000], "    ")]
-    if verdict.printed.strip():
-        lines += [paint("  It printed:", "faint"), textwrap.indent(verdict.printed.strip()[:2000], "    ")]
-    if not done and more and verdict.reason != "later":
+    """The verdict in a tutor's words, in colors if they are wanted.
+
+    :param more: whether to name what helps further: the section to read again, and hints
+    """
+    e, lines = verdict.exercise, [feedback(to_dict(verdict), paint)]
+    if verdict.points < e.points and more and verdict.reason != "later":
         lines.append(f"  Read again: {section(e)}.")
         if e.hints:
             lines.append(f"  There {'is a hint' if len(e.hints) == 1 else f'are {len(e.hints)} hints'}: {CHECK} {e.number} --hint")
     return "\n".join(lines)
 
 
+def feedback(result: dict, paint: Callable[[str, str], str] = lambda text, _: text) -> str:
+    """A result, as `to_dict` describes it, in a tutor's words."""
+    points, criteria = result["points"], result["criteria"]
+    said = paint(f"{points} of {result['of']} points", "green" if points == result["of"] else "red" if points == 0 else "yellow")
+    if result["reason"] == "later":
+        later = sum(c["of"] for c in criteria if c["reason"] == "later")
+        now = f"{points} points, and {later} more" if points else f"complete, {later} points"
+        said = paint(f"{now} to be given later", "green")
+    title = paint(f"{result['number']} {result['title']}", "bold")
+    lines = [f"{title}: {said}"]
+    if result["reason"] in ("missing", "later") and len({c["text"] for c in criteria}) == 1:
+        lines.append(f"  {criteria[0]['text']}")
+    elif result["problem"]:
+        lines += [wrap(result["problem"], "  ") if "\n" not in result["problem"] else result["problem"]]
+    else:
+        for c in criteria:
+            later = c["reason"] == "later"
+            mark = paint("given", "green") if later else paint("ok   ", "green") if c["reason"] == "ok" else paint("wrong", "red")
+            speed = f", {c['ratio']:.1f} times as fast as the plain way" if c["ratio"] else ""
+            worth = f"{c['of']} later" if later else f"{c['points']} of {c['of']}"
+            lines.append(f"  {mark} {c['name']} ({worth}{speed})")
+            if c["text"] and not later:
+                about = f" Case: {c['case']}." if c["case"] else ""
+                lines.append(wrap(f"{c['text']}.{about}", "        "))
+                lines += [wrap(f"Likely: {cause}{'' if cause.endswith('?') else '.'}", "        ") for cause in c["causes"][:2]]
+    if result["remark"]:
+        lines += [paint("  For your instructor to read:", "faint"), wrap(result["remark"], "    ")]
+    if result["printed"]:
+        lines += [paint("  It printed:", "faint"), textwrap.indent(result["printed"], "    ")]
+    return "\n".join(lines)
+
+
 def to_dict(verdict: Verdict) -> dict:
-    """The verdict for programs."""
+    """The description of a result that all other forms are made from, and that programs get."""
     return {
         "number": verdict.exercise.number,
         "title": verdict.exercise.title,
+        "kind": verdict.exercise.kind,
         "points": verdict.points,
         "of": verdict.exercise.points,
         "reason": verdict.reason,
         "problem": verdict.problem.text if verdict.problem else None,
-        "remark": verdict.remark,
+        "remark": verdict.remark[:2000],
         "criteria": [
             {
                 "name": c.name,
@@ -108,9 +119,11 @@ def to_dict(verdict: Verdict) -> dict:
                 "text": c.fault.text if c.fault else "",
                 "case": c.fault.about if c.fault else "",
                 "causes": list(c.fault.causes) if c.fault else [],
+                "ratio": c.ratio,
             }
             for c in verdict.criteria
         ],
+        "printed": verdict.printed.strip()[:2000],
     }
 
 

@@ -38,6 +38,8 @@ class Fault:
     text: str
     causes: tuple[str, ...] = ()
     about: str = ""
+    case: Case | None = field(default=None, compare=False)  # where it showed, if it did in one
+    got: tuple[Value, ...] = field(default=(), compare=False)  # what came out there, if anything did
 
 
 @dataclass
@@ -105,8 +107,8 @@ def judge(
                 if case.call == "accepts" and number > 0:  # a reader's test must not be able to count its calls
                     printed.append(session.close().printed)
                     session = Session(program, limits, tight=tight)
-                judged.fault = judge_case(session, case, limits)
-                if judged.fault:
+                if fault := judge_case(session, case, limits):
+                    judged.fault = replace(fault, case=case)
                     break
             if not judged.fault and plain and criterion.name in exercise.faster:
                 wanted = exercise.faster[criterion.name]
@@ -147,7 +149,8 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
             signal=SIGNALS.get(outcome.status, f"status {outcome.status}"),
         )
         return Fault(reason, said, about=case.shown)
-    return compare_all(case, results)
+    fault = compare_all(case, results)
+    return replace(fault, got=tuple(results)) if fault else None
 
 
 def race(

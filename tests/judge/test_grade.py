@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import csv
 import dataclasses
+import datetime
 import errno
 import io
 import json
@@ -17,6 +18,7 @@ import unittest
 import unittest.mock
 import warnings
 import zipfile
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -25,9 +27,12 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, compile, grade, sandbox
-from judge.exercise import load_all
+from judge import appeal, check, compile, grade, report, sandbox, submissions
+from judge.cases import Case
+from judge.exercise import Mistaken, load_all
 from judge.report import to_text
+from judge.values import Value
+from judge.verdict import Judged
 from tests.nightly import nightly
 
 NAME = "04_2_softmax_backward.cpp"
@@ -58,14 +63,14 @@ class Collecting(unittest.TestCase):
         self.folder.mkdir()
 
     def only(self):
-        (submission,) = grade.collect(self.folder, [NAME])
+        (submission,) = submissions.collect(self.folder, [NAME])
         return submission
 
     def test_a_folder_and_a_zip(self):
         (self.folder / "anna").mkdir()
         (self.folder / "anna" / NAME).write_text("a")
         zipped(self.folder / "bert.zip", {f"answers/{NAME}": "b", "holiday.jpg": "c"})
-        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        found = {s.student: s.answers for s in submissions.collect(self.folder, [NAME])}
         self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}}, found)
 
     def test_the_whole_pack_and_a_folder_around_it(self):
@@ -73,25 +78,25 @@ class Collecting(unittest.TestCase):
         for student, place in students.items():
             (self.folder / student / place).mkdir(parents=True)
             (self.folder / student / place / NAME).write_text(student)
-        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        found = {s.student: s.answers for s in submissions.collect(self.folder, [NAME])}
         self.assertEqual({student: {NAME: student.encode()} for student in students}, found)
 
     def test_zips_of_other_systems(self):
         zipped(self.folder / "anna.zip", {f"__MACOSX/answers/._{NAME}": "x", f"__MACOSX/{NAME}": "x", f"my answers/{NAME}": "a"})
         zipped(self.folder / "bert.zip", {f"pack\\answers\\{NAME}": "b"})
         zipped(self.folder / "Cleo.ZIP", {NAME: "c"})
-        found = {s.student: s.answers for s in grade.collect(self.folder, [NAME])}
+        found = {s.student: s.answers for s in submissions.collect(self.folder, [NAME])}
         self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}, "Cleo": {NAME: b"c"}}, found)
 
     def test_what_a_system_leaves_in_a_folder_is_nobodys(self):
         (self.folder / ".DS_Store").write_bytes(bytes(9))
         (self.folder / "__MACOSX").mkdir()
         (self.folder / "Thumbs.db").write_bytes(bytes(9))
-        self.assertEqual([], grade.collect(self.folder, [NAME]))
+        self.assertEqual([], submissions.collect(self.folder, [NAME]))
 
     def test_a_name_from_any_editor(self):
         for content in (b"anna", b"anna\r\n", b"\xef\xbb\xbfanna\n", b" anna "):
-            self.assertEqual("anna", grade.student_in(content))
+            self.assertEqual("anna", check.student_in(content))
 
     def test_a_zip_that_asks_for_a_password(self):
         zipped(self.folder / "anna.zip", {NAME: "a"})
@@ -184,14 +189,57 @@ class Collecting(unittest.TestCase):
         for path in (self.folder / "anna" / NAME, self.folder / "bert.zip"):
             with path.open("wb") as file:
                 file.truncate(10 << 30)
-        anna, bert = grade.collect(self.folder, [NAME])
+        anna, bert = submissions.collect(self.folder, [NAME])
         self.assertIn("10737418240 bytes", anna.refused[NAME])
         self.assertIn("10737418240 bytes", bert.notes[0])
 
     def test_a_zip_that_swells(self):
         with zipfile.ZipFile(self.folder / "anna.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(NAME, bytes(50 << 20))
-        self.assertIn(f"has {50 << 20} bytes, but the limit is {grade.LARGEST_ANSWER}", self.only().refused[NAME])
+        self.assertIn(f"has {50 << 20} bytes, but the limit is {submissions.LARGEST_ANSWER}", self.only().refused[NAME])
+
+    def test_clones_beside_a_table_of_scores(self):
+        for student in ("anna", "bert"):
+            (self.folder / student / "answers").mkdir(parents=True)
+            (self.folder / student / ".git").mkdir()
+            (self.folder / student / ".git" / NAME).write_text("older")
+            (self.folder / student / "answers" / NAME).write_text(student)
+        (self.folder / "scores.csv").write_text("username,score\n")
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            found = {s.student: s.answers for s in submissions.collect(self.folder, [NAME])}
+        self.assertEqual({"anna": {NAME: b"anna"}, "bert": {NAME: b"bert"}}, found)
+        self.assertEqual("book: scores.csv is neither a folder nor a zip, so it is nobody's submission\n", said.getvalue())
+
+    def test_moodle_exports_folders_or_files(self):
+        exported = {
+            "Anna Li_101_assignsubmission_file": f"answers/{NAME}",  # Moodle 4.1 and later
+            "Anna Li_102_assignsubmission_file_": NAME,  # before
+            "Bert O'Neil_103_assignsubmission_file_" + NAME: "",  # not in folders
+            "Participant_104_assignsubmission_file": "answers.zip",  # anonymous
+        }
+        for place, name in exported.items():
+            content = in_a_zip({NAME: place}) if name == "answers.zip" else place.encode()
+            (self.folder / place / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / place / name).write_bytes(content)
+        (self.folder / "Anna Li_101_assignsubmission_onlinetext").mkdir()
+        (self.folder / "Anna Li_101_assignsubmission_onlinetext" / "onlinetext.html").write_text("done")
+        (self.folder / "Anna Li_102_assignsubmission_file_" / "student.txt").write_text("Anna Li")
+        wanted = [NAME, "student.txt"]
+        zipped(self.folder.parent / "all.zip", {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()})
+        for place in (self.folder, self.folder.parent / "all.zip"):
+            with submissions.as_folder(place) as folder:
+                found = {s.student: s for s in submissions.collect(folder, wanted)}
+            students = {"Anna Li_101", "Anna Li_102", "Bert O'Neil_103", "Participant_104"}
+            self.assertEqual(dict(zip(sorted(students), exported)), {s: found[s].answers[NAME].decode() for s in sorted(found)})
+            self.assertEqual({}, {s: f.notes for s, f in found.items() if f.notes})
+            self.assertEqual("Anna Li", found["Anna Li_101"].known)
+
+    def test_a_zip_of_a_class_that_swells_is_not_unpacked(self):
+        zipped(self.folder / "all.zip", {"a/b": "x" * 2000})
+        with unittest.mock.patch.object(submissions, "LARGEST_CLASS", 1000), self.assertRaisesRegex(Mistaken, "unpack it yourself"):
+            with submissions.as_folder(self.folder / "all.zip"):
+                pass
 
     def test_a_name_that_is_not_utf8(self):
         folder = os.fsencode(self.folder) + b"/an\xffna"
@@ -225,12 +273,12 @@ class Collecting(unittest.TestCase):
         submission = self.only()
         self.assertEqual(("Andr\u00e9 Li", {NAME: b"newest"}), (submission.student, submission.answers))
         self.assertIn("4 submissions", submission.notes[0])
-        self.assertEqual(submission.student, grade.student_in("\ufeffAndre\u0301\tLi\r\n".encode()))
+        self.assertEqual(submission.student, check.student_in("\ufeffAndre\u0301\tLi\r\n".encode()))
 
     def test_names_that_differ_by_capitals_are_two_students_and_noted(self):
         for name in ("Anna@uni.edu", "anna@uni.edu"):
             (self.folder / name).mkdir()
-        found = {s.student: s.notes for s in grade.collect(self.folder, [NAME])}
+        found = {s.student: s.notes for s in submissions.collect(self.folder, [NAME])}
         self.assertEqual({"Anna@uni.edu", "anna@uni.edu"}, found.keys())
         self.assertEqual(["anna@uni.edu also handed in: is that the same student?"], found["Anna@uni.edu"])
 
@@ -252,7 +300,7 @@ class Packings(unittest.TestCase):
                 place.write_bytes(content)
             packed = {path: files[path] for path in order(files)}
             zipped(folder / "in a zip.zip", packed)
-            found = {s.student: s for s in grade.collect(folder, [NAME])}
+            found = {s.student: s for s in submissions.collect(folder, [NAME])}
             kinds = [(s.answers, s.refused, s.notes) for s in found.values()]
         self.assertEqual(kinds[0], kinds[1])
         return kinds[0]
@@ -316,7 +364,7 @@ class Packings(unittest.TestCase):
 
     def test_of_too_many_files_the_nearest_are_looked_at(self):
         said = ["it has more than 3 files; the most deeply nested were not looked at"]
-        with unittest.mock.patch.object(grade, "MOST_FILES", 3):
+        with unittest.mock.patch.object(submissions, "MOST_FILES", 3):
             answers, _, notes = self.collected({"a/a": b"", "a/b/c": b"", f"d/{NAME}": b"a", "e": b""})
             self.assertEqual(({NAME: b"a"}, said), (answers, notes))
             answers, _, notes = self.collected({"a/a": b"", "a/b": b"", f"d/e/{NAME}": b"a", "e": b""})
@@ -328,20 +376,20 @@ class Packings(unittest.TestCase):
                 warnings.simplefilter("ignore")
                 archive.writestr(NAME, "older")
                 archive.writestr(NAME, "newer")
-            (anna,) = grade.collect(Path(name), [NAME])
+            (anna,) = submissions.collect(Path(name), [NAME])
         self.assertEqual(({NAME: b"newer"}, [f"the zip has {NAME} more than once; the last counts"]), (anna.answers, anna.notes))
 
     def test_a_submission_in_an_archive_of_another_kind(self):
         with tempfile.TemporaryDirectory() as name:
             for file in ("anna.tar.gz", "bert.7z", "cleo.rar"):
                 (Path(name) / file).write_bytes(b"\x1f\x8bno zip")
-            found = grade.collect(Path(name), [NAME])
+            found = submissions.collect(Path(name), [NAME])
         self.assertEqual(["anna", "bert", "cleo"], [s.student for s in found])
         for submission in found:
             self.assertIn("not a zip", submission.notes[0])
 
     def test_zips_in_zips_are_read_up_to_a_size(self):
-        with unittest.mock.patch.object(grade, "LARGEST_ZIP", 1000):
+        with unittest.mock.patch.object(submissions, "LARGEST_ZIP", 1000):
             zips = {f"{i}.zip": in_a_zip({f"a{i}": "x" * 400}) for i in range(3)}
             _, _, notes = self.collected_in_a_folder({**zips, NAME: b"a"})
         self.assertRegex(notes[0], r"^1\.zip: has \d+ bytes, but the limit is \d+$")
@@ -351,7 +399,7 @@ class Packings(unittest.TestCase):
             (Path(name) / "anna").mkdir()
             for path, content in files.items():
                 (Path(name) / "anna" / path).write_bytes(content)
-            (anna,) = grade.collect(Path(name), [NAME])
+            (anna,) = submissions.collect(Path(name), [NAME])
         return anna.answers, anna.refused, anna.notes
 
 
@@ -373,11 +421,14 @@ class Kept(unittest.TestCase):
             return grade.Verdict(exercise)
 
         other = next(e for e in load_all() if e is not TARGET)
-        submission = grade.Submission("anna", Path("anna"), answers={NAME: b"a", other.file_name: b"b"})
+        submission = submissions.Submission("anna", [Path("anna")], answers={NAME: b"a", other.file_name: b"b"})
         with unittest.mock.patch.object(grade, "judge_answer", judge):
             first, second = grade.judge_submission(submission, [TARGET, other], 1, tight=False)
         self.assertEqual(("judge", 0, "ok"), (first.reason, first.points, second.reason))
-        self.assertIn("judge it by hand", submission.notes[0])
+        with tempfile.TemporaryDirectory() as name:
+            kept = {v.exercise.number: report.to_dict(v) for v in (first, second)}
+            result = grade.Marks(Path(name)).keep(submission, kept)
+        self.assertEqual(["04.2: judge it by hand"], result["notes"])
         for error in (OSError(errno.ENOSPC, "full"), sandbox.Unfit("noexec"), compile.Failed("no case")):  # of the machine, or the book
             with unittest.mock.patch.object(grade, "judge_answer", unittest.mock.Mock(side_effect=error)):
                 self.assertRaises(type(error), grade.judge_submission, submission, [TARGET], 1, tight=False)
@@ -396,11 +447,12 @@ class Kept(unittest.TestCase):
                 printed = io.StringIO()
                 with (
                     self.subTest(said, place=place),
+                    tempfile.TemporaryDirectory() as out,
                     unittest.mock.patch.multiple(grade, **stand_ins),
                     unittest.mock.patch.object(sandbox, "why_unavailable", lambda: ""),
                     contextlib.redirect_stderr(printed),
                 ):
-                    self.assertEqual(3, grade.main(["04.2", "--submissions", "/", "--out", "/nowhere"]))
+                    self.assertEqual(3, grade.main(["04.2", "--submissions", "/", "--out", out]))
                     self.assertRegex(printed.getvalue(), f"^book: .*{said}.*\n$")
 
     def test_how_many_at_a_time(self):
@@ -408,39 +460,125 @@ class Kept(unittest.TestCase):
         for text in ("0", "-1", "x", "1.5", ""):
             self.assertRaises(argparse.ArgumentTypeError, grade.at_least_one, text)
 
-    def graded(self, folder, out, exercises):
-        """Whom it judges, where nothing is compiled."""
+    def graded(self, folder, marks, exercises):
+        """Whom it judges, where nothing is compiled: an answer's length is its points."""
         judged = []
 
-        def one(submission, exercises, seed, out, digest, *, tight):
-            judged.append(submission.student)
-            kept = {"student": submission.student, "digest": digest, "notes": [], "verdicts": []}
-            grade.write(out / grade.folder_of(submission.student) / "verdicts.json", json.dumps(kept))
-            return submission.student
+        def one(submission, exercises, seed, *, tight):
+            judged.append((submission.student, [e.number for e in exercises]))
+            return [
+                {"number": e.number, "title": "", "kind": "", "points": len(submission.answers[e.file_name]), "of": e.points}
+                | {"reason": "wrong", "problem": "SECRET", "criteria": [], "printed": ""}
+                for e in exercises
+            ]
 
         with (
             unittest.mock.patch.object(grade, "grade_one", one),
             unittest.mock.patch.object(grade, "ProcessPoolExecutor", ThreadPoolExecutor),
             contextlib.redirect_stderr(io.StringIO()),
         ):
-            grade.grade(folder, out, exercises, tight=True, seed=None, jobs=1)
-        return judged
+            grade.grade(folder, marks, exercises, 7, tight=True, jobs=1)
+        return sorted(judged)
 
-    def test_an_exercise_or_a_judge_that_has_changed_is_graded_anew(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder, out, own, judge = (Path(name) / n for n in ("submissions", "out", "2_softmax_backward", "judge"))
-            (folder / "anna").mkdir(parents=True)
-            (folder / "anna" / NAME).write_text("a")
-            shutil.copytree(TARGET.folder, own)
-            shutil.copytree(ROOT / "judge", judge, ignore=shutil.ignore_patterns("__pycache__"))
-            exercises = [dataclasses.replace(TARGET, folder=own)]
-            with unittest.mock.patch.object(grade, "__file__", str(judge / "grade.py")):
-                self.assertEqual(["anna"], self.graded(folder, out, exercises))
-                self.assertEqual([], self.graded(folder, out, exercises))
-                for file in (own / "cases.cpp", own / "exercise.json", judge / "verdict.py", judge / "serve.cpp"):
-                    file.write_bytes(file.read_bytes() + b"\n")
-                    self.assertEqual(["anna"], self.graded(folder, out, exercises), file.name)
-                    self.assertEqual([], self.graded(folder, out, exercises))
+    def place(self):
+        """Folders for submissions and marks, and copies of two exercises and of the judge, which may be changed."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        root = Path(folder.name)
+        exercises = [e for e in load_all() if e.number in ("04.1", "04.2")]
+        for e in exercises:
+            shutil.copytree(e.folder, root / e.folder.name)
+        shutil.copytree(ROOT / "judge", root / "judge", ignore=shutil.ignore_patterns("__pycache__"))
+        patch = unittest.mock.patch.object(grade, "__file__", str(root / "judge" / "grade.py"))
+        patch.start()
+        self.addCleanup(patch.stop)
+        return root, [dataclasses.replace(e, folder=root / e.folder.name) for e in exercises]
+
+    def hand_in(self, root, student, **answers):
+        (root / "in" / student).mkdir(parents=True, exist_ok=True)
+        for e in load_all():
+            if (key := "e" + e.number.replace(".", "_")) in answers:
+                (root / "in" / student / e.file_name).write_text(answers[key])
+
+    def test_only_what_has_changed_is_judged_again(self):
+        root, (first, second) = self.place()
+        self.hand_in(root, "anna", e04_1="a", e04_2="a")
+        both, of = [first, second], lambda *numbers: [("anna", list(numbers))]
+        self.assertEqual(of("04.1", "04.2"), self.graded(root / "in", grade.Marks(root / "out"), both))
+        self.assertEqual([], self.graded(root / "in", grade.Marks(root / "out"), both))
+        self.assertEqual([], self.graded(root / "in", grade.Marks(root / "out"), [first]))
+        for file, numbers in (
+            (second.folder / "cases.cpp", ["04.2"]),
+            (second.folder / "exercise.json", ["04.2"]),
+            (root / "in/anna" / first.file_name, ["04.1"]),
+            (root / "judge/verdict.py", ["04.1", "04.2"]),
+            (root / "judge/serve.cpp", ["04.1", "04.2"]),
+        ):
+            file.write_bytes(file.read_bytes() + b"\n")
+            self.assertEqual(of(*numbers), self.graded(root / "in", grade.Marks(root / "out"), both), file.name)
+            self.assertEqual([], self.graded(root / "in", grade.Marks(root / "out"), both))
+
+    def test_changed_points_are_listed_with_what_changed_them(self):
+        root, (first, second) = self.place()
+        self.hand_in(root, "anna", e04_1="a", e04_2="a")
+        self.hand_in(root, "bert", e04_1="b", e04_2="b")
+        self.graded(root / "in", grade.Marks(root / "out"), [first, second])
+        self.assertFalse((root / "out/changes.csv").exists())
+        self.hand_in(root, "anna", e04_1="longer")  # of the student
+        file = second.folder / "exercise.json"
+        file.write_bytes(file.read_bytes() + b"\n")  # of the instructor
+        more = tuple(dataclasses.replace(c, points=c.points + 1) for c in second.criteria)
+        marks = grade.Marks(root / "out")
+        self.graded(root / "in", marks, [first, dataclasses.replace(second, criteria=more)])
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            marks.summarize()
+        old, new = second.points, second.points + len(more)
+        self.assertIn("3 changes of points", said.getvalue())
+        for line in (
+            f"anna 04.1: 1 of {first.points} before, 6 of {first.points} now: the student handed in another answer\n",
+            f"anna 04.2: 1 of {old} before, 1 of {new} now: the exercise changed\n",
+            f"bert 04.2: 1 of {old} before, 1 of {new} now: the exercise changed\n",
+        ):
+            self.assertIn(line, said.getvalue())
+        self.hand_in(root, "bert", e04_1="bbb")
+        self.graded(root / "in", grade.Marks(root / "out"), [first])  # 04.2 is kept, although nobody asks for it
+        rows = list(csv.DictReader((root / "out/changes.csv").read_text().splitlines()))
+        self.assertEqual(["04.1", "04.1", "04.2", "04.2"], sorted(r["exercise"] for r in rows))
+        self.assertEqual(("bert", "1", "3"), (rows[-1]["student"], rows[-1]["points before"], rows[-1]["points"]))
+        self.assertEqual({"04.1", "04.2"}, grade.Marks(root / "out").kept("bert").keys())
+
+    def test_students_see_why_when_it_is_released_and_nothing_is_judged_for_that(self):
+        root, exercises = self.place()
+        self.hand_in(root, "anna", e04_1="a", e04_2="a")
+        day = datetime.timedelta(days=1)
+        now = datetime.datetime.now().astimezone()
+        for release, released in ((now + day, False), (now - day, True), (None, True)):
+            marks = grade.Marks(root / "out", release)
+            self.assertEqual(2 * (release == now + day), sum(len(n) for _, n in self.graded(root / "in", marks, exercises)))
+            with contextlib.redirect_stdout(io.StringIO()):
+                marks.summarize()
+            for file in ("anna/results.json", "anna/feedback.txt"):
+                self.assertEqual(released, "SECRET" in (root / "out" / file).read_text(), file)
+            self.assertIn("SECRET", (root / "out/class.csv").read_text())
+
+    def test_a_case_is_shown_in_full_unless_it_is_large(self):
+        def shown(rows):
+            tensor = Value("T", (rows, 2), array("d", range(2 * rows)))
+            case = Case("large", "twice", "x [.., 2]", 0.0, [tensor], [tensor], ["x", "y"], {}, [])
+            fault = grade.Fault("wrong", "y[1, 0] is 9, expected 2", case=case, got=(tensor,))
+            return appeal.case(Judged("large", 5, 1, fault))
+
+        whole = "tensor [2, 2]\n    [0] 0  1\n    [1] 2  3\n"
+        self.assertIn(f"  x: {whole}  expected y: {whole}  got y: {whole}  y[1, 0] is 9, expected 2", shown(2))
+        self.assertIn("  x: tensor [50, 2]\n  expected y: tensor [50, 2]\n  got y: tensor [50, 2]\n  y[1, 0] is 9", shown(50))
+
+    def test_what_is_written_has_no_colors(self):
+        verdict = report.to_dict(grade.Verdict(TARGET, grade.refused(TARGET, grade.Fault("wrong", "x")).criteria))
+        with unittest.mock.patch.object(report, "colored", lambda: True), tempfile.TemporaryDirectory() as out:
+            grade.Marks(Path(out)).keep(submissions.Submission("anna", []), {"04.2": verdict})
+            for file in Path(out).rglob("*.*"):
+                self.assertNotRegex(file.read_text(), r"\x1b|\\u001b", file.name)
 
 
 @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
@@ -477,8 +615,25 @@ class Class(unittest.TestCase):
             self.assertEqual(10, results["score"])
             self.assertEqual({"passed"}, {t["status"] for t in results["tests"]})
             self.assertIn('failures="1"', (out / "junit.xml").read_text())
-            again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertIn("7 of 7 submissions have already been graded", again.stderr)
+            sheet = Path(name) / "sheet.csv"
+            sheet.write_text("Identifier,Full name,Grade,Maximum Grade\nParticipant 5,cleo,,20.00\nParticipant 6,anna,,20.00\n")
+            for options, released in (
+                (["--release", "2999-01-01"], False),
+                ([], False),  # the date is kept
+                (["--release", "1999-01-01", "--moodle", sheet], True),
+            ):
+                again = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
+                self.assertIn("7 of 7 submissions have already been graded", again.stderr)
+                for file in ("results.json", "feedback.txt"):
+                    self.assertEqual(released, "expected" in (out / "cleo" / file).read_text(), options)
+            filled = list(csv.DictReader((out / "moodle.csv").read_text().splitlines()))
+            self.assertEqual(["0.00", "20.00"], [r["Grade"] for r in filled])
+            with zipfile.ZipFile(out / "moodle_feedback.zip") as archive:
+                self.assertIn(b"expected", archive.read("cleo_5_assignsubmission_file_/feedback.txt"))
+            appeal = subprocess.run([*command, "--appeal", "cleo"], cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertRegex(appeal.stdout, r"(?s)04\.2 .*: 0 of 10 points.*: a case of softmax_backward.*expected dz: tensor.*got dz: tensor.*In the marks: 0 of 10")
+            nobody = subprocess.run([*command, "--appeal", "hugo"], cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual((2, "book: no submission is hugo's; there are anna, bert, cleo, dora, eve, finn, gina\n"), (nobody.returncode, nobody.stderr))
 
     @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
     def test_a_private_clone_and_a_umask_of_077(self):

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from judge import __main__ as judge
+from judge import cases as draws
 from judge import compile, handout
 from judge.exercise import Exercise, Mistaken, load_all
 from judge.handout import given, leaks
@@ -161,6 +162,41 @@ class Machine(unittest.TestCase):
             os.chdir("/")
 
 
+class Bundle(unittest.TestCase):
+    """What Classroom 50 calls."""
+
+    def graded(self, release, answer):
+        """The result, where the student has tampered with the pack in the repository."""
+        job = "CLASSROOM ASSIGNMENT SUBMISSION_TAG COMMIT_URL RELEASE_URL".split()
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            root.chmod(0o755)
+            handout.classroom50([self.exercise], root / "bundle", release=release)
+            (cases,) = (root / "bundle/pack/chapters").rglob("cases.bin")
+            self.assertNotEqual(draws.draw_raw(self.exercise, 1), cases.read_bytes())  # those in the students' pack
+            (root / "clone/judge").mkdir(parents=True)
+            (root / "clone/judge/__init__.py").write_text("raise SystemExit('the judge of the repository')\n")
+            (root / "clone/answers").mkdir()
+            (root / "clone/answers" / self.exercise.file_name).write_text(answer)
+            environment = {**os.environ, "USERNAME": "anna", **{key: key.lower() for key in job}}
+            command = [sys.executable, root / "bundle/autograder.py"]
+            done = subprocess.run(command, cwd=root / "clone", env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(0, done.returncode, done.stderr)
+            return json.loads((root / "clone/result.json").read_text()), (root / "clone/release-body.md").read_text(), done.stdout + done.stderr
+
+    def test_the_bundle_judges_and_not_the_repository(self):
+        self.exercise = next(e for e in load_all() if e.number == "04.2")
+        compile.prepare([self.exercise])
+        result, body, _ = self.graded(None, self.exercise.solution())
+        self.assertEqual((10, 10), (result["score"], result["max-score"]))
+        self.assertIn("04.2", body)
+        wrong = self.exercise.mutated(self.exercise.mutants[0])
+        result, body, printed = self.graded("2999-01-01", wrong)
+        self.assertEqual((0, [False]), (result["score"], [t["passed"] for t in result["tests"]]))
+        self.assertNotIn("expected", json.dumps(result) + body + printed)
+        self.assertIn("expected", self.graded("1999-01-01", wrong)[1])
+
+
 class Scripts(unittest.TestCase):
     """What Gradescope and GitHub call."""
 
@@ -205,7 +241,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(2, done.returncode)
         self.assertRegex(done.stderr, r"^book: there is no exercise 04\.99")
 
-    def student(self, metadata):
+    def student(self, metadata, release=""):
         """The folder's name, and the results, where a stand-in grades."""
         with tempfile.TemporaryDirectory() as name:
             root = Path(name)
@@ -218,14 +254,14 @@ class Scripts(unittest.TestCase):
                 "(student,) = pathlib.Path(given['--submissions']).iterdir()\n"
                 "out = pathlib.Path(given['--out']) / ('of_' + student.name)\n"
                 "out.mkdir(parents=True)\n"
-                "(out / 'results.json').write_text(json.dumps([student.name, sorted(p.name for p in student.iterdir())]))\n"
+                "(out / 'results.json').write_text(json.dumps([student.name, sorted(p.name for p in student.iterdir()), given.get('--release')]))\n"
             )
             if metadata is not None:
                 (root / "submission_metadata.json").write_text(metadata)
-            script = handout.RUN.format(numbers="04.2").replace("/autograder", name)
+            script = handout.RUN.format(numbers="04.2", release=release).replace("/autograder", name)
             subprocess.run(["bash", "-c", script], check=True, capture_output=True)
-            student, files = json.loads((root / "results/results.json").read_text())
-            self.assertEqual(["a.cpp"], files)
+            student, files, until = json.loads((root / "results/results.json").read_text())
+            self.assertEqual((["a.cpp"], release.split()[1:]), (files, [until] if until else []))
             return student
 
     def test_a_student_is_known_by_the_email(self):
@@ -237,6 +273,9 @@ class Scripts(unittest.TestCase):
         for email in ("../../book", "$(touch x); a b", "-rf", "."):
             with self.subTest(email):
                 self.assertRegex(self.student(json.dumps({"users": [{"email": email}]})), r"^[A-Za-z0-9][A-Za-z0-9._]*$")
+
+    def test_a_release_date_is_passed_on(self):
+        self.assertEqual("anna", self.student('{"users": [{"email": "anna"}]}', " --release 2027-02-01"))
 
     def test_without_metadata(self):
         for metadata in (None, "", "{}", '{"users": []}', '{"users": [{"email": "", "name": ""}]}'):
