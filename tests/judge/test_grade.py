@@ -468,7 +468,7 @@ class Kept(unittest.TestCase):
             judged.append((submission.student, [e.number for e in exercises]))
             return [
                 {"number": e.number, "title": "", "kind": "", "points": len(submission.answers[e.file_name]), "of": e.points}
-                | {"reason": "wrong", "problem": "SECRET", "criteria": [], "printed": ""}
+                | {"reason": "wrong", "problem": "SECRET", "criteria": [], "remark": "", "printed": ""}
                 for e in exercises
             ]
 

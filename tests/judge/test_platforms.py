@@ -34,7 +34,7 @@ def criterion(name, points, of, reason="ok", text="", case="", causes=()):
 def result(number, criteria, *, reason="ok", problem=None, printed=""):
     points, of = (sum(c[k] for c in criteria) for k in ("points", "of"))
     about = {"number": number, "title": "A title", "kind": "forward", "points": points, "of": of}
-    return {**about, "reason": reason, "problem": problem, "criteria": criteria, "printed": printed}
+    return {**about, "reason": reason, "problem": problem, "criteria": criteria, "remark": "", "printed": printed}
 
 
 WRONG = criterion("large", 0, 5, "wrong", "y[1] is 3, expected 4", "x of shape [7]", ["SECRET cause"])
