@@ -184,6 +184,7 @@ def watch(chosen: list[Exercise], answers: Path, student: str = "") -> None:
 def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
     """Lists what has been done, chapter by chapter."""
     kept = best_so_far(answers / "progress.json")
+    exercises = exercises + ([hunt.hunt()] if hunt.faults() and (IN_HANDOUT or "hunt" in kept) else [])
     if as_json:
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
         return
@@ -242,8 +243,8 @@ def main(arguments: list[str]) -> int:
         if options.progress:
             progress(found.exercises, as_json=options.json, answers=options.answers)
             return 0
-        chosen = hunt.choose(found, options.number)
         hunted = options.answers / "hunt.cpp"
+        chosen = hunt.choose(found, options.number)
         if not chosen:
             chosen = [e for e in found.exercises if (options.answers / e.file_name).is_file()]
             chosen += [hunt.hunt()] if hunted.is_file() else []

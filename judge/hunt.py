@@ -37,6 +37,7 @@ from .verdict import NOT_WRITTEN, Judged, Verdict, refused
 from .verdict import Fault as Wrong
 
 FOLDER = ROOT / "hunt" if IN_HANDOUT else ROOT / "judge" / "hunted"
+SOURCES = FOLDER / "sources"  # in a hand-out
 FINDS, NO_WIDER, LINE = CRITERIA = (
     Criterion("finds the fault", 5),
     Criterion("asks no more than the header promises", 3),
@@ -171,7 +172,7 @@ def among(pool: tuple[Fault, ...], number: str = "hunt") -> Exercise:
         kind="hunt",
         difficulty=round(sum(f.level for f in pool) / len(pool)),
         read="",
-        section="the page of the source's chapter",
+        section="what users notice, the header, and the source",
         criteria=CRITERIA,
         hints=HINTS,
         links=chapters[-1],
@@ -198,8 +199,18 @@ def stub(fault: Fault, student: str) -> str:
         .replace("{student}", student)
         .replace("{source}", fault.file)
         .replace("{symptom}", textwrap.fill(fault.symptom, 95, initial_indent="//     ", subsequent_indent="//     "))
+        .replace("{here}", str(place(fault)))
+        .replace("{headers_here}", ", ".join(f"include/{h}" if IN_HANDOUT else h for h in fault.headers))
         .replace("{headers}", "\n".join(f'#include "{h}"' for h in sorted(extra)))
     )  # fmt: skip
+
+
+def place(fault: Fault) -> Path | str:
+    """Where the book's source is, in this folder or, if it would give another exercise away, on a page."""
+    if not IN_HANDOUT:
+        return fault.file
+    copied = SOURCES / f"{fault.chapter[:2]}_{fault.source}.cpp"
+    return copied.relative_to(ROOT) if copied.is_file() else f"the page of chapter {int(fault.chapter[:2])}"
 
 
 def answer_of(fault: Fault, test: str, *, line: str | None = None) -> str:
@@ -271,7 +282,7 @@ def judge(exercise: Exercise, answer: Path, *, tight: bool, student: str) -> Ver
         if outcome.reason != "ok":
             return refused(exercise, Wrong("compile", why_not_compiled(outcome.reason, outcome.printed)))
         tried = Tried(exercise, compiled, folder, tight)
-        verdict = Verdict(exercise, remark=entry(written, "CAUSE"))
+        verdict = Verdict(exercise, remark=": ".join(filter(None, (entry(written, "LINE"), entry(written, "CAUSE")))))
         found = finds(tried, fault)
         if found and NOT_WRITTEN in found.text:
             return Verdict(exercise, [Judged(c.name, c.points, 0, Wrong("missing", NOT_WRITTEN)) for c in CRITERIA])
@@ -338,27 +349,30 @@ def misquoted(fault: Fault, written: str) -> Wrong | None:
         return Wrong("missing", "there is nothing after '// LINE:'")
     if len(cause.split()) < SHORTEST_CAUSE:
         return Wrong("missing", "say the cause in a sentence after '// CAUSE:'")
+    source = ROOT / place(fault)
+    if not source.is_file():
+        return LATER
+    content = source.read_text()
+    places = quoted(content, line)
+    if len(places) != 1:
+        return Wrong("wrong", f"the text after '// LINE:' occurs {len(places)} times in {fault.source}.cpp; quote a part of one line that occurs once")
     if IN_HANDOUT:
         return LATER
-    content = (ROOT / fault.file).read_text()
-    begin, end = span(content, fault.find)
-    places = [m.span() for m in re.finditer(pattern(line), content)] if len(line) <= LONGEST_LINE else []
-    if len(places) != 1:
-        return Wrong("wrong", f"the text after '// LINE:' occurs {len(places)} times in {fault.source}.cpp; quote a line that occurs once")
-    first, last = (content.count("\n", 0, at) for at in (begin, end))
-    if any(content.count("\n", 0, a) <= last and content.count("\n", 0, b) >= first for a, b in places):
+    (begin, end), (first, last) = places[0], quoted(content, fault.find)[0]
+    if begin <= last and end >= first:
         return None
     return Wrong("wrong", "another line is the one that is different or missing")
 
 
-def pattern(code: str) -> str:
-    """A regular expression for this code, however its spaces and line breaks are."""
-    return r"\s+".join(map(re.escape, code.split()))
-
-
-def span(content: str, find: str) -> tuple[int, int]:
-    """Where the code is, which occurs once."""
-    return re.search(pattern(find), content).span()
+def quoted(content: str, code: str) -> list[tuple[int, int]]:
+    """The first and last lines of the places where the code occurs, whatever its spaces and line breaks are."""
+    wanted = re.sub(r"\s", "", code)
+    if len(wanted) > LONGEST_LINE:
+        return []
+    letters = [(i, c) for i, c in enumerate(content) if not c.isspace()]
+    squeezed = "".join(c for _, c in letters)
+    starts = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", squeezed)]
+    return [tuple(content.count("\n", 0, letters[at][0]) for at in (s, s + len(wanted) - 1)) for s in starts]
 
 
 def key(exercise: Exercise, student: str) -> str:
@@ -369,14 +383,14 @@ def key(exercise: Exercise, student: str) -> str:
 def pack(exercise: Exercise, others: list[Exercise], out: Path) -> None:
     """Writes the copies into a hand-out, with what a student may know of each, and the book's sources, except those that
     would solve one of the other exercises."""
-    out.mkdir()
+    (out / SOURCES.name).mkdir(parents=True)
     known = [f.name for f in fields(Fault)][:6]
     (out / "faults.json").write_text(json.dumps([{k: v for k, v in asdict(f).items() if k in known} for f in exercise.faults], indent=1))
     (out / "stub.cpp").write_text(exercise.stub())
     for fault in exercise.faults:
         (out / f"{fault.id}.o").write_bytes(object_of(fault, fault.find, fault.put).read_bytes())
         if not any(fault.chapter[:2] > last_chapter(o) or fault.source in o.without for o in others):
-            (out / f"{fault.chapter[:2]}_{fault.source}.cpp").write_text((ROOT / fault.file).read_text())
+            (out / SOURCES.name / f"{fault.chapter[:2]}_{fault.source}.cpp").write_text((ROOT / fault.file).read_text())
 
 
 def listing() -> str:

@@ -1,12 +1,15 @@
-// Hunt {id}, drawn for {student}: {source}.
+// Hunt {id}, drawn for {student}: {source}
 //
 // A copy of this source differs from the book's in one place, and this is what its users notice:
 //
 {symptom}
 //
-// Complete the next two lines. The first is the book's line that is different or missing in the
-// copy: a part of it that occurs only once, as the source has it. The second says in a sentence
-// what the copy does instead, and why that leads to what its users notice.
+// The book's source: {here}
+// What it promises:  {headers_here}
+//
+// Complete the next two lines. The first quotes the book's line that is different or missing in the
+// copy, or a part of that line which occurs only once. The second says in a sentence what the copy
+// does instead, as exactly as your tests can tell, and why that leads to what its users notice.
 //
 // LINE:
 // CAUSE:
@@ -17,11 +20,14 @@
 
 namespace abh::mine {
 
-/// Whether two tensors have the same shape and, but for round-off, the same elements.
-bool near(const Tensor& a, const Tensor& b, Real tolerance = 1e-6) {
+/// Whether two tensors, masks or ids have the same shape and, but for round-off, the same elements.
+template <class T>
+bool near(const BasicTensor<T>& a, const BasicTensor<T>& b, double tolerance = 1e-6) {
     if (a.shape() != b.shape()) return false;
-    for (Index i = 0; i < a.size(); ++i)
-        if (!(std::abs(a.data()[i] - b.data()[i]) <= tolerance)) return false;  // NaN is not near
+    for (Index i = 0; i < a.size(); ++i) {
+        const double difference = static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]);
+        if (!(std::abs(difference) <= tolerance)) return false;  // NaN is not near
+    }
     return true;
 }
 

@@ -114,4 +114,4 @@ class Pack(unittest.TestCase):
             (known,) = json.loads((out / "faults.json").read_text())
             self.assertEqual({"id", "chapter", "source", "level", "symptom", "headers"}, set(known))
             self.assertTrue((out / f"{ALL[0].id}.o").is_file())
-            self.assertEqual([], [s for s in ALL[0].secrets().splitlines() for file in out.iterdir() if s.encode() in file.read_bytes()])
+            self.assertEqual([], [s for s in ALL[0].secrets().splitlines() for file in out.rglob("*.*") if s.encode() in file.read_bytes()])
