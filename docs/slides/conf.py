@@ -28,5 +28,5 @@ revealjs_script_plugins = [{"name": "RevealNotes", "src": "revealjs/plugin/notes
 revealjs_use_section_ids = True
 revealjs_script_conf = {
     "width": 1280, "height": 720, "margin": 0.02, "center": False, "controls": False, "hash": True,
-    "slideNumber": "c/t", "transition": "none", "pdfSeparateFragments": False,
+    "slideNumber": "c/t", "transition": "none", "defaultTiming": 120,
 }

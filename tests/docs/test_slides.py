@@ -149,7 +149,8 @@ class Made(Case):
 
     def test_a_deck_that_names_what_is_gone_or_lacks_something_is_refused(self) -> None:
         spoilt = Project.__new__(Project)
-        spoilt.root, spoilt.build = (Path(shutil.copytree(path, path.parent / f"spoilt-{path.name}")) for path in (self.good.root, self.good.build))
+        folders = (self.good.root, self.good.build)
+        spoilt.root, spoilt.build = (Path(shutil.copytree(path, path.parent / f"spoilt-{path.name}")) for path in folders)
         (spoilt.build / "slides.stamp").unlink()
         faults = (
             ("figure weights", "figure no-such", "no figure 'no-such'; it has: weights"),
