@@ -25,14 +25,14 @@ class Workflow(unittest.TestCase):
 
     def test_it_runs_the_two_commands_and_may_write_only_pages(self) -> None:
         text = (ROOT / ".github/workflows/book.yml").read_text(encoding="utf-8")
-        for command in ("./book build --epub --pdf", "./book test"):
+        for command in ("./book build --epub --pdf --slides", "./book test"):
             self.assertIn(f"run: {command}\n", text)
         granted = re.findall(r"^ +([\w-]+): write$", text, re.MULTILINE)
         self.assertEqual(granted, ["pages", "id-token"])
 
     def test_the_whole_runs_at_night(self) -> None:
         text = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
-        for command in ("build --epub --pdf", "test", "check-pages --all", "gate --all"):
+        for command in ("build --epub --pdf --slides", "test", "check-pages --all", "gate --all"):
             self.assertIn(f"run: ./book {command}\n", text)
         self.assertIn("run: tests/machines.sh\n", text)
         self.assertIn("ABH_NIGHTLY: 1\n", text)
