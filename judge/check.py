@@ -181,10 +181,15 @@ def watch(chosen: list[Exercise], answers: Path, student: str = "") -> None:
         time.sleep(0.3)
 
 
+def with_hunt(exercises: list[Exercise], answers: Path) -> list[Exercise]:
+    """These exercises, and a hunt if it has been begun, or if the hand-out has one."""
+    begun = (answers / "hunt.cpp").is_file() or (IN_HANDOUT and hunt.faults())
+    return [*exercises, hunt.hunt()] if begun else exercises
+
+
 def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
     """Lists what has been done, chapter by chapter."""
     kept = best_so_far(answers / "progress.json")
-    exercises = exercises + ([hunt.hunt()] if hunt.faults() and (IN_HANDOUT or "hunt" in kept) else [])
     if as_json:
         print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
         return
@@ -195,7 +200,7 @@ def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None
         total, most = total + points, most + e.points
         mark = paint("done ", "green") if e.number in done else paint("begun", "yellow") if e.number in kept else "     "
         if kept.get(e.number, {}).get("reason") == "later":
-            mark, later = paint("given", "green"), later + e.points
+            mark, later = paint("given", "green"), later + e.points - points
         first = ", ".join(n for n in e.needs if n not in done and e.number not in done)
         after = paint(f"  after {first}", "faint") if first else ""
         print(f"{mark} {e.number:6} {e.title:46} {e.kind:9} {'*' * e.difficulty:4} {points:3} of {e.points:3}{after}")
@@ -241,14 +246,14 @@ def main(arguments: list[str]) -> int:
         found = shelf()
         found.warn()
         if options.progress:
-            progress(found.exercises, as_json=options.json, answers=options.answers)
+            progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
             return 0
         hunted = options.answers / "hunt.cpp"
         chosen = hunt.choose(found, options.number)
         if not chosen:
-            chosen = [e for e in found.exercises if (options.answers / e.file_name).is_file()]
-            chosen += [hunt.hunt()] if hunted.is_file() else []
-            begin = [e.number for e in found.exercises if e not in chosen]
+            every = with_hunt(found.exercises, options.answers)
+            chosen = [e for e in every if (options.answers / e.file_name).is_file()]
+            begin = [e.number for e in every if e not in chosen]
             if IN_HANDOUT and begin:
                 print(f"not begun: {', '.join(begin)}; {CHECK} {begin[0]} begins one", file=sys.stderr)
         if not chosen:
@@ -291,7 +296,7 @@ def main_progress(arguments: list[str]) -> int:
     options = parser_for("progress", about, "0 if listed, whatever you have done; 2 for wrong usage").parse_args(arguments)
     found = shelf()
     found.warn()
-    progress(found.exercises, as_json=options.json, answers=options.answers)
+    progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
     return 0
 
 

@@ -162,7 +162,7 @@ def class_rows(results: dict[str, dict]) -> Iterable[list]:
     """A row for each student and exercise."""
     for student, result in sorted(results.items()):
         for t in result["verdicts"]:
-            cause = [f"the cause, says the student: {t['remark']}; says the book: {t['key']}"] if t["remark"] else []
+            cause = [f"the cause, says the student, {t['remark']}; says the book: {t['key']}"] if t["remark"] else []
             note = "; ".join([*result["notes"], *cause])
             yield [student, t["number"], t["title"], t["points"], t["of"], t["reason"], why(t)[:300], note]
 

@@ -286,7 +286,7 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
         (out / "answers" / e.file_name).write_text(e.stub())
     libc = platform.libc_ver()[1]
     listing = "\n".join(
-        f"## {e.number} {e.title}\n\n{e.kind}, difficulty {e.difficulty} of 3, {e.points} points, "
+        f"## {e.number} {e.title}\n\n{e.kind}, difficulty {levels(e)} of 3, {e.points} points, "
         f"`answers/{e.file_name}`\n\n{pages(e)}"
         for e in exercises
     )
@@ -313,6 +313,12 @@ def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
     check = out / "check"
     check.write_text(CHECK)
     check.chmod(0o755)
+
+
+def levels(exercise: Exercise) -> str:
+    """An exercise's difficulty, or from where to where that of a hunt's faults goes."""
+    found = sorted({f.level for f in exercise.faults}) or [exercise.difficulty]
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def standard_library() -> int:

@@ -50,10 +50,10 @@ SHORTEST_CAUSE = 5  # words
 OTHER_WAYS = re.compile(r"\b(fast|cuda|plain|set_way|way_named|ScopedWay|current_way|Ways)\b|##|\basm\b")
 HINTS = (
     "Which lines of the source could cause what the users notice? Sort them: which inputs reach them, and which do not?",
-    "Choose the smallest input that reaches the line, and compute the right result by hand. Does your test fail for it? The book's "
-    "own result is the same on every input that does not reach the fault.",
-    "Ones, zeros and squares hide faults. Try axes of different sizes, more than one sentence, a second call, and rows that are "
-    "masked or padded; for a gradient, `check_gradient` with a random cotangent.",
+    "Choose the smallest input that reaches such a line, and compute the right result by hand. If your test passes with the copy, too, "
+    "its input does not reach the fault, or hides it: take the next line, or call an inner function alone.",
+    "Equal numbers and square shapes can hide a fault. Try axes of different sizes, more than one sentence, a second call, and rows that "
+    "are masked or padded; for a gradient, `check_gradient` with a random cotangent.",
 )
 
 
@@ -199,6 +199,7 @@ def stub(fault: Fault, student: str) -> str:
         .replace("{student}", student)
         .replace("{source}", fault.file)
         .replace("{symptom}", textwrap.fill(fault.symptom, 95, initial_indent="//     ", subsequent_indent="//     "))
+        .replace("{check}", CHECK)
         .replace("{here}", str(place(fault)))
         .replace("{headers_here}", ", ".join(f"include/{h}" if IN_HANDOUT else h for h in fault.headers))
         .replace("{headers}", "\n".join(f'#include "{h}"' for h in sorted(extra)))
@@ -282,7 +283,7 @@ def judge(exercise: Exercise, answer: Path, *, tight: bool, student: str) -> Ver
         if outcome.reason != "ok":
             return refused(exercise, Wrong("compile", why_not_compiled(outcome.reason, outcome.printed)))
         tried = Tried(exercise, compiled, folder, tight)
-        verdict = Verdict(exercise, remark=": ".join(filter(None, (entry(written, "LINE"), entry(written, "CAUSE")))))
+        verdict = Verdict(exercise, remark=f"in {entry(written, 'LINE') or 'no line'!r}: {entry(written, 'CAUSE') or 'no cause'}")
         found = finds(tried, fault)
         if found and NOT_WRITTEN in found.text:
             return Verdict(exercise, [Judged(c.name, c.points, 0, Wrong("missing", NOT_WRITTEN)) for c in CRITERIA])
@@ -389,7 +390,8 @@ def pack(exercise: Exercise, others: list[Exercise], out: Path) -> None:
     (out / "stub.cpp").write_text(exercise.stub())
     for fault in exercise.faults:
         (out / f"{fault.id}.o").write_bytes(object_of(fault, fault.find, fault.put).read_bytes())
-        if not any(fault.chapter[:2] > last_chapter(o) or fault.source in o.without for o in others):
+        asked = [o for o in others if o.chapter == fault.chapter[:2]]
+        if not any(last_chapter(o) < o.chapter or fault.source in o.without for o in asked):
             (out / SOURCES.name / f"{fault.chapter[:2]}_{fault.source}.cpp").write_text((ROOT / fault.file).read_text())
 
 

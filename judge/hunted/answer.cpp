@@ -9,7 +9,8 @@
 //
 // Complete the next two lines. The first quotes the book's line that is different or missing in the
 // copy, or a part of that line which occurs only once. The second says in a sentence what the copy
-// does instead, as exactly as your tests can tell, and why that leads to what its users notice.
+// does instead, as exactly as your tests can tell, and why that leads to what its users notice; it
+// may take several comment lines.
 //
 // LINE:
 // CAUSE:
@@ -31,7 +32,7 @@ bool near(const BasicTensor<T>& a, const BasicTensor<T>& b, double tolerance = 1
     return true;
 }
 
-/// Your test.
+/// Your test. Operations run in the plain way, and {check} shows what it prints.
 /// @return  true if the operation does what its header promises, false if it does not
 bool passes() {
     throw std::logic_error("not written yet");
