@@ -47,7 +47,7 @@ LATER = Wrong("later", "judged when you have handed it in")
 LONGEST_LINE = 160  # characters of a quotation
 SHORTEST_CAUSE = 5  # words
 # What a test may not use: with another way of the operation at hand, it would not have to say what is right.
-OTHER_WAYS = re.compile(r"\b(fast|cuda|plain|set_way|way_named|ScopedWay|current_way|Ways)\b|##|\basm\b")
+OTHER_WAYS = re.compile(r"\b(fast|cuda|way_named|current_way|asm)\b|\bWay\s*[>({]|##")
 HINTS = (
     "Which lines of the source could cause what the users notice? Sort them: which inputs reach them, and which do not?",
     "Choose the smallest input that reaches such a line, and compute the right result by hand. If your test passes with the copy, too, "

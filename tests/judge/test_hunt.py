@@ -84,8 +84,11 @@ class Answers(unittest.TestCase):
         self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(hunt.stub(ALL[1], "bob")))
 
     def test_another_way_of_the_operation_is_not_asked(self):
-        for test in ("set_way(Way::fast);", "return abh::fast::softmax(x);", "#define F fa##st\n"):
+        for test in ("set_way(Way::fast);", "return abh::fast::softmax(x);", "set_way(static_cast<Way>(1));", "#define F fa##st\n"):
             self.assertIn("say itself what is right", self.refused(hunt.answer_of(self.fault, test)), test)
+
+    def test_the_plain_way_may_be_named(self):
+        self.assertIsNone(hunt.OTHER_WAYS.search("const ScopedWay scoped(Way::plain); return way() == Way::plain;"))
 
     def test_a_cause_may_take_several_lines(self):
         written = "// LINE: a = b;\n// CAUSE: it adds\n// what it should\n// subtract\n#include <cmath>\n"
