@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "lib/way.hpp"
@@ -42,6 +43,10 @@ extern const bool emulated;
 void open();
 std::string name();
 
+/// What `take` throws if the device has too little memory left.
+struct OutOfMemory : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 void* take(std::size_t bytes);
 void give(void* block) noexcept;
 /// Both `to` and `from` may point into the device's memory or into the processor's.

@@ -10,7 +10,7 @@
 namespace abh {
 namespace {
 
-std::mutex moving;  // held while elements are copied between the memories
+std::mutex moving;  // held while elements are copied between the memories, or asked where they are
 Transfers moved;
 
 }  // namespace
@@ -19,7 +19,7 @@ Storage::Storage(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
     if (on_cuda()) return;  // the side that writes first decides
     host_ = memory::take(bytes_);
     at_ = on_host;
-    never_on_device_ = true;
+    never_on_device_.store(true, std::memory_order_relaxed);
 }
 
 Storage::~Storage() {
@@ -41,7 +41,7 @@ void* Storage::fetch_to_host(bool write) {
 
 void* Storage::device(bool write) {
     const std::lock_guard lock(moving);
-    never_on_device_ = false;
+    never_on_device_.store(false, std::memory_order_relaxed);
     if (!device_.data) device_ = memory::take_on_device(bytes_);
     if (at_ == on_host) {
         cuda::copy_bytes(device_.data, host_.data, bytes_);
@@ -52,9 +52,15 @@ void* Storage::device(bool write) {
     return device_.data;
 }
 // [storage: copy and transfers]
+bool Storage::is_on_device() const {
+    if (on_host_only()) return false;
+    const std::lock_guard lock(moving);
+    return at_ & on_device;
+}
+
 void Storage::copy(Storage& other, std::size_t first) {
     const auto from = [first](const void* p) { return static_cast<const std::byte*>(p) + first; };
-    if (other.at_ & on_device)
+    if (other.is_on_device())
         cuda::copy_bytes(device(true), from(other.device(false)), bytes_);
     else
         std::memcpy(host(true), from(other.host(false)), bytes_);
@@ -66,6 +72,7 @@ std::shared_ptr<Storage> make_storage(std::size_t bytes) {
 }
 
 Transfers transfers() {
+    const std::lock_guard lock(moving);
     return moved;
 }
 

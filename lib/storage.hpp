@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,7 @@ public:
     Storage& operator=(const Storage&) = delete;
 
     /// The elements in the processor's memory, for reading or, with `write`, for writing too.
-    void* host(bool write) { return never_on_device_ ? host_.data : fetch_to_host(write); }
+    void* host(bool write) { return on_host_only() ? host_.data : fetch_to_host(write); }
     /// The elements in the device's memory.
     void* device(bool write);
     /// Fills this with bytes of `other` from byte `first` on, in the memory that `other` is in.
@@ -58,10 +59,12 @@ public:
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
 
+    bool on_host_only() const { return never_on_device_.load(std::memory_order_relaxed); }
+    bool is_on_device() const;
     void* fetch_to_host(bool write);
 
-    unsigned char at_ = nowhere;    ///< where the elements are
-    bool never_on_device_ = false;  ///< if so, only `host_` exists, and needs no lock
+    unsigned char at_ = nowhere;                 ///< where the elements are
+    std::atomic<bool> never_on_device_ = false;  ///< if so, only `host_` exists, and needs no lock
     std::size_t bytes_;
     memory::Block host_, device_;  ///< each of `bytes_` or more
 };

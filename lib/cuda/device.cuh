@@ -3,7 +3,9 @@
 // A real device, for CUDA's compiler.
 #include <cuda_runtime.h>
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -41,14 +43,31 @@ template <class T>
 __host__ __device__ constexpr T infinity() {
     return static_cast<T>(__builtin_huge_val());
 }
-// [launch]
+// [launch: errors]
+/// Whether each launch waits for its kernel. CUDA has this switch for debugging.
+inline bool launches_wait() {
+    const char* const value = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return value && std::string_view(value) == "1";
+}
+
 /// Throws `std::runtime_error` naming `what` unless `status` is success.
 inline void check(cudaError_t status, const char* what) {
     if (status == cudaSuccess) return;
-    cudaGetLastError();  // clears the error, so that the next launch does not report it
-    throw std::runtime_error(fmt::format("cuda: {}: {}", what, cudaGetErrorString(status)));
+    // a kernel's fault stays: every later call returns it, whatever that call does itself
+    const bool stays = !launches_wait() && cudaDeviceSynchronize() == status;
+    cudaGetLastError();  // clears any other error, so that the next launch does not report it
+    throw std::runtime_error(fmt::format(
+        "cuda: {}: {}{}", what, cudaGetErrorString(status),
+        stays ? " (perhaps in an earlier kernel; CUDA_LAUNCH_BLOCKING=1 names it)" : ""));
 }
 
+/// Throws if the kernel called `name` did not start or, where launches wait, if it failed.
+inline void check_launch(const char* name) {
+    check(cudaGetLastError(), name);
+    if (launches_wait()) check(cudaDeviceSynchronize(), name);
+}
+// [launch]
+#ifdef __CUDACC__  // tests compile the rest of this file as C++
 /// Starts `kernel` on all threads of `grid`, and returns while it runs.
 template <class Grid, class... P, class... A>
 void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
@@ -60,7 +79,8 @@ void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arg
                                    static_cast<int>(grid.shared_bytes)),
               name);
     kernel<<<grid.blocks, grid.threads, grid.shared_bytes>>>(static_cast<P>(arguments)...);
-    check(cudaGetLastError(), name);
+    check_launch(name);
 }
+#endif
 
 }  // namespace abh::cuda

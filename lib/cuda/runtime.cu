@@ -1,8 +1,12 @@
 #include <cublasLt.h>
 
+#include <algorithm>
+#include <compare>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "lib/cuda/device.cuh"
 #include "lib/cuda/runtime.hpp"
@@ -31,7 +35,12 @@ std::string name() {
 
 void* take(std::size_t bytes) {
     void* block = nullptr;
-    check(cudaMalloc(&block, bytes), "memory allocation");
+    const cudaError_t status = cudaMalloc(&block, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+        cudaGetLastError();  // clears the error, as `check` does
+        throw OutOfMemory(fmt::format("cuda: out of memory: {} bytes were requested", bytes));
+    }
+    check(status, "memory allocation");
     return block;
 }
 
@@ -44,88 +53,159 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 }
 
 void synchronize() {
-    check(cudaDeviceSynchronize(), "an earlier kernel");
+    check(cudaDeviceSynchronize(), "synchronization");
 }
 // [device: product]
 namespace {
 
 void check(cublasStatus_t status) {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        throw std::runtime_error(fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    cuda::check(cudaDeviceSynchronize(), "product");  // the error may be an earlier kernel's
+    throw std::runtime_error(fmt::format("cuda: product: {}", cublasLtGetStatusString(status)));
+}
+
+/// Destroys an object of the library by the function that is there for its type.
+template <auto destroy>
+struct Destroy {
+    template <class T>
+    void operator()(T* object) const {
+        destroy(object);
+    }
+};
+template <class T, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, Destroy<destroy>>;
+
+using Library = Owned<cublasLtHandle_t, cublasLtDestroy>;
+using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class Own, class... P, class... A>
+Own make(cublasStatus_t (*create)(typename Own::pointer*, P...), A... arguments) {
+    typename Own::pointer made = nullptr;
+    check(create(&made, arguments...));
+    return Own(made);
 }
 
 constexpr cudaDataType_t real_type = sizeof(Real) == 8 ? CUDA_R_64F : CUDA_R_32F;
+constexpr std::size_t workspace_bytes = 32 << 20;
+// [device: product, plan]
+/// The largest power of two, at most 256, that divides an address.
+std::uint32_t alignment(const void* address) {
+    const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256;
+    return static_cast<std::uint32_t>(bits & -bits);
+}
 
-/// What the library needs to know of products of the same sizes; made once and kept.
+/// What decides how products are computed.
+struct Kind {
+    Index batch, m, n, k;
+    bool a_by_columns, b_by_columns, to_tf32;
+    std::uint32_t align_a, align_b, align_c;  ///< bytes
+
+    auto operator<=>(const Kind&) const = default;
+};
+
+Kind kind_of(const Product& p, Index batch) {
+    return {batch,
+            p.m,
+            p.n,
+            p.k,
+            p.a.by_columns(),
+            p.b.by_columns(),
+            tf32(),
+            alignment(p.a.data),
+            alignment(p.b.data),
+            alignment(p.c)};
+}
+
+/// How the library computes products of a kind.
 struct Plan {
-    cublasLtMatmulDesc_t operation = nullptr;
-    cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+    Operation operation;
+    Layout a, b, c;
     cublasLtMatmulAlgo_t algorithm;
     std::size_t workspace = 0;
+    std::int64_t last_use = 0;
 };
 
-struct Handle {
-    static constexpr std::size_t workspace_bytes = 32 << 20;
-
-    cublasLtHandle_t handle = nullptr;
-    void* workspace = nullptr;
-    std::map<std::tuple<Index, Index, Index, Index, bool, bool, bool>, Plan> plans;
-
-    Handle() {
-        check(cublasLtCreate(&handle));
-        workspace = take(workspace_bytes);
-    }
-};
-
-Handle& handle() {
-    static Handle* const one = new Handle;  // never deleted, as the driver may end first
-    return *one;
-}
-// [device: product, plan]
 /// cuBLAS stores matrices column by column. So our row-major c = op(a) op(b) is, in its terms,
 /// c^T = op(b)^T op(a)^T, where the same memory is read as b^T, a^T and c^T.
-cublasLtMatrixLayout_t layout(Index rows, Index columns, Index batch) {
-    cublasLtMatrixLayout_t result = nullptr;
-    check(cublasLtMatrixLayoutCreate(&result, real_type, static_cast<std::uint64_t>(columns),
-                                     static_cast<std::uint64_t>(rows), columns));
+Layout layout(Index rows, Index columns, Index batch) {
+    Layout result =
+        make<Layout>(cublasLtMatrixLayoutCreate, real_type, static_cast<std::uint64_t>(columns),
+                     static_cast<std::uint64_t>(rows), columns);
     const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
-        check(cublasLtMatrixLayoutSetAttribute(result, attribute, &value, sizeof value));
+        check(cublasLtMatrixLayoutSetAttribute(result.get(), attribute, &value, sizeof value));
     };
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, std::int64_t{rows * columns});
     return result;
 }
 
-Plan make_plan(const Product& p, Index batch) {
+Plan make_plan(cublasLtHandle_t library, const Kind& of) {
     Plan plan;
     const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
-                                        : tf32()          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                        : of.to_tf32      ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                           : CUBLAS_COMPUTE_32F;
-    check(cublasLtMatmulDescCreate(&plan.operation, compute, real_type));
-    const auto factor = [&](const Strided& matrix, Index rows, Index columns,
+    plan.operation = make<Operation>(cublasLtMatmulDescCreate, compute, real_type);
+    const auto factor = [&](bool by_columns, Index rows, Index columns,
                             cublasLtMatmulDescAttributes_t attribute) {
-        const cublasOperation_t op = matrix.by_columns() ? CUBLAS_OP_T : CUBLAS_OP_N;
-        check(cublasLtMatmulDescSetAttribute(plan.operation, attribute, &op, sizeof op));
-        return matrix.by_columns() ? layout(columns, rows, batch) : layout(rows, columns, batch);
+        const cublasOperation_t op = by_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
+        check(cublasLtMatmulDescSetAttribute(plan.operation.get(), attribute, &op, sizeof op));
+        return by_columns ? layout(columns, rows, of.batch) : layout(rows, columns, of.batch);
     };
-    plan.a = factor(p.a, p.m, p.k, CUBLASLT_MATMUL_DESC_TRANSB);
-    plan.b = factor(p.b, p.k, p.n, CUBLASLT_MATMUL_DESC_TRANSA);
-    plan.c = layout(p.m, p.n, batch);
+    plan.a = factor(of.a_by_columns, of.m, of.k, CUBLASLT_MATMUL_DESC_TRANSB);
+    plan.b = factor(of.b_by_columns, of.k, of.n, CUBLASLT_MATMUL_DESC_TRANSA);
+    plan.c = layout(of.m, of.n, of.batch);
 
-    cublasLtMatmulPreference_t preference = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&preference));
-    const std::size_t most = Handle::workspace_bytes;
-    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &most, sizeof most));
+    const Preference preference = make<Preference>(cublasLtMatmulPreferenceCreate);
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+        check(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value,
+                                                   sizeof value));
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_bytes});
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, of.align_b);  // its first factor is b^T
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, of.align_a);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, of.align_c);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, of.align_c);
     cublasLtMatmulHeuristicResult_t found;
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle().handle, plan.operation, plan.b, plan.a, plan.c,
-                                         plan.c, preference, 1, &found, &count));
-    check(cublasLtMatmulPreferenceDestroy(preference));
-    if (count == 0) check(CUBLAS_STATUS_NOT_SUPPORTED);
+    check(cublasLtMatmulAlgoGetHeuristic(library, plan.operation.get(), plan.b.get(), plan.a.get(),
+                                         plan.c.get(), plan.c.get(), preference.get(), 1, &found,
+                                         &count));
+    check(count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state);
     plan.algorithm = found.algo;
     plan.workspace = found.workspaceSize;
     return plan;
+}
+// [device: product, plans]
+/// The library, and its plans for the latest products.
+struct Handle {
+    /// A training step needs 9 plans for the length of its sources and 12 for that of its targets.
+    /// So the plans of the last 24 steps are kept, if no two of them have a length in common.
+    static constexpr std::size_t most_plans = 512;
+
+    Library library = make<Library>(cublasLtCreate);
+    void* workspace = take(workspace_bytes);
+    std::map<Kind, Plan> plans;
+    std::int64_t uses = 0;
+
+    const Plan& plan(const Kind& kind) {
+        auto found = plans.find(kind);
+        if (found == plans.end()) {
+            Plan made = make_plan(library.get(), kind);
+            if (plans.size() == most_plans)
+                plans.erase(std::ranges::min_element(
+                    plans, {}, [](const auto& entry) { return entry.second.last_use; }));
+            found = plans.emplace(kind, std::move(made)).first;
+        }
+        found->second.last_use = ++uses;
+        return found->second;
+    }
+};
+
+Handle& handle() {
+    static Handle* const one = new Handle;  // never deleted, as the driver may end first
+    return *one;
 }
 
 }  // namespace
@@ -138,16 +218,17 @@ void multiply(const Product& p, Index batch) {
     }
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
-    Handle& h = handle();
-    const auto key =
-        std::make_tuple(batch, p.m, p.n, p.k, p.a.by_columns(), p.b.by_columns(), tf32());
-    auto plan = h.plans.find(key);
-    if (plan == h.plans.end()) plan = h.plans.emplace(key, make_plan(p, batch)).first;
-    const Plan& how = plan->second;
-    const Real before = p.add ? Real(1) : Real(0);
-    check(cublasLtMatmul(h.handle, how.operation, &p.scale, p.b.data, how.b, p.a.data, how.a,
-                         &before, p.c, how.c, p.c, how.c, &how.algorithm, h.workspace,
-                         how.workspace, nullptr));
+    try {
+        Handle& h = handle();
+        const Plan& how = h.plan(kind_of(p, batch));
+        const Real before = p.add ? Real(1) : Real(0);
+        check(cublasLtMatmul(h.library.get(), how.operation.get(), &p.scale, p.b.data, how.b.get(),
+                             p.a.data, how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(),
+                             &how.algorithm, h.workspace, how.workspace, nullptr));
+    } catch (const std::runtime_error& error) {
+        throw std::runtime_error(
+            fmt::format("{} (m {}, n {}, k {}, batch {})", error.what(), p.m, p.n, p.k, batch));
+    }
 }
 
 }  // namespace abh::cuda

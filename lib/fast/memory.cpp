@@ -44,7 +44,7 @@ public:
         auto best = waiting_.end();
         for (auto w = waiting_.begin(); w != waiting_.end(); ++w)
             if (w->bytes >= bytes && (best == waiting_.end() || w->bytes < best->bytes)) best = w;
-        if (best == waiting_.end()) best = add_piece(std::max(bytes, piece_));
+        if (best == waiting_.end()) best = add_piece(bytes);
         const Block block{best->data, bytes};
         best->data += bytes;
         best->bytes -= bytes;
@@ -87,10 +87,18 @@ private:
         first->bytes += next->bytes;
         waiting_.erase(next);
     }
+    /// Adds a piece for these bytes, which is no larger than they are if the device has no room.
     Place add_piece(std::size_t bytes) {
-        auto* const data = static_cast<std::byte*>(fresh_(bytes));
+        std::size_t size = std::max(bytes, piece_);
+        void* data = nullptr;
+        try {
+            data = fresh_(size);
+        } catch (const cuda::OutOfMemory&) {
+            if (size == bytes) throw;
+            data = fresh_(size = bytes);
+        }
         ++pieces_;
-        return insert({data, bytes});
+        return insert({static_cast<std::byte*>(data), size});
     }
 
     Fresh fresh_;

@@ -1,0 +1,218 @@
+// Once: products and memory of a real device, compiled here with a stand-in for CUDA's runtime and
+// cuBLASLt, tests/cuda_stand_in.
+// Names of their own keep them apart from those of the device that the test program is built for.
+#include <stdlib.h>
+
+#include "lib/cuda/runtime.hpp"
+#include "tests/products.hpp"
+
+namespace abh::cuda_on_stand_in {
+using cuda::OutOfMemory, cuda::tf32;
+}
+namespace abh::memory_on_stand_in {
+using memory::Block, memory::FreshBlocks;
+}
+#define cuda cuda_on_stand_in
+#define memory memory_on_stand_in
+#include "lib/cuda/runtime.cu"
+#include "lib/fast/memory.cpp"
+#undef cuda
+#undef memory
+
+using namespace abh;
+namespace device = abh::cuda_on_stand_in;
+namespace device_memory = abh::memory_on_stand_in;
+
+namespace {
+
+/// Numbers in the device's memory, from `offset` bytes after the beginning of a block on.
+class Numbers {
+public:
+    explicit Numbers(const Tensor& x, std::size_t offset = 0)
+        : shape_(x.shape()), block_(device::take(offset + bytes())) {
+        data = reinterpret_cast<Real*>(static_cast<std::byte*>(block_) + offset);
+        if (!x.empty()) device::copy_bytes(data, x.data(), bytes());
+    }
+    Numbers(const Numbers&) = delete;
+    ~Numbers() { device::give(block_); }
+    Tensor fetch() const {
+        Tensor x(shape_);
+        device::copy_bytes(x.data(), data, bytes());
+        return x;
+    }
+    Real* data;
+
+private:
+    std::size_t bytes() const { return static_cast<std::size_t>(shape_.size()) * sizeof(Real); }
+
+    Shape shape_;
+    void* block_;
+};
+
+/// How many bytes after the beginning of a block the matrices begin.
+struct Offsets {
+    std::size_t a = 0, b = 0, c = 0;
+};
+
+/// Multiplies on the device, and requires what the plain way gives.
+void require_product(const Tensor& before, const Operands& of, const MatmulOptions& o = {},
+                     bool add = false, const Offsets& offsets = {}) {
+    const Numbers a(of.a, offsets.a), b(of.b, offsets.b), c(before, offsets.c);
+    device::multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
+                     matrices(before.shape()));
+    Tensor expected = before.clone();
+    const ScopedWay plain(Way::plain);
+    multiply(expected, of.a, of.b, o, add);
+    const double k = static_cast<double>(of.a.dim(o.transpose_a ? -2 : -1));
+    CAPTURE(to_string(of.a.shape()), to_string(of.b.shape()), o.transpose_a, o.transpose_b, add);
+    REQUIRE(max_difference(c.fetch(), expected) <= 20 * (k + 1) * eps);  // as in 00_matmul.cpp
+}
+
+/// [m, 2] times [2, 3].
+void multiply_rows(Index m) {
+    require_product(Tensor::zeros({m, 3}), {Tensor::full({m, 2}, 2), Tensor::full({2, 3}, 3)});
+}
+
+struct Alive {
+    int operations = stand_in::alive<cublasLtMatmulDescOpaque_t>,
+        layouts = stand_in::alive<cublasLtMatrixLayoutOpaque_t>,
+        preferences = stand_in::alive<cublasLtMatmulPreferenceOpaque_t>;
+
+    bool operator==(const Alive&) const = default;
+};
+
+/// A kernel that has failed, until the end of the block.
+struct KernelFault {
+    KernelFault() {
+        unsetenv("CUDA_LAUNCH_BLOCKING");
+        stand_in::fault = cudaErrorIllegalAddress;
+    }
+    KernelFault(const KernelFault&) = delete;
+    ~KernelFault() {
+        unsetenv("CUDA_LAUNCH_BLOCKING");
+        stand_in::fault = cudaSuccess;
+        cudaGetLastError();
+    }
+};
+const std::string fault = "an illegal memory access was encountered",
+                  in_kernel = " (perhaps in an earlier kernel; CUDA_LAUNCH_BLOCKING=1 names it)";
+
+}  // namespace
+
+TEST_CASE("the descriptors describe the products that the plain way computes") {
+    Draw draw;
+    for (const Index k : {0, 1, 6})
+        for (const Index batch : {1, 3})
+            for (const MatmulOptions& o : all_forms)
+                for (const bool add : {false, true})
+                    require_product(draw({batch, 4, 5}), operands(draw, {batch}, 4, k, 5, o), o,
+                                    add);
+}
+
+TEST_CASE("a view that begins off alignment gets a plan that allows it") {
+    Draw draw;
+    const Operands factors = operands(draw, {2}, 5, 7, 3, {});
+    const Tensor before = draw({2, 5, 3});
+    const auto plans_after = [&](const Offsets& offsets) {
+        require_product(before, factors, {}, false, offsets);
+        return stand_in::asked.size();
+    };
+    const std::size_t aligned = plans_after({});
+    CHECK(stand_in::asked.back() == stand_in::Alignments{256, 256, 256, 256});
+    CHECK(plans_after({256, 512, 1024}) == aligned);
+    CHECK(plans_after({4, 0, 0}) == aligned + 1);
+    CHECK(stand_in::asked.back() == stand_in::Alignments{256, 4, 256, 256});  // B is our a
+    CHECK(plans_after({4, 8, 16 + 64}) == aligned + 2);
+    CHECK(stand_in::asked.back() == stand_in::Alignments{8, 4, 16, 16});
+    CHECK(plans_after({12, 24, 16}) == aligned + 2);  // divisible by the same powers of two
+}
+
+TEST_CASE("the plans of the latest products are kept, and all others destroyed") {
+    multiply_rows(1);
+    const std::size_t before = stand_in::asked.size();
+    for (Index m = 2; m <= 1000; ++m) {
+        multiply_rows(m);
+        multiply_rows(1);  // is kept, because it is always one of the last
+    }
+    CHECK(stand_in::asked.size() == before + 999);
+    CHECK(Alive() == Alive{512, 3 * 512, 0});
+    multiply_rows(1000 - 510);
+    CHECK(stand_in::asked.size() == before + 999);
+    multiply_rows(1000 - 511);
+    CHECK(stand_in::asked.size() == before + 1000);
+}
+
+TEST_CASE("a plan that cannot be made leaves nothing behind, and the error names the product") {
+    Draw draw;
+    const Operands factors = operands(draw, {2}, 5, 9, 4, {});
+    const auto multiply = [&] { require_product(Tensor::zeros({2, 5, 4}), factors); };
+    const Alive before;
+    int steps = 0;
+    for (bool done = false; !done;) {
+        stand_in::steps_to_failure = ++steps;
+        try {
+            multiply();
+            done = true;
+        } catch (const std::runtime_error& error) {
+            REQUIRE(std::string(error.what()) ==
+                    "cuda: product: the resource allocation failed (m 5, n 4, k 9, batch 2)");
+            REQUIRE(Alive() == before);
+        }
+    }
+    stand_in::steps_to_failure = 0;
+    CHECK(steps > 5);  // an object of each of five, and an algorithm
+}
+
+TEST_CASE("an algorithm that the library could not find is not used") {
+    Draw draw;
+    const Operands factors = operands(draw, {2}, 3, 8, 4, {});
+    const auto multiply = [&] { require_product(Tensor::zeros({2, 3, 4}), factors); };
+    stand_in::state = CUBLAS_STATUS_NOT_SUPPORTED;
+    CHECK_THROWS_WITH(multiply(),
+                      "cuda: product: the functionality requested is not supported "
+                      "(m 3, n 4, k 8, batch 2)");
+    stand_in::state = CUBLAS_STATUS_SUCCESS;
+    multiply();
+}
+
+TEST_CASE("a device that has no room for a large piece is asked once more, for what is needed") {
+    stand_in::requests.clear();
+    stand_in::most_bytes = 1 << 20;
+    const auto block = device_memory::take_on_device(1000);
+    CHECK(block.bytes == 1024);
+    CHECK(stand_in::requests == std::vector<std::size_t>{64 << 20, 1024});
+    CHECK(cudaGetLastError() == cudaSuccess);
+    device_memory::give_on_device(block);
+
+    stand_in::requests.clear();
+    stand_in::most_bytes = 0;
+    CHECK_THROWS_WITH(device_memory::take_on_device(5000),
+                      "cuda: out of memory: 5120 bytes were requested");
+    CHECK(stand_in::requests == std::vector<std::size_t>{64 << 20, 5120});
+    CHECK_THROWS_WITH(device_memory::take_on_device(64 << 20),
+                      "cuda: out of memory: 67108864 bytes were requested");
+    CHECK(stand_in::requests.size() == 3);
+    stand_in::most_bytes = std::numeric_limits<std::size_t>::max();
+}
+
+TEST_CASE("a kernel's fault is not taken for a lack of memory") {
+    const KernelFault before;
+    stand_in::requests.clear();
+    CHECK_THROWS_WITH(device_memory::take_on_device(5000),
+                      "cuda: memory allocation: " + fault + in_kernel);
+    CHECK(stand_in::requests.size() == 1);
+}
+
+TEST_CASE("a kernel's fault shows in a later call, or at once and by name if launches wait") {
+    const Tensor one = Tensor::full({1, 1}, 1);
+    const Numbers a(one), b(one), c(one);
+    const KernelFault before;
+    device::check_launch("softmax");
+    CHECK_THROWS_WITH(device::synchronize(), "cuda: synchronization: " + fault + in_kernel);
+    const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
+    CHECK_THROWS_WITH(device::multiply(product, 1),
+                      "cuda: product: " + fault + in_kernel + " (m 1, n 1, k 1, batch 1)");
+
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    CHECK_THROWS_WITH(device::check_launch("softmax"), "cuda: softmax: " + fault);
+}

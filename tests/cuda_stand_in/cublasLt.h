@@ -1,0 +1,243 @@
+#pragma once
+
+// Stands in for cuBLASLt as cuda_runtime.h, beside it, does for CUDA. Like cuBLASLt, it reads
+// matrices by columns and does what the descriptors say. Stricter, it refuses sizes that do not
+// fit, memory that is not the device's, and addresses that are less aligned than was promised when
+// the algorithm was chosen. It counts its objects, and fails at the step that a test names.
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdint>
+
+namespace {
+
+enum cublasStatus_t {
+    CUBLAS_STATUS_SUCCESS,
+    CUBLAS_STATUS_ALLOC_FAILED = 3,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15
+};
+enum cudaDataType_t { CUDA_R_32F, CUDA_R_64F };
+enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_64F };
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
+enum cublasLtMatrixLayoutAttribute_t {
+    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
+};
+enum cublasLtMatmulDescAttributes_t { CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB };
+enum cublasLtMatmulPreferenceAttributes_t {
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+};
+
+namespace stand_in {
+template <class T>
+int alive = 0;  ///< objects of this type
+
+template <class T>
+struct Counted {
+    Counted() { ++alive<T>; }
+    Counted(const Counted&) = delete;
+    ~Counted() { --alive<T>; }
+};
+
+using Alignments = std::array<std::uint32_t, 4>;  ///< of A, B, C and D, in bytes
+
+std::vector<Alignments> asked;  ///< for each algorithm that was asked for, what was promised
+cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  ///< of the algorithms that are found
+int steps_to_failure = 0;                      ///< 0: no step fails
+
+/// What a call returns that makes or changes an object, or finds an algorithm.
+cublasStatus_t step() {
+    return steps_to_failure > 0 && --steps_to_failure == 0 ? CUBLAS_STATUS_ALLOC_FAILED
+                                                           : CUBLAS_STATUS_SUCCESS;
+}
+
+template <class T, class... A>
+cublasStatus_t create(T** made, A... arguments) {
+    const cublasStatus_t status = step();
+    if (status == CUBLAS_STATUS_SUCCESS) *made = new T{{}, arguments...};
+    return status;
+}
+
+template <class T>
+cublasStatus_t destroy(T* object) {
+    delete object;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class T>
+cublasStatus_t set(T& to, const void* value, std::size_t bytes) {
+    if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+    const cublasStatus_t status = step();
+    if (status == CUBLAS_STATUS_SUCCESS) std::memcpy(&to, value, bytes);
+    return status;
+}
+}  // namespace stand_in
+
+struct cublasLtContext : stand_in::Counted<cublasLtContext> {};
+struct cublasLtMatmulDescOpaque_t : stand_in::Counted<cublasLtMatmulDescOpaque_t> {
+    cublasComputeType_t compute;
+    cudaDataType_t scale;
+    std::array<cublasOperation_t, 2> op{CUBLAS_OP_N, CUBLAS_OP_N};  ///< of A and B
+};
+struct cublasLtMatrixLayoutOpaque_t : stand_in::Counted<cublasLtMatrixLayoutOpaque_t> {
+    cudaDataType_t type;
+    std::uint64_t rows, columns;
+    std::int64_t width;  ///< from one column to the next
+    std::int32_t batch = 1;
+    std::int64_t stride = 0;  ///< from one matrix to the next
+};
+struct cublasLtMatmulPreferenceOpaque_t : stand_in::Counted<cublasLtMatmulPreferenceOpaque_t> {
+    stand_in::Alignments alignments{256, 256, 256, 256};
+    std::uint64_t workspace = 0;
+};
+using cublasLtHandle_t = cublasLtContext*;
+using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t*;
+using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
+using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
+struct cublasLtMatmulAlgo_t {
+    stand_in::Alignments alignments;
+};
+struct cublasLtMatmulHeuristicResult_t {
+    cublasLtMatmulAlgo_t algo;
+    std::size_t workspaceSize;
+    cublasStatus_t state;
+};
+
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+    switch (status) {
+        case CUBLAS_STATUS_SUCCESS:
+            return "success";
+        case CUBLAS_STATUS_ALLOC_FAILED:
+            return "the resource allocation failed";
+        case CUBLAS_STATUS_INVALID_VALUE:
+            return "an unsupported value or parameter was passed";
+        case CUBLAS_STATUS_EXECUTION_FAILED:
+            return "the function failed to launch on the GPU";
+        case CUBLAS_STATUS_NOT_SUPPORTED:
+            return "the functionality requested is not supported";
+    }
+    return "";
+}
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+    return stand_in::create(handle);
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+    return stand_in::destroy(handle);
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation,
+                                        cublasComputeType_t compute, cudaDataType_t scale) {
+    return stand_in::create(operation, compute, scale);
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
+    return stand_in::destroy(operation);
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, std::size_t bytes) {
+    return stand_in::set(operation->op[attribute], value, bytes);
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t width) {
+    return stand_in::create(layout, type, rows, columns, width);
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+    return stand_in::destroy(layout);
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void* value, std::size_t bytes) {
+    return attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT
+               ? stand_in::set(layout->batch, value, bytes)
+               : stand_in::set(layout->stride, value, bytes);
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+    return stand_in::create(preference);
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+    return stand_in::destroy(preference);
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, std::size_t bytes) {
+    return attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+               ? stand_in::set(preference->workspace, value, bytes)
+               : stand_in::set(preference->alignments[attribute], value, bytes);
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulHeuristicResult_t* found, int* count) {
+    stand_in::asked.push_back(preference->alignments);
+    *found = {{preference->alignments}, preference->workspace, stand_in::state};
+    *count = 1;
+    return stand_in::step();
+}
+/// D = alpha op(A) op(B) + beta C, in floats.
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t of_a, const void* b,
+                              cublasLtMatrixLayout_t of_b, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t of_c, void* d, cublasLtMatrixLayout_t of_d,
+                              const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                              std::size_t workspace_bytes, cudaStream_t) {
+    if (stand_in::after_kernels() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (operation->compute == CUBLAS_COMPUTE_64F || operation->scale != CUDA_R_32F)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+
+    struct Matrix {
+        const void* data;
+        cublasLtMatrixLayout_t layout;
+        bool transposed = false;
+
+        std::uint64_t rows() const { return transposed ? layout->columns : layout->rows; }
+        std::uint64_t columns() const { return transposed ? layout->rows : layout->columns; }
+        std::int64_t place(std::int32_t matrix, std::int64_t i, std::int64_t j) const {
+            return matrix * layout->stride +
+                   (transposed ? j + i * layout->width : i + j * layout->width);
+        }
+        float at(std::int32_t matrix, std::int64_t i, std::int64_t j) const {
+            return static_cast<const float*>(data)[place(matrix, i, j)];
+        }
+        bool is_there() const {
+            const auto last = place(layout->batch - 1, static_cast<std::int64_t>(rows()) - 1,
+                                    static_cast<std::int64_t>(columns()) - 1);
+            return stand_in::on_device(data, static_cast<std::size_t>(last + 1) * sizeof(float));
+        }
+    };
+    const Matrix A{a, of_a, operation->op[0] == CUBLAS_OP_T},
+        B{b, of_b, operation->op[1] == CUBLAS_OP_T}, C{c, of_c}, D{d, of_d};
+    const Matrix* const all[] = {&A, &B, &C, &D};
+    for (std::size_t i = 0; i < 4; ++i) {
+        const cublasLtMatrixLayout_t layout = all[i]->layout;
+        if (layout->type != CUDA_R_32F || layout->batch != of_d->batch || !all[i]->is_there() ||
+            reinterpret_cast<std::uintptr_t>(all[i]->data) % algorithm->alignments[i] != 0)
+            return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    if (A.rows() != D.rows() || B.columns() != D.columns() || A.columns() != B.rows() ||
+        C.rows() != D.rows() || C.columns() != D.columns() ||
+        !stand_in::on_device(workspace, workspace_bytes))
+        return CUBLAS_STATUS_INVALID_VALUE;
+
+    const float scale = *static_cast<const float*>(alpha),
+                before = *static_cast<const float*>(beta);
+    const auto m = static_cast<std::int64_t>(D.rows()), n = static_cast<std::int64_t>(D.columns()),
+               k = static_cast<std::int64_t>(A.columns());
+    for (std::int32_t matrix = 0; matrix < of_d->batch; ++matrix)
+        for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < n; ++j) {
+                float sum = 0;
+                for (std::int64_t l = 0; l < k; ++l) sum += A.at(matrix, i, l) * B.at(matrix, l, j);
+                const float old = before == 0 ? 0 : before * C.at(matrix, i, j);
+                static_cast<float*>(d)[D.place(matrix, i, j)] = scale * sum + old;
+            }
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace

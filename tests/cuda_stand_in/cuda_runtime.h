@@ -1,0 +1,103 @@
+#pragma once
+
+// Stands in for CUDA's runtime where a test compiles lib/cuda/runtime.cu: no device is needed.
+// Device memory is ordinary memory. No kernel runs; a test says that one has failed, which only
+// calls that wait for it find out, as on a device. They find it out every time, and `cudaMalloc`
+// always waits.
+//
+// The namespace has no name, because the test program may be linked with the real runtime, too.
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <new>
+#include <utility>
+#include <vector>
+
+#define __device__
+#define __host__
+#define __shared__
+#define __align__(bytes)
+
+namespace {
+
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorIllegalAddress = 700 };
+enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
+using cudaStream_t = struct CUstream_st*;
+
+namespace stand_in {
+constexpr std::align_val_t block_alignment{1024};  // a device's is 256 or more
+
+std::map<std::byte*, std::size_t> blocks;  ///< of device memory, and their bytes
+std::vector<std::size_t> requests;         ///< the bytes that `cudaMalloc` was asked for
+std::size_t most_bytes = std::numeric_limits<std::size_t>::max();  ///< that it has for a request
+cudaError_t fault = cudaSuccess;                                   ///< of a kernel
+cudaError_t last = cudaSuccess;  ///< the error that `cudaGetLastError` returns
+
+/// What a call returns that waits for kernels.
+cudaError_t after_kernels(cudaError_t own = cudaSuccess) {
+    const cudaError_t error = fault != cudaSuccess ? fault : own;
+    if (error != cudaSuccess) last = error;
+    return error;
+}
+
+bool on_device(const void* p, std::size_t bytes) {
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(p));
+    auto block = blocks.upper_bound(first);
+    if (block == blocks.begin()) return false;
+    --block;
+    return first + bytes <= block->first + block->second;
+}
+}  // namespace stand_in
+
+const char* cudaGetErrorString(cudaError_t error) {
+    return error == cudaErrorMemoryAllocation ? "out of memory"
+           : error == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
+                                              : "no error";
+}
+cudaError_t cudaGetLastError() {
+    return std::exchange(stand_in::last, cudaSuccess);
+}
+cudaError_t cudaDeviceSynchronize() {
+    return stand_in::after_kernels();
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+struct cudaDeviceProp {
+    char name[256];
+};
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+    std::strcpy(properties->name, "stand-in");
+    return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** p, std::size_t bytes) {
+    stand_in::requests.push_back(bytes);
+    const bool enough = bytes <= stand_in::most_bytes;
+    const cudaError_t error =
+        stand_in::after_kernels(enough ? cudaSuccess : cudaErrorMemoryAllocation);
+    if (error != cudaSuccess) return error;
+    *p = ::operator new(bytes, stand_in::block_alignment);
+    stand_in::blocks[static_cast<std::byte*>(*p)] = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaFree(void* p) {
+    stand_in::blocks.erase(static_cast<std::byte*>(p));
+    ::operator delete(p, stand_in::block_alignment);
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+    if (stand_in::after_kernels() == cudaSuccess) std::memcpy(to, from, bytes);
+    return stand_in::fault;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+    std::memset(to, value, bytes);
+    return cudaSuccess;
+}
+
+}  // namespace
