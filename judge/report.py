@@ -73,8 +73,8 @@ def feedback(result: dict, paint: Callable[[str, str], str] = lambda text, _: te
     said = paint(f"{points} of {result['of']} points", "green" if points == result["of"] else "red" if points == 0 else "yellow")
     if result["reason"] == "later":
         later = sum(c["of"] for c in criteria if c["reason"] == "later")
-        now = f"{points} points, and {later} more" if points else f"complete, {later} points"
-        said = paint(f"{now} to be given later", "green")
+        now = f"{points} points, and {later} more" if points else f"{later} points"
+        said = paint(f"complete, {now} to be given later", "green")
     title = paint(f"{result['number']} {result['title']}", "bold")
     lines = [f"{title}: {said}"]
     if result["reason"] in ("missing", "later") and len({c["text"] for c in criteria}) == 1:

@@ -32,6 +32,10 @@ bool near(const BasicTensor<T>& a, const BasicTensor<T>& b, double tolerance = 1
     return true;
 }
 
+// Random numbers: Random random(1); const Tensor x = normal({2, 3, 4}, random.stream());
+// A gradient:     check_gradient([&] { return f(x); }, x, dx, dy).relative < 1e-6, where dx is what
+//                 backward returns for dy; for a parameter p, x is p.value and dx is p.grad().
+
 /// Your test. Operations run in the plain way, and {check} shows what it prints.
 /// @return  true if the operation does what its header promises, false if it does not
 bool passes() {
