@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
@@ -97,7 +98,14 @@ std::vector<Work> attention_works(Index longest) {
     return works;
 }
 
-/// Passes over memory, and a copy to compare them with.
+/// The words of a batch, one for each row of logits.
+Ids words_of(Index rows, Index n_words) {
+    Random random(5);
+    return random_ids({1, rows}, 1, static_cast<std::int32_t>(n_words), random.stream());
+}
+
+/// Passes over memory, and a copy to compare them with. A tensor should be four times as large as
+/// the device's L2, so that nothing is found there.
 std::vector<Work> pass_works(Index rows, Index width) {
     const Shape shape{rows, width};
     const double bytes = static_cast<double>(rows * width * static_cast<Index>(sizeof(Real)));
@@ -128,7 +136,36 @@ std::vector<Work> pass_works(Index rows, Index width) {
              norm->forward(numbers(shape, 1), cache.get());
              return [norm, cache, dy = numbers(shape, 2)] { norm->backward(dy, *cache); };
          }},
+        {"cross_entropy_forward", 0, bytes,
+         [=] {
+             return [x = numbers({1, rows, width}, 1), ids = words_of(rows, width)] {
+                 cross_entropy(x, ids);
+             };
+         }},
+        {"cross_entropy_backward", 0, 2 * bytes,
+         [=] {
+             const auto cache = std::make_shared<CrossEntropyCache>();
+             cross_entropy(numbers({1, rows, width}, 1), words_of(rows, width), {}, cache.get());
+             return [cache] { cross_entropy_backward(*cache); };
+         }},
+        {"adam", 0,
+         7 * bytes,  // reads weight, gradient and both means; writes all but the gradient
+         [=] {
+             const auto weight = std::make_shared<Parameter>(numbers(shape, 1));
+             weight->grad() = numbers(shape, 2);
+             weight->added();
+             const auto adam = std::make_shared<Adam>(Parameters{{"weight", weight.get()}});
+             return [weight, adam] { adam->step(Real(1e-4)); };
+         }},
     };
+}
+
+/// A product of square matrices.
+Work product_work(Index n) {
+    const double size = static_cast<double>(n);
+    return {fmt::format("product_{}", n), 2 * size * size * size, 0, [=] {
+                return [a = numbers({n, n}, 1), b = numbers({n, n}, 2)] { matmul(a, b); };
+            }};
 }
 
 /// A whole step of training on sentences of one length.
@@ -196,6 +233,15 @@ std::vector<Work> model_works(bool tiny) {
              }}};
 }
 
+/// Whether a name begins with one of these, which commas divide.
+bool begins_with_one_of(const std::string& name, const std::string& beginnings) {
+    std::istringstream all(beginnings);
+    std::string one;
+    while (std::getline(all, one, ','))
+        if (name.starts_with(one)) return true;
+    return beginnings.empty();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -205,19 +251,21 @@ int main(int argc, char** argv) {
     Program program("Measure works on the device, and print a JSON line for each", "cuda");
     program.options().flag("--tiny", tiny, "small sizes, to try this program on the emulator");
     program.options().add("--rounds", rounds, "rounds whose median is printed").range(1, 1000);
-    program.options().add("--only", only, "only works whose name begins with this");
+    program.options().add("--only", only,
+                          "only works whose name begins with this, or with one of these: a,b");
     return program.run(argc, argv, [&] {
-        std::vector<Work> works = pass_works(tiny ? 5 : 16384, tiny ? 40 : 1024);
+        std::vector<Work> works = pass_works(tiny ? 5 : 65536, tiny ? 40 : 1024);
+        works.push_back(product_work(tiny ? 16 : 8192));
         for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})
             works.insert(works.end(), more.begin(), more.end());
         for (const Work& work : works) {
-            if (work.name.rfind(only, 0) != 0) continue;
+            if (!begins_with_one_of(work.name, only)) continue;
             nlohmann::json line{{"name", work.name}, {"device", device_name()}};
             try {
                 const double us = median_microseconds(work.prepare(), rounds);
                 line["us"] = us;
-                if (work.flops > 0) line["tflops"] = work.flops / us / 1e6;
-                if (work.bytes > 0) line["gbytes_per_s"] = work.bytes / us / 1e3;
+                if (work.flops > 0) line["flops"] = work.flops;
+                if (work.bytes > 0) line["bytes"] = work.bytes;
             } catch (const std::runtime_error& error) {
                 line["error"] = error.what();
             }

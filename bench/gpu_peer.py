@@ -1,36 +1,66 @@
-"""Measures the works of bench/gpu.cpp in PyTorch on the device, and prints a JSON line for each.
+"""Measures the works of bench/gpu.cpp in PyTorch, and prints a JSON line for each.
 
-    python bench/gpu_peer.py [--only NAME] [--rounds N] [--tf32]
+    python bench/gpu_peer.py [--only NAME] [--rounds N] [--precision fp32|tf32|bf16] [--tiny]
+
+fp32 and tf32 are single precision, where products round nothing, or their operands to TF32; bf16 is torch.autocast, and
+attention of bfloat16 by FlashAttention. A training step is measured as a tutorial writes it (eager), and by torch.compile
+with CUDA graphs and a fused optimizer (compiled). With --tiny the works are small, and run on the processor if there is no
+device.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import pytorch_peer as peer
 
 Call = Callable[[], object]
+Work = tuple[str, str, Callable[[], Call]]  # name, style, and what prepares it
 HEADS, D_K = 8, 64
+
+
+@dataclass(frozen=True)
+class Setting:
+    precision: str
+    tiny: bool
+    device: str
+
+    @property
+    def kind(self) -> torch.dtype:
+        """The type of tensors that a program in this precision hands to an operation."""
+        return torch.bfloat16 if self.precision == "bf16" else torch.float32
+
+    def autocast(self) -> contextlib.AbstractContextManager:
+        return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16")
+
+
+def wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def microseconds(call: Call, rounds: int) -> float:
     """Median time of one call; calls are queued until they fill some milliseconds."""
 
     def timed(calls: int) -> float:
-        torch.cuda.synchronize()
+        wait()
         start = time.perf_counter()
         for _ in range(calls):
             call()
-        torch.cuda.synchronize()
+        wait()
         return (time.perf_counter() - start) / calls * 1e6
 
     timed(3)
@@ -38,123 +68,173 @@ def microseconds(call: Call, rounds: int) -> float:
     return statistics.median(timed(calls) for _ in range(rounds))
 
 
-def attention_works() -> Iterator[tuple[str, Callable[[], Call]]]:
-    for length in (512, 1024, 2048, 4096, 8192, 16384):
-        batch = max(1, 16384 // length)
+def pass_works(s: Setting) -> Iterator[Work]:
+    """Passes over memory."""
+    rows, width = (5, 40) if s.tiny else (65536, 1024)
+
+    def numbers(grad: bool = False) -> torch.Tensor:
+        return torch.randn(rows, width, dtype=s.kind, requires_grad=grad)
+
+    def forward(function: Callable[[torch.Tensor], torch.Tensor]) -> Call:
+        x = numbers()
+
+        @torch.inference_mode()
+        def call() -> torch.Tensor:
+            return function(x)
+
+        return call
+
+    def backward(function: Callable[[torch.Tensor], torch.Tensor], others: tuple = ()) -> Call:
+        x = numbers(True)
+        y = function(x)
+        dy = torch.randn_like(y)
+        return lambda: torch.autograd.grad(y, (x, *others), dy, retain_graph=True)
+
+    def adam() -> Call:
+        weight = torch.nn.Parameter(torch.randn(rows, width))
+        weight.grad = torch.randn(rows, width)
+        return torch.optim.Adam([weight], lr=1e-4, fused=True).step
+
+    norm = torch.nn.LayerNorm(width, dtype=s.kind)
+    words = torch.randint(1, width, (rows,))
+    functions = {
+        "softmax": (lambda x: torch.softmax(x, -1), ()),
+        "layer_norm": (norm, (norm.weight, norm.bias)),
+        "cross_entropy": (lambda x: F.cross_entropy(x, words), ()),
+    }
+    yield "copy", "", lambda: forward(torch.clone)
+    for name, (function, others) in functions.items():
+        yield f"{name}_forward", "", lambda function=function: forward(function)
+        yield f"{name}_backward", "", lambda function=function, others=others: backward(function, others)
+    if s.precision == "fp32":  # the weights are in single precision whatever the products are in
+        yield "adam", "fused", adam
+
+
+def product_works(s: Setting) -> Iterator[Work]:
+    n = 16 if s.tiny else 8192
+
+    def prepare() -> Call:
+        a, b = (torch.randn(n, n, dtype=s.kind) for _ in range(2))
+        return lambda: a @ b
+
+    yield f"product_{n}", "", prepare
+
+
+def attention_works(s: Setting) -> Iterator[Work]:
+    longest = 40 if s.tiny else 16384
+    backends = [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION] if s.precision == "bf16" else []
+    backends += [SDPBackend.EFFICIENT_ATTENTION] if s.device == "cuda" else [SDPBackend.MATH]
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+        with sdpa_kernel(backends, set_priority=True):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    for length in [40] if s.tiny else [2**i for i in range(9, 15)]:
+        shape = (max(1, longest // length), HEADS, length, D_K)
         for causal in (False, True):
 
-            def inputs(batch: int = batch, length: int = length) -> list[torch.Tensor]:
-                shape = (batch, HEADS, length, D_K)
-                return [torch.randn(shape) for _ in range(4)]
+            def inputs(shape: tuple = shape) -> list[torch.Tensor]:
+                return [torch.randn(shape, dtype=s.kind) for _ in range(4)]
 
             def forward(inputs=inputs, causal: bool = causal) -> Call:
                 q, k, v, _ = inputs()
-                return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+                return lambda: attend(q, k, v, causal)
 
             def backward(inputs=inputs, causal: bool = causal) -> Call:
                 q, k, v, dy = inputs()
                 for x in (q, k, v):
                     x.requires_grad_()
-                y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+                y = attend(q, k, v, causal)
                 return lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)
 
             tail = f"{'causal' if causal else 'full'}_{length}"
-            yield f"attention_forward_{tail}", forward
-            yield f"attention_backward_{tail}", backward
+            yield f"attention_forward_{tail}", "", forward
+            yield f"attention_backward_{tail}", "", backward
 
 
-def pass_works(rows: int = 16384, width: int = 1024) -> Iterator[tuple[str, Callable[[], Call]]]:
-    def numbers(grad: bool = False) -> torch.Tensor:
-        return torch.randn(rows, width, requires_grad=grad)
+def model_works(s: Setting) -> Iterator[Work]:
+    """Whole steps of training, and decoding."""
+    base, toy = peer.BASE, peer.book.small(peer.book.TOY, src_words=20, tgt_words=20)
+    if s.tiny:
+        base, toy = (peer.book.small(o, src_words=20, tgt_words=20, d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1,
+                                     n_decoder_layers=1) for o in (base, toy))  # fmt: skip
 
-    def no_grad(function: Callable[[torch.Tensor], torch.Tensor]) -> Call:
-        x = numbers()
-        return lambda: function(x)
+    def step(options: peer.book.Options, sentences: int, words: int, optimizer: str, compiled: bool) -> Call:
+        torch.manual_seed(1)
+        model = (peer.FastTransformer if compiled else peer.book.Transformer)(options).train()
+        fast = {"fused": True} if compiled else {}
+        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
+        moving = kind(model.parameters(), lr=1e-4, **({} if optimizer == "adam" else {"momentum": 0.99}), **fast)
+        source, target_in, target_out = (
+            torch.randint(1, n, (sentences, words)) for n in (options.src_words, options.tgt_words, options.tgt_words)
+        )
 
-    def backward(function: Callable[[torch.Tensor], torch.Tensor]) -> Call:
-        x, dy = numbers(True), numbers()
-        y = function(x)
-        return lambda: torch.autograd.grad(y, x, dy, retain_graph=True)
+        def loss_of() -> torch.Tensor:
+            with s.autocast():
+                return peer.book.loss_of(model(source, target_in), target_out, options.pad)
 
-    norm = torch.nn.LayerNorm(width)
-    yield "copy", lambda: no_grad(torch.clone)
-    yield "softmax_forward", lambda: no_grad(lambda x: torch.softmax(x, -1))
-    yield "softmax_backward", lambda: backward(lambda x: torch.softmax(x, -1))
+        forward = torch.compile(loss_of, mode="reduce-overhead") if compiled else loss_of
 
-    def norm_forward() -> Call:
-        x = numbers()
-
-        def call() -> torch.Tensor:
-            with torch.inference_mode():
-                return norm(x)
+        def call() -> None:
+            moving.zero_grad()
+            forward().backward()
+            moving.step()
 
         return call
-
-    def norm_backward() -> Call:
-        x, dy = numbers(True), numbers()
-        y = norm(x)
-        inputs = (x, norm.weight, norm.bias)
-        return lambda: torch.autograd.grad(y, inputs, dy, retain_graph=True)
-
-    yield "layer_norm_forward", norm_forward
-    yield "layer_norm_backward", norm_backward
-
-
-def model_works() -> Iterator[tuple[str, Callable[[], Call]]]:
-    import pytorch_peer as peer
-
-    def step(options: peer.book.Options, sentences: int, words: int, optimizer: str) -> Call:
-        ids = [
-            torch.randint(1, n, (sentences, words))
-            for n in (options.src_words, options.tgt_words, options.tgt_words)
-        ]
-        return peer.training_step(options, tuple(ids), optimizer, "eager")
 
     def decode() -> Call:
         """With a hand-written cache of keys and values, like ours."""
         torch.manual_seed(1)
-        model = peer.FastTransformer(peer.BASE).eval()
-        source = torch.randint(2, peer.BASE.src_words, (32, 24))
+        model = peer.FastTransformer(base).eval()
+        sentences, words = (2, 4) if s.tiny else (32, 24)
+        source = torch.randint(2, base.src_words, (sentences, words))
 
         @torch.inference_mode()
         def call() -> torch.Tensor:
-            ids = torch.full((len(source), 25), 1)
-            decoder = peer.CachedDecoder(model, source, 24)
-            for t in range(24):
-                ids[:, t + 1] = decoder.step(ids[:, t : t + 1]).argmax(-1)
-            return ids
+            with s.autocast():
+                ids = torch.full((sentences, words + 1), 1)
+                decoder = peer.CachedDecoder(model, source, words)
+                for t in range(words):
+                    ids[:, t + 1] = decoder.step(ids[:, t : t + 1]).argmax(-1)
+                return ids
 
         return call
 
-    toy = peer.book.small(peer.book.TOY, src_words=20, tgt_words=20)
-    yield "base_step", lambda: step(peer.BASE, 64, 64, "adam")
-    yield "toy_step", lambda: step(toy, 2, 8, "sgd")
-    yield "base_decode", decode
+    size = (2, 5) if s.tiny else (64, 64)
+    for style in ("eager", "compiled"):
+        compiled = style == "compiled"
+        yield "base_step", style, lambda compiled=compiled: step(base, *size, "adam", compiled)
+        yield "toy_step", style, lambda compiled=compiled: step(toy, 2, 5 if s.tiny else 8, "sgd", compiled)
+    yield "base_decode", "", decode
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures the works of bench/gpu.cpp in PyTorch.")
-    parser.add_argument("--only", default="", help="only works whose name begins with this")
+    parser.add_argument("--only", default="", help="only works whose name begins with this, or with one of these, divided by commas")
     parser.add_argument("--rounds", type=int, default=7, help="rounds whose median is printed")
-    parser.add_argument("--tf32", action="store_true", help="let matrix products use TF32")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32", help="of tensors and products (default fp32)")
+    parser.add_argument("--tiny", action="store_true", help="small sizes, to try this program, on the processor if there is no device")
     options = parser.parse_args()
-    if not torch.cuda.is_available():
+    if not (options.tiny or torch.cuda.is_available()):
         print("gpu_peer: PyTorch finds no CUDA device", file=sys.stderr)
         return 1
-    torch.set_default_device("cuda")
-    torch.backends.cuda.matmul.allow_tf32 = options.tf32
-    device = torch.cuda.get_device_name()
-    for works in (pass_works(), attention_works(), model_works()):
-        for name, prepare in works:
-            if not name.startswith(options.only):
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    setting = Setting(options.precision, options.tiny, device)
+    torch.set_default_device(device)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = options.precision == "tf32"
+    name_of_device = torch.cuda.get_device_name() if device == "cuda" else "cpu"
+    for works in (pass_works, product_works, attention_works, model_works):
+        for name, style, prepare in works(setting):
+            if not name.startswith(tuple(options.only.split(","))):
                 continue
-            line = {"name": name, "device": device, "torch": torch.__version__}
+            line = {"name": name, "device": name_of_device, "torch": torch.__version__} | ({"style": style} if style else {})
             try:
                 line["us"] = microseconds(prepare(), options.rounds)
             except (RuntimeError, AttributeError) as error:
                 line["error"] = str(error).splitlines()[0]
             print(json.dumps(line), flush=True)
-            torch.cuda.empty_cache()
+            if device == "cuda":
+                torch.cuda.empty_cache()
     return 0
 
 

@@ -20,8 +20,8 @@ void give(Block block) noexcept;
 Block take_on_device(std::size_t bytes);
 void give_on_device(Block block) noexcept;
 // [memory: checks]
-/// For tests: from here on, each block of the processor's memory is a fresh one, full of NaN, so
-/// that it shows when an element is read before it is written.
+/// For tests: from here on, each block is a fresh one, and on the processor full of NaN, so that it
+/// shows when an element is read before it is written. Call it before the first block is taken.
 void check();
 
 /// Requests for the processor's memory.

@@ -161,14 +161,19 @@ void give(Block block) noexcept {
         block.bytes < large_block ? small_blocks().give(block) : large_blocks().give(block);
 }
 
-/// The emulator's blocks are always fresh, so it can detect reads of memory that nothing wrote, or
-/// that has been given back.
+/// The emulator's blocks are always fresh, and in tests those of a real device are, so that the
+/// emulator or compute-sanitizer can detect reads of memory that nothing wrote, that lies beyond a
+/// block, or that has been given back.
+bool fresh_on_device() {
+    return cuda::emulated || memory_is_checked;
+}
+
 Block take_on_device(std::size_t bytes) {
-    return cuda::emulated ? Block{cuda::take(bytes), bytes} : device_blocks().take(bytes);
+    return fresh_on_device() ? Block{cuda::take(bytes), bytes} : device_blocks().take(bytes);
 }
 
 void give_on_device(Block block) noexcept {
-    cuda::emulated ? cuda::give(block.data) : device_blocks().give(block);
+    fresh_on_device() ? cuda::give(block.data) : device_blocks().give(block);
 }
 
 void check() {
