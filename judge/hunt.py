@@ -270,7 +270,7 @@ def judge(exercise: Exercise, answer: Path, *, tight: bool, student: str) -> Ver
     written = answer.read_text(errors="replace")
     own = re.match(r"// Hunt (\w+)", written)
     if own and own[1] != fault.id:
-        said = f"this is hunt {own[1]}, but {fault.id} is drawn for {student}; move {answer.name} away, and {CHECK} hunt begins that one"
+        said = f"this is hunt {own[1]}, but {fault.id} is drawn for {student}; move {answer.name} away to begin that one"
         return refused(exercise, Wrong("wrong", said))
     code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", written, flags=re.DOTALL)
     if used := OTHER_WAYS.search(code):
