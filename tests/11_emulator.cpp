@@ -196,7 +196,93 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     const cuda::Grid large{dim3(1), dim3(2048)};
     ScopedWay again(Way::cuda);
     CHECK_THROWS_WITH(launch("large", late_kernel, large, y.on_device()),
-                      Contains("2048 threads in a block"));
+                      Contains("a block of (2048, 1, 1) threads"));
+    const cuda::Grid deep{dim3(1), dim3(1, 1, 65)}, wide{dim3(0x80000000u), dim3(32)};
+    CHECK_THROWS_WITH(launch("deep", late_kernel, deep, y.on_device()), Contains("z at most 64"));
+    CHECK_THROWS_WITH(launch("wide", late_kernel, wide, y.on_device()), Contains("2147483647"));
+}
+
+namespace {
+
+/// Two numbers that are moved at once.
+struct alignas(2 * sizeof(Real)) Pair {
+    Real first, second;
+};
+
+__global__ void pair_kernel(Global<Pair> y) {
+    y[threadIdx.x] = Pair{1, 2};
+}
+
+__global__ void one_place_kernel(Global<Real> y) {
+    if (threadIdx.x == 0) y[0] = 1;
+}
+
+__global__ void last_alone_kernel(Global<Real> y) {
+    if (blockIdx.x + 1 == gridDim.x) y[0] = 1;
+}
+
+__global__ void shift_kernel(Global<Real> y) {  // the next block may have written already
+    const Real next = y[blockIdx.x + 1];
+    y[blockIdx.x] = next;
+}
+
+__global__ void own_byte_kernel(Global<std::uint8_t> y) {
+    y[blockIdx.x] = 1;
+    y[blockIdx.x] = static_cast<std::uint8_t>(y[blockIdx.x] + 1);
+}
+
+__global__ void count_kernel(Global<std::int32_t> counter, bool read) {
+    atomicAdd(&counter[0], 1);
+    if (read) counter[1 + blockIdx.x] = counter[0];
+}
+
+}  // namespace
+
+TEST_CASE("the emulator finds accesses that are not aligned", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    Tensor y({64});
+    const cuda::Grid grid{dim3(1), dim3(8)};
+    const auto pairs = [&](Index first) {
+        return refused([&] {
+            launch("pair", pair_kernel, grid, reinterpret_cast<Pair*>(y.on_device() + first));
+        });
+    };
+    CHECK(pairs(2) == "nothing");
+    CHECK_THAT(pairs(3), Contains("of device memory, which is no multiple of") &&
+                             Contains("11_emulator.cpp"));
+}
+
+TEST_CASE("the emulator finds races between blocks", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    const cuda::Grid blocks{dim3(4), dim3(1)}, two{dim3(2), dim3(1)};
+    Tensor y = Tensor::zeros({64});
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // either of the two begins
+        emulator::set_seed(seed);
+        CHECK_THAT(refused([&] { launch("one", one_place_kernel, blocks, y.on_device()); }),
+                   Contains("one: thread 0 of block") && Contains("writes what block") &&
+                       Contains("writes too (11_emulator.cpp"));
+        CHECK_THAT(refused([&] { launch("shift", shift_kernel, two, y.on_device()); }),
+                   Contains("in the same launch"));
+    }
+    const cuda::Grid single{dim3(1), dim3(1)};
+    launch("last", last_alone_kernel, blocks, y.on_device());
+    Tensor z({1});
+    for (int i = 1; i < 4095; ++i)  // as many launches as there are numbers for
+        launch("one", one_place_kernel, single, z.on_device());
+    launch("again", last_alone_kernel, single, y.on_device());  // by another block
+    Mask bytes = Mask::full({4}, 0);
+    launch("bytes", own_byte_kernel, blocks, bytes.on_device());  // each writes its own
+    CHECK(bytes(3) == 2);
+}
+
+TEST_CASE("atomic functions of several blocks do not race, but with others they do", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    const cuda::Grid blocks{dim3(4), dim3(2)};
+    Ids counter = Ids::full({8}, 0);
+    launch("count", count_kernel, blocks, counter.on_device(), false);
+    CHECK(counter(0) == 8);
+    CHECK_THAT(refused([&] { launch("count", count_kernel, blocks, counter.on_device(), true); }),
+               Contains("reads what an atomic function writes, in the same launch"));
 }
 
 TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {

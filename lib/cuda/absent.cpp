@@ -41,7 +41,7 @@ namespace emulator {
 std::pair<Region*, std::size_t> find(const void*) {
     no_device();
 }
-std::byte* access(Region&, std::int64_t, std::size_t, bool, const Place&) {
+std::byte* access(Region&, const Use&, const Place&) {
     no_device();
 }
 void fail(const std::string&, const Place&) {

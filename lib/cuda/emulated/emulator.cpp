@@ -40,6 +40,7 @@ struct Kernel {
     std::size_t begun = 0;
     int thread = -1;         ///< the running one
     std::uint64_t time = 1;  ///< barriers of the block so far
+    std::uint32_t launch = 0, block = 0;
     std::vector<std::uint64_t> warp_time;
     context::fiber scheduler;  ///< which waits for the thread
     std::exception_ptr error;
@@ -47,6 +48,10 @@ struct Kernel {
 
 Kernel kernel;
 std::mt19937_64 shuffler(1);
+
+// Of a stamp, which says which block of which launch used an element last. Two are no blocks.
+constexpr std::uint32_t launches = 1 << 12, blocks_of_stamp = 1 << 20;
+constexpr std::uint32_t several = blocks_of_stamp - 1, by_atomics = several - 1;
 
 Thread& thread_of(int t) {
     return kernel.threads[static_cast<std::size_t>(t)];
@@ -143,6 +148,11 @@ std::string line(const Place& place) {
     return fmt::format("{}:{}", std::filesystem::path(place.file).filename().string(), place.line);
 }
 
+/// The index of element `i` in a grid of the size `among`, where x varies fastest.
+dim3 position(unsigned i, const dim3& among) {
+    return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
+}
+
 /// The index of a thread or block, as its kernel knows it.
 std::string to_string(const dim3& i, const dim3& among) {
     return among.y == 1 && among.z == 1 ? fmt::format("{}", i.x)
@@ -225,13 +235,11 @@ void run_block() {
         for (const int t : released) go_on(t);
 }
 
-/// The index of element `i` in a grid of the size `among`, where x varies fastest.
-dim3 position(unsigned i, const dim3& among) {
-    return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
-}
-
 }  // namespace
 // [run]
+/// Gives the launch a number. When none is left, all elements forget which launches used them.
+void begin_launch();
+
 void set_seed(std::uint64_t seed) {
     shuffler.seed(seed);
 }
@@ -241,15 +249,17 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     const Index n = Index{threads.x} * threads.y * threads.z;
     const Index n_blocks = Index{blocks.x} * blocks.y * blocks.z;
     if (n_blocks == 0) return;
-    require(n >= 1 && n <= 1024, "cuda emulator: {}: {} threads in a block, expected 1 to 1024",
-            name, n);
-    require(blocks.y <= 65535 && blocks.z <= 65535,
-            "cuda emulator: {}: a grid of ({}, {}, {}) blocks, y and z at most 65535", name,
-            blocks.x, blocks.y, blocks.z);
+    require(n >= 1 && n <= 1024 && threads.z <= 64,
+            "cuda emulator: {}: a block of ({}, {}, {}) threads, expected 1 to 1024, z at most 64",
+            name, threads.x, threads.y, threads.z);
+    require(blocks.x <= 0x7fffffff && blocks.y <= 65535 && blocks.z <= 65535,
+            "cuda emulator: {}: a grid of ({}, {}, {}) blocks, x at most 2147483647, y and z 65535",
+            name, blocks.x, blocks.y, blocks.z);
     require(shared_bytes <= 99 << 10, "cuda emulator: {}: {} bytes of shared memory, at most {}",
             name, shared_bytes, 99 << 10);
     static std::mutex one_at_a_time;  // even if several threads of the processor launch
     const std::lock_guard lock(one_at_a_time);
+    begin_launch();
     gridDim = blocks;
     blockDim = threads;
     kernel.name = name;
@@ -274,6 +284,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     std::ranges::shuffle(order, shuffler);
     try {
         for (const unsigned b : order) {
+            kernel.block = b % by_atomics;
             blockIdx = position(b, blocks);
             run_block();
             if (counting) add_block();
@@ -349,6 +360,58 @@ void write_element(Region::Touches& touch, const Place& place) {
     touch = {.write = now, .read = {}};
 }
 
+void touch_elements(Region& region, const Use& use, const Place& place) {
+    for (std::size_t i = 0; i < use.size; i += region.element_bytes) {
+        auto& touch = region.touches[(static_cast<std::size_t>(use.at) + i) / region.element_bytes];
+        use.write ? write_element(touch, place) : read_element(touch, place);
+    }
+}
+// [checks: blocks]
+/// Says that `block` of the running kernel used an element. No two launches that an element still
+/// knows have the same number: `begin_launch`.
+std::uint32_t stamp(std::uint32_t block) {
+    return kernel.launch * blocks_of_stamp + block;
+}
+
+/// Whether another block of this launch left this stamp.
+bool by_another(std::uint32_t before) {
+    return before / blocks_of_stamp == kernel.launch && before != stamp(kernel.block);
+}
+
+std::string block_of(std::uint32_t stamp) {
+    const std::uint32_t block = stamp % blocks_of_stamp;
+    if (block == by_atomics) return "an atomic function";
+    return block == several ? "others" : "block " + to_string(position(block, gridDim), gridDim);
+}
+
+/// Notes that this block uses an element of device memory. Blocks run in any order, or at the same
+/// time, so nothing orders what two of them do to one element.
+void use_element(Region::Blocks& element, const Use& use, const Place& place) {
+    const bool added = use.atomic && element.wrote == stamp(by_atomics);
+    if (by_another(element.wrote) && !added)
+        fail(fmt::format("{} what {} writes{}", use.write ? "writes" : "reads",
+                         block_of(element.wrote), use.write ? " too" : ", in the same launch"),
+             place);
+    if ((use.write || use.atomic) && by_another(element.read))
+        fail(fmt::format("writes what {} may still read, in the same launch",
+                         block_of(element.read)),
+             place);
+    if (use.write)
+        element.wrote = stamp(use.atomic ? by_atomics : kernel.block);
+    else if (!use.atomic)
+        element.read = stamp(by_another(element.read) ? several : kernel.block);
+}
+
+void use_elements(Region& region, const Use& use, const Place& place) {
+    if (region.unit_bytes == 0 || region.unit_bytes > use.size) {  // finer than any use before
+        region.unit_bytes = std::min<std::size_t>(use.size, 4);
+        region.blocks.assign(region.bytes.size() / region.unit_bytes + 1, {});
+    }
+    const auto at = static_cast<std::size_t>(use.at);
+    for (std::size_t i = 0; i < use.size; i += region.unit_bytes)
+        use_element(region.blocks[(at + i) / region.unit_bytes], use, place);
+}
+
 /// Whether all `size` bytes are 1. Most often, there are four.
 bool all_written(const std::uint8_t* bytes, std::size_t size) {
     if (size == 4) return std::memcmp(bytes, "\1\1\1\1", 4) == 0;
@@ -357,25 +420,29 @@ bool all_written(const std::uint8_t* bytes, std::size_t size) {
 
 }  // namespace
 // [checks: all of an access]
-std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
-                  const Place& place) {
-    const auto n = static_cast<std::int64_t>(size),
+std::byte* access(Region& region, const Use& use, const Place& place) {
+    const auto n = static_cast<std::int64_t>(use.size),
                all = static_cast<std::int64_t>(region.bytes.size());
-    if (at < 0 || at + n > all)
-        fail(fmt::format("{} element {} of {} memory that has {}", write ? "writes" : "reads",
-                         at >= 0 ? at / n : (at - n + 1) / n, region.kind, all / n),
+    if (use.at < 0 || use.at + n > all)
+        fail(fmt::format("{} element {} of {} memory that has {}", use.write ? "writes" : "reads",
+                         use.at >= 0 ? use.at / n : (use.at - n + 1) / n, region.kind, all / n),
              place);
-    if (write)
-        std::memset(region.written.data() + at, 1, size);
-    else if (!all_written(region.written.data() + at, size))
-        fail(fmt::format("reads element {} of {} memory, which nothing wrote", at / n, region.kind),
+    if (use.at % static_cast<std::int64_t>(use.alignment) != 0)
+        fail(fmt::format("{} {} bytes at offset {} of {} memory, which is no multiple of {}",
+                         use.write ? "writes" : "reads", n, use.at, region.kind, use.alignment),
              place);
-    if (counting) note(region, at, size, place);
-    for (std::size_t i = 0; i < size && region.element_bytes > 0; i += region.element_bytes) {
-        auto& touch = region.touches[(static_cast<std::size_t>(at) + i) / region.element_bytes];
-        write ? write_element(touch, place) : read_element(touch, place);
-    }
-    return region.bytes.data() + at;
+    std::uint8_t* const written = region.written.data() + use.at;
+    if (!use.write && !all_written(written, use.size))
+        fail(fmt::format("reads element {} of {} memory, which nothing wrote", use.at / n,
+                         region.kind),
+             place);
+    if (counting) note(region, use.at, use.size, place);
+    if (region.element_bytes == 0)
+        use_elements(region, use, place);
+    else if (!use.atomic)
+        touch_elements(region, use, place);
+    if (use.write) std::memset(written, 1, use.size);
+    return region.bytes.data() + use.at;
 }
 // [memory]
 namespace {
@@ -396,6 +463,13 @@ std::uintptr_t number(const void* address) {
 }
 
 }  // namespace
+
+void begin_launch() {
+    kernel.launch = kernel.launch % (launches - 1) + 1;
+    if (kernel.launch > 1) return;
+    const std::lock_guard lock(to_blocks);
+    for (auto& [address, region] : blocks()) std::ranges::fill(region.blocks, Region::Blocks{});
+}
 
 std::pair<Region*, std::size_t> find(const void* address) {
     const std::lock_guard lock(to_blocks);

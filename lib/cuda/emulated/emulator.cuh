@@ -68,6 +68,13 @@ struct Region {
     std::vector<Touches> touches;  ///< of each element; empty for device memory
     std::size_t element_bytes;     ///< of an element of shared memory; 0 for device memory
 
+    /// Which block of which launch wrote and read an element of device memory last: see `stamp`.
+    struct Blocks {
+        std::uint32_t wrote = 0, read = 0;
+    };
+    std::vector<Blocks> blocks;  ///< of each element, as soon as a kernel has used one
+    std::size_t unit_bytes = 0;  ///< of an element of `blocks`: 4, or fewer if kernels use fewer
+
     Region(const char* kind_, std::size_t size, std::size_t element = 0)
         : kind(kind_), element_bytes(element) {
         resize(size);
@@ -84,10 +91,20 @@ inline Region dynamic_region("shared", 0, 4);  // of dynamic shared memory; a la
 
 /// The region of device memory that holds `address`, and the offset in it. Throws if none does.
 std::pair<Region*, std::size_t> find(const void* address);
-/// The `size` bytes from `at` on, which the running thread reads or, with `write`, writes. Notes
-/// the access, or stops the kernel if the access is a fault.
-std::byte* access(Region& region, std::int64_t at, std::size_t size, bool write,
-                  const Place& place);
+/// An access to memory by the running thread: `size` bytes from `at` on, which a device can move
+/// only if `at` is a multiple of `alignment`.
+struct Use {
+    std::int64_t at;
+    std::size_t size, alignment;
+    bool write, atomic;
+
+    template <class T>
+    static Use of(std::int64_t at, bool write, bool atomic = false) {
+        return {at, sizeof(T), alignof(T), write, atomic};
+    }
+};
+/// The bytes that the running thread uses. Notes the access, or stops the kernel if it is a fault.
+std::byte* access(Region& region, const Use& use, const Place& place);
 /// Stops the kernel with a message that names it, the line and the thread.
 [[noreturn]] void fail(const std::string& what, const Place& place);
 // [checked element]
@@ -113,12 +130,20 @@ public:
     Element(const Element&) = default;
     operator T() const {
         T value;
-        std::memcpy(&value, access(*region_, at_, sizeof(T), false, place_), sizeof(T));
+        std::memcpy(&value, access(*region_, Use::of<T>(at_, false), place_), sizeof(T));
         return value;
     }
     const Element& operator=(T value) const {
-        std::memcpy(access(*region_, at_, sizeof(T), true, place_), &value, sizeof(T));
+        std::memcpy(access(*region_, Use::of<T>(at_, true), place_), &value, sizeof(T));
         return *this;
+    }
+    /// Adds `value` as one step, which other blocks may do at the same time.
+    T add(T value) const {
+        T before, after;
+        std::memcpy(&before, access(*region_, Use::of<T>(at_, false, true), place_), sizeof(T));
+        after = static_cast<T>(before + value);
+        std::memcpy(access(*region_, Use::of<T>(at_, true, true), place_), &after, sizeof(T));
+        return before;
     }
     const Element& operator=(const Element& other) const { return *this = static_cast<T>(other); }
     const Element& operator+=(T value) const { return *this = static_cast<T>(*this + value); }
@@ -255,10 +280,7 @@ T __shfl_down_sync(unsigned, T value, int distance, Place place = Place::current
 template <class T>
 T atomicAdd(emulator::Pointer<T> to, std::type_identity_t<T> value,
             Place place = Place::current()) {
-    const emulator::Element<T> element = to[{0, place}];
-    const T before = element;
-    element = static_cast<T>(before + value);
-    return before;
+    return to[{0, place}].add(value);
 }
 // [launch]
 namespace cuda {
