@@ -285,6 +285,64 @@ TEST_CASE("atomic functions of several blocks do not race, but with others they 
                Contains("reads what an atomic function writes, in the same launch"));
 }
 
+namespace {
+
+/// What a kernel that copies asynchronously forgets.
+enum class Forgets { nothing, commit, wait, last_group, barrier };
+
+__global__ void async_kernel(Global<Real> y, Global<const Real> x, Forgets forgets) {
+    __shared__ Shared<Real, 2, 64> tile;
+    const int i = static_cast<int>(threadIdx.x);
+    for (int half = 0; half < 2; ++half) {
+        __pipeline_memcpy_async(&tile[half][i], x + (64 * half + i), sizeof(Real));
+        if (forgets != Forgets::commit) __pipeline_commit();
+    }
+    for (int half = 0; half < 2; ++half) {
+        const int may_go_on = forgets == Forgets::last_group ? 1 : 1 - half;
+        if (forgets != Forgets::wait) __pipeline_wait_prior(may_go_on);
+        if (forgets != Forgets::barrier) __syncthreads();
+        y[64 * half + i] = tile[half][63 - i];
+    }
+}
+
+__global__ void async_bytes_kernel(Global<Real> y, Index first, int bytes) {
+    __shared__ Shared<Real, 64> tile;
+    __pipeline_memcpy_async(&tile[first], y + first, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+TEST_CASE("an asynchronous copy has arrived only after the wait", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    const Tensor x = random_tensor({128});
+    Tensor y({128});
+    const auto said = [&](Forgets forgets) {
+        return refused([&] {
+            launch("async", async_kernel, one_block, y.on_device(), x.on_device(), forgets);
+        });
+    };
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        emulator::set_seed(seed);
+        CHECK(said(Forgets::nothing) == "nothing");
+        CHECK(y(3) == x(60));
+        CHECK(y(64) == x(127));
+        for (const Forgets forgets : {Forgets::commit, Forgets::wait, Forgets::last_group})
+            CHECK_THAT(said(forgets), Contains("of shared memory, which nothing wrote") &&
+                                          Contains("11_emulator.cpp"));
+        CHECK(said(Forgets::barrier) != "nothing");  // not written yet, or a race
+    }
+    Tensor whole = Tensor::zeros({64});
+    const auto copy = [&](Index first, int bytes) {
+        return refused([&] {
+            launch("bytes", async_bytes_kernel, cuda::Grid{dim3(1), dim3(1)}, whole.on_device(),
+                   first, bytes);
+        });
+    };
+    CHECK(copy(4, 16) == "nothing");
+    CHECK_THAT(copy(1, 16), Contains("no multiple of 16"));
+    CHECK_THAT(copy(0, 12), Contains("12 bytes at once, expected 4, 8 or 16"));
+}
+
 TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {
     const ScopedWay device(Way::cuda);
     for (int i = 0; i < 3; ++i) {

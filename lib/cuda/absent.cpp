@@ -48,6 +48,9 @@ void fail(const std::string&, const Place&) {
     no_device();
 }
 void wait(Waits, const Place&) {}
+void begin_copy(Region*, std::int64_t, Region*, std::int64_t, std::size_t, const Place&) {}
+void end_group() {}
+void wait_for_copies(int) {}
 std::uint64_t exchange(std::uint64_t, int, const Place&) {
     no_device();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 // A real device, for CUDA's compiler.
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <cstdlib>

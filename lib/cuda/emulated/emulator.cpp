@@ -20,6 +20,14 @@ namespace {
 
 namespace context = boost::context;
 
+/// A copy from device memory to shared memory that has been begun.
+struct Copy {
+    Region *to, *from;
+    Use there, here;
+    int group;
+    Place place;
+};
+
 /// A thread of the running block.
 struct Thread {
     dim3 index;
@@ -29,6 +37,8 @@ struct Thread {
     std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, used in turn
     int exchanges = 0;
     std::map<Place, int> visits;  ///< of each access, while counting
+    std::vector<Copy> copies = {};
+    int group = 0;  ///< of the copies that are begun next
 };
 // [state]
 /// The running kernel.
@@ -225,7 +235,10 @@ std::vector<int> release() {
 // [blocks]
 void run_block() {
     for (Region* region : shared_regions) region->resize(region->bytes.size());
-    for (Thread& thread : kernel.threads) thread.exchanges = 0;
+    for (Thread& thread : kernel.threads) {
+        thread.exchanges = thread.group = 0;
+        thread.copies.clear();
+    }
     std::ranges::fill(kernel.warp_time, 1);
     kernel.time = 1;
     kernel.begun = 0;
@@ -443,6 +456,36 @@ std::byte* access(Region& region, const Use& use, const Place& place) {
         touch_elements(region, use, place);
     if (use.write) std::memset(written, 1, use.size);
     return region.bytes.data() + use.at;
+}
+// [asynchronous copies]
+void begin_copy(Region* to, std::int64_t at, Region* from, std::int64_t from_at, std::size_t bytes,
+                const Place& place) {
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        fail(fmt::format("copies {} bytes at once, expected 4, 8 or 16", bytes), place);
+    if (!to || to->element_bytes == 0 || !from || from->element_bytes > 0)
+        fail("copies asynchronously, but not from device memory to shared memory", place);
+    Thread& thread = thread_of(kernel.thread);
+    const Copy copy{
+        to,           from, {at, bytes, bytes, true, false}, {from_at, bytes, bytes, false, false},
+        thread.group, place};
+    access(*from, copy.here, place);
+    access(*to, copy.there, place);
+    std::memset(to->written.data() + at, 0, bytes);  // until it has arrived
+    thread.copies.push_back(copy);
+}
+
+void end_group() {
+    ++thread_of(kernel.thread).group;
+}
+
+void wait_for_copies(int groups) {
+    Thread& thread = thread_of(kernel.thread);
+    std::erase_if(thread.copies, [&](const Copy& copy) {
+        if (copy.group >= thread.group - groups) return false;
+        const std::byte* const numbers = copy.from->bytes.data() + copy.here.at;
+        std::memcpy(access(*copy.to, copy.there, copy.place), numbers, copy.here.size);
+        return true;
+    });
 }
 // [memory]
 namespace {

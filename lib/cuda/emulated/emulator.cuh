@@ -188,6 +188,9 @@ public:
             return element;
     }
 
+    Region* region() const { return region_; }
+    std::int64_t offset() const { return at_; }
+
 private:
     template <class>
     friend class Pointer;
@@ -230,6 +233,15 @@ enum class Waits { no, for_block, for_warp, for_exchange, done };
 void wait(Waits what, const Place& place);
 /// Gives `value` to the rest of the warp, and returns that of `lane`. It orders no memory accesses.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
+
+/// Begins to copy `bytes` from device memory to shared memory. Until `wait_for_copies`, they count
+/// as not written.
+void begin_copy(Region* to, std::int64_t at, Region* from, std::int64_t from_at, std::size_t bytes,
+                const Place& place);
+/// Ends a group of copies, to which those belong that this thread has begun since the last group.
+void end_group();
+/// Waits until all copies of this thread have arrived but those of the last `groups` groups.
+void wait_for_copies(int groups);
 
 /// Runs `body` once for every thread of the grid.
 void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
@@ -281,6 +293,19 @@ template <class T>
 T atomicAdd(emulator::Pointer<T> to, std::type_identity_t<T> value,
             Place place = Place::current()) {
     return to[{0, place}].add(value);
+}
+// [asynchronous copies]
+/// `<cuda_pipeline.h>`: copies of 4, 8 or 16 bytes that go on while the thread computes.
+template <class T, class U>
+void __pipeline_memcpy_async(emulator::Pointer<T> to, emulator::Pointer<U> from, std::size_t bytes,
+                             Place place = Place::current()) {
+    emulator::begin_copy(to.region(), to.offset(), from.region(), from.offset(), bytes, place);
+}
+inline void __pipeline_commit() {
+    emulator::end_group();
+}
+inline void __pipeline_wait_prior(int groups) {
+    emulator::wait_for_copies(groups);
 }
 // [launch]
 namespace cuda {
