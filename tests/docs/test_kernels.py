@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -15,30 +15,31 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
 
 
-def options() -> list[str]:
-    """What CMake defines for CUDA's compiler, and asks of it."""
-    text = (ROOT / "cmake/Chapter.cmake").read_text(encoding="utf-8")
-    found = ";".join(re.findall(r"COMPILE_LANGUAGE:CUDA>:([^>]*)>", text))
-    assert found, "cmake/Chapter.cmake says nothing to CUDA's compiler"
-    return [name if name.startswith("-") else f"-D{name}" for name in found.split(";")]
+sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(ROOT / "tests"))
+import kernels
+from nightly import nightly
 
 
 @unittest.skipUnless(shutil.which("nvcc"), "there is no CUDA compiler (nvcc)")
 class Compiler(unittest.TestCase):
-    def compile(self, source: Path) -> str:
-        """Messages of the compiler, for the oldest device; empty where it is content."""
-        with tempfile.TemporaryDirectory() as folder:
-            command = ["nvcc", "-std=c++20", "-arch=compute_75", "-ptx", "-I", str(ROOT)]
-            command += [*options(), str(source), "-o", f"{folder}/kernel.ptx"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            return done.stderr if done.returncode else ""
-
-    def test_cuda_s_compiler_accepts_every_kernel(self) -> None:
+    def assemble(self, arch: str) -> list[str]:
+        """A line for each kernel. The compiler's warnings are errors, which fail."""
         self.assertGreater(len(KERNELS), 3)
         with ThreadPoolExecutor(2) as pool:
-            for source, messages in zip(KERNELS, pool.map(self.compile, KERNELS), strict=True):
-                with self.subTest(source.relative_to(ROOT).as_posix()):
-                    self.assertEqual(messages, "")
+            return [str(k) for found in pool.map(lambda file: kernels.assemble(file, arch), KERNELS) for k in found]
+
+    def test_what_the_assembler_says_is_what_is_recorded(self) -> None:
+        made = kernels.RECORD.read_text(encoding="utf-8").splitlines()
+        found = self.assemble("sm_90")
+        if made[0].partition(".")[0] != f"CUDA {kernels.version()}".partition(".")[0]:
+            self.skipTest(f"the record is of {made[0]}, and this is CUDA {kernels.version()}")
+        self.assertEqual(made[2:], found, "if this is meant, write it down: python3 bench/kernels.py --record")
+
+    @nightly
+    def test_other_devices_assemblers_accept_every_kernel(self) -> None:
+        for arch in ("sm_75", "sm_80", "sm_100"):
+            self.assemble(arch)
 
     def test_cmake_leaves_every_kernel_to_cuda_s_compiler(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
