@@ -39,10 +39,10 @@ class Kernel:
         return min(MOST_WARPS, REGISTERS // (-(-self.registers // UNIT) * UNIT * 32))
 
     def __str__(self) -> str:
-        return f"{self.source:58} {self.name:62} {self.registers:4} {self.shared:6} {self.spills:4} {self.warps:4}"
+        return f"{self.source:58} {self.name:62} {self.registers:9} {self.shared:6} {self.spills:5} {self.warps:5}"
 
 
-HEAD = f"{'source':58} {'kernel':62} regs shared spill warps"
+HEAD = f"{'source':58} {'kernel':62} registers shared spill warps"
 
 
 def sources() -> list[Path]:
