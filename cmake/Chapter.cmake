@@ -206,6 +206,7 @@ function(abh_chapter)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/(exercises|ranks)/")  # for ranks see cmake/Ranks.cmake
   list(TRANSFORM rooms APPEND /*.cu OUTPUT_VARIABLE kernels)
   file(GLOB kernels CONFIGURE_DEPENDS ${kernels})
+  list(FILTER kernels EXCLUDE REGEX "/plain_cuda/")  # a program of its own, which the emulator cannot run
   abh_kernels(${kernels})
   list(APPEND sources ${kernels})
   if(sources)

@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
+FIRST = ROOT / "chapters/11_on_the_gpu/plain_cuda/first_kernel.cu"  # a program of its own, without the library
+KERNELS = sorted({*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")} - {FIRST})
 
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -40,6 +41,15 @@ class Compiler(unittest.TestCase):
     def test_other_devices_assemblers_accept_every_kernel(self) -> None:
         for arch in ("sm_75", "sm_80", "sm_100"):
             self.assemble(arch)
+
+    def test_the_first_kernel_is_a_program_without_a_warning_that_says_when_there_is_no_device(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/first_kernel"
+            command = ["nvcc", "-std=c++17", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra", str(FIRST), "-o", program]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+            done = subprocess.run([program], capture_output=True, text=True, check=False)
+        self.assertIn("cudaMalloc: " if done.returncode else "1000 sums, 0 of them wrong", done.stdout + done.stderr)
 
     def test_cmake_leaves_every_kernel_to_cuda_s_compiler(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
