@@ -34,3 +34,47 @@ def roofline(data: Data, fig: Figure) -> None:
         fig.legend(loc="outside lower center", ncols=2)
     else:
         axes.legend(loc="upper right")
+
+
+@figure("roofs", width=7.2, height=5.0, narrow=(3.7, 6.0))
+def roofs(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    slopes, levels = data.array("roofs_of_memory") / 1e12, data.array("roofs_of_arithmetic") / 1e12
+    left, right = 0.1, 3000.0
+    colors, dashes = ("C0", "C2", "C1"), ("-", "--", "-.")
+    for slope, name, color, dash in zip(slopes, ("device memory", "L2 cache", "shared memory"), colors, dashes, strict=True):
+        ends = np.array([left, levels[-1] / slope])
+        axes.plot(ends, ends * slope, color=color, linestyle=dash, label=f"{name}, {slope:.3g} TB/s")
+    for level, name in zip(levels, ("FP32", "TF32", "bf16"), strict=True):
+        axes.plot([level / slopes[-1], right], [level, level], color=ink(), linewidth=1.2)
+        axes.annotate(
+            f"{name}, {level:.4g}", (right, level), xytext=(0, -3), textcoords="offset points", ha="right", va="top",
+            fontsize=8, color=ink(),
+        )
+
+    kernels = data.array("kernel_intensity")  # operations per byte of each memory
+    names = data.value("kernel_names").split("|")
+    parts = data.value("intensity_names").split("|")
+    for part in ("residual, dropout, norm", "attention, fused", "linear map, 512 to 512"):
+        intensity = data.array("intensity")[parts.index(part)]
+        kernels = np.vstack([kernels, [intensity, np.inf, np.inf]])  # their caches were not counted
+        names.append(part)
+    points = []
+    for intensity, name, marker in zip(kernels, names, "osD^vPX", strict=True):
+        memory = int(np.argmin(intensity * slopes))
+        bound = intensity[memory] * slopes[memory]
+        color = colors[memory] if bound < levels[0] else ink()
+        points += axes.plot(
+            intensity[memory], min(bound, levels[0]), marker, color=color, markeredgecolor=ink(), markersize=6.5,
+            linestyle="none", label=name, zorder=3,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(left, right)
+    axes.set_ylim(0.5, 2000)
+    axes.set_xlabel("operations per byte")
+    axes.set_ylabel("TFLOP/s at most")
+    axes.grid(color=muted(), alpha=0.2)
+    lines = [line for line in axes.get_lines() if line.get_label().endswith("TB/s")]
+    axes.legend(handles=lines, loc="lower right")
+    fig.legend(handles=points, loc="outside lower center", ncols=2 if narrow() else 4)

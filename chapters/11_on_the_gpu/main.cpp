@@ -91,6 +91,17 @@ std::vector<Part> parts_of_a_step() {
         named("linear map, to 8000 words", map(d, words)),
     };
 }
+// [roofs]
+/// What an H200 does at most in a second, in FLOP or bytes. Arithmetic and device memory are those
+/// of its data sheet, whose rates of tensor cores are for sparse matrices: twice those for dense
+/// ones.
+namespace h200 {
+constexpr double fp32 = 67e12, tf32 = 989e12 / 2, bf16 = 1979e12 / 2;
+constexpr double memory = 4.8e12;
+constexpr double l2 = 6.65e12;                               // measured on an H100, for OpenXLA
+constexpr double cores = 132, clock = fp32 / (cores * 256);  // of a core: 128 multiply-adds a cycle
+constexpr double shared = cores * clock * 32 * 4;            // 32 banks of 4 bytes
+}  // namespace h200
 // [roofline]
 void show_roofline(Results& results) {
     section("Operations per byte");
@@ -104,14 +115,73 @@ void show_roofline(Results& results) {
         intensity(i) = static_cast<Real>(part.intensity());
         names += (i ? "|" : "") + part.name;
     }
-    constexpr double h200_flops = 67e12, h200_bytes = 4.8e12;  // per second, by its data sheet
-    fmt::print("{:28}{:>42.2f} FLOP per byte\n", "(an H200 in balance)", h200_flops / h200_bytes);
-    results.set("balance", h200_flops / h200_bytes);
+    constexpr double balance = h200::fp32 / h200::memory;
+    fmt::print("{:28}{:>42.2f} FLOP per byte\n", "(an H200 in balance)", balance);
+    results.set("balance", balance);
     results.array("intensity", intensity);
     results.set("intensity_names", names);
     results.set("norm_intensity", parts[2].intensity());
     results.set("map_intensity", parts[7].intensity());
     results.set("attention_intensity", parts[6].intensity());
+}
+// [bounds]
+/// A kernel of this chapter: the operations of a launch, and the numbers that device memory must
+/// hand over at least, if caches serve every repeated reading.
+struct Launch {
+    const char *key, *name;
+    double flops, numbers;
+    std::function<void()> run;
+};
+
+/// For each kernel, its operations per byte of three memories, and the lowest of all roofs there.
+void show_bounds(std::uint64_t seed, Results& results) {
+    if (!cuda::emulated) return;  // a real device counts nothing
+    section("What bounds the kernels");
+    const Tensor a = numbers({96, 128}, seed), b = numbers({128, 64}, seed + 1);
+    const Tensor rows = numbers({8, 1000}, seed + 2);
+    const double multiply_adds = 96 * 128 * 64, matrices = 96 * 128 + 128 * 64 + 96 * 64;
+    using cuda::Multiply;
+    const std::vector<Launch> launches = {
+        {"sum", "row sums", 8000, 8008, [&] { cuda::row_sums(rows, cuda::Sum::warps); }},
+        {"softmax", "softmax in two passes", 5 * 8000, 2 * 8000,
+         [&] { cuda::softmax(rows, cuda::Passes::two); }},
+        {"plain", "product, plain", 2 * multiply_adds, matrices,
+         [&] { cuda::product(a, b, Multiply::plain); }},
+        {"tiled", "product, tiled", 2 * multiply_adds, matrices,
+         [&] { cuda::product(a, b, Multiply::tiled); }},
+    };
+    const std::string names[] = {"device memory", "L2", "shared memory"};
+    const double bytes_per_second[] = {h200::memory, h200::l2, h200::shared};
+    fmt::print("{:24}{:>10}{:>10}{:>10}{:>10}\n", "FLOP per byte of", "device", "L2", "shared",
+               "at most");
+    Tensor intensity({static_cast<Index>(launches.size()), 3});
+    std::string labels;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const Launch& launch = launches[i];
+        const cuda::KernelCount count = cost_of(launch.run).count;
+        const double bytes[] = {4 * launch.numbers, 32 * static_cast<double>(count.sectors),
+                                128 * static_cast<double>(count.shared_turns)};
+        double bound = h200::fp32;
+        std::string by = "arithmetic", cells;
+        for (int m = 0; m < 3; ++m) {
+            const double per_byte = launch.flops / bytes[m];  // infinity, where it needs none
+            intensity(i, m) = static_cast<Real>(per_byte);
+            cells += bytes[m] == 0 ? fmt::format("{:>10}", "-") : fmt::format("{:10.2f}", per_byte);
+            if (per_byte * bytes_per_second[m] >= bound) continue;
+            bound = per_byte * bytes_per_second[m];
+            by = names[m];
+        }
+        fmt::print("{:24}{}{:>10.2f} TFLOP/s, by {}\n", launch.name, cells, bound / 1e12, by);
+        results.set(fmt::format("{}_bound", launch.key), bound / 1e12);
+        labels += (i ? "|" : "") + std::string(launch.name);
+    }
+    results.array("kernel_intensity", intensity);
+    results.set("kernel_names", labels);
+    const auto roofs = [](double first, double second, double third) {
+        return Tensor({3}, {Real(first), Real(second), Real(third)});
+    };
+    results.array("roofs_of_arithmetic", roofs(h200::fp32, h200::tf32, h200::bf16));
+    results.array("roofs_of_memory", roofs(h200::memory, h200::l2, h200::shared));
 }
 // [small training]
 /// A smaller toy, whose training step still launches every kernel.
@@ -214,6 +284,7 @@ int main(int argc, char** argv) {
         results.set("device", device_name());
         show_all_variants(program.seed(), results);
         show_roofline(results);
+        show_bounds(program.seed(), results);
         show_training(program.seed(), results);
         show_faults();
     });
