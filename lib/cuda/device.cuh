@@ -1,8 +1,10 @@
 #pragma once
 
 // A real device, for CUDA's compiler.
-#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
+#ifdef __CUDACC__
+#include <cuda_pipeline.h>
+#endif
 
 #include <cstdlib>
 #include <stdexcept>
