@@ -4,6 +4,7 @@
 #include "chapters/09_training/training.hpp"
 #include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
+#include "chapters/11_on_the_gpu/roofline.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
@@ -54,134 +55,6 @@ void show_all_variants(std::uint64_t seed, Results& results) {
                    {"softmax_two", "largest and sum, weights",
                     [&] { return cuda::softmax(rows, Passes::two); }}},
                   results);
-}
-// [parts]
-/// One part of a step, forward, or Adam, if it reads or writes each tensor once.
-struct Part {
-    std::string name;
-    double flops, numbers;  ///< operations; numbers of 4 bytes, read or written
-
-    double intensity() const { return flops / (4 * numbers); }
-};
-
-/// The parts of a training step of the base model of 2017 on 64 sentences of 64 words.
-std::vector<Part> parts_of_a_step() {
-    const double rows = 64 * 64, d = 512, d_ff = 2048, heads = 8, length = 64, words = 8000;
-    const auto map = [&](double d_in, double d_out) {
-        return Part{"", 2 * rows * d_in * d_out, rows * (d_in + d_out) + d_in * d_out};
-    };
-    const auto named = [](const char* name, Part part) {
-        part.name = name;
-        return part;
-    };
-    const double scores = rows * length * heads;  // over all queries, keys and heads
-    const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // matrices only
-    return {
-        {"embedding, scaled", rows * d, 2 * rows * d},
-        {"bias and ReLU", 2 * rows * d_ff, 2 * rows * d_ff},
-        // reads x and the branch; writes y, the normalized rows, and one byte of mask per element
-        {"residual, dropout, norm", 11 * rows * d, 4.25 * rows * d},
-        {"softmax of all scores", 5 * scores, 2 * scores},
-        {"Adam", 14 * weights, 7 * weights},  // reads w, g, m, v; writes w, m, v
-        // the second reading does not count, because a cache serves most of it
-        {"cross entropy", 5 * rows * words, 2 * rows * words},
-        {"attention, fused", 4 * scores * d / heads, 4 * rows * d},
-        named("linear map, 512 to 512", map(d, d)),
-        named("linear map, 512 to 2048", map(d, d_ff)),
-        named("linear map, to 8000 words", map(d, words)),
-    };
-}
-// [roofs]
-/// What an H200 does at most in a second, in FLOP or bytes. Arithmetic and device memory are those
-/// of its data sheet, whose rates of tensor cores are for sparse matrices: twice those for dense
-/// ones.
-namespace h200 {
-constexpr double fp32 = 67e12, tf32 = 989e12 / 2, bf16 = 1979e12 / 2;
-constexpr double memory = 4.8e12;
-constexpr double l2 = 6.65e12;                               // measured on an H100, for OpenXLA
-constexpr double cores = 132, clock = fp32 / (cores * 256);  // of a core: 128 multiply-adds a cycle
-constexpr double shared = cores * clock * 32 * 4;            // 32 banks of 4 bytes
-}  // namespace h200
-// [roofline]
-void show_roofline(Results& results) {
-    section("Operations per byte");
-    const std::vector<Part> parts = parts_of_a_step();
-    Tensor intensity({static_cast<Index>(parts.size())});
-    std::string names;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Part& part = parts[i];
-        fmt::print("{:28}{:>10.2f} GFLOP{:>10.1f} MB{:>12.2f} FLOP per byte\n", part.name,
-                   part.flops / 1e9, 4 * part.numbers / 1e6, part.intensity());
-        intensity(i) = static_cast<Real>(part.intensity());
-        names += (i ? "|" : "") + part.name;
-    }
-    constexpr double balance = h200::fp32 / h200::memory;
-    fmt::print("{:28}{:>42.2f} FLOP per byte\n", "(an H200 in balance)", balance);
-    results.set("balance", balance);
-    results.array("intensity", intensity);
-    results.set("intensity_names", names);
-    results.set("norm_intensity", parts[2].intensity());
-    results.set("map_intensity", parts[7].intensity());
-    results.set("attention_intensity", parts[6].intensity());
-}
-// [bounds]
-/// A kernel of this chapter: the operations of a launch, and the numbers that device memory must
-/// hand over at least, if caches serve every repeated reading.
-struct Launch {
-    const char *key, *name;
-    double flops, numbers;
-    std::function<void()> run;
-};
-
-/// For each kernel, its operations per byte of three memories, and the lowest of all roofs there.
-void show_bounds(std::uint64_t seed, Results& results) {
-    if (!cuda::emulated) return;  // a real device counts nothing
-    section("What bounds the kernels");
-    const Tensor a = numbers({96, 128}, seed), b = numbers({128, 64}, seed + 1);
-    const Tensor rows = numbers({8, 1000}, seed + 2);
-    const double multiply_adds = 96 * 128 * 64, matrices = 96 * 128 + 128 * 64 + 96 * 64;
-    using cuda::Multiply;
-    const std::vector<Launch> launches = {
-        {"sum", "row sums", 8000, 8008, [&] { cuda::row_sums(rows, cuda::Sum::warps); }},
-        {"softmax", "softmax in two passes", 5 * 8000, 2 * 8000,
-         [&] { cuda::softmax(rows, cuda::Passes::two); }},
-        {"plain", "product, plain", 2 * multiply_adds, matrices,
-         [&] { cuda::product(a, b, Multiply::plain); }},
-        {"tiled", "product, tiled", 2 * multiply_adds, matrices,
-         [&] { cuda::product(a, b, Multiply::tiled); }},
-    };
-    const std::string names[] = {"device memory", "L2", "shared memory"};
-    const double bytes_per_second[] = {h200::memory, h200::l2, h200::shared};
-    fmt::print("{:24}{:>10}{:>10}{:>10}{:>10}\n", "FLOP per byte of", "device", "L2", "shared",
-               "at most");
-    Tensor intensity({static_cast<Index>(launches.size()), 3});
-    std::string labels;
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-        const Launch& launch = launches[i];
-        const cuda::KernelCount count = cost_of(launch.run).count;
-        const double bytes[] = {4 * launch.numbers, 32 * static_cast<double>(count.sectors),
-                                128 * static_cast<double>(count.shared_turns)};
-        double bound = h200::fp32;
-        std::string by = "arithmetic", cells;
-        for (int m = 0; m < 3; ++m) {
-            const double per_byte = launch.flops / bytes[m];  // infinity, where it needs none
-            intensity(i, m) = static_cast<Real>(per_byte);
-            cells += bytes[m] == 0 ? fmt::format("{:>10}", "-") : fmt::format("{:10.2f}", per_byte);
-            if (per_byte * bytes_per_second[m] >= bound) continue;
-            bound = per_byte * bytes_per_second[m];
-            by = names[m];
-        }
-        fmt::print("{:24}{}{:>10.2f} TFLOP/s, by {}\n", launch.name, cells, bound / 1e12, by);
-        results.set(fmt::format("{}_bound", launch.key), bound / 1e12);
-        labels += (i ? "|" : "") + std::string(launch.name);
-    }
-    results.array("kernel_intensity", intensity);
-    results.set("kernel_names", labels);
-    const auto roofs = [](double first, double second, double third) {
-        return Tensor({3}, {Real(first), Real(second), Real(third)});
-    };
-    results.array("roofs_of_arithmetic", roofs(h200::fp32, h200::tf32, h200::bf16));
-    results.array("roofs_of_memory", roofs(h200::memory, h200::l2, h200::shared));
 }
 // [small training]
 /// A smaller toy, whose training step still launches every kernel.
