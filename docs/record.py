@@ -100,6 +100,12 @@ def complete(folder: Path) -> dict[str, Path]:
     return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in sorted(folder.glob(f"*/*/{DONE}"))}
 
 
+def names(run: Path) -> set[str]:
+    """What a run has written: its numbers and its arrays."""
+    file = run / "results.json"
+    return {path.name for path in run.glob("*.npy")} | set(json.loads(file.read_text()) if file.is_file() else {})
+
+
 def day(path: Path) -> str:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
 
@@ -152,9 +158,10 @@ def mirror(source: Path, target: Path) -> None:
 
 def gather(root: Path, build: Path) -> None:
     """Fill BUILD/results with each run's output from this machine or, if there is none, from the record; origin.json says
-    which. Beside the runs it puts the lists that are printed for each build, from BUILD/lists."""
+    which. A run that lacks what the record has is that of an older program, from before an update. Beside the runs it puts the lists that are printed for each build, from BUILD/lists."""
     record, runs, results = root / "recorded", build / "runs", build / "results"
-    here, kept = complete(runs), complete(record)
+    kept = complete(record)
+    here = {key: run for key, run in complete(runs).items() if key not in kept or names(kept[key]) <= names(run)}
     chosen = {**kept, **here}
     machine, recorded = about_here(build), about(record)
     if here:

@@ -97,7 +97,7 @@ class Small(unittest.TestCase):
             record.write(self.root, self.build)
 
     def test_pages_show_the_run_of_this_machine_where_there_is_one(self) -> None:
-        put(self.build / "runs" / CHAPTER / "main", {"mean": {"value": 1.75}})
+        put(self.build / "runs" / CHAPTER / "main", {**self.values, "mean": {"value": 1.75}})
         (self.build / "runs" / CHAPTER / "wide/stdout.txt").unlink()
         put(self.build / "results/03_gone/main", {})
         record.gather(self.root, self.build)
@@ -113,6 +113,14 @@ class Small(unittest.TestCase):
         before = (results / CHAPTER / "main/results.json").stat().st_mtime_ns
         record.gather(self.root, self.build)
         self.assertEqual((results / CHAPTER / "main/results.json").stat().st_mtime_ns, before)
+
+    def test_a_run_of_an_older_program_does_not_keep_pages_from_rendering(self) -> None:
+        put(self.build / "runs" / CHAPTER / "main", {"another": {"value": 1.75}})
+        record.gather(self.root, self.build)
+        results = self.build / "results"
+        self.assertEqual(json.loads((results / CHAPTER / "main/results.json").read_text())["mean"]["value"], 1.5)
+        origin = json.loads((results / "origin.json").read_text())
+        self.assertEqual([False, True], [origin[f"{CHAPTER}/{name}"]["here"] for name in ("main", "wide")])
 
     def compare(self) -> tuple[str, list[str]]:
         said = io.StringIO()
