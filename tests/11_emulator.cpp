@@ -200,6 +200,9 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     const cuda::Grid deep{dim3(1), dim3(1, 1, 65)}, wide{dim3(0x80000000u), dim3(32)};
     CHECK_THROWS_WITH(launch("deep", late_kernel, deep, y.on_device()), Contains("z at most 64"));
     CHECK_THROWS_WITH(launch("wide", late_kernel, wide, y.on_device()), Contains("2147483647"));
+    const cuda::Grid greedy{dim3(1), dim3(64), (99 << 10) + 1};
+    CHECK_THROWS_WITH(launch("greedy", late_kernel, greedy, y.on_device()),
+                      Contains("101377 bytes of shared memory, at most 101376"));
 }
 
 namespace {
@@ -221,6 +224,7 @@ __global__ void last_alone_kernel(Global<Real> y) {
     if (blockIdx.x + 1 == gridDim.x) y[0] = 1;
 }
 
+constexpr int shift_line = __LINE__ + 2;
 __global__ void shift_kernel(Global<Real> y) {  // the next block may have written already
     const Real next = y[blockIdx.x + 1];
     y[blockIdx.x] = next;
@@ -260,9 +264,10 @@ TEST_CASE("the emulator finds races between blocks", "[cuda]") {
         emulator::set_seed(seed);
         CHECK_THAT(refused([&] { launch("one", one_place_kernel, blocks, y.on_device()); }),
                    Contains("one: thread 0 of block") && Contains("writes what block") &&
-                       Contains("writes too (11_emulator.cpp"));
+                       Contains("in the same launch (11_emulator.cpp"));
         CHECK_THAT(refused([&] { launch("shift", shift_kernel, two, y.on_device()); }),
-                   Contains("in the same launch"));
+                   Contains("in the same launch") && Contains(fmt::format(":{}", shift_line)) &&
+                       Contains(fmt::format(":{}", shift_line + 1)));
     }
     const cuda::Grid single{dim3(1), dim3(1)};
     launch("last", last_alone_kernel, blocks, y.on_device());
@@ -282,7 +287,7 @@ TEST_CASE("atomic functions of several blocks do not race, but with others they 
     launch("count", count_kernel, blocks, counter.on_device(), false);
     CHECK(counter(0) == 8);
     CHECK_THAT(refused([&] { launch("count", count_kernel, blocks, counter.on_device(), true); }),
-               Contains("reads what an atomic function writes, in the same launch"));
+               Contains("reads what an atomic function writes at 11_emulator.cpp"));
 }
 
 namespace {

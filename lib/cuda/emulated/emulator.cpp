@@ -397,22 +397,38 @@ std::string block_of(std::uint32_t stamp) {
     return block == several ? "others" : "block " + to_string(position(block, gridDim), gridDim);
 }
 
+std::array<Place, 1 << 16> places;  // that have used device memory, by `number_of`
+
+/// A number to find a line by. Two lines of a file never share one.
+std::uint16_t number_of(const Place& place) {
+    const auto file = reinterpret_cast<std::uintptr_t>(place.file);
+    const auto number = static_cast<std::uint16_t>(place.line + 8191 * file);
+    places[number] = place;
+    return number;
+}
+
 /// Notes that this block uses an element of device memory. Blocks run in any order, or at the same
 /// time, so nothing orders what two of them do to one element.
-void use_element(Region::Blocks& element, const Use& use, const Place& place) {
+void use_element(Region::Blocks& element, const Use& use, std::uint16_t at, const Place& place) {
     const bool added = use.atomic && element.wrote == stamp(by_atomics);
     if (by_another(element.wrote) && !added)
-        fail(fmt::format("{} what {} writes{}", use.write ? "writes" : "reads",
-                         block_of(element.wrote), use.write ? " too" : ", in the same launch"),
+        fail(fmt::format("{} what {} writes at {}, in the same launch",
+                         use.write ? "writes" : "reads", block_of(element.wrote),
+                         line(places[element.wrote_at])),
              place);
     if ((use.write || use.atomic) && by_another(element.read))
-        fail(fmt::format("writes what {} may still read, in the same launch",
-                         block_of(element.read)),
+        fail(fmt::format("writes what {} may still read at {}, in the same launch",
+                         block_of(element.read), line(places[element.read_at])),
              place);
-    if (use.write)
+    if (use.write) {
         element.wrote = stamp(use.atomic ? by_atomics : kernel.block);
-    else if (!use.atomic)
-        element.read = stamp(by_another(element.read) ? several : kernel.block);
+        element.wrote_at = at;
+    } else if (by_another(element.read)) {
+        element.read = stamp(several);
+    } else if (!use.atomic) {
+        element.read = stamp(kernel.block);
+        element.read_at = at;
+    }
 }
 
 void use_elements(Region& region, const Use& use, const Place& place) {
@@ -420,9 +436,10 @@ void use_elements(Region& region, const Use& use, const Place& place) {
         region.unit_bytes = std::min<std::size_t>(use.size, 4);
         region.blocks.assign(region.bytes.size() / region.unit_bytes + 1, {});
     }
+    const std::uint16_t number = number_of(place);
     const auto at = static_cast<std::size_t>(use.at);
     for (std::size_t i = 0; i < use.size; i += region.unit_bytes)
-        use_element(region.blocks[(at + i) / region.unit_bytes], use, place);
+        use_element(region.blocks[(at + i) / region.unit_bytes], use, number, place);
 }
 
 /// Whether all `size` bytes are 1. Most often, there are four.

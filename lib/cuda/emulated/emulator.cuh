@@ -68,9 +68,11 @@ struct Region {
     std::vector<Touches> touches;  ///< of each element; empty for device memory
     std::size_t element_bytes;     ///< of an element of shared memory; 0 for device memory
 
-    /// Which block of which launch wrote and read an element of device memory last: see `stamp`.
+    /// Which block of which launch wrote and read an element of device memory last, and in which
+    /// lines: see `stamp` and `number_of`.
     struct Blocks {
         std::uint32_t wrote = 0, read = 0;
+        std::uint16_t wrote_at = 0, read_at = 0;
     };
     std::vector<Blocks> blocks;  ///< of each element, as soon as a kernel has used one
     std::size_t unit_bytes = 0;  ///< of an element of `blocks`: 4, or fewer if kernels use fewer
