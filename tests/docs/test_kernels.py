@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
+TENSOR_CORES = ROOT / "tests/tensor_cores.cu"
 FIRST = ROOT / "chapters/11_on_the_gpu/plain_cuda/first_kernel.cu"  # a program of its own, which CMake leaves out
 
 
@@ -41,6 +42,13 @@ class Compiler(unittest.TestCase):
     def test_other_devices_assemblers_accept_every_kernel(self) -> None:
         for arch in ("sm_75", "sm_80", "sm_100"):
             self.assemble(arch)
+
+    def test_tensor_cores_have_an_instruction_on_each_device_that_has_them(self) -> None:
+        for arch in ("sm_80", "sm_90"):
+            found = kernels.assemble(TENSOR_CORES, arch)
+            self.assertEqual([k.name for k in found], [f"tensor_product_kernel<{t}>" for t in ("Bf16", "Tf32")])
+            for kernel in found:  # on an older device the kernel only stops itself, which takes 9
+                self.assertGreater(kernel.registers, 20, arch)
 
     def test_the_first_kernel_is_a_program_without_a_warning_that_says_when_there_is_no_device(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

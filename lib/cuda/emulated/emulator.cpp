@@ -1,6 +1,7 @@
 #include "lib/cuda/emulated/emulator.cuh"
 
 #include <algorithm>
+#include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/pooled_fixedsize_stack.hpp>
 #include <cstdlib>
@@ -28,6 +29,9 @@ struct Copy {
     Place place;
 };
 
+/// What a lane holds of A and, in the last two, of B for a product on tensor cores.
+using Registers = std::array<std::uint32_t, 6>;
+
 /// A thread of the running block.
 struct Thread {
     dim3 index;
@@ -38,7 +42,8 @@ struct Thread {
     int exchanges = 0;
     std::map<Place, int> visits;  ///< of each access, while counting
     std::vector<Copy> copies = {};
-    int group = 0;  ///< of the copies that are begun next
+    int group = 0;                            ///< of the copies that are begun next
+    std::array<Registers, 2> registers = {};  ///< given to the others of its warp, used in turn
 };
 // [state]
 /// The running kernel.
@@ -180,7 +185,7 @@ std::string to_string(int thread) {
 }
 // [release]
 /// Lets a warp, threads `first` to `last - 1`, go on unless one of them waits for its block.
-/// Throws if only some threads of the warp wait, or not all of them at the same place.
+/// Throws if only some threads of the warp wait, or not all of them in the same call.
 void release_warp(int first, int last, std::vector<int>& released) {
     std::vector<int> waiting;
     for (int t = first; t < last; ++t) {
@@ -193,10 +198,10 @@ void release_warp(int first, int last, std::vector<int>& released) {
         const Place& place = thread_of(t).place;
         if (static_cast<int>(waiting.size()) != last - first)
             stop(t, "waits for its warp, but some of its threads have ended", place);
-        if (place.line != one.place.line)
+        if (place.line != one.place.line || thread_of(t).waits != one.waits)
             stop(t,
-                 "waits for its warp, but thread " + to_string(waiting.front()) + " waits at " +
-                     line(one.place),
+                 "waits for its warp, but thread " + to_string(waiting.front()) +
+                     " waits in another call at " + line(one.place),
                  place);
     }
     // an exchange of values is no barrier: what was written before may not be visible yet
@@ -328,6 +333,41 @@ std::uint64_t exchange(std::uint64_t value, int other, const Place& place) {
         fail(fmt::format("asks lane {}, which its warp does not have, for a value", other), place);
     return thread_of(from).given[turn];
 }
+// [tensor cores]
+namespace {
+
+/// Number `i` of a register: the only one, or a half. Bits that a tensor core ignores are 0.
+float number(std::uint32_t bits, int i, int together) {
+    if (together == 1) return std::bit_cast<float>(bits & 0xffffe000u);
+    return std::bit_cast<float>(i == 0 ? bits << 16 : bits & 0xffff0000u);
+}
+
+}  // namespace
+
+void multiply(int together, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
+              const Place& place) {
+    const int first = kernel.thread / 32 * 32, lane = kernel.thread % 32;
+    if (static_cast<std::size_t>(first) + 32 > kernel.threads.size())
+        fail("multiplies matrices in a warp that has fewer than 32 threads", place);
+    Thread& thread = thread_of(kernel.thread);
+    const auto turn = static_cast<std::size_t>(thread.exchanges++ % 2);
+    thread.registers[turn] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+    wait(together == 1 ? Waits::for_tf32 : Waits::for_bf16, place);
+    const auto registers_of = [&](int group, int in_group) -> const Registers& {
+        return thread_of(first + 4 * group + in_group).registers[turn];
+    };
+    for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+        for (int r = 0; r < 8; ++r) {  // registers along k
+            const auto half = static_cast<std::size_t>(r / 4);
+            const std::uint32_t left =
+                registers_of(row % 8, r % 4)[static_cast<std::size_t>(row / 8) + 2 * half];
+            const std::uint32_t right = registers_of(column, r % 4)[4 + half];
+            for (int j = 0; j < together; ++j)
+                c[i] += number(left, j, together) * number(right, j, together);
+        }
+    }
+}
 // [checks]
 void fail(const std::string& what, const Place& place) {
     stop(kernel.thread, what, place);
@@ -397,22 +437,38 @@ std::string block_of(std::uint32_t stamp) {
     return block == several ? "others" : "block " + to_string(position(block, gridDim), gridDim);
 }
 
+std::array<Place, 1 << 16> places;  // that have used device memory, by `number_of`
+
+/// A number to find a line by. Two lines of a file never share one.
+std::uint16_t number_of(const Place& place) {
+    const auto file = reinterpret_cast<std::uintptr_t>(place.file);
+    const auto number = static_cast<std::uint16_t>(place.line + 8191 * file);
+    places[number] = place;
+    return number;
+}
+
 /// Notes that this block uses an element of device memory. Blocks run in any order, or at the same
 /// time, so nothing orders what two of them do to one element.
-void use_element(Region::Blocks& element, const Use& use, const Place& place) {
+void use_element(Region::Blocks& element, const Use& use, std::uint16_t at, const Place& place) {
     const bool added = use.atomic && element.wrote == stamp(by_atomics);
     if (by_another(element.wrote) && !added)
-        fail(fmt::format("{} what {} writes{}", use.write ? "writes" : "reads",
-                         block_of(element.wrote), use.write ? " too" : ", in the same launch"),
+        fail(fmt::format("{} what {} writes at {}, in the same launch",
+                         use.write ? "writes" : "reads", block_of(element.wrote),
+                         line(places[element.wrote_at])),
              place);
     if ((use.write || use.atomic) && by_another(element.read))
-        fail(fmt::format("writes what {} may still read, in the same launch",
-                         block_of(element.read)),
+        fail(fmt::format("writes what {} may still read at {}, in the same launch",
+                         block_of(element.read), line(places[element.read_at])),
              place);
-    if (use.write)
+    if (use.write) {
         element.wrote = stamp(use.atomic ? by_atomics : kernel.block);
-    else if (!use.atomic)
-        element.read = stamp(by_another(element.read) ? several : kernel.block);
+        element.wrote_at = at;
+    } else if (by_another(element.read)) {
+        element.read = stamp(several);
+    } else if (!use.atomic) {
+        element.read = stamp(kernel.block);
+        element.read_at = at;
+    }
 }
 
 void use_elements(Region& region, const Use& use, const Place& place) {
@@ -420,9 +476,10 @@ void use_elements(Region& region, const Use& use, const Place& place) {
         region.unit_bytes = std::min<std::size_t>(use.size, 4);
         region.blocks.assign(region.bytes.size() / region.unit_bytes + 1, {});
     }
+    const std::uint16_t number = number_of(place);
     const auto at = static_cast<std::size_t>(use.at);
     for (std::size_t i = 0; i < use.size; i += region.unit_bytes)
-        use_element(region.blocks[(at + i) / region.unit_bytes], use, place);
+        use_element(region.blocks[(at + i) / region.unit_bytes], use, number, place);
 }
 
 /// Whether all `size` bytes are 1. Most often, there are four.

@@ -68,9 +68,11 @@ struct Region {
     std::vector<Touches> touches;  ///< of each element; empty for device memory
     std::size_t element_bytes;     ///< of an element of shared memory; 0 for device memory
 
-    /// Which block of which launch wrote and read an element of device memory last: see `stamp`.
+    /// Which block of which launch wrote and read an element of device memory last, and in which
+    /// lines: see `stamp` and `number_of`.
     struct Blocks {
         std::uint32_t wrote = 0, read = 0;
+        std::uint16_t wrote_at = 0, read_at = 0;
     };
     std::vector<Blocks> blocks;  ///< of each element, as soon as a kernel has used one
     std::size_t unit_bytes = 0;  ///< of an element of `blocks`: 4, or fewer if kernels use fewer
@@ -227,12 +229,16 @@ private:
     Region region_;
 };
 // [threads]
-enum class Waits { no, for_block, for_warp, for_exchange, done };
+enum class Waits { no, for_block, for_warp, for_exchange, for_tf32, for_bf16, done };
 
 /// Waits for the other threads of the block or warp, which must wait at the same `place`.
 void wait(Waits what, const Place& place);
 /// Gives `value` to the rest of the warp, and returns that of `lane`. It orders no memory accesses.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
+/// `mma.sync`: multiplies two matrices that the lanes of a warp hold in `a` and `b`, each register
+/// with `together` numbers, and adds this lane's part of the product to `c`.
+void multiply(int together, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
+              const Place& place);
 
 /// Begins to copy `bytes` from device memory to shared memory. Until `wait_for_copies`, they count
 /// as not written.

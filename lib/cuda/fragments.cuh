@@ -1,0 +1,113 @@
+#pragma once
+
+// Tensor cores. A warp adds the product of A [16, k] and B [k, 8] to C [16, 8] in one instruction,
+// `mma.sync`. Its lanes hold the matrices in their registers, in a layout that CUDA's reference of
+// PTX documents: a fragment is what one lane holds.
+#include <bit>
+
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [fragments]
+/// What tensor cores multiply: numbers of fp32 without their last bits. A register holds
+/// `together` numbers, which are neighbors along k.
+struct Tf32 {
+    static constexpr int together = 1, lost_bits = 13;
+};
+struct Bf16 {
+    static constexpr int together = 2, lost_bits = 16;
+};
+
+/// The k of one product.
+template <class T>
+constexpr int depth = 8 * T::together;
+
+template <class T>
+struct FragmentA {
+    std::uint32_t bits[4];
+};
+template <class T>
+struct FragmentB {
+    std::uint32_t bits[2];
+};
+struct FragmentC {
+    float sums[4] = {};
+};
+// [numbers]
+/// The nearest number that has zeros in place of the lost bits. Of two, the even one.
+template <class T>
+__host__ __device__ inline std::uint32_t rounded(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    constexpr std::uint32_t unit = 1u << T::lost_bits, quiet = 1u << 22;
+    const std::uint32_t up = bits + (unit / 2 - 1) + (bits / unit) % 2;
+    return (x == x ? up : bits | quiet) / unit * unit;  // NaN stays NaN
+}
+
+/// Register `r` along k. @param at  gives the number at a position along k
+template <class T, class At>
+__device__ std::uint32_t packed(const At& at, int r) {
+    if constexpr (T::together == 1)
+        return rounded<T>(at(r));
+    else
+        return rounded<T>(at(2 * r)) >> 16 | rounded<T>(at(2 * r + 1));
+}
+// [load and store]
+/// This lane's part of A. @param at  gives the number in a row and column
+template <class T, class At>
+__device__ FragmentA<T> load_a(const At& at) {
+    const int group = lane() / 4, in_group = lane() % 4;
+    FragmentA<T> a;
+    for (int i = 0; i < 4; ++i) {
+        const auto of_row = [&](int k) { return static_cast<float>(at(group + 8 * (i % 2), k)); };
+        a.bits[i] = packed<T>(of_row, in_group + 4 * (i / 2));
+    }
+    return a;
+}
+
+/// This lane's part of B. @param at  gives the number in a row and column
+template <class T, class At>
+__device__ FragmentB<T> load_b(const At& at) {
+    const int group = lane() / 4, in_group = lane() % 4;
+    const auto of_column = [&](int k) { return static_cast<float>(at(k, group)); };
+    return {{packed<T>(of_column, in_group), packed<T>(of_column, in_group + 4)}};
+}
+
+/// Gives each number of this lane's part of C to `to`, with its row and column.
+template <class To>
+__device__ void store_c(const FragmentC& c, const To& to) {
+    const int group = lane() / 4, in_group = lane() % 4;
+    for (int i = 0; i < 4; ++i) to(group + 8 * (i / 2), 2 * in_group + i % 2, c.sums[i]);
+}
+// [multiply]
+/// Adds A B to C. All 32 lanes of a warp must call it together.
+#ifdef __CUDACC__
+template <class T>
+__device__ void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (T::together == 1)
+        asm volatile(
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+            " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(c.sums[0]), "+f"(c.sums[1]), "+f"(c.sums[2]), "+f"(c.sums[3])
+            : "r"(a.bits[0]), "r"(a.bits[1]), "r"(a.bits[2]), "r"(a.bits[3]), "r"(b.bits[0]),
+              "r"(b.bits[1]));
+    else
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+            " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(c.sums[0]), "+f"(c.sums[1]), "+f"(c.sums[2]), "+f"(c.sums[3])
+            : "r"(a.bits[0]), "r"(a.bits[1]), "r"(a.bits[2]), "r"(a.bits[3]), "r"(b.bits[0]),
+              "r"(b.bits[1]));
+#else
+    __trap();  // older devices have no such instruction
+#endif
+}
+#else
+template <class T>
+void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b,
+         Place place = Place::current()) {
+    emulator::multiply(T::together, c.sums, a.bits, b.bits, place);
+}
+#endif
+
+}  // namespace abh::cuda
