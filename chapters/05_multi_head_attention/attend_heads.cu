@@ -34,12 +34,7 @@ struct Sizes {
     static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
 };
 // [shared rows]
-/// Numbers that a thread reads from shared memory at once.
-template <int n>
-struct alignas(n * sizeof(Real) < 16 ? n * sizeof(Real) : 16) Some {
-    Real v[n];
-};
-using Four = Some<4>;
+using Four = Some<Real, 4>;  ///< what a thread reads from shared memory at once
 
 /// Distance in fours from one row of a tile to the next. Because it is odd, the same four columns
 /// of eight rows lie in different banks.
@@ -119,11 +114,12 @@ template <int D>
 struct Columns {
     static constexpr int at_once = D / across < 4 ? D / across : 4;
     static constexpr int pieces = D / across / at_once;
-    Some<at_once> piece[pieces];
+    Some<Real, at_once> piece[pieces];
 
     __device__ explicit Columns(int row) {  // where the row begins
         for (int p = 0; p < pieces; ++p)
-            piece[p] = dynamic_shared<Some<at_once>>()[row * (4 / at_once) + own_x() + p * across];
+            piece[p] =
+                dynamic_shared<Some<Real, at_once>>()[row * (4 / at_once) + own_x() + p * across];
     }
     /// `y += factor * row`
     __device__ void add_to(Real (&y)[D / across], Real factor) const {
@@ -369,6 +365,11 @@ struct Row {
     __device__ Real weight(Real s) const { return exp_or_zero(s - row_max) * inverse; }
 };
 
+/// How many blocks are to fit into a multiprocessor at least. 0 leaves it to the compiler, whose
+/// choice is good but for heads of 32 columns: too many registers for dq, and spills for dk and dv.
+template <int D, bool all_short>
+constexpr int backward_blocks = D == 32 && !all_short ? 4 : 0;
+
 template <class T>
 constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
                                                  T::own * weights_pitch<T::others>);
@@ -376,7 +377,7 @@ constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitc
 /// dq: each block takes some queries of one head, keeps their dq in registers, and goes through the
 /// keys tile by tile. Three products, so 6 d_k operations for each pair.
 template <int D, bool all_short>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
               Global<const Real> k, Global<const Real> v) {
     using T = Sizes<D, all_short>;
@@ -434,15 +435,10 @@ template <class T>
 constexpr std::size_t dkv_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
                                                   T::others * weights_pitch<T::own>);
 
-/// How many blocks are to fit into a multiprocessor; 0 leaves it to the compiler, which would then
-/// spill registers of the narrowest heads.
-template <int D, bool all_short>
-constexpr int dkv_blocks = D == 32 && !all_short ? 4 : 0;
-
 /// dk and dv: each block takes some keys of one head, keeps their dk and dv in registers, and goes
 /// through the queries tile by tile. Four products, so 8 d_k operations for each pair.
 template <int D, bool all_short>
-__global__ void __launch_bounds__(threads, dkv_blocks<D, all_short>)
+__global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
                Global<const Real> q, Global<const Real> k, Global<const Real> v) {
     using T = Sizes<D, all_short>;
