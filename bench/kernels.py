@@ -6,8 +6,9 @@
 Prints a line for each kernel; --record writes all of them into bench/kernels.txt, which tests/docs/test_kernels.py compares.
 The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
-The last column is how many instructions an elementwise kernel executes for each element where a thread takes four. It needs
-CUDA's disassembler, nvdisasm. Warnings of the compiler are errors.
+The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
+shortest way (the bias's kernel has a shorter one without a bias). It needs CUDA's disassembler, nvdisasm. Warnings of the
+compiler are errors.
 """
 
 from __future__ import annotations

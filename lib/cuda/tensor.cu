@@ -15,6 +15,15 @@ __global__ void add_kernel(Elements all, Global<Real> sum, Global<const Real> a,
     });
 }
 
+}  // namespace
+
+void add(Tensor& sum, const Tensor& a, const Tensor& b) {
+    const Real *const from_a = a.on_device(), *const from_b = b.on_device();
+    launch_elements("add", add_kernel, sum.size(), true, sum.on_device(), from_a, from_b);
+}
+// [arithmetic: scale and fill]
+namespace {
+
 __global__ void scale_kernel(Elements all, Global<Real> y, Real factor) {
     for_elements(all, [&]<int n>(Index i) {
         Some<Real, n> u = some<n>(y)[i];
@@ -33,11 +42,6 @@ __global__ void fill_kernel(Elements all, Global<T> x, T value) {
 }
 
 }  // namespace
-
-void add(Tensor& sum, const Tensor& a, const Tensor& b) {
-    const Real *const from_a = a.on_device(), *const from_b = b.on_device();
-    launch_elements("add", add_kernel, sum.size(), true, sum.on_device(), from_a, from_b);
-}
 
 void scale(Tensor& y, Real factor) {
     launch_elements("scale", scale_kernel, y.size(), true, y.on_device(), factor);
