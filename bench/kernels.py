@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""What CUDA's assembler, ptxas, says of each kernel: registers, shared memory, spills. No device is needed.
+"""What CUDA's assembler, ptxas, makes of each kernel: registers, shared memory, spills. No device is needed.
 
     python3 bench/kernels.py [--arch sm_90] [--record] [FILE...]
 
 Prints a line for each kernel; --record writes all of them into bench/kernels.txt, which tests/docs/test_kernels.py compares.
-The last column is how many warps of 32 threads the registers alone leave room for on a multiprocessor, which has 65,536 of
-them and takes 64 warps: a block's size, and its shared memory, may allow fewer. Warnings of the compiler are errors.
+The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
+that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
+The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
+shortest way (the bias's kernel has a shorter one without a bias). It needs CUDA's disassembler, nvdisasm. Warnings of the
+compiler are errors.
 """
 
 from __future__ import annotations
@@ -22,27 +25,38 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "bench" / "kernels.txt"
-REGISTERS, MOST_WARPS, UNIT = 65536, 64, 8  # of a multiprocessor; registers of a thread are given in units
+REGISTERS, UNIT = 65536, 8  # of a multiprocessor; those of a thread are given in units
+SHARED, SYSTEM = 228 << 10, 1 << 10  # bytes of a multiprocessor, and those that the system keeps for each block
+MOST_WARPS, MOST_BLOCKS = 64, 32
+WARP, BLOCK, FOUR = 32, 256, 4
+ELEMENTS = "8Elements"  # what an elementwise kernel's first parameter is, as compilers write types into symbols
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Kernel:
     source: str
     name: str
     registers: int
     shared: int  # bytes, without what a launch asks for
     spills: int  # bytes, stored and loaded
+    threads: int  # of a block
+    instructions: float | None  # for an element
 
     @property
     def warps(self) -> int:
-        """That the registers leave room for."""
-        return min(MOST_WARPS, REGISTERS // (-(-self.registers // UNIT) * UNIT * 32))
+        """That a multiprocessor has room for."""
+        of_block = -(-self.threads // WARP)
+        by_registers = REGISTERS // (-(-self.registers // UNIT) * UNIT * WARP * of_block)
+        blocks = min(by_registers, SHARED // (self.shared + SYSTEM), MOST_WARPS // of_block, MOST_BLOCKS)
+        return blocks * of_block
 
     def __str__(self) -> str:
-        return f"{self.source:58} {self.name:62} {self.registers:9} {self.shared:6} {self.spills:5} {self.warps:5}"
+        numbers = f"{self.registers:9} {self.shared:6} {self.spills:5} {self.warps:5}"
+        each = "" if self.instructions is None else f"{self.instructions:.2f}"
+        return f"{self.source:72} {self.name:31} {numbers} {each:>12}".rstrip()
 
 
-HEAD = f"{'source':58} {'kernel':62} registers shared spill warps"
+HEAD = f"{'source':72} {'kernel':31} registers shared spill warps instructions"
 
 
 def sources() -> list[Path]:
@@ -72,24 +86,76 @@ def assemble(source: Path, arch: str) -> list[Kernel]:
     :raises RuntimeError: with what the compiler said, if it warned
     """
     with tempfile.TemporaryDirectory() as folder:
+        cubin = Path(folder) / "kernels.cubin"
         command = ["nvcc", "-std=c++20", f"-arch={arch}", "-cubin", "-Werror", "all-warnings", "-Xptxas", "-v"]
-        command += ["-I", str(ROOT), *options(), str(source), "-o", f"{folder}/kernels.cubin"]
+        command += ["--keep", "--keep-dir", folder, "-I", str(ROOT), *options(), str(source), "-o", str(cubin)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = subprocess.run(["c++filt"], input=done.stderr, capture_output=True, text=True, check=True).stdout
-    if done.returncode != 0:
-        raise RuntimeError(f"{source.relative_to(ROOT)}, {arch}:\n{said}")
+        if done.returncode != 0:
+            raise RuntimeError(f"{source.relative_to(ROOT)}, {arch}:\n{done.stderr}")
+        ptx = (Path(folder) / f"{source.stem}.ptx").read_text(encoding="utf-8")
+        bounds = dict(re.findall(r"\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx))
+        ways = instructions(cubin) if shutil.which("nvdisasm") else {}
     kernels = []
-    for part in re.split(r"Compiling entry function '", said)[1:]:
+    for part in done.stderr.split("Compiling entry function '")[1:]:
+        symbol = part[: part.index("' for '")]
         stores, loads = (int(re.search(rf"(\d+) bytes spill {what}", part)[1]) for what in ("stores", "loads"))
         shared = re.search(r"(\d+) bytes smem", part)
         registers = int(re.search(r"Used (\d+) registers", part)[1])
-        kernels.append(Kernel(str(source.relative_to(ROOT)), short(part[: part.index("' for '")]), registers,
-                              int(shared[1]) if shared else 0, stores + loads))  # fmt: skip
-    return sorted(kernels)
+        kernels.append(Kernel(str(source.relative_to(ROOT)), name_of(symbol), registers,
+                              int(shared[1]) if shared else 0, stores + loads, int(bounds.get(symbol, BLOCK)),
+                              ways.get(symbol)))  # fmt: skip
+    return sorted(kernels, key=lambda kernel: kernel.name)
 
 
-def short(name: str) -> str:
+def instructions(cubin: Path) -> dict[str, float]:
+    """Of each elementwise kernel, how many instructions a thread executes for an element if it takes four."""
+    said = subprocess.run(["nvdisasm", "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for part in re.split(r"^\.text\.", said, flags=re.MULTILINE)[1:]:
+        symbol, code = part.split(":", 1)
+        if ELEMENTS in symbol:
+            found[symbol] = shortest(code.splitlines()) / FOUR
+    return found
+
+
+def shortest(code: list[str]) -> int:
+    """The number of instructions on the shortest way from the first one to an end, past a store for four elements.
+
+    That is the way of a thread with four elements. A call is no part of it, because it is the rare case of a division.
+    """
+    labels, lines = {}, []
+    for line in code:
+        if label := re.match(r"(\S+):$", line):
+            labels[label[1]] = len(lines)
+        elif step := re.search(r"\*/\s+(@!?U?P\w+ )?(\S.*?) ;", line):
+            lines.append((bool(step[1]), step[2]))
+    widest = max((width(what) for _, what in lines if what.startswith("STG")), default=0)
+    ways, seen = [(0, 0, False)], set()
+    for at, count, stored in ways:  # grows: breadth first
+        if (at, stored) in seen:
+            continue
+        seen.add((at, stored))
+        perhaps, what = lines[at]
+        stored = stored or (what.startswith("STG") and width(what) == widest)
+        ends, jumps = what == "EXIT", re.match(r"BRA `\((\S+)\)", what)
+        if ends and stored:
+            return count + 1
+        if jumps:
+            ways.append((labels[jumps[1]], count + 1, stored))
+        if perhaps or not (ends or jumps or what.startswith("CALL")):
+            ways.append((at + 1, count + 1, stored))
+    raise RuntimeError("no way through a kernel stores anything")
+
+
+def width(store: str) -> int:
+    """Bytes that a store writes."""
+    size = re.search(r"\.(128|64|U16|U8)\b", store)
+    return {"128": 16, "64": 8, "U16": 2, "U8": 1}[size[1]] if size else 4
+
+
+def name_of(symbol: str) -> str:
     """A kernel's name with its template arguments, but without namespaces and parameters."""
+    name = subprocess.run(["c++filt", symbol], capture_output=True, text=True, check=True).stdout
     name = re.sub(r"\(anonymous namespace\)::|abh::(cuda::)?|_GLOBAL__N__\w+::|<unnamed>::", "", name)
     name = re.sub(r"^void ", "", re.sub(r"\((int|bool|long|\w+)\)(?=[\w-])", "", name))
     depth = 0

@@ -30,3 +30,25 @@ TEST_CASE("a warm sublayer with its residual connection moves nothing between th
             });
         }
 }
+
+TEST_CASE("on the device tensors need not consist of fours, nor begin with one", "[cuda]") {
+    for (Index n : {1, 3, 4, 1031})
+        for (Index first : {0, 1}) {
+            const auto [expected, actual] = on_both([&, n = n, first = first] {
+                const auto view = [&](std::uint64_t seed) {
+                    return random_tensor({first + n}, seed).rows(first, first + n);
+                };
+                const Tensor x = view(1), dy = view(2);
+                std::vector<Tensor> all{relu(x), relu_backward(dy, x), swish(x),
+                                        swish_backward(dy, x), x + dy};
+                Tensor whole = random_tensor({first + n}, 3), rest = whole.rows(first, first + n);
+                rest.fill(2);
+                all.push_back(whole);
+                rest *= Real(1.5);
+                all.push_back(whole);
+                return all;
+            });
+            for (std::size_t i = 0; i < expected.size(); ++i)
+                REQUIRE(near(expected[i], actual[i], 4));
+        }
+}

@@ -547,6 +547,17 @@ TEST_CASE("neighbors that take neighbors need four sectors a request", "[cuda]")
     CHECK(count(8) == 32);
 }
 
+TEST_CASE("elementwise kernels read and write four neighbors at once", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    const Tensor x = random_tensor({4096});
+    REQUIRE(cuda::count_kernels(true));
+    relu(x);
+    const cuda::KernelCount c = cuda::kernel_counts().front();
+    cuda::count_kernels(false);
+    CHECK(c.bytes == 2 * 4096 * static_cast<Index>(sizeof(Real)));
+    CHECK(c.requests == 2 * 4096 / 4 / 32);
+}
+
 TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
     if (in_double) return;
     const ScopedWay device(Way::cuda);

@@ -6,56 +6,53 @@ namespace abh::cuda {
 // [dropout]
 namespace {
 
-/// A warp takes 128 elements at a time. Each lane draws four numbers and takes four elements that
-/// are 32 apart, so that every access of the warp is to consecutive memory. In single precision, an
-/// element costs 9 bytes, 4 read and 5 written, and a quarter of the ten rounds of Philox.
-__global__ void dropout_kernel(Index n, Global<Real> y, Global<std::uint8_t> kept,
+/// Philox draws four numbers at once, and a thread takes the four elements that they belong to. In
+/// single precision, an element costs 9 bytes, 4 read and 5 written, and a quarter of the ten
+/// rounds of Philox.
+__global__ void dropout_kernel(Elements all, Global<Real> y, Global<std::uint8_t> kept,
                                Global<const Real> x, StreamState stream, Real p, Real factor) {
-    __shared__ Words words;
-    const int own = static_cast<int>(threadIdx.x) / warp;
-    for (Index first = first_element() / warp * drawn; first < n;
-         first += all_threads() / warp * drawn) {
-        Real v[4];
-        for (int quarter = 0; quarter < 4; ++quarter) {  // loads while the lanes draw
-            const Index i = first + quarter * warp + lane();
-            v[quarter] = i < n ? Real(x[i]) : Real(0);
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(x)[i];  // arrives while the thread draws
+        Some<std::uint8_t, n> keep;
+        const auto words = words_of(stream, n * i / 4);
+        for (int e = 0; e < n; ++e) {
+            const int word = n == 4 ? e : static_cast<int>(i % 4);
+            keep.v[e] = number_of(words[static_cast<std::size_t>(word)]) >= p;
+            u.v[e] *= keep.v[e] ? factor : Real(0);
         }
-        draw(words, own, first, stream);
-        for (int quarter = 0; quarter < 4; ++quarter) {
-            const Index i = first + quarter * warp + lane();
-            if (i >= n) continue;
-            const bool keep = drawn_number(words, own, quarter) >= p;
-            kept[i] = keep;
-            y[i] = v[quarter] * (factor * static_cast<Real>(keep));
-        }
-    }
+        some<n>(kept)[i] = keep;
+        some<n>(y)[i] = u;
+    });
 }
 
 }  // namespace
 
 Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
     Tensor y(x.shape());
-    launch("dropout", dropout_kernel, grid_for((x.size() + 3) / 4), x.size(), y.on_device(),
-           kept.on_device(), x.on_device(), state_of(layer.stream()), layer.p(), layer.factor());
+    launch_elements("dropout", dropout_kernel, x.size(), true, y.on_device(), kept.on_device(),
+                    x.on_device(), state_of(layer.stream()), layer.p(), layer.factor());
     return y;
 }
 // [backward]
 namespace {
 
-/// One thread per element, and neighboring threads take neighboring elements. In single precision,
-/// each element takes 9 bytes for two products.
-__global__ void apply_dropout_kernel(Index n, Global<Real> y, Global<const Real> x,
+/// In single precision, each element takes 9 bytes for two products.
+__global__ void apply_dropout_kernel(Elements all, Global<Real> y, Global<const Real> x,
                                      Global<const std::uint8_t> kept, Real factor) {
-    for (Index i = first_element(); i < n; i += all_threads())
-        y[i] = x[i] * (factor * static_cast<Real>(kept[i]));
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(x)[i];
+        const Some<std::uint8_t, n> keep = some<n>(kept)[i];
+        for (int e = 0; e < n; ++e) u.v[e] *= keep.v[e] ? factor : Real(0);
+        some<n>(y)[i] = u;
+    });
 }
 
 }  // namespace
 
 Tensor dropout_backward(const Tensor& dy, const Dropout& layer, const Mask& kept) {
     Tensor dx(dy.shape());
-    launch("dropout backward", apply_dropout_kernel, grid_for(dy.size()), dy.size(), dx.on_device(),
-           dy.on_device(), kept.on_device(), layer.factor());
+    launch_elements("dropout backward", apply_dropout_kernel, dy.size(), true, dx.on_device(),
+                    dy.on_device(), kept.on_device(), layer.factor());
     return dx;
 }
 

@@ -5,25 +5,26 @@ namespace abh::cuda {
 // [add]
 namespace {
 
-/// The grid's first axis runs over a sentence's `n` = L d_model elements and its second over
-/// sentences, so no thread has to divide to find its column. Memory traffic is the limit, 8 bytes
-/// per element in single precision; the codes, read again for every sentence, come from the cache.
-__global__ void add_positions_kernel(Index batch, Index n, Global<Real> y, Global<const Real> x,
-                                     Global<const Real> codes) {
-    for (Index b = blockIdx.y; b < batch; b += gridDim.y)
-        for (Index i = first_element(); i < n; i += all_threads())
-            y[b * n + i] = x[b * n + i] + codes[i];
+/// Memory traffic is the limit, 8 bytes per element in single precision; the codes, read again for
+/// every sentence, come from the cache.
+/// @param sentence  its elements, L d_model; threads take fours only if it consists of fours
+__global__ void add_positions_kernel(Elements all, Index sentence, Global<Real> y,
+                                     Global<const Real> x, Global<const Real> codes) {
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(x)[i];
+        const Some<Real, n> code = some<n>(codes)[i % (sentence / n)];
+        for (int e = 0; e < n; ++e) u.v[e] += code.v[e];
+        some<n>(y)[i] = u;
+    });
 }
 
 }  // namespace
 
 Tensor add_positions(const Tensor& x, const Tensor& table, Index first, PositionsCache*) {
     Tensor y(x.shape());
-    const Index batch = x.dim(0), d_model = x.dim(2), n = x.dim(1) * d_model;
-    Grid grid = grid_for(n);
-    grid.blocks.y = static_cast<unsigned>(std::min<Index>(batch, max_blocks));
-    launch("positions", add_positions_kernel, grid, batch, n, y.on_device(), x.on_device(),
-           table.on_device() + first * d_model);
+    const Index d_model = x.dim(2), sentence = x.dim(1) * d_model;
+    launch_elements("positions", add_positions_kernel, x.size(), sentence % 4 == 0, sentence,
+                    y.on_device(), x.on_device(), table.on_device() + first * d_model);
     return y;
 }
 // [table]

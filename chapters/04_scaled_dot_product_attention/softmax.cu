@@ -5,33 +5,44 @@ namespace abh::cuda {
 // [softmax]
 namespace {
 
-/// A warp takes `some` rows at a time, and lane l takes elements l, l + 32, ... of each, so a row
-/// stays in registers from its only read to its only write. These bytes are the limit. A single
-/// short row would leave the memory idle, so the loads of all `some` rows are issued before the
-/// first row is used.
+/// Up to `some` rows of a warp. Lane l takes elements l, l + 32, ... of each. Within these rows, 32
+/// bits are enough, which saves registers.
+template <int some>
+struct OwnRows {
+    int n, rows, left;  ///< left: of a row, from this lane's first element on
+    Index begin;
+
+    __device__ OwnRows(Index n_rows, int width) : n(width), left(width - lane()) {
+        const Index first = first_element() / warp * some;
+        rows = n_rows - first < some ? static_cast<int>(n_rows - first) : some;
+        begin = first * n + lane();
+    }
+    __device__ bool has(int e) const { return e * warp < left; }
+    __device__ bool has(int r, int e) const { return r < rows && has(e); }
+    __device__ Index at(int r, int e) const { return begin + (r * n + e * warp); }
+};
+
+/// A row stays in registers from its only read to its only write. These bytes are the limit. A
+/// single short row would leave the memory idle, so the loads of all `some` rows are issued before
+/// the first row is used.
 template <int per_lane, int some>
-__global__ void softmax_kernel(Index n_rows, Index n, Global<Real> y, Global<const Real> x) {
-    const Index first = first_element() / warp * some;
+__global__ void softmax_kernel(Index n_rows, int n, Global<Real> y, Global<const Real> x) {
+    const OwnRows<some> own(n_rows, n);
     Real v[some][per_lane];
     for (int r = 0; r < some; ++r)
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            v[r][e] =
-                first + r < n_rows && j < n ? Real(x[(first + r) * n + j]) : -infinity<Real>();
-        }
+        for (int e = 0; e < per_lane; ++e)
+            v[r][e] = own.has(r, e) ? Real(x[own.at(r, e)]) : -infinity<Real>();
     for (int r = 0; r < some; ++r) {
         Real largest = -infinity<Real>(), sum = 0;
         for (int e = 0; e < per_lane; ++e) largest = v[r][e] > largest ? v[r][e] : largest;
         largest = warp_max(largest);
         for (int e = 0; e < per_lane; ++e) {
-            v[r][e] = lane() + e * warp < n ? exp_or_zero(v[r][e] - largest) : Real(0);
+            v[r][e] = own.has(e) ? exp_or_zero(v[r][e] - largest) : Real(0);
             sum += v[r][e];
         }
         const Real inverse = 1 / warp_sum(sum);  // the sum is >= 1
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            if (first + r < n_rows && j < n) y[(first + r) * n + j] = v[r][e] * inverse;
-        }
+        for (int e = 0; e < per_lane; ++e)
+            if (own.has(r, e)) y[own.at(r, e)] = v[r][e] * inverse;
     }
 }
 // [softmax: long rows]
@@ -95,8 +106,8 @@ Tensor softmax(const Tensor& x) {
         return y;
     }
     for_row_length(n, [&](auto per_lane, auto some) {
-        launch("softmax", softmax_kernel<per_lane(), some()>, warps_for(n_rows, some()), n_rows, n,
-               y.on_device(), x.on_device());
+        launch("softmax", softmax_kernel<per_lane(), some()>, warps_for(n_rows, some()), n_rows,
+               static_cast<int>(n), y.on_device(), x.on_device());
     });
     return y;
 }
@@ -106,25 +117,21 @@ namespace {
 
 /// Works like `softmax_kernel`. The limit is two reads and one write per element.
 template <int per_lane, int some>
-__global__ void softmax_backward_kernel(Index n_rows, Index n, Global<Real> dx,
-                                        Global<const Real> dy, Global<const Real> y) {
-    const Index first = first_element() / warp * some;
+__global__ void softmax_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<const Real> dy,
+                                        Global<const Real> y) {
+    const OwnRows<some> own(n_rows, n);
     Real w[some][per_lane], dw[some][per_lane];
     for (int r = 0; r < some; ++r)
         for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            const bool inside = first + r < n_rows && j < n;
-            w[r][e] = inside ? Real(y[(first + r) * n + j]) : Real(0);
-            dw[r][e] = inside ? Real(dy[(first + r) * n + j]) : Real(0);
+            w[r][e] = own.has(r, e) ? Real(y[own.at(r, e)]) : Real(0);
+            dw[r][e] = own.has(r, e) ? Real(dy[own.at(r, e)]) : Real(0);
         }
     for (int r = 0; r < some; ++r) {
         Real sum = 0;
         for (int e = 0; e < per_lane; ++e) sum += dw[r][e] * w[r][e];
         sum = warp_sum(sum);
-        for (int e = 0; e < per_lane; ++e) {
-            const Index j = lane() + e * warp;
-            if (first + r < n_rows && j < n) dx[(first + r) * n + j] = w[r][e] * (dw[r][e] - sum);
-        }
+        for (int e = 0; e < per_lane; ++e)
+            if (own.has(r, e)) dx[own.at(r, e)] = w[r][e] * (dw[r][e] - sum);
     }
 }
 
@@ -152,7 +159,8 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
     }
     for_row_length(n, [&](auto per_lane, auto some) {
         launch("softmax backward", softmax_backward_kernel<per_lane(), some()>,
-               warps_for(n_rows, some()), n_rows, n, dx.on_device(), dy.on_device(), y.on_device());
+               warps_for(n_rows, some()), n_rows, static_cast<int>(n), dx.on_device(),
+               dy.on_device(), y.on_device());
     });
     return dx;
 }

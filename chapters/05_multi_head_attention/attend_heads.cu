@@ -34,12 +34,7 @@ struct Sizes {
     static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
 };
 // [shared rows]
-/// Numbers that a thread reads from shared memory at once.
-template <int n>
-struct alignas(n * sizeof(Real) < 16 ? n * sizeof(Real) : 16) Some {
-    Real v[n];
-};
-using Four = Some<4>;
+using Four = Some<Real, 4>;  ///< what a thread reads from shared memory at once
 
 /// Distance in fours from one row of a tile to the next. Because it is odd, the same four columns
 /// of eight rows lie in different banks.
@@ -64,19 +59,19 @@ __device__ inline Four four(int at) {
 /// beyond the end reads the last row or column instead.
 /// @param x  this head's columns, from row 0 on
 template <int D, int rows>
-__device__ inline void load(int tile, Global<const Real> x, Index first, Index n_rows,
-                            Index d_model, int d_k, Real factor) {
+__device__ inline void load(int tile, Global<const Real> x, int first, int n_rows, int d_model,
+                            int d_k, Real factor) {
     constexpr int step = threads / D, some = rows / step < 8 ? rows / step : 8;
     static_assert(rows % (some * step) == 0);
     const int column = static_cast<int>(threadIdx.x) % D, row = static_cast<int>(threadIdx.x) / D;
-    const int last = n_rows - first < rows ? static_cast<int>(n_rows - first) - 1 : rows - 1;
-    const Global<const Real> from = x + (first * d_model + (column < d_k ? column : d_k - 1));
-    const int stride = static_cast<int>(d_model);  // 32 bits are enough within a tile
+    const int last = n_rows - first < rows ? n_rows - first - 1 : rows - 1;
+    const Global<const Real> from =
+        x + (static_cast<Index>(first) * d_model + (column < d_k ? column : d_k - 1));
     for (int r0 = row; r0 < rows; r0 += some * step) {
         Real v[some];
         for (int e = 0; e < some; ++e) {
             const int r = r0 + e * step;
-            v[e] = from[(r < last ? r : last) * stride];
+            v[e] = from[(r < last ? r : last) * d_model];
         }
         for (int e = 0; e < some; ++e) {
             const int r = r0 + e * step;
@@ -119,11 +114,12 @@ template <int D>
 struct Columns {
     static constexpr int at_once = D / across < 4 ? D / across : 4;
     static constexpr int pieces = D / across / at_once;
-    Some<at_once> piece[pieces];
+    Some<Real, at_once> piece[pieces];
 
     __device__ explicit Columns(int row) {  // where the row begins
         for (int p = 0; p < pieces; ++p)
-            piece[p] = dynamic_shared<Some<at_once>>()[row * (4 / at_once) + own_x() + p * across];
+            piece[p] =
+                dynamic_shared<Some<Real, at_once>>()[row * (4 / at_once) + own_x() + p * across];
     }
     /// `y += factor * row`
     __device__ void add_to(Real (&y)[D / across], Real factor) const {
@@ -176,8 +172,7 @@ __device__ inline void put_weight(int w, int i, int j, Real v) {
 // [problem]
 /// The arguments that all kernels share.
 struct Problem {
-    Index n_heads, n_queries, n_keys, d_model;  ///< n_queries, n_keys: of the longest sentences
-    int d_k;
+    int n_heads, n_queries, n_keys, d_model, d_k;  ///< n_queries, n_keys: of the longest sentences
     Real scale, fill;
     Global<const std::int32_t> query_offsets, key_offsets;  ///< null where nothing is packed
     bool causal;
@@ -186,39 +181,40 @@ struct Problem {
     MaskSteps step;                    ///< in `extra`
 
     /// Whether any of the keys up to the last one may be hidden from this query or a later one.
-    __device__ bool may_hide(Index first_query, Index last_key) const {
+    __device__ bool may_hide(int first_query, int last_key) const {
         return pads || extra || (causal && last_key > first_query);
     }
 };
 
 /// Where the rows of a sentence begin, and how many there are.
 struct Sentence {
-    Index begin, count;
+    int begin, count;
 
-    __device__ Sentence(Global<const std::int32_t> offsets, Index b, Index longest)
+    __device__ Sentence(Global<const std::int32_t> offsets, int b, int longest)
         : begin(offsets ? offsets[b] : b * longest),
           count(offsets ? offsets[b + 1] - begin : longest) {}
 };
 
 /// The part of the problem that a block works on: `rows` queries or keys of one head.
 struct Part {
-    Index first;              ///< its first row, counted within the sentence
-    Index head;               ///< counted across all sentences
-    Index n_queries, n_keys;  ///< of its sentence
-    Index queries, keys;      ///< where this head's columns begin
+    int first;              ///< its first row, counted within the sentence
+    int n_queries, n_keys;  ///< of its sentence
+    Index rows;             ///< where this head's queries begin in `Rows`
+    Index queries, keys;    ///< where this head's columns begin
     Index pads, extra;
 
-    __device__ Part(const Problem& p, Index n_rows, int rows) {
-        const Index parts = (n_rows + rows - 1) / rows;
-        head = blockIdx.x / parts;
-        first = blockIdx.x % parts * rows;
-        const Index b = head / p.n_heads, h = head % p.n_heads;
+    __device__ Part(const Problem& p, int n_rows, int rows_of_block) {
+        const int parts = (n_rows + rows_of_block - 1) / rows_of_block;
+        const int block = static_cast<int>(blockIdx.x), head = block / parts;
+        first = block % parts * rows_of_block;
+        rows = static_cast<Index>(head) * p.n_queries;
+        const int b = head / p.n_heads, h = head % p.n_heads;
         const Sentence from(p.query_offsets, b, p.n_queries), to(p.key_offsets, b, p.n_keys);
         n_queries = from.count;
         n_keys = to.count;
-        queries = from.begin * p.d_model + h * p.d_k;
-        keys = to.begin * p.d_model + h * p.d_k;
-        pads = b * p.n_keys;
+        queries = static_cast<Index>(from.begin) * p.d_model + h * p.d_k;
+        keys = static_cast<Index>(to.begin) * p.d_model + h * p.d_k;
+        pads = static_cast<Index>(b) * p.n_keys;
         extra = b * p.step.sentence + h * p.step.head;
     }
 };
@@ -229,13 +225,13 @@ struct Hidden {
     unsigned bits = 0;
     bool all = true;  ///< whether all that exist are hidden
 
-    __device__ Hidden(const Problem& p, const Part& part, Index query, Index key) {
-        const Index last_q = part.n_queries - 1, last_k = part.n_keys - 1;
+    __device__ Hidden(const Problem& p, const Part& part, int query, int key) {
+        const int last_q = part.n_queries - 1, last_k = part.n_keys - 1;
         for (int j = 0; j < C; ++j) {
-            const Index k = key + own_x() + j * across, own_k = k < last_k ? k : last_k;
+            const int k = key + own_x() + j * across, own_k = k < last_k ? k : last_k;
             const bool pad = p.pads && p.pads[part.pads + own_k] != 0;
             for (int i = 0; i < R; ++i) {
-                const Index q = query + own_y() + i * down, own_q = q < last_q ? q : last_q;
+                const int q = query + own_y() + i * down, own_q = q < last_q ? q : last_q;
                 const Index at = part.extra + own_q * p.step.query + own_k * p.step.key;
                 const bool hidden = pad || (p.causal && k > q) || (p.extra && p.extra[at] != 0);
                 bits |= static_cast<unsigned>(hidden) << (i * C + j);
@@ -277,7 +273,7 @@ __global__ void __launch_bounds__(threads)
         sum[i] = 0;  // over this thread's columns
         for (int c = 0; c < D / across; ++c) context[i][c] = 0;
     }
-    for (Index key = 0; key < part.n_keys; key += N) {
+    for (int key = 0; key < part.n_keys; key += N) {
         Hidden<R, C> hidden;
         if (p.may_hide(part.first, key + N - 1)) {
             hidden = Hidden<R, C>(p, part, part.first, key);
@@ -321,17 +317,18 @@ __global__ void __launch_bounds__(threads)
     }
     // [forward, result]
     for (int i = 0; i < R; ++i) {
-        const Index query = part.first + own_y() + i * down;
+        const int query = part.first + own_y() + i * down;
         const Real all = warp_sum<across>(sum[i]), inverse = 1 / all;
         if (query >= part.n_queries) continue;
         for (int c = 0; c < D / across; ++c) {
             const int column = Columns<D>::column(c);
             if (column < p.d_k)
-                y[part.queries + query * p.d_model + column] = context[i][c] * inverse;
+                y[part.queries + static_cast<Index>(query) * p.d_model + column] =
+                    context[i][c] * inverse;
         }
         if (own_x() > 0) continue;
-        row_max[part.head * p.n_queries + query] = max[i];
-        row_sum[part.head * p.n_queries + query] = all;
+        row_max[part.rows + query] = max[i];
+        row_sum[part.rows + query] = all;
     }
 }
 // [row sums]
@@ -343,7 +340,7 @@ __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<co
     for (Index r = first_element(); r < n; r += all_threads()) {
         const Index i = r % p.n_queries, h = r / p.n_queries % p.n_heads,
                     b = r / p.n_queries / p.n_heads;
-        const Sentence of(p.query_offsets, b, p.n_queries);
+        const Sentence of(p.query_offsets, static_cast<int>(b), p.n_queries);
         if (i >= of.count) continue;
         const Index row = (of.begin + i) * p.d_model + h * p.d_k;
         Real sum = 0;
@@ -359,14 +356,19 @@ struct Rows {
 
 /// The three numbers of one query.
 struct Row {
-    Real row_max = 0, inverse = 0, dot = 0;
+    Real row_max, inverse, dot;
 
-    __device__ Row() {}
+    Row() = default;
     __device__ Row(const Rows& rows, Index at)
         : row_max(rows.row_max[at]), inverse(1 / rows.row_sum[at]), dot(rows.dot[at]) {}
     /// `w = exp(s - row_max) / row_sum`
     __device__ Real weight(Real s) const { return exp_or_zero(s - row_max) * inverse; }
 };
+
+/// How many blocks are to fit into a multiprocessor at least. 0 leaves it to the compiler, whose
+/// choice is good but for heads of 32 columns: too many registers for dq, and spills for dk and dv.
+template <int D, bool all_short>
+constexpr int backward_blocks = D == 32 && !all_short ? 4 : 0;
 
 template <class T>
 constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
@@ -375,7 +377,7 @@ constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitc
 /// dq: each block takes some queries of one head, keeps their dq in registers, and goes through the
 /// keys tile by tile. Three products, so 6 d_k operations for each pair.
 template <int D, bool all_short>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
               Global<const Real> k, Global<const Real> v) {
     using T = Sizes<D, all_short>;
@@ -389,13 +391,13 @@ __global__ void __launch_bounds__(threads)
     Row row[R];
     Real sum[R][D / across];
     for (int i = 0; i < R; ++i) {
-        const Index query = part.first + own_y() + i * down;
-        if (query < part.n_queries) row[i] = Row(rows, part.head * p.n_queries + query);
+        const int query = part.first + own_y() + i * down, last = part.n_queries - 1;
+        row[i] = Row(rows, part.rows + (query < last ? query : last));
         for (int c = 0; c < D / across; ++c) sum[i][c] = 0;
     }
     // a hidden score is a constant, so its gradient is 0
-    const Index end = p.causal && part.first + M < part.n_keys ? part.first + M : part.n_keys;
-    for (Index key = 0; key < end; key += N) {
+    const int end = p.causal && part.first + M < part.n_keys ? part.first + M : part.n_keys;
+    for (int key = 0; key < end; key += N) {
         Hidden<R, C> hidden;
         if (p.may_hide(part.first, key + N - 1)) {
             hidden = Hidden<R, C>(p, part, part.first, key);
@@ -418,11 +420,13 @@ __global__ void __launch_bounds__(threads)
         add_weighted<D, R, N>(sum, dscores, keys);
     }
     for (int i = 0; i < R; ++i) {
-        const Index query = part.first + own_y() + i * down;
+        const int query = part.first + own_y() + i * down;
         if (query >= part.n_queries) continue;
         for (int c = 0; c < D / across; ++c) {
             const int column = Columns<D>::column(c);
-            if (column < p.d_k) dq[part.queries + query * p.d_model + column] = sum[i][c] * p.scale;
+            if (column < p.d_k)
+                dq[part.queries + static_cast<Index>(query) * p.d_model + column] =
+                    sum[i][c] * p.scale;
         }
     }
 }
@@ -434,7 +438,7 @@ constexpr std::size_t dkv_bytes = sizeof(Four) * (2 * (T::own + T::others) * pit
 /// dk and dv: each block takes some keys of one head, keeps their dk and dv in registers, and goes
 /// through the queries tile by tile. Four products, so 8 d_k operations for each pair.
 template <int D, bool all_short>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
                Global<const Real> q, Global<const Real> k, Global<const Real> v) {
     using T = Sizes<D, all_short>;
@@ -448,13 +452,13 @@ __global__ void __launch_bounds__(threads)
     Real sum_k[N / down][D / across], sum_v[N / down][D / across];
     for (int i = 0; i < N / down; ++i)
         for (int c = 0; c < D / across; ++c) sum_k[i][c] = sum_v[i][c] = 0;
-    for (Index query = 0; query < part.n_queries; query += M) {
+    for (int query = 0; query < part.n_queries; query += M) {
         Row row[R];
         bool exists[R];
         for (int i = 0; i < R; ++i) {
-            const Index at = query + own_y() + i * down;
-            exists[i] = at < part.n_queries;
-            if (exists[i]) row[i] = Row(rows, part.head * p.n_queries + at);
+            const int at = query + own_y() + i * down, last = part.n_queries - 1;
+            exists[i] = at <= last;
+            row[i] = Row(rows, part.rows + (exists[i] ? at : last));
         }
         Hidden<R, C> hidden;
         if (p.may_hide(query, part.first + N - 1)) {
@@ -487,13 +491,14 @@ __global__ void __launch_bounds__(threads)
         add_weighted_transposed<D, N / down, M>(sum_k, weights, queries);
     }
     for (int i = 0; i < N / down; ++i) {
-        const Index key = part.first + transposed_row(i);
+        const int key = part.first + transposed_row(i);
         if (key >= part.n_keys) continue;
         for (int c = 0; c < D / across; ++c) {
             const int column = Columns<D>::column(c);
             if (column >= p.d_k) continue;
-            dk[part.keys + key * p.d_model + column] = sum_k[i][c];  // the queries were scaled
-            dv[part.keys + key * p.d_model + column] = sum_v[i][c];
+            const Index at = part.keys + static_cast<Index>(key) * p.d_model + column;
+            dk[at] = sum_k[i][c];  // the queries were scaled
+            dv[at] = sum_v[i][c];
         }
     }
 }
@@ -503,10 +508,10 @@ Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask
                    const AttentionOptions& o) {
     const Index d_k = d_model / scores[1];
     Problem p{};
-    p.n_heads = scores[1];
-    p.n_queries = scores[2];
-    p.n_keys = scores[3];
-    p.d_model = d_model;
+    p.n_heads = static_cast<int>(scores[1]);
+    p.n_queries = static_cast<int>(scores[2]);
+    p.n_keys = static_cast<int>(scores[3]);
+    p.d_model = static_cast<int>(d_model);
     p.d_k = static_cast<int>(d_k);
     p.scale = scale_of(o, d_k);
     p.fill = fill_of(o, d_k);

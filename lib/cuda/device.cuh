@@ -20,6 +20,12 @@ namespace abh::cuda {
 template <class T>
 using Global = T*;
 
+/// The same address for numbers of another type.
+template <class To, class T>
+__device__ To* as(T* address) {
+    return reinterpret_cast<To*>(address);
+}
+
 namespace detail {
 template <class T, int... n>
 struct ArrayOf {

@@ -2,6 +2,9 @@
 
 // What every kernel of this book is written with. For CUDA's compiler, this is a thin layer of
 // names; for the host's compiler, the emulator implements the same names.
+#include <cstdint>
+#include <type_traits>
+
 #include "lib/cuda/runtime.hpp"
 #include "lib/tensor.hpp"
 #ifdef __CUDACC__
@@ -55,6 +58,56 @@ __device__ inline Index all_threads() {
 }
 __device__ inline int lane() {
     return static_cast<int>(threadIdx.x) % warp;
+}
+// [elements]
+/// `n` neighbors. Up to 16 bytes are read or written by one instruction, if the first one's address
+/// is a multiple of their size.
+template <class T, int n>
+struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Some {
+    T v[n];
+};
+
+/// `some<n>(x)[i]` is elements n i, n i + 1, ..., n i + n - 1.
+template <int n, class T>
+__device__ Global<Some<T, n>> some(Global<T> x) {
+    return as<Some<T, n>>(x);
+}
+template <int n, class T>
+__device__ Global<const Some<T, n>> some(Global<const T> x) {
+    return as<const Some<T, n>>(x);
+}
+
+/// How threads share `n` elements: the first `fours` of them take four neighbors each, and the
+/// others take what is left, one each.
+struct Elements {
+    Index n, fours;
+};
+
+/// Calls `f<width>(i)`: this thread takes `some<width>(x)[i]` of each tensor, with width 4 or 1.
+template <class F>
+__device__ void for_elements(const Elements& all, const F& f) {
+    const Index i = first_element();
+    if (i < all.fours)
+        f.template operator()<4>(i);
+    else if (i + 3 * all.fours < all.n)
+        f.template operator()<1>(i + 3 * all.fours);
+}
+// [elements: launch]
+template <class T>
+bool starts_a_four(const T& argument) {
+    if constexpr (std::is_pointer_v<T>)
+        return reinterpret_cast<std::uintptr_t>(argument) % (4 * sizeof(*argument)) == 0;
+    else
+        return true;
+}
+
+/// Starts `kernel` with as many threads as `n` elements take. They take fours only if `fours` is
+/// true, and if every tensor among the arguments begins where a four may begin.
+template <class... P, class... A>
+void launch_elements(const char* name, void (*kernel)(Elements, P...), Index n, bool fours,
+                     const A&... arguments) {
+    const Elements all{n, fours && (starts_a_four(arguments) && ...) ? n / 4 : 0};
+    launch(name, kernel, blocks_of(ceil_div(n - 3 * all.fours, block_size)), all, arguments...);
 }
 // [reductions]
 /// The sum over `lanes` neighbors in a warp, which each of them gets. For 32, it takes five

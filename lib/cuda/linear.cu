@@ -8,14 +8,19 @@ namespace abh::cuda {
 // [bias]
 namespace {
 
-/// One thread per element. Neighbors take neighboring elements, so a warp reads 128 contiguous
-/// bytes of `y` and of `bias`. The bias, which is read again for every row, stays in the cache.
-__global__ void add_bias_kernel(Index n_elements, Index n, Global<Real> y, Global<const Real> bias,
+/// The bias, which is read again for every row, stays in the cache.
+/// @param n_row  elements of a row; threads take fours only if rows consist of fours
+__global__ void add_bias_kernel(Elements all, Index n_row, Global<Real> y, Global<const Real> bias,
                                 bool relu) {
-    for (Index i = first_element(); i < n_elements; i += all_threads()) {
-        const Real v = bias ? y[i] + bias[i % n] : Real(y[i]);
-        y[i] = relu && v < 0 ? Real(0) : v;
-    }
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(y)[i];
+        if (bias) {
+            const Some<Real, n> b = some<n>(bias)[i % (n_row / n)];
+            for (int e = 0; e < n; ++e) u.v[e] += b.v[e];
+        }
+        for (Real& v : u.v) v = relu && v < 0 ? Real(0) : v;
+        some<n>(y)[i] = u;
+    });
 }
 
 }  // namespace
@@ -24,8 +29,8 @@ Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
     Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
     const Tensor& bias = map.bias.value;
     if (map.has_bias() || relu)
-        launch("bias", add_bias_kernel, grid_for(y.size()), y.size(), y.dim(-1), y.on_device(),
-               bias.empty() ? nullptr : bias.on_device(), relu);
+        launch_elements("bias", add_bias_kernel, y.size(), map.d_out() % 4 == 0, map.d_out(),
+                        y.on_device(), bias.empty() ? nullptr : bias.on_device(), relu);
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 // [linear]

@@ -15,6 +15,18 @@ struct StreamState {
 inline StreamState state_of(const Stream& stream) {
     return {stream.seed(), stream.first(), stream.id(), static_cast<std::uint32_t>(stream.step())};
 }
+/// The four words for elements 4 `block` to 4 `block` + 3 of a stream.
+__device__ inline auto words_of(const StreamState& stream, Index block) {
+    const std::uint64_t at = stream.first + static_cast<std::uint64_t>(block);
+    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    return abh::philox({low(at), low(at >> 32), stream.id, stream.step},
+                       {low(stream.seed), low(stream.seed >> 32)});
+}
+
+/// A word as a number in [0, 1).
+__device__ inline Real number_of(std::uint32_t word) {
+    return static_cast<Real>(word >> 8) * static_cast<Real>(0x1p-24);
+}
 // [words of a warp]
 constexpr int drawn = 4 * warp;  ///< number of elements for which a warp draws at once
 
@@ -25,10 +37,7 @@ using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
 /// Draws for 128 elements of a stream, beginning with `first`, a multiple of 4. Each lane computes
 /// one block of four words, and shared memory passes each word to the lane that needs it.
 __device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
-    const std::uint64_t block = stream.first + static_cast<std::uint64_t>(first / 4 + lane());
-    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-    const auto c = abh::philox({low(block), low(block >> 32), stream.id, stream.step},
-                               {low(stream.seed), low(stream.seed >> 32)});
+    const auto c = words_of(stream, first / 4 + lane());
     __syncwarp();  // the last words may still be read
     for (std::size_t k = 0; k < 4; ++k) words[of_warp][k][lane()] = c[k];
     __syncwarp();
@@ -36,8 +45,7 @@ __device__ inline void draw(Words& words, int of_warp, Index first, const Stream
 
 /// The number in [0, 1) of element `first + 32 * quarter + lane()`.
 __device__ inline Real drawn_number(Words& words, int of_warp, int quarter) {
-    const std::uint32_t word = words[of_warp][lane() % 4][warp / 4 * quarter + lane() / 4];
-    return static_cast<Real>(word >> 8) * static_cast<Real>(0x1p-24);
+    return number_of(words[of_warp][lane() % 4][warp / 4 * quarter + lane() / 4]);
 }
 
 }  // namespace abh::cuda

@@ -5,33 +5,51 @@ namespace abh::cuda {
 // [arithmetic]
 namespace {
 
-__global__ void add_kernel(Index n, Global<Real> sum, Global<const Real> a, Global<const Real> b) {
-    for (Index i = first_element(); i < n; i += all_threads()) sum[i] = a[i] + b[i];
-}
-
-__global__ void scale_kernel(Index n, Global<Real> y, Real factor) {
-    for (Index i = first_element(); i < n; i += all_threads()) y[i] *= factor;
-}
-
-template <class T>
-__global__ void fill_kernel(Index n, Global<T> x, T value) {
-    for (Index i = first_element(); i < n; i += all_threads()) x[i] = value;
+__global__ void add_kernel(Elements all, Global<Real> sum, Global<const Real> a,
+                           Global<const Real> b) {
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(a)[i];
+        const Some<Real, n> v = some<n>(b)[i];
+        for (int e = 0; e < n; ++e) u.v[e] += v.v[e];
+        some<n>(sum)[i] = u;
+    });
 }
 
 }  // namespace
 
 void add(Tensor& sum, const Tensor& a, const Tensor& b) {
     const Real *const from_a = a.on_device(), *const from_b = b.on_device();
-    launch("add", add_kernel, grid_for(sum.size()), sum.size(), sum.on_device(), from_a, from_b);
+    launch_elements("add", add_kernel, sum.size(), true, sum.on_device(), from_a, from_b);
+}
+// [arithmetic: scale and fill]
+namespace {
+
+__global__ void scale_kernel(Elements all, Global<Real> y, Real factor) {
+    for_elements(all, [&]<int n>(Index i) {
+        Some<Real, n> u = some<n>(y)[i];
+        for (Real& v : u.v) v *= factor;
+        some<n>(y)[i] = u;
+    });
 }
 
+template <class T>
+__global__ void fill_kernel(Elements all, Global<T> x, T value) {
+    for_elements(all, [&]<int n>(Index i) {
+        Some<T, n> u;
+        for (T& v : u.v) v = value;
+        some<n>(x)[i] = u;
+    });
+}
+
+}  // namespace
+
 void scale(Tensor& y, Real factor) {
-    launch("scale", scale_kernel, grid_for(y.size()), y.size(), y.on_device(), factor);
+    launch_elements("scale", scale_kernel, y.size(), true, y.on_device(), factor);
 }
 
 template <class T>
 void fill(BasicTensor<T>& x, T value) {
-    launch("fill", fill_kernel<T>, grid_for(x.size()), x.size(), x.on_device(), value);
+    launch_elements("fill", fill_kernel<T>, x.size(), true, x.on_device(), value);
 }
 template void fill(Tensor& x, Real value);
 template void fill(Ids& x, std::int32_t value);

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
 TENSOR_CORES = ROOT / "tests/tensor_cores.cu"
 FIRST = ROOT / "chapters/11_on_the_gpu/plain_cuda/first_kernel.cu"  # a program of its own, which CMake leaves out
-
+# instructions for an element that kernels may execute, where exponentials, divisions, roots or Philox's rounds take most of them
+ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel": 36}
 
 sys.path.insert(0, str(ROOT / "bench"))
 sys.path.insert(0, str(ROOT / "tests"))
@@ -25,15 +26,21 @@ from nightly import nightly
 
 @unittest.skipUnless(shutil.which("nvcc"), "there is no CUDA compiler (nvcc)")
 class Compiler(unittest.TestCase):
-    def assemble(self, arch: str) -> list[str]:
-        """A line for each kernel. The compiler's warnings are errors, which fail."""
+    def assemble(self, arch: str) -> list[kernels.Kernel]:
+        """All kernels. The compiler's warnings are errors, which fail."""
         self.assertGreater(len(KERNELS), 3)
         with ThreadPoolExecutor(2) as pool:
-            return [str(k) for found in pool.map(lambda file: kernels.assemble(file, arch), KERNELS) for k in found]
+            return [k for found in pool.map(lambda file: kernels.assemble(file, arch), KERNELS) for k in found]
 
     def test_what_the_assembler_says_is_what_is_recorded(self) -> None:
         made = kernels.RECORD.read_text(encoding="utf-8").splitlines()
-        found = self.assemble("sm_90")
+        assembled = self.assemble("sm_90")
+        self.assertEqual([k for k in assembled if k.spills], [])
+        dear = {k.name: k.instructions for k in assembled if k.instructions and k.instructions > 20}
+        self.assertEqual({name for name, n in dear.items() if n > ARITHMETIC.get(name, 20)}, set(), dear)
+        found = [str(k) for k in assembled]
+        if not shutil.which("nvdisasm"):  # which counts instructions, the last column
+            made = [line[: kernels.HEAD.rindex(" ")].rstrip() for line in made]
         if made[0].partition(".")[0] != f"CUDA {kernels.version()}".partition(".")[0]:
             self.skipTest(f"the record is of {made[0]}, and this is CUDA {kernels.version()}")
         self.assertEqual(made[2:], found, "if this is meant, write it down: python3 bench/kernels.py --record")
@@ -73,6 +80,38 @@ class Compiler(unittest.TestCase):
             with self.subTest(source.relative_to(ROOT).as_posix()):
                 self.assertTrue(found)
                 self.assertTrue(all("nvcc" in command for command in found), found)
+
+
+class Counts(unittest.TestCase):
+    def test_instructions_are_those_of_the_shortest_way_past_the_widest_store(self) -> None:
+        code = """
+        /*0000*/                   ISETP.GE.U32.AND P0, PT, R4, UR6, PT ;
+        /*0010*/               @P0 EXIT ;
+        /*0020*/              @!P1 BRA `(.L_x_1) ;
+        /*0030*/                   LDG.E.128 R4, desc[UR4][R8.64] ;
+        /*0040*/               @P2 BRA `(.L_x_0) ;
+        /*0050*/                   CALL.REL.NOINC `($__internal_0_$__cuda_sm20_div_u64) ;
+        /*0060*/                   STG.E.128 desc[UR4][R8.64], R4 ;
+        /*0070*/                   EXIT ;
+.L_x_0:
+        /*0080*/                   FADD R4, R4, R4 ;
+        /*0090*/                   STG.E.128 desc[UR4][R8.64], R4 ;
+        /*00a0*/                   BRA `(.L_x_2) ;
+.L_x_1:
+        /*00b0*/                   STG.E desc[UR4][R8.64], R4 ;
+.L_x_2:
+        /*00c0*/                   EXIT ;"""
+        self.assertEqual(kernels.shortest(code.splitlines()), 9)  # by hand: 0 to 4, 8 to a, c
+
+    def test_the_fewest_blocks_that_any_limit_leaves_are_those_that_fit(self) -> None:
+        def warps(registers: int, shared: int, threads: int) -> int:
+            return kernels.Kernel("", "", registers, shared, 0, threads, None).warps
+
+        self.assertEqual(warps(40, 10 << 10, 256), 48)  # chapter 11 computes this one by hand
+        self.assertEqual(warps(166, 0, 256), 8)
+        self.assertEqual(warps(16, 56 << 10, 256), 32)
+        self.assertEqual(warps(16, 0, 32), 32)
+        self.assertEqual(warps(16, 0, 1024), 64)
 
 
 class Twins(unittest.TestCase):

@@ -321,6 +321,12 @@ using Global = emulator::Pointer<T>;
 template <class T, int... n>
 using Shared = emulator::SharedArray<T, n...>;
 
+/// The same address for numbers of another type.
+template <class To, class T>
+emulator::Pointer<To> as(const emulator::Pointer<T>& address) {
+    return {address.region(), address.offset()};
+}
+
 template <class T>
 emulator::Pointer<T> dynamic_shared() {
     return {&emulator::dynamic_region, 0};
