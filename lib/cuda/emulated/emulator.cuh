@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <cstring>
@@ -221,6 +222,8 @@ struct SharedPart {
 /// An array `T[n]...` in the memory that the threads of a block share.
 template <class T, int... n>
 class SharedArray {
+    static_assert(std::has_single_bit(sizeof(T)), "its place is found by a shift");
+
 public:
     SharedArray() : region_("shared", sizeof(T) * (1 * ... * n), sizeof(T)) {}
     auto operator[](At at) { return SharedPart<T, n...>{&region_, 0}[at]; }
