@@ -26,11 +26,19 @@ __global__ void add_bias_kernel(Elements all, Index n_row, Global<Real> y, Globa
 }  // namespace
 
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
-    Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
-    const Tensor& bias = map.bias.value;
-    if (map.has_bias() || relu)
-        launch_elements("bias", add_bias_kernel, y.size(), map.d_out() % 4 == 0, map.d_out(),
-                        y.on_device(), bias.empty() ? nullptr : bias.on_device(), relu);
+    const Tensor rows = flat(x), &weight = map.weight.value, &bias = map.bias.value;
+    const MatmulOptions options{.transpose_b = true};
+    Tensor y({rows.dim(0), map.d_out()});
+    if (map.has_bias() && !relu && !x.empty()) {  // the library adds the bias to sums in registers
+        multiply(product_of(rows, weight, options, false)
+                     .at(y.on_device(), rows.on_device(), weight.on_device()),
+                 1, bias.on_device());
+    } else {
+        abh::multiply(y, rows, weight, options, false);
+        if (map.has_bias() || relu)
+            launch_elements("bias", add_bias_kernel, y.size(), map.d_out() % 4 == 0, map.d_out(),
+                            y.on_device(), bias.empty() ? nullptr : bias.on_device(), relu);
+    }
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 // [linear]
