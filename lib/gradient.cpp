@@ -6,13 +6,21 @@ namespace abh {
 // [gradient]
 Tensor& Gradient::tensor() {
     State& s = *state_;
-    if (waits())
+    if (waits()) {
         s.waiting->add_to(s.sum, s.is_zero);
-    else if (s.is_zero)
-        s.sum = Tensor::zeros(shape_);
-    forget();
-    s.is_zero = false;
+        forget();
+        s.is_zero = false;
+    } else if (s.is_zero) {
+        target().sum.fill(0);
+    }
     return s.sum;
+}
+
+Gradient::Target Gradient::target() {
+    State& s = *state_;
+    if (waits()) tensor();
+    if (s.is_zero && (s.sum.empty() || s.sum.shared())) s.sum = Tensor(shape_);
+    return {s.sum, !std::exchange(s.is_zero, false)};
 }
 
 void Gradient::zero() {

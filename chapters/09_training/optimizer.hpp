@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ protected:
     std::vector<NamedTensor> named(const std::string& what,
                                    const std::vector<Tensor>& tensors) const;
 
+    virtual void move_all(Real learning_rate) = 0;
+
     Parameters parameters_;
     Index steps_ = 0;
 };
@@ -47,6 +50,8 @@ public:
     std::vector<NamedTensor> memory() const override { return named("velocity", velocity_); }
 
 private:
+    void move_all(Real learning_rate) override;
+
     Real momentum_;
     std::vector<Tensor> velocity_;
 };
@@ -71,12 +76,16 @@ public:
     std::vector<NamedTensor> memory() const override;
 
 private:
+    void move_all(Real learning_rate) override;
+
     AdamOptions options_;
     std::vector<Tensor> mean_, square_;
 };
 // [operations]
 /// `v = momentum * v + g; w = w - lr * v` for one parameter with gradient g.
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate);
+/// The same for a list of parameters; on the device it is one launch.
+void sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum, Real learning_rate);
 /// What a step of Adam uses for every parameter.
 struct AdamStep {
     AdamOptions options;
@@ -85,6 +94,9 @@ struct AdamStep {
 };
 /// Adam's four lines for one parameter. @param m, v  the running means of g and of g^2
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam);
+/// The same for a list of parameters; on the device it is one launch.
+void adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
+                const AdamStep& adam);
 // [schedule]
 /// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`. It grows
 /// linearly for `warmup` steps, then decays with the inverse square root of the step; if `warmup`

@@ -1,6 +1,6 @@
+#include "lib/cuda/gradient.cuh"
 #include "lib/cuda/kernel.cuh"
 #include "lib/cuda/linear.cuh"
-#include "lib/fast/gradient.hpp"
 #include "lib/fast/linear.hpp"
 #include "lib/matmul.hpp"
 
@@ -47,9 +47,9 @@ Tensor linear(const Tensor& x, const Linear& map) {
 }
 
 Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
-    fast::add_product(map.weight.gradient, flat(dy), flat(cache.x));
-    map.weight.grad();  // multiplies at once, because nothing waits on a device
-    if (map.has_bias()) add_column_sums(map.bias.grad(), dy);
+    const auto [dw, add] = map.weight.gradient.target();
+    abh::multiply(dw, flat(dy), flat(cache.x), {.transpose_a = true}, add);
+    if (map.has_bias()) add_column_sums(map.bias.gradient, dy);
     return matmul(flat(dy), map.weight.value).reshape(cache.x.shape());
 }
 

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lib/cuda/kernel.cuh"
+
+namespace abh::cuda {
+// [list]
+/// Some tensors of one size, for instance a weight and its gradient, as one entry of a list.
+/// @tparam T  has their addresses
+template <class T>
+struct Listed {
+    T tensors;
+    Index size;
+    Index first;  ///< how many chunks the entries before have
+
+    bool operator==(const Listed&) const = default;
+};
+
+constexpr Index chunk_size = 16 * block_size;  // elements, of one entry
+
+/// What one launch works on.
+template <class T>
+class List {
+public:
+    void add(const T& tensors, Index size) {
+        entries_.push_back({tensors, size, chunks_});
+        chunks_ += ceil_div(size, chunk_size);
+    }
+    Index length() const { return static_cast<Index>(entries_.size()); }
+    Index chunks() const { return chunks_; }
+    /// The entries in the device's memory. They are sent only if they are not those of the last
+    /// call: from step to step, tensors stay where they are.
+    const Listed<T>* on_device() const {
+        static thread_local std::vector<Listed<T>> sent;
+        static thread_local BasicTensor<Listed<T>> there;
+        if (sent != entries_) {
+            there = BasicTensor<Listed<T>>({length()});
+            std::ranges::copy(entries_, there.values().begin());
+            sent = entries_;
+        }
+        return std::as_const(there).on_device();
+    }
+
+private:
+    std::vector<Listed<T>> entries_;
+    Index chunks_ = 0;
+};
+// [list: kernel]
+/// Elements `begin` to `end - 1` of one entry.
+template <class T>
+struct Chunk {
+    T tensors;
+    Index begin, end;
+};
+
+/// Finds a chunk among those of all entries, by bisection.
+template <class T>
+__device__ Chunk<T> chunk_of(Global<const Listed<T>> list, Index length, Index chunk) {
+    Index found = 0;
+    for (Index end = length; end - found > 1;) {  // found begins at the chunk or before; end, after
+        const Index middle = (found + end) / 2;
+        const Listed<T> entry = list[middle];
+        (entry.first <= chunk ? found : end) = middle;
+    }
+    const Listed<T> entry = list[found];
+    const Index begin = (chunk - entry.first) * chunk_size, end = begin + chunk_size;
+    return {entry.tensors, begin, end < entry.size ? end : entry.size};
+}
+// [list: launch]
+/// Starts `kernel` with one block for each chunk.
+template <class T, class... P, class... A>
+void launch_list(const char* name, void (*kernel)(Global<const Listed<T>>, Index, P...),
+                 const List<T>& list, A&&... arguments) {
+    if (list.chunks() > 0)
+        launch(name, kernel, blocks_of(list.chunks()), list.on_device(), list.length(),
+               std::forward<A>(arguments)...);
+}
+
+}  // namespace abh::cuda
