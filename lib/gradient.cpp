@@ -6,13 +6,12 @@ namespace abh {
 // [gradient]
 Tensor& Gradient::tensor() {
     State& s = *state_;
-    if (waits()) {
+    if (waits())
         s.waiting->add_to(s.sum, s.is_zero);
-        forget();
-        s.is_zero = false;
-    } else if (s.is_zero) {
+    else if (s.is_zero)
         target().sum.fill(0);
-    }
+    forget();
+    s.is_zero = false;
     return s.sum;
 }
 

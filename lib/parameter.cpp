@@ -6,10 +6,6 @@
 #include "lib/way.hpp"
 
 namespace abh {
-namespace plain {
-decltype(grad_norm) grad_norm;
-decltype(scale_grad) scale_grad;
-}  // namespace plain
 namespace cuda {
 decltype(grad_norm) grad_norm;
 decltype(scale_grad) scale_grad;
@@ -38,25 +34,16 @@ Index count_elements(const Parameters& parameters) {
 void zero_grad(const Parameters& parameters) {
     for (const NamedParameter& p : parameters) p.parameter->zero_grad();
 }
-
 // [all gradients]
 double grad_norm(const Parameters& parameters) {
-    return Ways{"norm of gradients", plain::grad_norm, plain::grad_norm,
-                cuda::grad_norm}(parameters);
-}
-
-double plain::grad_norm(const Parameters& parameters) {
+    if (way() == Way::cuda) return cuda::grad_norm(parameters);
     double sum = 0;
     for (const NamedParameter& p : parameters) sum += dot(p.parameter->grad(), p.parameter->grad());
     return std::sqrt(sum);
 }
 
 void scale_grad(const Parameters& parameters, Real factor) {
-    Ways{"scale gradients", plain::scale_grad, plain::scale_grad, cuda::scale_grad}(parameters,
-                                                                                    factor);
-}
-
-void plain::scale_grad(const Parameters& parameters, Real factor) {
+    if (way() == Way::cuda) return cuda::scale_grad(parameters, factor);
     for (const NamedParameter& p : parameters) p.parameter->grad() *= factor;
 }
 

@@ -464,6 +464,8 @@ TEST_CASE("every way moves a list of parameters, all at once or one after the ot
                 std::vector<Parameter> all;
                 for (const Index n : {5, 0, 4096, 4097, 1, 9000})
                     all.emplace_back(normal({n}, random.stream()));
+                all.emplace_back(
+                    normal({10}, random.stream()).rows(1, 10));  // where no four begins
                 Parameters list;
                 for (Parameter& p : all) list.push_back({"p", &p});
                 Sgd sgd(list, Real(0.9));

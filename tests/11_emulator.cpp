@@ -553,9 +553,15 @@ TEST_CASE("elementwise kernels read and write four neighbors at once", "[cuda]")
     REQUIRE(cuda::count_kernels(true));
     relu(x);
     const cuda::KernelCount c = cuda::kernel_counts().front();
-    cuda::count_kernels(false);
     CHECK(c.bytes == 2 * 4096 * static_cast<Index>(sizeof(Real)));
     CHECK(c.requests == 2 * 4096 / 4 / 32);
+
+    Parameter w(x);
+    scale_grad({{"w", &w}}, 2);
+    cuda::count_kernels(false);
+    const cuda::KernelCount of_list = cuda::kernel_counts().back();
+    CHECK(of_list.name == "scale list");
+    CHECK(of_list.requests == 2 * 4096 / 4 / 32 + 256 / 32);  // and each warp reads the list
 }
 
 TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/eigen.hpp"
 #include "lib/way.hpp"
@@ -10,8 +11,6 @@ namespace abh {
 namespace plain {
 decltype(sgd_step) sgd_step;
 decltype(adam_step) adam_step;
-decltype(sgd_steps) sgd_steps;
-decltype(adam_steps) adam_steps;
 }  // namespace plain
 namespace fast {
 decltype(sgd_step) sgd_step;
@@ -20,8 +19,9 @@ decltype(adam_step) adam_step;
 namespace cuda {
 decltype(sgd_step) sgd_step;
 decltype(adam_step) adam_step;
-decltype(sgd_steps) sgd_steps;
-decltype(adam_steps) adam_steps;
+void sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum, Real learning_rate);
+void adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
+                const AdamStep& adam);
 }  // namespace cuda
 // [construct]
 namespace {
@@ -52,7 +52,8 @@ Adam::Adam(Parameters parameters, AdamOptions options)
 // [step]
 void Optimizer::step(Real learning_rate) {
     begin_step();
-    move_all(learning_rate);
+    if (way() == Way::cuda) return move_all(learning_rate);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) move(i, learning_rate);
 }
 // [memory]
 std::vector<NamedTensor> Optimizer::named(const std::string& what,
@@ -103,32 +104,13 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
 }
 // [lists]
 void Sgd::move_all(Real learning_rate) {
-    sgd_steps(parameters_, velocity_, momentum_, learning_rate);
-}
-
-void sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum, Real learning_rate) {
-    Ways{"optimizer", plain::sgd_steps, plain::sgd_steps, cuda::sgd_steps}(list, v, momentum,
-                                                                           learning_rate);
-}
-
-void plain::sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum,
-                      Real learning_rate) {
-    for (std::size_t i = 0; i < v.size(); ++i)
-        abh::sgd_step(*list[i].parameter, v[i], momentum, learning_rate);
+    const Timed timed("sgd");
+    cuda::sgd_steps(parameters_, velocity_, momentum_, learning_rate);
 }
 
 void Adam::move_all(Real learning_rate) {
-    adam_steps(parameters_, mean_, square_, {options_, learning_rate, steps_});
-}
-
-void adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
-                const AdamStep& adam) {
-    Ways{"optimizer", plain::adam_steps, plain::adam_steps, cuda::adam_steps}(list, m, v, adam);
-}
-
-void plain::adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
-                       const AdamStep& adam) {
-    for (std::size_t i = 0; i < v.size(); ++i) abh::adam_step(*list[i].parameter, m[i], v[i], adam);
+    const Timed timed("adam");
+    cuda::adam_steps(parameters_, mean_, square_, {options_, learning_rate, steps_});
 }
 // [schedule]
 Real learning_rate(Index step, Real peak, Index warmup) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "chapters/09_training/optimizer.hpp"
@@ -17,48 +18,39 @@ struct SgdTensors {
     bool operator==(const SgdTensors&) const = default;
 };
 
-__device__ void sgd_element(Global<Real> w, Global<Real> v, Global<const Real> dw, Index i,
-                            Real momentum, Real learning_rate) {
-    const Real speed = momentum * v[i] + dw[i];
-    v[i] = speed;
-    w[i] -= learning_rate * speed;
-}
-
-/// One thread per weight. Bytes are the limit: five numbers for four operations.
-__global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const Real> dw,
-                           Real momentum, Real learning_rate) {
-    for (Index i = first_element(); i < n; i += all_threads())
-        sgd_element(w, v, dw, i, momentum, learning_rate);
-}
-
-/// The same for the weights of a whole list.
-__global__ void sgd_list_kernel(Global<const Listed<SgdTensors>> list, Index length, Real momentum,
-                                Real learning_rate) {
+/// Bytes are the limit: five numbers for four operations.
+__global__ void sgd_kernel(Global<const Listed<SgdTensors>> list, Index length, Real momentum,
+                           Real learning_rate) {
     const Chunk<SgdTensors> chunk = chunk_of(list, length, blockIdx.x);
-    const Global<Real> w(chunk.tensors.w), v(chunk.tensors.v);
-    const Global<const Real> dw(chunk.tensors.dw);
-    for (Index i = chunk.begin + threadIdx.x; i < chunk.end; i += blockDim.x)
-        sgd_element(w, v, dw, i, momentum, learning_rate);
-}
-
-SgdTensors tensors_of(Parameter& w, Tensor& v) {
-    return {w.value.on_device(), v.on_device(), std::as_const(w.grad()).on_device()};
+    const auto w = in_device_memory(chunk.tensors.w), v = in_device_memory(chunk.tensors.v);
+    const auto dw = in_device_memory(chunk.tensors.dw);
+    for_elements(chunk, [&]<int n>(Index i) {
+        Some<Real, n> weight = some<n>(w)[i], speed = some<n>(v)[i];
+        const Some<Real, n> g = some<n>(dw)[i];
+        for (int e = 0; e < n; ++e) {
+            speed.v[e] = momentum * speed.v[e] + g.v[e];
+            weight.v[e] -= learning_rate * speed.v[e];
+        }
+        some<n>(v)[i] = speed;
+        some<n>(w)[i] = weight;
+    });
 }
 
 }  // namespace
 
-void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
-    const SgdTensors t = tensors_of(w, v);
-    launch("sgd", sgd_kernel, grid_for(v.size()), v.size(), t.w, t.v, t.dw, momentum,
-           learning_rate);
-}
-
 void sgd_steps(const Parameters& weights, std::span<Tensor> v, Real momentum, Real learning_rate) {
     complete(weights);
     List<SgdTensors> list;
-    for (std::size_t i = 0; i < v.size(); ++i)
-        list.add(tensors_of(*weights[i].parameter, v[i]), v[i].size());
-    launch_list("sgd", sgd_list_kernel, list, momentum, learning_rate);
+    for (std::size_t i = 0; i < v.size(); ++i) {
+        Parameter& w = *weights[i].parameter;
+        list.add(v[i].size(), w.value.on_device(), v[i].on_device(),
+                 std::as_const(w.grad()).on_device());
+    }
+    launch_list("sgd", sgd_kernel, list, momentum, learning_rate);
+}
+
+void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+    sgd_steps({{"", &w}}, {&v, 1}, momentum, learning_rate);
 }
 // [adam]
 namespace {
@@ -68,13 +60,6 @@ struct AdamFactors {
     Real b1, b2, eps, size, root, kept;
 };
 
-AdamFactors factors_of(const AdamStep& adam) {
-    const auto [b1, b2, eps, weight_decay] = adam.options;
-    const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
-    const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
-    return {b1, b2, eps, size, root, 1 - adam.learning_rate * weight_decay};
-}
-
 /// A weight, both running means and its gradient.
 struct AdamTensors {
     Real *w, *m, *v;
@@ -83,52 +68,49 @@ struct AdamTensors {
     bool operator==(const AdamTensors&) const = default;
 };
 
-__device__ void adam_element(Global<Real> w, Global<Real> m, Global<Real> v, Global<const Real> dw,
-                             Index i, const AdamFactors& f) {
-    const Real g = dw[i];
-    const Real mean = f.b1 * m[i] + (1 - f.b1) * g;
-    const Real square = f.b2 * v[i] + (1 - f.b2) * (g * g);
-    m[i] = mean;
-    v[i] = square;
-    w[i] = f.kept * w[i] - f.size * mean / (f.root * sqrt(square) + f.eps);
-}
-
-/// One thread per weight. Bytes are the limit: four numbers read and three written for some 15
-/// operations, including a root and a division.
-__global__ void adam_kernel(Index n, Global<Real> w, Global<Real> m, Global<Real> v,
-                            Global<const Real> dw, AdamFactors f) {
-    for (Index i = first_element(); i < n; i += all_threads()) adam_element(w, m, v, dw, i, f);
-}
-
-/// The same for the weights of a whole list.
-__global__ void adam_list_kernel(Global<const Listed<AdamTensors>> list, Index length,
-                                 AdamFactors f) {
+/// Bytes are the limit: four numbers read and three written for some 15 operations, including a
+/// root and a division.
+__global__ void adam_kernel(Global<const Listed<AdamTensors>> list, Index length, AdamFactors f) {
     const Chunk<AdamTensors> chunk = chunk_of(list, length, blockIdx.x);
-    const Global<Real> w(chunk.tensors.w), m(chunk.tensors.m), v(chunk.tensors.v);
-    const Global<const Real> dw(chunk.tensors.dw);
-    for (Index i = chunk.begin + threadIdx.x; i < chunk.end; i += blockDim.x)
-        adam_element(w, m, v, dw, i, f);
-}
-
-AdamTensors tensors_of(Parameter& w, Tensor& m, Tensor& v) {
-    return {w.value.on_device(), m.on_device(), v.on_device(), std::as_const(w.grad()).on_device()};
+    const auto w = in_device_memory(chunk.tensors.w), m = in_device_memory(chunk.tensors.m),
+               v = in_device_memory(chunk.tensors.v);
+    const auto dw = in_device_memory(chunk.tensors.dw);
+    for_elements(chunk, [&]<int n>(Index i) {
+        Some<Real, n> weight = some<n>(w)[i], mean = some<n>(m)[i], square = some<n>(v)[i];
+        const Some<Real, n> gradient = some<n>(dw)[i];
+        for (int e = 0; e < n; ++e) {
+            const Real g = gradient.v[e];
+            mean.v[e] = f.b1 * mean.v[e] + (1 - f.b1) * g;
+            square.v[e] = f.b2 * square.v[e] + (1 - f.b2) * (g * g);
+            weight.v[e] =
+                f.kept * weight.v[e] - f.size * mean.v[e] / (f.root * sqrt(square.v[e]) + f.eps);
+        }
+        some<n>(m)[i] = mean;
+        some<n>(v)[i] = square;
+        some<n>(w)[i] = weight;
+    });
 }
 
 }  // namespace
 
-void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
-    const AdamTensors t = tensors_of(w, m, v);
-    launch("adam", adam_kernel, grid_for(v.size()), v.size(), t.w, t.m, t.v, t.dw,
-           factors_of(adam));
-}
-
 void adam_steps(const Parameters& weights, std::span<Tensor> m, std::span<Tensor> v,
                 const AdamStep& adam) {
+    const auto [b1, b2, eps, weight_decay] = adam.options;
+    const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
+    const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
     complete(weights);
     List<AdamTensors> list;
-    for (std::size_t i = 0; i < v.size(); ++i)
-        list.add(tensors_of(*weights[i].parameter, m[i], v[i]), v[i].size());
-    launch_list("adam", adam_list_kernel, list, factors_of(adam));
+    for (std::size_t i = 0; i < v.size(); ++i) {
+        Parameter& w = *weights[i].parameter;
+        list.add(v[i].size(), w.value.on_device(), m[i].on_device(), v[i].on_device(),
+                 std::as_const(w.grad()).on_device());
+    }
+    launch_list("adam", adam_kernel, list,
+                AdamFactors{b1, b2, eps, size, root, 1 - adam.learning_rate * weight_decay});
+}
+
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    adam_steps({{"", &w}}, {&m, 1}, {&v, 1}, adam);
 }
 
 }  // namespace abh::cuda

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +34,7 @@ protected:
     std::vector<NamedTensor> named(const std::string& what,
                                    const std::vector<Tensor>& tensors) const;
 
+    /// Moves all parameters on the device, in one launch.
     virtual void move_all(Real learning_rate) = 0;
 
     Parameters parameters_;
@@ -84,8 +84,6 @@ private:
 // [operations]
 /// `v = momentum * v + g; w = w - lr * v` for one parameter with gradient g.
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate);
-/// The same for a list of parameters; on the device it is one launch.
-void sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum, Real learning_rate);
 /// What a step of Adam uses for every parameter.
 struct AdamStep {
     AdamOptions options;
@@ -94,9 +92,6 @@ struct AdamStep {
 };
 /// Adam's four lines for one parameter. @param m, v  the running means of g and of g^2
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam);
-/// The same for a list of parameters; on the device it is one launch.
-void adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
-                const AdamStep& adam);
 // [schedule]
 /// The learning rate of Vaswani et al. 2017, eq. 3, scaled so that its peak is `peak`. It grows
 /// linearly for `warmup` steps, then decays with the inverse square root of the step; if `warmup`

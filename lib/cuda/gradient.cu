@@ -5,6 +5,7 @@
 
 #include "lib/cuda/gradient.cuh"
 #include "lib/cuda/list.cuh"
+#include "lib/way.hpp"
 
 namespace abh::cuda {
 // [column sums]
@@ -58,8 +59,8 @@ struct Parts {
 __global__ void add_parts_kernel(Global<const Listed<Parts>> list, Index length) {
     const Chunk<Parts> chunk = chunk_of(list, length, blockIdx.x);
     const auto [to, from, parts, n, add] = chunk.tensors;
-    const Global<Real> sum(to);
-    const Global<const Real> of_parts(from);
+    const auto sum = in_device_memory(to);
+    const auto of_parts = in_device_memory(from);
     for (Index j = chunk.begin + threadIdx.x; j < chunk.end; j += blockDim.x) {
         Real total = add ? Real(sum[j]) : Real(0);
         for (Index part = 0; part < parts; ++part) total += of_parts[part * n + j];
@@ -78,8 +79,8 @@ void complete(const Parameters& list) {
         sums->clear();
         const auto [sum, add] = gradient.target();
         const Tensor& of_parts = sums->of_parts;
-        waiting.add({sum.on_device(), of_parts.on_device(), of_parts.dim(0), sum.size(), add},
-                    sum.size());
+        waiting.add(sum.size(), sum.on_device(), of_parts.on_device(), of_parts.dim(0), sum.size(),
+                    add);
     }
     launch_list("add parts", add_parts_kernel, waiting);
 }
@@ -93,29 +94,35 @@ __global__ void squares_kernel(Global<const Listed<const Real*>> list, Index len
     double sum = 0;
     for (Index c = blockIdx.x; c < chunks; c += gridDim.x) {
         const Chunk<const Real*> chunk = chunk_of(list, length, c);
-        const Global<const Real> dw(chunk.tensors);
-        for (Index i = chunk.begin + threadIdx.x; i < chunk.end; i += blockDim.x)
-            sum += static_cast<double>(dw[i]) * static_cast<double>(dw[i]);
+        const auto dw = in_device_memory(chunk.tensors);
+        for_elements(chunk, [&]<int n>(Index i) {
+            const Some<Real, n> g = some<n>(dw)[i];
+            for (const double v : g.v) sum += v * v;
+        });
     }
     sum = block_sum_of_doubles(sum);
     if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
-/// One thread per element.
 __global__ void scale_list_kernel(Global<const Listed<Real*>> list, Index length, Real factor) {
     const Chunk<Real*> chunk = chunk_of(list, length, blockIdx.x);
-    const Global<Real> dw(chunk.tensors);
-    for (Index i = chunk.begin + threadIdx.x; i < chunk.end; i += blockDim.x) dw[i] *= factor;
+    const auto dw = in_device_memory(chunk.tensors);
+    for_elements(chunk, [&]<int n>(Index i) {
+        Some<Real, n> g = some<n>(dw)[i];
+        for (Real& v : g.v) v *= factor;
+        some<n>(dw)[i] = g;
+    });
 }
 
 }  // namespace
 
 double grad_norm(const Parameters& parameters) {
+    const Timed timed("norm of gradients");
     constexpr Index most_parts = 1024;
     complete(parameters);
     List<const Real*> list;
     for (const NamedParameter& p : parameters)
-        list.add(std::as_const(p.parameter->grad()).on_device(), p.parameter->value.size());
+        list.add(p.parameter->value.size(), std::as_const(p.parameter->grad()).on_device());
     if (list.chunks() == 0) return 0;
     BasicTensor<double> parts({std::min(list.chunks(), most_parts)});
     launch("squares", squares_kernel, blocks_of(parts.size()), list.on_device(), list.length(),
@@ -126,10 +133,11 @@ double grad_norm(const Parameters& parameters) {
 }
 
 void scale_grad(const Parameters& parameters, Real factor) {
+    const Timed timed("scale gradients");
     complete(parameters);
     List<Real*> list;
     for (const NamedParameter& p : parameters)
-        list.add(p.parameter->grad().on_device(), p.parameter->value.size());
+        list.add(p.parameter->value.size(), p.parameter->grad().on_device());
     launch_list("scale list", scale_list_kernel, list, factor);
 }
 

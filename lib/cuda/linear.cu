@@ -8,17 +8,18 @@ namespace abh::cuda {
 // [bias]
 namespace {
 
-/// The bias, which is read again for every row, stays in the cache.
+/// Adds the bias, if there is one, and applies ReLU. The bias is read again for every row, but
+/// stays in the cache.
 /// @param n_row  elements of a row; threads take fours only if rows consist of fours
-__global__ void add_bias_kernel(Elements all, Index n_row, Global<Real> y, Global<const Real> bias,
-                                bool relu) {
+__global__ void bias_relu_kernel(Elements all, Index n_row, Global<Real> y,
+                                 Global<const Real> bias) {
     for_elements(all, [&]<int n>(Index i) {
         Some<Real, n> u = some<n>(y)[i];
         if (bias) {
             const Some<Real, n> b = some<n>(bias)[i % (n_row / n)];
             for (int e = 0; e < n; ++e) u.v[e] += b.v[e];
         }
-        for (Real& v : u.v) v = relu && v < 0 ? Real(0) : v;
+        for (Real& v : u.v) v = v < 0 ? Real(0) : v;
         some<n>(y)[i] = u;
     });
 }
@@ -26,19 +27,16 @@ __global__ void add_bias_kernel(Elements all, Index n_row, Global<Real> y, Globa
 }  // namespace
 
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
-    const Tensor rows = flat(x), &weight = map.weight.value, &bias = map.bias.value;
-    const MatmulOptions options{.transpose_b = true};
+    const Tensor rows = flat(x), &weight = map.weight.value;
+    const Real* const bias = map.has_bias() ? map.bias.value.on_device() : nullptr;
     Tensor y({rows.dim(0), map.d_out()});
-    if (map.has_bias() && !relu && !x.empty()) {  // the library adds the bias to sums in registers
-        multiply(product_of(rows, weight, options, false)
+    if (!y.empty())  // the library adds the bias to sums in registers
+        multiply(product_of(rows, weight, {.transpose_b = true}, false)
                      .at(y.on_device(), rows.on_device(), weight.on_device()),
-                 1, bias.on_device());
-    } else {
-        abh::multiply(y, rows, weight, options, false);
-        if (map.has_bias() || relu)
-            launch_elements("bias", add_bias_kernel, y.size(), map.d_out() % 4 == 0, map.d_out(),
-                            y.on_device(), bias.empty() ? nullptr : bias.on_device(), relu);
-    }
+                 1, relu ? nullptr : bias);
+    if (relu)
+        launch_elements("bias", bias_relu_kernel, y.size(), map.d_out() % 4 == 0, map.d_out(),
+                        y.on_device(), bias);
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 // [linear]

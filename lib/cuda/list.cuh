@@ -15,6 +15,7 @@ template <class T>
 struct Listed {
     T tensors;
     Index size;
+    bool fours;   ///< whether threads may take four neighbors at once
     Index first;  ///< how many chunks the entries before have
 
     bool operator==(const Listed&) const = default;
@@ -26,8 +27,10 @@ constexpr Index chunk_size = 16 * block_size;  // elements, of one entry
 template <class T>
 class List {
 public:
-    void add(const T& tensors, Index size) {
-        entries_.push_back({tensors, size, chunks_});
+    /// @param tensors  what a `T` is made of
+    template <class... A>
+    void add(Index size, const A&... tensors) {
+        entries_.push_back({T{tensors...}, size, (starts_a_four(tensors) && ...), chunks_});
         chunks_ += ceil_div(size, chunk_size);
     }
     Index length() const { return static_cast<Index>(entries_.size()); }
@@ -55,6 +58,7 @@ template <class T>
 struct Chunk {
     T tensors;
     Index begin, end;
+    bool fours;
 };
 
 /// Finds a chunk among those of all entries, by bisection.
@@ -68,7 +72,30 @@ __device__ Chunk<T> chunk_of(Global<const Listed<T>> list, Index length, Index c
     }
     const Listed<T> entry = list[found];
     const Index begin = (chunk - entry.first) * chunk_size, end = begin + chunk_size;
-    return {entry.tensors, begin, end < entry.size ? end : entry.size};
+    return {entry.tensors, begin, end < entry.size ? end : entry.size, entry.fours};
+}
+
+/// The tensor at an address that a list holds. CUDA's compiler takes slower instructions for
+/// addresses of any memory.
+template <class T>
+__device__ Global<T> in_device_memory(T* address) {
+#ifdef __CUDACC__
+    __builtin_assume(__isGlobal(address));
+#endif
+    return address;
+}
+
+/// Calls `f<width>(i)`, as for the elements of one tensor: `chunk.begin` is a multiple of four.
+template <class T, class F>
+__device__ void for_elements(const Chunk<T>& chunk, const F& f) {
+    const int n = static_cast<int>(chunk.end - chunk.begin), fours = chunk.fours ? n / 4 : 0;
+#ifdef __CUDACC__
+#pragma unroll 1  // several turns in one would take registers, and so warps
+#endif
+    for (int i = static_cast<int>(threadIdx.x); i < fours; i += block_size)
+        f.template operator()<4>(chunk.begin / 4 + i);
+    for (int i = 4 * fours + static_cast<int>(threadIdx.x); i < n; i += block_size)
+        f.template operator()<1>(chunk.begin + i);
 }
 // [list: launch]
 /// Starts `kernel` with one block for each chunk.
