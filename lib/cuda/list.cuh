@@ -61,18 +61,25 @@ struct Chunk {
     bool fours;
 };
 
-/// Finds a chunk among those of all entries, by bisection.
+/// Finds a chunk among those of all entries, by bisection. One thread does so for its block.
 template <class T>
 __device__ Chunk<T> chunk_of(Global<const Listed<T>> list, Index length, Index chunk) {
-    Index found = 0;
-    for (Index end = length; end - found > 1;) {  // found begins at the chunk or before; end, after
-        const Index middle = (found + end) / 2;
-        const Listed<T> entry = list[middle];
-        (entry.first <= chunk ? found : end) = middle;
+    __shared__ Shared<Chunk<T>, 1> of_block;
+    __syncthreads();  // the last chunk may still be read
+    if (threadIdx.x == 0) {
+        Index found = 0;  // begins at the chunk or before, and `after` after it
+        for (Index after = length; after - found > 1;) {
+            const Index middle = (found + after) / 2;
+            const Listed<T> entry = list[middle];
+            (entry.first <= chunk ? found : after) = middle;
+        }
+        const Listed<T> entry = list[found];
+        const Index begin = (chunk - entry.first) * chunk_size, end = begin + chunk_size;
+        of_block[0] =
+            Chunk<T>{entry.tensors, begin, end < entry.size ? end : entry.size, entry.fours};
     }
-    const Listed<T> entry = list[found];
-    const Index begin = (chunk - entry.first) * chunk_size, end = begin + chunk_size;
-    return {entry.tensors, begin, end < entry.size ? end : entry.size, entry.fours};
+    __syncthreads();
+    return of_block[0];
 }
 
 /// The tensor at an address that a list holds. CUDA's compiler takes slower instructions for

@@ -115,14 +115,10 @@ int main(int argc, char** argv) {
     Parameter w(cases.normal({n}));
     w.grad().fill(1);
     Tensor m = Tensor::zeros({n}), v = Tensor::zeros({n});
-    // each of a block's 256 threads reads the list's entry: four addresses, two numbers and a flag
-    const Index blocks = ceil_div(n, 4096), entry = 56,
-                adam = asked(
-                    "adam",
-                    [&] {
-                        adam_step(w, m, v, {{}, Real(0.1), 1});
-                    },
-                    256 * blocks * entry);
+    // one thread of each block reads the list's entry: four addresses, two numbers and a flag
+    const Index list = 56 * ceil_div(n, 4096);
+    const auto step = [&] { adam_step(w, m, v, {{}, Real(0.1), 1}); };
+    const Index adam = asked("adam", step, list) - list;
     ask("adam", "adam", adam,
         {{"w, m and v are read and written", 4 * single * n},
          {"the gradient is read, and not written", 8 * single * n}});
