@@ -7,8 +7,8 @@ Prints a line for each kernel; --record writes all of them into bench/kernels.tx
 The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
 The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
-shortest way (the bias's kernel has a shorter one without a bias). It needs CUDA's disassembler, nvdisasm. Warnings of the
-compiler are errors.
+shortest way (the bias's kernel has a shorter one without a bias). For kernels of a list, it is a turn of the loop over a
+chunk's elements, without finding the chunk. It needs CUDA's disassembler, nvdisasm. Warnings of the compiler are errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REGISTERS, UNIT = 65536, 8  # of a multiprocessor; those of a thread are given i
 SHARED, SYSTEM = 228 << 10, 1 << 10  # bytes of a multiprocessor, and those that the system keeps for each block
 MOST_WARPS, MOST_BLOCKS = 64, 32
 WARP, BLOCK, FOUR = 32, 256, 4
-ELEMENTS = "8Elements"  # what an elementwise kernel's first parameter is, as compilers write types into symbols
+ELEMENTS, LIST = "8Elements", "6Listed"  # what an elementwise kernel's first parameter is, as compilers write types into symbols
 
 
 @dataclass(frozen=True)
@@ -113,15 +113,16 @@ def instructions(cubin: Path) -> dict[str, float]:
     found = {}
     for part in re.split(r"^\.text\.", said, flags=re.MULTILINE)[1:]:
         symbol, code = part.split(":", 1)
-        if ELEMENTS in symbol:
-            found[symbol] = shortest(code.splitlines()) / FOUR
+        if ELEMENTS in symbol or (LIST in symbol and "STG.E.128" in code):
+            found[symbol] = shortest(code.splitlines(), turn=LIST in symbol) / FOUR
     return found
 
 
-def shortest(code: list[str]) -> int:
+def shortest(code: list[str], turn: bool = False) -> int:
     """The number of instructions on the shortest way from the first one to an end, past a store for four elements.
 
     That is the way of a thread with four elements. A call is no part of it, because it is the rare case of a division.
+    With `turn`, it is the shortest way from such a store back to itself.
     """
     labels, lines = {}, []
     for line in code:
@@ -130,15 +131,21 @@ def shortest(code: list[str]) -> int:
         elif step := re.search(r"\*/\s+(@!?U?P\w+ )?(\S.*?) ;", line):
             lines.append((bool(step[1]), step[2]))
     widest = max((width(what) for _, what in lines if what.startswith("STG")), default=0)
-    ways, seen = [(0, 0, False)], set()
+    wide = [at for at, (_, what) in enumerate(lines) if what.startswith("STG") and width(what) == widest]
+    # where a way is, its length, and the store for four that it has passed
+    ways: list[tuple[int, int, int | None]] = [(at + 1, 1, at) for at in wide] if turn else [(0, 0, None)]
+    seen = set()
     for at, count, stored in ways:  # grows: breadth first
-        if (at, stored) in seen:
+        if turn and at == stored:
+            return count
+        if at == len(lines) or (at, stored) in seen:
             continue
         seen.add((at, stored))
         perhaps, what = lines[at]
-        stored = stored or (what.startswith("STG") and width(what) == widest)
         ends, jumps = what == "EXIT", re.match(r"BRA `\((\S+)\)", what)
-        if ends and stored:
+        if stored is None and at in wide:
+            stored = at
+        if ends and stored is not None and not turn:
             return count + 1
         if jumps:
             ways.append((labels[jumps[1]], count + 1, stored))

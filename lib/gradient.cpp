@@ -9,10 +9,17 @@ Tensor& Gradient::tensor() {
     if (waits())
         s.waiting->add_to(s.sum, s.is_zero);
     else if (s.is_zero)
-        s.sum = Tensor::zeros(shape_);
+        target().sum.fill(0);
     forget();
     s.is_zero = false;
     return s.sum;
+}
+
+Gradient::Target Gradient::target() {
+    State& s = *state_;
+    if (waits()) tensor();
+    if (s.is_zero && (s.sum.empty() || s.sum.shared())) s.sum = Tensor(shape_);
+    return {s.sum, !std::exchange(s.is_zero, false)};
 }
 
 void Gradient::zero() {

@@ -12,13 +12,18 @@ namespace abh {
 /// Copying a gradient copies a handle, as with tensors: what is added to a copy is added to all.
 class Gradient {
 public:
-    /// Shares that are still to be added. Only fast ways use this, as they may postpone additions.
+    /// Shares that are still to be added. The plain ways never postpone an addition.
     struct Waiting {
         virtual ~Waiting() = default;
         virtual bool empty() const = 0;
         /// `sum += all waiting shares`; if `is_zero`, `sum` holds nothing yet and is overwritten.
         virtual void add_to(Tensor& sum, bool is_zero) const = 0;
         virtual void clear() = 0;
+    };
+    /// Where the next share goes: it is added to `sum`, or it overwrites what is there.
+    struct Target {
+        Tensor& sum;
+        bool add;
     };
     struct State {
         Tensor sum;
@@ -35,6 +40,9 @@ public:
     Tensor& tensor();
     /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero();
+    /// For a kernel that writes a share itself. The sum stays where it is in memory unless somebody
+    /// else has a handle to it.
+    Target target();
     /// Adds `share`, which has the gradient's shape.
     void add(const Tensor& share);
     /// Replaces the gradient by `numbers`, of its shape; it keeps their tensor and copies nothing.

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/way.hpp"
+
 namespace abh {
+namespace cuda {
+decltype(grad_norm) grad_norm;
+decltype(scale_grad) scale_grad;
+}  // namespace cuda
 // [assign]
 void Parameter::assign(const Tensor& numbers) {
     require_shape(numbers.shape(), value.shape(), "parameter", "numbers");
@@ -28,11 +34,17 @@ Index count_elements(const Parameters& parameters) {
 void zero_grad(const Parameters& parameters) {
     for (const NamedParameter& p : parameters) p.parameter->zero_grad();
 }
-
+// [all gradients]
 double grad_norm(const Parameters& parameters) {
+    if (way() == Way::cuda) return cuda::grad_norm(parameters);
     double sum = 0;
     for (const NamedParameter& p : parameters) sum += dot(p.parameter->grad(), p.parameter->grad());
     return std::sqrt(sum);
+}
+
+void scale_grad(const Parameters& parameters, Real factor) {
+    if (way() == Way::cuda) return cuda::scale_grad(parameters, factor);
+    for (const NamedParameter& p : parameters) p.parameter->grad() *= factor;
 }
 
 }  // namespace abh

@@ -55,5 +55,7 @@ Index count_elements(const Parameters& parameters);
 void zero_grad(const Parameters& parameters);
 /// Square root of the sum of squares of all gradients.
 double grad_norm(const Parameters& parameters);
+/// Multiplies all gradients by `factor`.
+void scale_grad(const Parameters& parameters, Real factor);
 
 }  // namespace abh

@@ -145,6 +145,9 @@ public:
         return shape_ == other.shape_ && storage_ == other.storage_ && first_ == other.first_;
     }
 
+    /// Whether another tensor shares these elements' memory.
+    bool shared() const { return storage_.use_count() > 1; }
+
     /// The elements in the processor's memory; if the device wrote last, they are fetched first.
     T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) + first_ : nullptr; }
     const T* data() const {

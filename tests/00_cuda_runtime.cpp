@@ -49,9 +49,9 @@ private:
     void* block_;
 };
 
-/// How many bytes after the beginning of a block the matrices begin.
+/// How many bytes after the beginning of a block the matrices and the bias begin.
 struct Offsets {
-    std::size_t a = 0, b = 0, c = 0;
+    std::size_t a = 0, b = 0, c = 0, bias = 0;
 };
 
 /// Multiplies on the device, and requires what the plain way gives.
@@ -59,13 +59,25 @@ void require_product(const Tensor& before, const Operands& of, const MatmulOptio
                      bool add = false, const Offsets& offsets = {}) {
     const Numbers a(of.a, offsets.a), b(of.b, offsets.b), c(before, offsets.c);
     device::multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
-                     matrices(before.shape()));
+                     matrices(before.shape()), nullptr);
     Tensor expected = before.clone();
     const ScopedWay plain(Way::plain);
     multiply(expected, of.a, of.b, o, add);
     const double k = static_cast<double>(of.a.dim(o.transpose_a ? -2 : -1));
     CAPTURE(to_string(of.a.shape()), to_string(of.b.shape()), o.transpose_a, o.transpose_b, add);
     REQUIRE(max_difference(c.fetch(), expected) <= 20 * (k + 1) * eps);  // as in 00_matmul.cpp
+}
+
+/// Multiplies two matrices and adds a bias to each row of the result.
+void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_t offset) {
+    const Tensor expected = matmul(of.a, of.b);
+    const Numbers a(of.a), b(of.b), c(expected.clone()), added(bias, offset);
+    device::multiply(product_of(of.a, of.b, {}, false).at(c.data, a.data, b.data),
+                     matrices(expected.shape()), added.data);
+    const Tensor found = c.fetch();
+    for (Index i = 0; i < found.size(); ++i)
+        REQUIRE(found.data()[i] ==
+                Approx(expected.data()[i] + bias.data()[i % bias.size()]).margin(1e-5));
 }
 
 /// [m, 2] times [2, 3].
@@ -125,6 +137,24 @@ TEST_CASE("a view that begins off alignment gets a plan that allows it") {
     CHECK(plans_after({4, 8, 16 + 64}) == aligned + 2);
     CHECK(stand_in::asked.back() == stand_in::Alignments{8, 4, 16, 16});
     CHECK(plans_after({12, 24, 16}) == aligned + 2);  // divisible by the same powers of two
+}
+
+TEST_CASE("the library adds a bias to each row, and its plan depends on the bias's alignment") {
+    Draw draw;
+    for (const Index batch : {1, 3}) {
+        const Operands factors = operands(draw, {batch}, 5, 7, 3, {});
+        require_product(Tensor::zeros({batch, 5, 3}), factors);
+        const std::size_t without = stand_in::asked.size();
+        const auto plans_after = [&](std::size_t offset) {
+            require_product_and_bias(factors, draw({3}), offset);
+            return stand_in::asked.size();
+        };
+        CHECK(plans_after(0) == without + 1);
+        CHECK(plans_after(256) == without + 1);  // another bias
+        CHECK(plans_after(4) == without + 2);
+        require_product(Tensor::zeros({batch, 5, 3}), factors);  // still without
+        CHECK(stand_in::asked.size() == without + 2);
+    }
 }
 
 TEST_CASE("the plans of the latest products are kept, and all others destroyed") {
@@ -210,7 +240,7 @@ TEST_CASE("a kernel's fault shows in a later call, or at once and by name if lau
     device::check_launch("softmax");
     CHECK_THROWS_WITH(device::synchronize(), "cuda: synchronization: " + fault + in_kernel);
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
-    CHECK_THROWS_WITH(device::multiply(product, 1),
+    CHECK_THROWS_WITH(device::multiply(product, 1, nullptr),
                       "cuda: product: " + fault + in_kernel + " (m 1, n 1, k 1, batch 1)");
 
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);

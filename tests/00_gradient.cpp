@@ -26,8 +26,10 @@ TEST_CASE("a gradient is zero at first, and what is added to it") {
     g.add(a);
     REQUIRE(same_bits(g.tensor(), a + a));
     REQUIRE(same_bits(a, a_before));
+    const Tensor kept = g.tensor();
     g.zero();
     REQUIRE(same_bits(g.tensor(), Tensor::zeros({3, 5})));
+    REQUIRE(same_bits(kept, a + a));
     REQUIRE_THROWS_WITH(g.add(draw({5, 3})), "gradient: share has shape [5, 3], expected [3, 5]");
 }
 

@@ -1,6 +1,7 @@
 // Per way: training on the device: the processor's losses, and what moves between the memories.
 #include "chapters/09_training/argmax.hpp"
 #include "chapters/09_training/checkpoint.hpp"
+#include "lib/cuda/counts.hpp"
 #include "tests/devices.hpp"
 #include "tests/transformers.hpp"
 
@@ -57,7 +58,8 @@ void check_training(TransformerOptions options, const std::string& optimizer) {
             const Transfers moved = difference(before, transfers());
             before = transfers();
             INFO("step " << r.step);
-            if (!on_cuda() || r.step == 1) return;  // weights go over in the first step
+            // weights go over in the first step, and the optimizer's list in its update
+            if (!on_cuda() || r.step <= 2) return;
             CHECK(moved.to_host == 1);
             CHECK(moved.bytes_to_host == sizeof(double));
             // source, target in and out: 3 sentences of 5 words; where each begins, packed; and
@@ -102,6 +104,38 @@ TEST_CASE("training shared heads takes the same way on the device, and moves ids
           "[cuda]") {
     check_training(shared_head_like(), "sgd");
     check_training(shared_head_like(), "adam");
+}
+
+TEST_CASE("a step of the base model with clipping takes few launches and two fetches", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    TransformerOptions o = TransformerOptions::article();  // with six layers in each half
+    o.src_words = o.tgt_words = 7;
+    o.layer.attention.d_model = o.layer.d_ff = 4;
+    o.layer.attention.n_heads = 1;
+    Transformer model(o, Random(1));
+    const Parameters parameters = parameters_of(model);
+    Trainer trainer(model, {.optimizer = "adam"});
+    const Ids words = random_ids({1, 65}, 1, 7, Random(2).stream());  // 65 rows: sums of two parts
+    const Batch batch{words, words.clone(), words.clone()};
+    const auto moved_by_step = [&] {
+        const Transfers before = transfers();
+        trainer.forward_backward(batch);
+        scale_grad(parameters, static_cast<Real>(1 / grad_norm(parameters)));
+        trainer.update(Real(1e-4));
+        return difference(before, transfers());
+    };
+    moved_by_step();  // sends weights and lists
+    cuda::count_kernels(true);
+    const Transfers moved = moved_by_step();
+    cuda::count_kernels(false);
+    CHECK(moved.to_host == 2);                   // the loss and the norm
+    CHECK(moved.to_device == 3);                 // ids
+    Index launches = 3 * (18 * 4 + 12 * 2 + 1);  // products: one forward, two backward for each map
+    for (const cuda::KernelCount& count : cuda::kernel_counts()) {
+        UNSCOPED_INFO(count.name << ": " << count.launches);
+        launches += count.launches;
+    }
+    CHECK(launches <= 700);
 }
 
 TEST_CASE("evaluation brings back losses and words", "[cuda]") {

@@ -455,6 +455,88 @@ TEST_CASE("every way takes plain's steps of each optimizer") {
         }
 }
 
+TEST_CASE("every way moves a list of parameters, all at once or one after the other") {
+    for (const bool is_adam : {false, true})
+        for (const bool one_by_one : {false, true}) {
+            CAPTURE(is_adam, one_by_one);
+            same_in_every_way([&] {
+                Random random(5);
+                std::vector<Parameter> all;
+                for (const Index n : {5, 0, 4096, 4097, 1, 9000})
+                    all.emplace_back(normal({n}, random.stream()));
+                all.emplace_back(
+                    normal({10}, random.stream()).rows(1, 10));  // where no four begins
+                Parameters list;
+                for (Parameter& p : all) list.push_back({"p", &p});
+                Sgd sgd(list, Real(0.9));
+                Adam adam(list);
+                Optimizer& optimizer = is_adam ? static_cast<Optimizer&>(adam) : sgd;
+                for (int step = 0; step < 2; ++step) {
+                    for (Parameter& p : all)  // a gradient that lies elsewhere in each step
+                        p.gradient.assign(normal(p.value.shape(), random.stream()));
+                    if (!one_by_one) optimizer.step(Real(0.1));
+                    if (one_by_one) optimizer.begin_step();
+                    for (std::size_t i = 0; i < all.size() && one_by_one; ++i)
+                        optimizer.move(i, Real(0.1));
+                }
+                std::vector<Tensor> found{one_number(grad_norm(list))};
+                scale_grad(list, Real(0.5));
+                for (Parameter& p : all) found.insert(found.end(), {p.value, p.grad()});
+                return found;
+            });
+        }
+}
+
+TEST_CASE("every way measures the gradients of more parameters than a sum has parts") {
+    same_in_every_way([] {
+        std::vector<Parameter> all;
+        Parameters list;
+        for (Index i = 0; i < 1100; ++i) all.emplace_back(Tensor({1}, {0}));
+        for (Parameter& p : all) {
+            p.grad().fill(1);
+            list.push_back({"p", &p});
+        }
+        return std::vector{one_number(grad_norm(list))};
+    });
+}
+
+TEST_CASE("every way sums biases' gradients over any number of rows, added up or begun anew") {
+    for (const Index first : {1, 64, 65, 300})
+        for (const Way of_optimizer : ways_here())
+            same_in_every_way([&] {
+                Random random(2);
+                Linear map(3, 35, true, random), other(3, 5, true, random);
+                Parameters list = parameters_of(map, "map");
+                other.collect(list, "other");
+                Sgd sgd(list, 0);
+                std::vector<Tensor> found;
+                const auto backward = [&](Linear& of, Index n) {
+                    Linear::Cache cache;
+                    of.forward(normal({n, 3}, random.stream()), &cache);
+                    of.backward(normal({n, of.d_out()}, random.stream()), cache);
+                };
+                backward(map, first);
+                backward(map, first);
+                found.push_back(map.bias.grad().clone());
+                backward(map, first);
+                backward(map, 3 * first);
+                zero_grad(list);
+                backward(map, first);
+                backward(other, 200);
+                found.push_back(one_number(grad_norm(list)));
+                backward(map, 90);
+                backward(other, 200);
+                scale_grad(list, Real(0.5));
+                backward(other, 200);
+                backward(other, 300);
+                const ScopedWay scoped(of_optimizer);  // may differ from that of backward
+                sgd.step(Real(0.01));
+                for (const NamedParameter& p : list)
+                    found.insert(found.end(), {p.parameter->value, p.parameter->grad()});
+                return found;
+            });
+}
+
 TEST_CASE("gradients that are products move weights in every way as in plain") {
     same_in_every_way([] {
         Random random(4);

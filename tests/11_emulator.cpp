@@ -553,9 +553,15 @@ TEST_CASE("elementwise kernels read and write four neighbors at once", "[cuda]")
     REQUIRE(cuda::count_kernels(true));
     relu(x);
     const cuda::KernelCount c = cuda::kernel_counts().front();
-    cuda::count_kernels(false);
     CHECK(c.bytes == 2 * 4096 * static_cast<Index>(sizeof(Real)));
     CHECK(c.requests == 2 * 4096 / 4 / 32);
+
+    Parameter w(x);
+    scale_grad({{"w", &w}}, 2);
+    cuda::count_kernels(false);
+    const cuda::KernelCount of_list = cuda::kernel_counts().back();
+    CHECK(of_list.name == "scale list");
+    CHECK(of_list.requests == 2 * 4096 / 4 / 32 + 1);  // and one thread reads the list
 }
 
 TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
@@ -584,7 +590,14 @@ TEST_CASE("the device gives the same bits at each run", "[cuda]") {
         Transformer::Cache cache;
         const Tensor y = model.forward(example_src(), example_tgt(), &cache);
         model.backward(random_tensor(y.shape()), cache);
-        return with_gradients({y}, model);
+        Random random(4);
+        Linear map(3, 35, true, random);  // several blocks sum its bias's gradient
+        Linear::Cache rows;
+        map.forward(random_tensor({300, 3}), &rows);
+        map.backward(random_tensor({300, 35}), rows);
+        const Tensor norm({1}, {static_cast<Real>(grad_norm(parameters_of(map)))});
+        Adam(parameters_of(map)).step(Real(0.1));
+        return with_gradients({y, norm, map.bias.grad(), map.bias.value}, model);
     };
     check_same_bits(gradients(1), gradients(2));
 }

@@ -1,6 +1,7 @@
 // Per way: kernels on the device, real or emulated.
 #include "chapters/06_feed_forward/relu.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
+#include "lib/cuda/gradient.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/linear.hpp"
 #include "tests/devices.hpp"
@@ -32,6 +33,11 @@ TEST_CASE("all ways to do a thing do the same thing", "[cuda]") {
         CHECK(near(on_device([&] { return softmax(x, Passes::two); }), y, 8));
         CHECK(near(row_sums(y, Sum::tree), Tensor::full({3}, 1), 8 + static_cast<double>(n)));
     }
+}
+
+TEST_CASE("column sums of a base model's rows occupy an H200", "[cuda]") {
+    CHECK(cuda::parts_of_columns(4096, 512) * ceil_div(512, 32) >= 132);
+    CHECK(cuda::parts_of_columns(64, 512) == 1);  // few rows are summed at once
 }
 
 TEST_CASE("tensors follow to where they are used, and are sent once", "[cuda]") {

@@ -210,7 +210,8 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
 /// Each block adds up the shares of 32 columns of gamma, or of beta if blockIdx.y is 1. Thread (j,
 /// s) takes every 32nd share of column j; then these 32 sums are added, always in the same order.
 __global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgamma, Global<Real> dbeta,
-                                  Global<const Real> shares) {
+                                  Global<const Real> shares, bool add_to_dgamma,
+                                  bool add_to_dbeta) {
     __shared__ Shared<Real, warp, warp> sums;
     const Index j = static_cast<Index>(blockIdx.x) * warp + threadIdx.x;
     Real sum = 0;
@@ -222,9 +223,9 @@ __global__ void add_shares_kernel(Index n_shares, Index n, Global<Real> dgamma, 
     if (threadIdx.y > 0 || j >= n) return;
     for (int s = 1; s < warp; ++s) sum += sums[s][threadIdx.x];
     if (blockIdx.y == 0)
-        dgamma[j] += sum;
+        dgamma[j] = add_to_dgamma ? dgamma[j] + sum : sum;
     else
-        dbeta[j] += sum;
+        dbeta[j] = add_to_dbeta ? dbeta[j] + sum : sum;
 }
 
 void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
@@ -242,8 +243,10 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
            norm.gamma.value.on_device(), kept, factor);
     if (!affine) return;
     const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, warp)), 2), dim3(warp, warp)};
-    launch("layer norm shares", add_shares_kernel, grid, n_shares, n, norm.gamma.grad().on_device(),
-           norm.beta.grad().on_device(), shares.on_device());
+    const auto [dgamma, add_to_dgamma] = norm.gamma.gradient.target();
+    const auto [dbeta, add_to_dbeta] = norm.beta.gradient.target();
+    launch("layer norm shares", add_shares_kernel, grid, n_shares, n, dgamma.on_device(),
+           dbeta.on_device(), shares.on_device(), add_to_dgamma, add_to_dbeta);
 }
 
 }  // namespace

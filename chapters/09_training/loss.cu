@@ -43,15 +43,10 @@ __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
 
 /// One block adds up the losses of all rows, always in the same order.
 __global__ void add_losses_kernel(Index n_rows, Global<const double> losses, Global<double> sum) {
-    __shared__ Shared<double, block_size> share;
     double own = 0;
     for (Index r = threadIdx.x; r < n_rows; r += block_size) own += losses[r];
-    share[threadIdx.x] = own;
-    for (unsigned half = block_size / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) sum[0] = share[0];
+    own = block_sum_of_doubles(own);
+    if (threadIdx.x == 0) sum[0] = own;
 }
 
 }  // namespace

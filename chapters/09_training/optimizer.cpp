@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/eigen.hpp"
 #include "lib/way.hpp"
@@ -18,6 +19,9 @@ decltype(adam_step) adam_step;
 namespace cuda {
 decltype(sgd_step) sgd_step;
 decltype(adam_step) adam_step;
+void sgd_steps(const Parameters& list, std::span<Tensor> v, Real momentum, Real learning_rate);
+void adam_steps(const Parameters& list, std::span<Tensor> m, std::span<Tensor> v,
+                const AdamStep& adam);
 }  // namespace cuda
 // [construct]
 namespace {
@@ -48,6 +52,7 @@ Adam::Adam(Parameters parameters, AdamOptions options)
 // [step]
 void Optimizer::step(Real learning_rate) {
     begin_step();
+    if (way() == Way::cuda) return move_all(learning_rate);
     for (std::size_t i = 0; i < parameters_.size(); ++i) move(i, learning_rate);
 }
 // [memory]
@@ -96,6 +101,16 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
     vector(w.value) *= 1 - adam.learning_rate * weight_decay;
     vector(w.value).array() -= adam.learning_rate * (vector(m).array() / bias1) /
                                ((vector(v).array() / bias2).sqrt() + eps);
+}
+// [lists]
+void Sgd::move_all(Real learning_rate) {
+    const Timed timed("sgd");
+    cuda::sgd_steps(parameters_, velocity_, momentum_, learning_rate);
+}
+
+void Adam::move_all(Real learning_rate) {
+    const Timed timed("adam");
+    cuda::adam_steps(parameters_, mean_, square_, {options_, learning_rate, steps_});
 }
 // [schedule]
 Real learning_rate(Index step, Real peak, Index warmup) {

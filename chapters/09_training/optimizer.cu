@@ -1,28 +1,56 @@
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "chapters/09_training/optimizer.hpp"
-#include "lib/cuda/kernel.cuh"
+#include "lib/cuda/gradient.cuh"
+#include "lib/cuda/list.cuh"
 
 namespace abh::cuda {
 // [sgd]
 namespace {
 
-/// One thread per weight. Bytes are the limit: five numbers for four operations.
-__global__ void sgd_kernel(Index n, Global<Real> w, Global<Real> v, Global<const Real> dw,
-                           Real momentum, Real learning_rate) {
-    for (Index i = first_element(); i < n; i += all_threads()) {
-        const Real speed = momentum * v[i] + dw[i];
-        v[i] = speed;
-        w[i] -= learning_rate * speed;
-    }
+/// A weight, its velocity and its gradient.
+struct SgdTensors {
+    Real *w, *v;
+    const Real* dw;
+
+    bool operator==(const SgdTensors&) const = default;
+};
+
+/// Bytes are the limit: five numbers for four operations.
+__global__ void sgd_kernel(Global<const Listed<SgdTensors>> list, Index length, Real momentum,
+                           Real learning_rate) {
+    const Chunk<SgdTensors> chunk = chunk_of(list, length, blockIdx.x);
+    const auto w = in_device_memory(chunk.tensors.w), v = in_device_memory(chunk.tensors.v);
+    const auto dw = in_device_memory(chunk.tensors.dw);
+    for_elements(chunk, [&]<int n>(Index i) {
+        Some<Real, n> weight = some<n>(w)[i], speed = some<n>(v)[i];
+        const Some<Real, n> g = some<n>(dw)[i];
+        for (int e = 0; e < n; ++e) {
+            speed.v[e] = momentum * speed.v[e] + g.v[e];
+            weight.v[e] -= learning_rate * speed.v[e];
+        }
+        some<n>(v)[i] = speed;
+        some<n>(w)[i] = weight;
+    });
 }
 
 }  // namespace
 
+void sgd_steps(const Parameters& weights, std::span<Tensor> v, Real momentum, Real learning_rate) {
+    complete(weights);
+    List<SgdTensors> list;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+        Parameter& w = *weights[i].parameter;
+        list.add(v[i].size(), w.value.on_device(), v[i].on_device(),
+                 std::as_const(w.grad()).on_device());
+    }
+    launch_list("sgd", sgd_kernel, list, momentum, learning_rate);
+}
+
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
-    launch("sgd", sgd_kernel, grid_for(v.size()), v.size(), w.value.on_device(), v.on_device(),
-           std::as_const(w.grad()).on_device(), momentum, learning_rate);
+    sgd_steps({{"", &w}}, {&v, 1}, momentum, learning_rate);
 }
 // [adam]
 namespace {
@@ -32,29 +60,57 @@ struct AdamFactors {
     Real b1, b2, eps, size, root, kept;
 };
 
-/// One thread per weight. Bytes are the limit: four numbers read and three written for some 15
-/// operations, including a root and a division.
-__global__ void adam_kernel(Index n, Global<Real> w, Global<Real> m, Global<Real> v,
-                            Global<const Real> dw, AdamFactors f) {
-    for (Index i = first_element(); i < n; i += all_threads()) {
-        const Real g = dw[i];
-        const Real mean = f.b1 * m[i] + (1 - f.b1) * g;
-        const Real square = f.b2 * v[i] + (1 - f.b2) * (g * g);
-        m[i] = mean;
-        v[i] = square;
-        w[i] = f.kept * w[i] - f.size * mean / (f.root * sqrt(square) + f.eps);
-    }
+/// A weight, both running means and its gradient.
+struct AdamTensors {
+    Real *w, *m, *v;
+    const Real* dw;
+
+    bool operator==(const AdamTensors&) const = default;
+};
+
+/// Bytes are the limit: four numbers read and three written for some 15 operations, including a
+/// root and a division.
+__global__ void adam_kernel(Global<const Listed<AdamTensors>> list, Index length, AdamFactors f) {
+    const Chunk<AdamTensors> chunk = chunk_of(list, length, blockIdx.x);
+    const auto w = in_device_memory(chunk.tensors.w), m = in_device_memory(chunk.tensors.m),
+               v = in_device_memory(chunk.tensors.v);
+    const auto dw = in_device_memory(chunk.tensors.dw);
+    for_elements(chunk, [&]<int n>(Index i) {
+        Some<Real, n> weight = some<n>(w)[i], mean = some<n>(m)[i], square = some<n>(v)[i];
+        const Some<Real, n> gradient = some<n>(dw)[i];
+        for (int e = 0; e < n; ++e) {
+            const Real g = gradient.v[e];
+            mean.v[e] = f.b1 * mean.v[e] + (1 - f.b1) * g;
+            square.v[e] = f.b2 * square.v[e] + (1 - f.b2) * (g * g);
+            weight.v[e] =
+                f.kept * weight.v[e] - f.size * mean.v[e] / (f.root * sqrt(square.v[e]) + f.eps);
+        }
+        some<n>(m)[i] = mean;
+        some<n>(v)[i] = square;
+        some<n>(w)[i] = weight;
+    });
 }
 
 }  // namespace
 
-void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+void adam_steps(const Parameters& weights, std::span<Tensor> m, std::span<Tensor> v,
+                const AdamStep& adam) {
     const auto [b1, b2, eps, weight_decay] = adam.options;
     const Real size = adam.learning_rate / (1 - std::pow(b1, static_cast<Real>(adam.step)));
     const Real root = 1 / std::sqrt(1 - std::pow(b2, static_cast<Real>(adam.step)));
-    const AdamFactors factors{b1, b2, eps, size, root, 1 - adam.learning_rate * weight_decay};
-    launch("adam", adam_kernel, grid_for(v.size()), v.size(), w.value.on_device(), m.on_device(),
-           v.on_device(), std::as_const(w.grad()).on_device(), factors);
+    complete(weights);
+    List<AdamTensors> list;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+        Parameter& w = *weights[i].parameter;
+        list.add(v[i].size(), w.value.on_device(), m[i].on_device(), v[i].on_device(),
+                 std::as_const(w.grad()).on_device());
+    }
+    launch_list("adam", adam_kernel, list,
+                AdamFactors{b1, b2, eps, size, root, 1 - adam.learning_rate * weight_decay});
+}
+
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    adam_steps({{"", &w}}, {&m, 1}, {&v, 1}, adam);
 }
 
 }  // namespace abh::cuda

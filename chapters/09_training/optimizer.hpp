@@ -34,6 +34,9 @@ protected:
     std::vector<NamedTensor> named(const std::string& what,
                                    const std::vector<Tensor>& tensors) const;
 
+    /// Moves all parameters on the device, in one launch.
+    virtual void move_all(Real learning_rate) = 0;
+
     Parameters parameters_;
     Index steps_ = 0;
 };
@@ -47,6 +50,8 @@ public:
     std::vector<NamedTensor> memory() const override { return named("velocity", velocity_); }
 
 private:
+    void move_all(Real learning_rate) override;
+
     Real momentum_;
     std::vector<Tensor> velocity_;
 };
@@ -71,6 +76,8 @@ public:
     std::vector<NamedTensor> memory() const override;
 
 private:
+    void move_all(Real learning_rate) override;
+
     AdamOptions options_;
     std::vector<Tensor> mean_, square_;
 };

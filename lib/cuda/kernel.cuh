@@ -145,5 +145,15 @@ __device__ inline Real block_sum(Real v) {
 __device__ inline Real block_max(Real v) {
     return of_block<warp_max<warp>>(v, -infinity<Real>());
 }
+/// The sum over a block of `block_size` threads in double precision, which thread 0 gets.
+__device__ inline double block_sum_of_doubles(double v) {
+    __shared__ Shared<double, block_size> share;
+    share[threadIdx.x] = v;
+    for (unsigned half = block_size / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
+    }
+    return threadIdx.x == 0 ? double(share[0]) : 0;
+}
 
 }  // namespace abh::cuda

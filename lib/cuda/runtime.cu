@@ -101,11 +101,12 @@ struct Kind {
     Index batch, m, n, k;
     bool a_by_columns, b_by_columns, to_tf32;
     std::uint32_t align_a, align_b, align_c;  ///< bytes
+    std::uint32_t align_bias;                 ///< 0 without a bias
 
     auto operator<=>(const Kind&) const = default;
 };
 
-Kind kind_of(const Product& p, Index batch) {
+Kind kind_of(const Product& p, Index batch, const Real* bias) {
     return {batch,
             p.m,
             p.n,
@@ -115,7 +116,8 @@ Kind kind_of(const Product& p, Index batch) {
             tf32(),
             alignment(p.a.data),
             alignment(p.b.data),
-            alignment(p.c)};
+            alignment(p.c),
+            bias ? alignment(bias) : 0};
 }
 
 /// How the library computes products of a kind.
@@ -141,7 +143,12 @@ Layout layout(Index rows, Index columns, Index batch) {
     return result;
 }
 
-Plan make_plan(cublasLtHandle_t library, const Kind& of) {
+void set(const Operation& operation, cublasLtMatmulDescAttributes_t attribute, auto value) {
+    check(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value));
+}
+
+/// @param bias  null, or any address of this kind's alignment, as the library considers that alone
+Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* bias) {
     Plan plan;
     const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
                                         : of.to_tf32      ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -149,13 +156,16 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of) {
     plan.operation = make<Operation>(cublasLtMatmulDescCreate, compute, real_type);
     const auto factor = [&](bool by_columns, Index rows, Index columns,
                             cublasLtMatmulDescAttributes_t attribute) {
-        const cublasOperation_t op = by_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
-        check(cublasLtMatmulDescSetAttribute(plan.operation.get(), attribute, &op, sizeof op));
+        set(plan.operation, attribute, by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
         return by_columns ? layout(columns, rows, of.batch) : layout(rows, columns, of.batch);
     };
     plan.a = factor(of.a_by_columns, of.m, of.k, CUBLASLT_MATMUL_DESC_TRANSB);
     plan.b = factor(of.b_by_columns, of.k, of.n, CUBLASLT_MATMUL_DESC_TRANSA);
     plan.c = layout(of.m, of.n, of.batch);
+    if (bias) {  // one number for each row of c^T
+        set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, std::uint32_t{CUBLASLT_EPILOGUE_BIAS});
+        set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
 
     const Preference preference = make<Preference>(cublasLtMatmulPreferenceCreate);
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
@@ -189,10 +199,10 @@ struct Handle {
     std::map<Kind, Plan> plans;
     std::int64_t uses = 0;
 
-    const Plan& plan(const Kind& kind) {
+    const Plan& plan(const Kind& kind, const Real* bias) {
         auto found = plans.find(kind);
         if (found == plans.end()) {
-            Plan made = make_plan(library.get(), kind);
+            Plan made = make_plan(library.get(), kind, bias);
             if (plans.size() == most_plans)
                 plans.erase(std::ranges::min_element(
                     plans, {}, [](const auto& entry) { return entry.second.last_use; }));
@@ -210,7 +220,7 @@ Handle& handle() {
 
 }  // namespace
 // [device: product, run]
-void multiply(const Product& p, Index batch) {
+void multiply(const Product& p, Index batch, const Real* bias) {
     if (p.k == 0) {  // the sums have no terms
         const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
         if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product with an empty inner axis");
@@ -220,7 +230,8 @@ void multiply(const Product& p, Index batch) {
     const std::lock_guard lock(one_at_a_time);
     try {
         Handle& h = handle();
-        const Plan& how = h.plan(kind_of(p, batch));
+        const Plan& how = h.plan(kind_of(p, batch, bias), bias);
+        if (bias) set(how.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
         const Real before = p.add ? Real(1) : Real(0);
         check(cublasLtMatmul(h.library.get(), how.operation.get(), &p.scale, p.b.data, how.b.get(),
                              p.a.data, how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(),

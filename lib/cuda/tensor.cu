@@ -1,5 +1,7 @@
+#include <algorithm>
+
+#include "lib/cuda/gradient.cuh"
 #include "lib/cuda/kernel.cuh"
-#include "lib/tensor.hpp"
 
 namespace abh::cuda {
 // [arithmetic]
@@ -59,44 +61,61 @@ namespace {
 
 constexpr int columns = 32, shares = 8;  // per block; a warp reads one piece of a row
 
-/// Each block sums 32 columns. Thread (j, s) adds up every eighth row of column j, beginning with
-/// row s; then one thread adds the eight shares of the column, always in the same order.
-__global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x) {
+/// Each block sums 32 columns of its part of the rows, and row blockIdx.y of `sums` gets the
+/// result. Thread (j, s) adds up every eighth row of column j, beginning with row s; then one
+/// thread adds the eight shares of the column, always in the same order.
+__global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Global<const Real> x,
+                                   bool add) {
     __shared__ Shared<Real, shares, columns> share;
     const Index j = static_cast<Index>(blockIdx.x) * columns + threadIdx.x;
+    const Index of_part = ceil_div(n_rows, gridDim.y), begin = blockIdx.y * of_part;
+    const Index end = begin + of_part < n_rows ? begin + of_part : n_rows;
     Real sum = 0;
     if (j < n)
-        for (Index r = threadIdx.y; r < n_rows; r += shares) sum += x[r * n + j];
+        for (Index r = begin + threadIdx.y; r < end; r += shares) sum += x[r * n + j];
     share[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y > 0 || j >= n) return;
     for (int s = 1; s < shares; ++s) sum += share[s][threadIdx.x];
-    sums[j] += sum;
+    const Index to = blockIdx.y * n + j;
+    sums[to] = add ? sums[to] + sum : sum;
 }
 
 /// Adds up `a_i b_i` in double precision, one part per block; the processor adds the parts.
 __global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
                            Global<const Real> b) {
-    __shared__ Shared<double, block_size> share;
     double sum = 0;
     for (Index i = first_element(); i < n; i += all_threads())
         sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    share[threadIdx.x] = sum;
-    for (unsigned half = block_size / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) share[threadIdx.x] += share[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) parts[blockIdx.x] = share[0];
+    sum = block_sum_of_doubles(sum);
+    if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
 }  // namespace
 
+Index parts_of_columns(Index n_rows, Index n) {
+    constexpr Index enough_blocks = 256, rows_of_part = 64;
+    return std::max<Index>(
+        1, std::min(ceil_div(n_rows, rows_of_part), ceil_div(enough_blocks, ceil_div(n, columns))));
+}
+
+void column_sums(Tensor& sums, const Tensor& x, bool add) {
+    const Index parts = sums.dim(0), n = sums.dim(1);
+    const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, columns)), static_cast<unsigned>(parts)),
+                    dim3(columns, shares)};
+    launch("column sums", column_sums_kernel, grid, x.size() / n, n, sums.on_device(),
+           x.on_device(), add);
+}
+
 void add_column_sums(Tensor& sums, const Tensor& x) {
     const Index n = sums.size();
     if (n == 0) return;
-    const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, columns))), dim3(columns, shares)};
-    launch("column sums", column_sums_kernel, grid, x.size() / n, n, sums.on_device(),
-           x.on_device());
+    const Index parts = parts_of_columns(rows(x.shape()), n);
+    Tensor whole = sums.reshape({1, n});
+    if (parts == 1) return column_sums(whole, x, true);
+    Tensor of_parts({parts, n});
+    column_sums(of_parts, x, false);
+    column_sums(whole, of_parts, true);
 }
 
 double dot(const Tensor& a, const Tensor& b) {

@@ -104,9 +104,9 @@ void fast::add_product(Gradient& gradient, const Tensor& dy, const Tensor& x) {
 }
 
 void fast::update(Gradient& gradient, const Update& update) {
-    if (gradient.state().is_zero && gradient.waits())
-        return update_by_products(static_cast<Products&>(*gradient.state().waiting).factors,
-                                  update);
+    const auto* products = dynamic_cast<Products*>(gradient.state().waiting.get());
+    if (gradient.state().is_zero && products && !products->empty())
+        return update_by_products(products->factors, update);
     constexpr Index size = 1 << 15;  // so that a part and what it updates fit into a core's cache
     const Tensor& g = gradient.tensor();
     parallel_ranges(g.size(), size, [&](Index begin, Index end) {

@@ -6,6 +6,7 @@
 // the algorithm was chosen. It counts its objects, and fails at the step that a test names.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -25,7 +26,13 @@ enum cublasLtMatrixLayoutAttribute_t {
     CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
 };
-enum cublasLtMatmulDescAttributes_t { CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB };
+enum cublasLtMatmulDescAttributes_t {
+    CUBLASLT_MATMUL_DESC_TRANSA,
+    CUBLASLT_MATMUL_DESC_TRANSB,
+    CUBLASLT_MATMUL_DESC_EPILOGUE,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER
+};
+enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
 enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -84,6 +91,8 @@ struct cublasLtMatmulDescOpaque_t : stand_in::Counted<cublasLtMatmulDescOpaque_t
     cublasComputeType_t compute;
     cudaDataType_t scale;
     std::array<cublasOperation_t, 2> op{CUBLAS_OP_N, CUBLAS_OP_N};  ///< of A and B
+    std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    const float* bias = nullptr;
 };
 struct cublasLtMatrixLayoutOpaque_t : stand_in::Counted<cublasLtMatrixLayoutOpaque_t> {
     cudaDataType_t type;
@@ -102,6 +111,7 @@ using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 struct cublasLtMatmulAlgo_t {
     stand_in::Alignments alignments;
+    std::uintptr_t bias_alignment;
 };
 struct cublasLtMatmulHeuristicResult_t {
     cublasLtMatmulAlgo_t algo;
@@ -140,6 +150,10 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t bytes) {
+    if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE)
+        return stand_in::set(operation->epilogue, value, bytes);
+    if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
+        return stand_in::set(operation->bias, value, bytes);
     return stand_in::set(operation->op[attribute], value, bytes);
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
@@ -170,13 +184,16 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                ? stand_in::set(preference->workspace, value, bytes)
                : stand_in::set(preference->alignments[attribute], value, bytes);
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t preference, int,
                                               cublasLtMatmulHeuristicResult_t* found, int* count) {
     stand_in::asked.push_back(preference->alignments);
-    *found = {{preference->alignments}, preference->workspace, stand_in::state};
+    const auto bias = reinterpret_cast<std::uintptr_t>(operation->bias);
+    *found = {{preference->alignments, bias ? bias & -bias : 256},
+              preference->workspace,
+              stand_in::state};
     *count = 1;
     return stand_in::step();
 }
@@ -225,6 +242,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
         !stand_in::on_device(workspace, workspace_bytes))
         return CUBLAS_STATUS_INVALID_VALUE;
 
+    const bool adds_bias = operation->epilogue == CUBLASLT_EPILOGUE_BIAS;
+    if (adds_bias && (!stand_in::on_device(operation->bias, D.rows() * sizeof(float)) ||
+                      reinterpret_cast<std::uintptr_t>(operation->bias) %
+                              std::min<std::uintptr_t>(algorithm->bias_alignment, 256) !=
+                          0))
+        return CUBLAS_STATUS_INVALID_VALUE;
+
     const float scale = *static_cast<const float*>(alpha),
                 before = *static_cast<const float*>(beta);
     const auto m = static_cast<std::int64_t>(D.rows()), n = static_cast<std::int64_t>(D.columns()),
@@ -235,7 +259,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                 float sum = 0;
                 for (std::int64_t l = 0; l < k; ++l) sum += A.at(matrix, i, l) * B.at(matrix, l, j);
                 const float old = before == 0 ? 0 : before * C.at(matrix, i, j);
-                static_cast<float*>(d)[D.place(matrix, i, j)] = scale * sum + old;
+                const float bias = adds_bias ? operation->bias[i] : 0;
+                static_cast<float*>(d)[D.place(matrix, i, j)] = scale * sum + old + bias;
             }
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -16,7 +16,7 @@ KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.c
 TENSOR_CORES = ROOT / "tests/tensor_cores.cu"
 FIRST = ROOT / "chapters/11_on_the_gpu/plain_cuda/first_kernel.cu"  # a program of its own, which CMake leaves out
 # instructions for an element that kernels may execute, where exponentials, divisions, roots or Philox's rounds take most of them
-ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel": 36}
+ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel": 36, "adam_kernel": 36}
 
 sys.path.insert(0, str(ROOT / "bench"))
 sys.path.insert(0, str(ROOT / "tests"))
@@ -102,6 +102,23 @@ class Counts(unittest.TestCase):
 .L_x_2:
         /*00c0*/                   EXIT ;"""
         self.assertEqual(kernels.shortest(code.splitlines()), 9)  # by hand: 0 to 4, 8 to a, c
+
+    def test_a_turn_of_a_loop_is_the_shortest_way_from_the_widest_store_back_to_itself(self) -> None:
+        code = """
+        /*0000*/               @P0 BRA `(.L_x_2) ;
+.L_x_0:
+        /*0010*/                   LDG.E.128 R4, desc[UR4][R8.64] ;
+        /*0020*/               @P1 BRA `(.L_x_1) ;
+        /*0030*/                   FADD R4, R4, R4 ;
+        /*0040*/                   FADD R4, R4, R4 ;
+.L_x_1:
+        /*0050*/                   STG.E.128 desc[UR4][R8.64], R4 ;
+        /*0060*/               @P2 BRA `(.L_x_0) ;
+.L_x_2:
+        /*0070*/                   STG.E desc[UR4][R8.64], R4 ;
+        /*0080*/               @P3 BRA `(.L_x_2) ;
+        /*0090*/                   EXIT ;"""
+        self.assertEqual(kernels.shortest(code.splitlines(), turn=True), 4)  # by hand: 1, 2, 5, 6
 
     def test_the_fewest_blocks_that_any_limit_leaves_are_those_that_fit(self) -> None:
         def warps(registers: int, shared: int, threads: int) -> int:

@@ -10,8 +10,7 @@ namespace abh {
 double clip_gradients(const Parameters& parameters, Real largest) {
     const double norm = grad_norm(parameters);
     if (largest > 0 && norm > static_cast<double>(largest))
-        for (const NamedParameter& p : parameters)
-            p.parameter->grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
+        scale_grad(parameters, static_cast<Real>(static_cast<double>(largest) / norm));
     return norm;
 }
 // [construct]

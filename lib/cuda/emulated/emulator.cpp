@@ -637,7 +637,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 void synchronize() {}
 // [runtime: product]
 /// Eigen takes the place of the library.
-void multiply(const Product& p, Index batch) {
+void multiply(const Product& p, Index batch, const Real* bias) {
     const auto numbers = [](const Real* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
         const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
@@ -650,6 +650,7 @@ void multiply(const Product& p, Index batch) {
     const Real* const a = numbers(p.a.data, batch * p.m * p.k, true);
     const Real* const b = numbers(p.b.data, batch * p.k * p.n, true);
     if (p.add) numbers(p.c, batch * p.m * p.n, true);
+    const Real* const to_add = bias ? numbers(bias, p.n, true) : nullptr;
     Real* const c = numbers(p.c, batch * p.m * p.n, false);
     const auto matrix = [](const Strided& of, const Real* at, Index rows, Index columns) {
         using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
@@ -661,6 +662,7 @@ void multiply(const Product& p, Index batch) {
         if (!p.add) C.setZero();
         C.noalias() += p.scale * matrix(p.a, a + i * p.m * p.k, p.m, p.k) *
                        matrix(p.b, b + i * p.k * p.n, p.k, p.n);
+        if (to_add) C.rowwise() += ConstMatrixMap(to_add, 1, p.n).row(0);
     }
 }
 
