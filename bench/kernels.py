@@ -8,7 +8,8 @@ The column `warps` is how many warps of 32 threads fit into a multiprocessor of 
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
 The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
 shortest way (the bias's kernel has a shorter one without a bias). For kernels of a list, it is a turn of the loop over a
-chunk's elements, without finding the chunk. It needs CUDA's disassembler, nvdisasm. Warnings of the compiler are errors.
+chunk's elements, without finding the chunk. For chapter 11's ladder, it is how many of the innermost loop's instructions
+multiply: 64/75. It needs CUDA's disassembler, nvdisasm. Warnings of the compiler are errors.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ REGISTERS, UNIT = 65536, 8  # of a multiprocessor; those of a thread are given i
 SHARED, SYSTEM = 228 << 10, 1 << 10  # bytes of a multiprocessor, and those that the system keeps for each block
 MOST_WARPS, MOST_BLOCKS = 64, 32
 WARP, BLOCK, FOUR = 32, 256, 4
+LADDER = "ladder.cu"
 ELEMENTS, LIST = "8Elements", "6Listed"  # what an elementwise kernel's first parameter is, as compilers write types into symbols
 
 
@@ -41,6 +43,7 @@ class Kernel:
     spills: int  # bytes, stored and loaded
     threads: int  # of a block
     instructions: float | None  # for an element
+    loop: tuple[int, int] | None = None  # instructions of the innermost loop: those that multiply, and all
 
     @property
     def warps(self) -> int:
@@ -53,6 +56,7 @@ class Kernel:
     def __str__(self) -> str:
         numbers = f"{self.registers:9} {self.shared:6} {self.spills:5} {self.warps:5}"
         each = "" if self.instructions is None else f"{self.instructions:.2f}"
+        each = "{}/{}".format(*self.loop) if self.loop else each
         return f"{self.source:72} {self.name:31} {numbers} {each:>12}".rstrip()
 
 
@@ -94,28 +98,62 @@ def assemble(source: Path, arch: str) -> list[Kernel]:
             raise RuntimeError(f"{source.relative_to(ROOT)}, {arch}:\n{done.stderr}")
         ptx = (Path(folder) / f"{source.stem}.ptx").read_text(encoding="utf-8")
         bounds = dict(re.findall(r"\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx))
-        ways = instructions(cubin) if shutil.which("nvdisasm") else {}
+        codes = disassembled(cubin) if shutil.which("nvdisasm") else {}
     kernels = []
     for part in done.stderr.split("Compiling entry function '")[1:]:
         symbol = part[: part.index("' for '")]
         stores, loads = (int(re.search(rf"(\d+) bytes spill {what}", part)[1]) for what in ("stores", "loads"))
         shared = re.search(r"(\d+) bytes smem", part)
         registers = int(re.search(r"Used (\d+) registers", part)[1])
+        code = codes.get(symbol)
         kernels.append(Kernel(str(source.relative_to(ROOT)), name_of(symbol), registers,
                               int(shared[1]) if shared else 0, stores + loads, int(bounds.get(symbol, BLOCK)),
-                              ways.get(symbol)))  # fmt: skip
+                              instructions(symbol, code) if code else None,
+                              multiplying(code) if code and source.name == LADDER else None))  # fmt: skip
     return sorted(kernels, key=lambda kernel: kernel.name)
 
 
-def instructions(cubin: Path) -> dict[str, float]:
-    """Of each elementwise kernel, how many instructions a thread executes for an element if it takes four."""
+def disassembled(cubin: Path) -> dict[str, list[str]]:
+    """The lines of each kernel, by its symbol."""
     said = subprocess.run(["nvdisasm", "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
-    found = {}
-    for part in re.split(r"^\.text\.", said, flags=re.MULTILINE)[1:]:
-        symbol, code = part.split(":", 1)
-        if ELEMENTS in symbol or (LIST in symbol and "STG.E.128" in code):
-            found[symbol] = shortest(code.splitlines(), turn=LIST in symbol) / FOUR
-    return found
+    parts = re.split(r"^\.text\.", said, flags=re.MULTILINE)[1:]
+    return {symbol: code.splitlines() for symbol, _, code in (part.partition(":") for part in parts)}
+
+
+def instructions(symbol: str, code: list[str]) -> float | None:
+    """How many instructions an elementwise kernel executes for an element where a thread takes four."""
+    if ELEMENTS in symbol:
+        return shortest(code) / FOUR
+    if LIST in symbol and any("STG.E.128" in line for line in code):
+        return shortest(code, turn=True) / FOUR
+    return None
+
+
+def steps(code: list[str]) -> tuple[dict[str, int], list[tuple[bool, str]]]:
+    """Where each label is, and the instructions: whether a predicate decides about one, and the instruction."""
+    labels, lines = {}, []
+    for line in code:
+        if label := re.match(r"(\S+):$", line):
+            labels[label[1]] = len(lines)
+        elif step := re.search(r"\*/\s+(@!?U?P\w+ )?(\S.*?) ;", line):
+            lines.append((bool(step[1]), step[2]))
+    return labels, lines
+
+
+def multiplying(code: list[str]) -> tuple[int, int]:
+    """Of the loop with the most multiply-adds (FFMA, or HMMA on tensor cores): their number, and that of all instructions.
+
+    Of several such loops, one inside the other, it is the innermost.
+    """
+    labels, lines = steps(code)
+    best = (0, 0)
+    for at, (_, what) in enumerate(lines):
+        jump = re.match(r"BRA.* `\((\S+)\)", what)
+        if jump and labels[jump[1]] < at:
+            body = [what for _, what in lines[labels[jump[1]] : at + 1]]
+            found = sum(what.startswith(("FFMA", "HMMA")) for what in body)
+            best = max(best, (found, -len(body)))
+    return best[0], -best[1]
 
 
 def shortest(code: list[str], turn: bool = False) -> int:
@@ -124,12 +162,7 @@ def shortest(code: list[str], turn: bool = False) -> int:
     That is the way of a thread with four elements. A call is no part of it, because it is the rare case of a division.
     With `turn`, it is the shortest way from such a store back to itself.
     """
-    labels, lines = {}, []
-    for line in code:
-        if label := re.match(r"(\S+):$", line):
-            labels[label[1]] = len(lines)
-        elif step := re.search(r"\*/\s+(@!?U?P\w+ )?(\S.*?) ;", line):
-            lines.append((bool(step[1]), step[2]))
+    labels, lines = steps(code)
     widest = max((width(what) for _, what in lines if what.startswith("STG")), default=0)
     wide = [at for at, (_, what) in enumerate(lines) if what.startswith("STG") and width(what) == widest]
     # where a way is, its length, and the store for four that it has passed

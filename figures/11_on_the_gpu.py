@@ -1,7 +1,7 @@
 """Figures of chapter 11."""
 
 import numpy as np
-from style import Data, Figure, figure, ink, muted, narrow
+from style import Data, Figure, figure, ink, muted, narrow, paper
 
 
 @figure("roofline", width=7.2, height=3.4, narrow=(3.7, 4.0))
@@ -78,3 +78,35 @@ def roofs(data: Data, fig: Figure) -> None:
     lines = [line for line in axes.get_lines() if line.get_label().endswith("TB/s")]
     axes.legend(handles=lines, loc="lower right")
     fig.legend(handles=points, loc="outside lower center", ncols=2 if narrow() else 4)
+
+
+@figure("ladder", width=7.2, height=4.4, narrow=(3.7, 4.8))
+def ladder(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    slopes, levels = data.array("roofs_of_memory"), data.array("roofs_of_arithmetic")
+    names = data.value("ladder_names").split("|")
+    level = np.full(len(names), levels[0])
+    level[-1] = levels[1]  # of tensor cores
+    roofs = np.column_stack([data.array("ladder_intensity") * slopes, level])
+    lowest, share = roofs.argmin(axis=1), 100 * roofs.min(axis=1) / levels[0]
+    rows = np.arange(len(names))
+    for roof, color, hatch, label in (
+        (1, "C2", "", "bounded by L2"), (2, "C1", "///", "by shared memory"), (3, "C0", "...", "by arithmetic"),
+    ):
+        chosen = lowest == roof
+        axes.barh(rows[chosen], share[chosen], 0.7, color=color, hatch=hatch, label=label)
+    published = data.array("ladder_published")
+    axes.plot(
+        published, rows[: len(published)], "D", color=ink(), markeredgecolor=paper(), markersize=7, linestyle="none",
+        label="measured on an RTX A6000",
+    )
+    axes.axvline(100, color=ink(), linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_xlim(0.5, 500)
+    axes.set_xticks([1, 10, 100], ["1 %", "10 %", "100 %"])
+    axes.set_yticks(rows, [f"{name}\n{value:.3g} %" for name, value in zip(names, share, strict=True)])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("of FP32 (bars), of cuBLAS (diamonds)")
+    axes.grid(axis="x")
+    fig.legend(loc="outside lower center", ncols=2)

@@ -1,6 +1,7 @@
 // Per way: kernels that only the emulator runs: what it finds, what it counts, and what CUDA's
 // functions do.
 #include "chapters/11_on_the_gpu/faults.cuh"
+#include "chapters/11_on_the_gpu/ladder.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/kernel.cuh"
@@ -351,13 +352,6 @@ TEST_CASE("an asynchronous copy has arrived only after the wait", "[cuda]") {
 
 namespace {
 
-/// A matrix of integers from -8 to 8, which TF32 and bf16 hold exactly, like their products' sums.
-Tensor random_integers(const Shape& shape) {
-    Tensor x = random_tensor(shape);
-    for (Real& v : x.values()) v = std::round(std::clamp<Real>(4 * v, -8, 8));
-    return x;
-}
-
 /// The numbers of a register.
 template <class T>
 float number(std::uint32_t bits, int i) {
@@ -578,6 +572,45 @@ TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
     cuda::transpose(x, cuda::Turn::tile);
     CHECK(turns(cuda::Turn::tile) == 16.5);  // 1 to write, 32 to read
     CHECK(turns(cuda::Turn::padded_tile) == 1);
+}
+
+TEST_CASE("each rung asks the memories for what the page computes", "[cuda]") {
+    struct Asked {
+        Index requests, sectors, shared_requests, shared_turns, barriers;
+        bool operator==(const Asked&) const = default;
+    };
+    const ScopedWay device(Way::cuda);
+    constexpr Index k = 16, steps = 2, warps = 8, columns = 4 * 16, elements = 64 * warps;
+    const Tensor a = random_tensor({128, k}), b = random_tensor({k, 128});
+    const auto asked = [&](cuda::Rung rung) {
+        product(a, b, rung);  // a and b are there now
+        REQUIRE(cuda::count_kernels(true));
+        product(a, b, rung);
+        const cuda::KernelCount c = cuda::kernel_counts().front();
+        cuda::count_kernels(false);
+        return Asked{c.requests, c.sectors, c.shared_requests, c.shared_turns, c.barriers};
+    };
+    using cuda::Rung;
+    // 512 warps, each with 16 x 2 results; what is written follows the plus
+    CHECK(asked(Rung::naive) == Asked{elements * (2 * k + 1), elements * (17 * k + 16), 0, 0, 0});
+    CHECK(asked(Rung::coalesced) == Asked{elements * (2 * k + 1), elements * (4 * k + 4), 0, 0, 0});
+    CHECK(asked(Rung::shared) == Asked{elements * 3, elements * (4 + 4 + 4),
+                                       elements * (2 + 2 * 16), elements * (2 + 2 * 16), 64 * 2});
+    // 4 blocks of 16 warps; a step writes 2 words per thread and reads 9 for each of 8 p
+    CHECK(asked(Rung::column) == Asked{columns * (2 * steps + 8), columns * (8 * steps + 32),
+                                       columns * steps * 74, columns * steps * 74, 4 * 2 * steps});
+    // one block from here on
+    CHECK(asked(Rung::square) == Asked{warps * (8 * steps + 64), warps * (32 * steps + 256),
+                                       warps * steps * 136, warps * steps * 136, 2 * steps});
+    // a step writes 4 words and a four of 4 turns, and reads 4 fours in 6 turns for each of 8 p
+    CHECK(asked(Rung::wide) == Asked{warps * (2 * steps + 16), warps * (32 * steps + 256),
+                                     warps * steps * 37, warps * steps * 56, 2 * steps});
+    // a step copies 2 fours of 4 turns, and reads 8 fours in 8 turns and 8 in 16 for each four p
+    CHECK(asked(Rung::two_stages) == Asked{warps * (2 * steps + 16), warps * (32 * steps + 256),
+                                           warps * steps * 34, warps * steps * 56, steps});
+    // a step reads 4 fragments of 4 words and 4 of 2
+    CHECK(asked(Rung::tensor_cores) == Asked{warps * (2 * steps + 64), warps * (32 * steps + 512),
+                                             warps * steps * 26, warps * steps * 32, steps});
 }
 
 TEST_CASE("the device gives the same bits at each run", "[cuda]") {

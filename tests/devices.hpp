@@ -2,6 +2,8 @@
 
 // Tests that hold the device against the processor. They are tagged [cuda]: cmake/Chapter.cmake
 // runs those on the device alone, and where there is none they are skipped.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "lib/device.hpp"
@@ -54,6 +56,13 @@ void require_backward_stays(const Forward& forward, const Backward& backward) {
         REQUIRE(abh::transfers().to_device == before.to_device);
         REQUIRE(abh::way() == then);
     }
+}
+
+/// A tensor of integers from -8 to 8, which TF32 and bf16 hold exactly, like their products' sums.
+inline abh::Tensor random_integers(const abh::Shape& shape) {
+    abh::Tensor x = random_tensor(shape);
+    for (abh::Real& v : x.values()) v = std::round(std::clamp<abh::Real>(4 * v, -8, 8));
+    return x;
 }
 
 /// Whether `b` is `a` up to round-off: within `epsilons` times the machine's epsilon times the

@@ -40,10 +40,10 @@ void show_variants(const std::string& title, const std::vector<Variant>& variant
     const Tensor expected = variants.front().run();
     for (const Variant& way : variants) {
         const double far = max_difference(way.run(), expected);
-        if (!(far <= 1e-3))
+        if (!(far <= way.rounding))
             throw std::runtime_error(fmt::format(
-                "variants: {} differs from the first variant by {}, expected at most 1e-3",
-                way.name, far));
+                "variants: {} differs from the first variant by {}, expected at most {}", way.name,
+                far, way.rounding));
         const Cost cost = cost_of([&] { way.run(); });
         const cuda::KernelCount& c = cost.count;
         if (!cuda::emulated) {

@@ -4,6 +4,7 @@
 #include "chapters/09_training/training.hpp"
 #include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
+#include "chapters/11_on_the_gpu/ladder.cuh"
 #include "chapters/11_on_the_gpu/roofline.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
@@ -21,14 +22,14 @@ Tensor numbers(const Shape& shape, std::uint64_t seed) {
 
 void show_all_variants(std::uint64_t seed, Results& results) {
     const Tensor line = numbers({1 << 14}, seed), matrix = numbers({96, 128}, seed + 1);
-    const Tensor right = numbers({128, 64}, seed + 2), rows = numbers({8, 1000}, seed + 3);
+    const Tensor rows = numbers({8, 1000}, seed + 3);
     show_variants("Coalescing: a copy of 16,384 numbers",
                   {{"copy_1", "neighbors take neighbors", [&] { return cuda::copy(line, 1); }},
                    {"copy_2", "2 together", [&] { return cuda::copy(line, 2); }},
                    {"copy_8", "8 together", [&] { return cuda::copy(line, 8); }},
                    {"copy_32", "32 together", [&] { return cuda::copy(line, 32); }}},
                   results);
-    using cuda::Turn, cuda::Sum, cuda::Multiply, cuda::Passes;
+    using cuda::Turn, cuda::Sum, cuda::Passes;
     show_variants(
         "Shared memory: the transpose of 96 x 128",
         {{"turn_plain", "read rows, write columns",
@@ -43,18 +44,21 @@ void show_all_variants(std::uint64_t seed, Results& results) {
          {"sum_warps", "within warps, then over them",
           [&] { return cuda::row_sums(rows, Sum::warps); }}},
         results);
-    show_variants("Reuse: the product of 96 x 128 and 128 x 64",
-                  {{"product_plain", "each thread by itself",
-                    [&] { return cuda::product(matrix, right, Multiply::plain); }},
-                   {"product_tiled", "tiles of 16 x 16",
-                    [&] { return cuda::product(matrix, right, Multiply::tiled); }}},
-                  results);
     show_variants("Passes: softmax of 8 rows of 1,000",
                   {{"softmax_three", "largest, sum, weights",
                     [&] { return cuda::softmax(rows, Passes::three); }},
                    {"softmax_two", "largest and sum, weights",
                     [&] { return cuda::softmax(rows, Passes::two); }}},
                   results);
+}
+// [ladder]
+void show_ladder(std::uint64_t seed, Results& results) {
+    const Tensor a = numbers({128, 128}, seed), b = numbers({128, 128}, seed + 1);
+    std::vector<Variant> rungs;
+    for (const auto& [rung, key, name] : cuda::rungs)
+        rungs.push_back({key, name, [&a, &b, rung = rung] { return cuda::product(a, b, rung); },
+                         rung == cuda::Rung::tensor_cores ? 0.1 : 1e-3});
+    show_variants("A product, rung by rung: 128 x 128 times 128 x 128", rungs, results);
 }
 // [small training]
 /// A smaller toy, whose training step still launches every kernel.
@@ -156,6 +160,7 @@ int main(int argc, char** argv) {
         fmt::print("{}\n", device_name());
         results.set("device", device_name());
         show_all_variants(program.seed(), results);
+        show_ladder(program.seed(), results);
         show_roofline(results);
         show_bounds(program.seed(), results);
         show_training(program.seed(), results);

@@ -1,6 +1,7 @@
 #include "chapters/11_on_the_gpu/roofline.hpp"
 
 #include "chapters/11_on_the_gpu/cost.hpp"
+#include "chapters/11_on_the_gpu/ladder.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/random.hpp"
@@ -83,32 +84,16 @@ void show_roofline(Results& results) {
 namespace {
 
 /// A kernel of this chapter: the operations of a launch, and the numbers that device memory must
-/// hand over at least, if caches serve every repeated reading.
+/// hand over at least, if caches serve every repeated reading. 0 if these are few.
 struct Launch {
     const char *key, *name;
     double flops, numbers;
-    std::function<void()> run;
+    cuda::KernelCount count;
+    double level = h200::fp32;  ///< of its arithmetic
 };
 
-}  // namespace
-
-void show_bounds(std::uint64_t seed, Results& results) {
-    if (!cuda::emulated) return;
-    section("What bounds the kernels");
-    const Stream numbers = Random(seed).stream();
-    const Tensor a = normal({96, 128}, numbers), b = normal({128, 64}, numbers);
-    const Tensor rows = normal({8, 1000}, numbers);
-    const double multiply_adds = 96 * 128 * 64, matrices = 96 * 128 + 128 * 64 + 96 * 64;
-    using cuda::Multiply;
-    const std::vector<Launch> launches = {
-        {"sum", "row sums", 8000, 8008, [&] { cuda::row_sums(rows, cuda::Sum::warps); }},
-        {"softmax", "softmax in two passes", 5 * 8000, 2 * 8000,
-         [&] { cuda::softmax(rows, cuda::Passes::two); }},
-        {"plain", "product, plain", 2 * multiply_adds, matrices,
-         [&] { cuda::product(a, b, Multiply::plain); }},
-        {"tiled", "product, tiled", 2 * multiply_adds, matrices,
-         [&] { cuda::product(a, b, Multiply::tiled); }},
-    };
+/// Prints a line for each launch, and sets arrays of the results whose names begin with `key`.
+void show(const std::string& key, const std::vector<Launch>& launches, Results& results) {
     const std::string names[] = {"device memory", "L2", "shared memory"};
     const double bytes_per_second[] = {h200::memory, h200::l2, h200::shared};
     fmt::print("{:24}{:>10}{:>10}{:>10}{:>10}\n", "FLOP per byte of", "device", "L2", "shared",
@@ -117,10 +102,9 @@ void show_bounds(std::uint64_t seed, Results& results) {
     std::string labels;
     for (std::size_t i = 0; i < launches.size(); ++i) {
         const Launch& launch = launches[i];
-        const cuda::KernelCount count = cost_of(launch.run).count;
-        const double bytes[] = {4 * launch.numbers, 32 * static_cast<double>(count.sectors),
-                                128 * static_cast<double>(count.shared_turns)};
-        double bound = h200::fp32;
+        const double bytes[] = {4 * launch.numbers, 32 * static_cast<double>(launch.count.sectors),
+                                128 * static_cast<double>(launch.count.shared_turns)};
+        double bound = launch.level;
         std::string by = "arithmetic", cells;
         for (int m = 0; m < 3; ++m) {
             const double per_byte = launch.flops / bytes[m];  // infinity, where it needs none
@@ -134,8 +118,50 @@ void show_bounds(std::uint64_t seed, Results& results) {
         results.set(fmt::format("{}_bound", launch.key), bound / 1e12);
         labels += (i ? "|" : "") + std::string(launch.name);
     }
-    results.array("kernel_intensity", intensity);
-    results.set("kernel_names", labels);
+    results.array(key + "_intensity", intensity);
+    results.set(key + "_names", labels);
+}
+
+}  // namespace
+// [bounds: launches]
+void show_bounds(std::uint64_t seed, Results& results) {
+    if (!cuda::emulated) return;
+    const Stream numbers = Random(seed).stream();
+    const auto count_of = [](const std::function<void()>& run) { return cost_of(run).count; };
+    const Tensor a = normal({96, 128}, numbers), b = normal({128, 64}, numbers);
+    const Tensor rows = normal({8, 1000}, numbers);
+    const double flops = 2 * 96 * 128 * 64, matrices = 96 * 128 + 128 * 64 + 96 * 64;
+    using cuda::Rung;
+    section("What bounds the kernels");
+    show(
+        "kernel",
+        {{"sum", "row sums", 8000, 8008, count_of([&] { cuda::row_sums(rows, cuda::Sum::warps); })},
+         {"softmax", "softmax in two passes", 5 * 8000, 2 * 8000,
+          count_of([&] { cuda::softmax(rows, cuda::Passes::two); })},
+         {"plain", "product, plain", flops, matrices,
+          count_of([&] { cuda::product(a, b, Rung::coalesced); })},
+         {"tiled", "product, tiled", flops, matrices,
+          count_of([&] { cuda::product(a, b, Rung::shared); })}},
+        results);
+
+    section("What bounds the rungs");
+    std::vector<Launch> ladder;
+    for (const auto& [rung, key, name] : cuda::rungs) {
+        // along k alone, as if it were so long that the results did not count
+        const auto count_along = [&, rung = rung](Index k) {
+            const Tensor x = normal({128, k}, numbers), y = normal({k, 128}, numbers);
+            return count_of([&] { cuda::product(x, y, rung); });
+        };
+        const cuda::KernelCount less = count_along(16);
+        cuda::KernelCount count = count_along(32);
+        count.sectors -= less.sectors;
+        count.shared_turns -= less.shared_turns;
+        ladder.push_back({key, name, 2 * 128 * 128 * 16, 0, count,
+                          rung == Rung::tensor_cores ? h200::tf32 : h200::fp32});
+    }
+    show("ladder", ladder, results);
+    // of cuBLAS, in percent: what others' kernels for the first rungs reached on an RTX A6000
+    results.array("ladder_published", Tensor({6}, {1.3f, 8.5f, 12.8f, 36.5f, 68.7f, 78.4f}));
     const auto roofs = [](double first, double second, double third) {
         return Tensor({3}, {Real(first), Real(second), Real(third)});
     };

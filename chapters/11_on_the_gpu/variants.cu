@@ -91,52 +91,6 @@ Tensor row_sums(const Tensor& x, Sum way) {
            x.dim(1), sums.on_device(), x.on_device());
     return sums;
 }
-// [product]
-namespace {
-
-constexpr int side = 16;  // of a tile
-
-__global__ void product_kernel(Index m, Index n, Index k, Global<Real> c, Global<const Real> a,
-                               Global<const Real> b) {
-    const Index i = static_cast<Index>(blockIdx.y) * side + threadIdx.y;
-    const Index j = static_cast<Index>(blockIdx.x) * side + threadIdx.x;
-    if (i >= m || j >= n) return;
-    Real sum = 0;
-    for (Index p = 0; p < k; ++p) sum += a[i * k + p] * b[p * n + j];
-    c[i * n + j] = sum;
-}
-// [product: tiled]
-/// For each tile along k, every one of 256 threads fetches one element of each factor, and then all
-/// of them use the whole tiles. So an element is read from device memory once for 16 uses.
-__global__ void product_tiled_kernel(Index m, Index n, Index k, Global<Real> c,
-                                     Global<const Real> a, Global<const Real> b) {
-    __shared__ Shared<Real, side, side> tile_a, tile_b;
-    const Index i = static_cast<Index>(blockIdx.y) * side + threadIdx.y;
-    const Index j = static_cast<Index>(blockIdx.x) * side + threadIdx.x;
-    Real sum = 0;
-    for (Index first = 0; first < k; first += side) {
-        const Index column = first + threadIdx.x, row = first + threadIdx.y;
-        tile_a[threadIdx.y][threadIdx.x] = i < m && column < k ? Real(a[i * k + column]) : Real(0);
-        tile_b[threadIdx.y][threadIdx.x] = row < k && j < n ? Real(b[row * n + j]) : Real(0);
-        __syncthreads();
-        for (int p = 0; p < side; ++p) sum += tile_a[threadIdx.y][p] * tile_b[p][threadIdx.x];
-        __syncthreads();
-    }
-    if (i < m && j < n) c[i * n + j] = sum;
-}
-
-}  // namespace
-// [product: launch]
-Tensor product(const Tensor& a, const Tensor& b, Multiply way) {
-    require(a.rank() == 2 && b.rank() == 2 && a.dim(1) == b.dim(0),
-            "product: {} times {}, expected [m, k] and [k, n]", a.shape(), b.shape());
-    const Index m = a.dim(0), k = a.dim(1), n = b.dim(1);
-    Tensor c({m, n});
-    const Grid grid = tiles_of(m, n, side);
-    launch("product", way == Multiply::plain ? product_kernel : product_tiled_kernel, grid, m, n, k,
-           c.on_device(), a.on_device(), b.on_device());
-    return c;
-}
 // [softmax]
 namespace {
 

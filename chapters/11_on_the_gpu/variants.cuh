@@ -25,13 +25,6 @@ enum class Sum {
 };
 Tensor row_sums(const Tensor& x, Sum way);
 
-/// How `a b` of `[m, k]` and `[k, n]` is computed, with one thread per element of the result.
-enum class Multiply {
-    plain,  ///< each thread reads a row of `a` and a column of `b` from device memory
-    tiled,  ///< a block reads tiles of 16 x 16 once for all of its threads
-};
-Tensor product(const Tensor& a, const Tensor& b, Multiply way);
-
 /// How often softmax over the last axis reads a row; there is one block per row.
 enum class Passes {
     three,  ///< once each for the largest, the sum and the weights

@@ -37,6 +37,13 @@ struct FragmentC {
 /// The nearest number that has zeros in place of the lost bits. Of two, the even one.
 template <class T>
 __host__ __device__ inline std::uint32_t rounded(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (std::is_same_v<T, Tf32>) {  // devices from here on have an instruction for it
+        std::uint32_t y;
+        asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+        return y;
+    }
+#endif
     const auto bits = std::bit_cast<std::uint32_t>(x);
     constexpr std::uint32_t unit = 1u << T::lost_bits, quiet = 1u << 22;
     const std::uint32_t up = bits + (unit / 2 - 1) + (bits / unit) % 2;

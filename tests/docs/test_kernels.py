@@ -120,6 +120,33 @@ class Counts(unittest.TestCase):
         /*0090*/                   EXIT ;"""
         self.assertEqual(kernels.shortest(code.splitlines(), turn=True), 4)  # by hand: 1, 2, 5, 6
 
+    def test_the_loop_that_multiplies_is_the_innermost(self) -> None:
+        code = """
+.L_x_0:
+        /*0000*/                   LDS R4, [R2] ;
+.L_x_1:
+        /*0010*/                   FFMA R6, R4, R5, R6 ;
+        /*0020*/                   FFMA.FTZ R7, R4, R5, R7 ;
+        /*0030*/               @P0 BRA `(.L_x_1) ;
+.L_x_2:
+        /*0040*/                   FFMA R6, R4, R5, R6 ;
+        /*0050*/               @P1 BRA `(.L_x_2) ;
+        /*0060*/              @!P2 BRA `(.L_x_3) ;
+.L_x_3:
+        /*0070*/                   EXIT ;"""
+        self.assertEqual(kernels.multiplying(code.splitlines()), (2, 3))
+        outer = code.replace("(.L_x_3)", "(.L_x_0)")  # with all three
+        self.assertEqual(kernels.multiplying(outer.splitlines()), (3, 7))
+
+    def test_the_ladder_s_page_quotes_what_is_recorded(self) -> None:
+        page = (ROOT / "chapters/11_on_the_gpu/product.md").read_text(encoding="utf-8")
+        rungs = [line.split() for line in kernels.RECORD.read_text(encoding="utf-8").splitlines() if "/ladder.cu " in line]
+        self.assertEqual(len(rungs), 8)
+        for *_, registers, _, _, warps, loop in rungs:
+            multiply, every = loop.split("/")
+            row = rf"\| {multiply} of {every}, {round(100 * int(multiply) / int(every))} % \| {registers} \| {warps} \|"
+            self.assertRegex(page, row)
+
     def test_the_fewest_blocks_that_any_limit_leaves_are_those_that_fit(self) -> None:
         def warps(registers: int, shared: int, threads: int) -> int:
             return kernels.Kernel("", "", registers, shared, 0, threads, None).warps
