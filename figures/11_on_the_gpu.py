@@ -107,6 +107,6 @@ def ladder(data: Data, fig: Figure) -> None:
     axes.set_yticks(rows, [f"{name}\n{value:.3g} %" for name, value in zip(names, share, strict=True)])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("of FP32 (bars), of cuBLAS (diamonds)")
+    axes.set_xlabel("bars: of FP32; diamonds: of cuBLAS")
     axes.grid(axis="x")
     fig.legend(loc="outside lower center", ncols=2)
