@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <span>
 #include <stdexcept>
 
 #include "calls.hpp"
+#include "chapters/09_training/optimizer.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/storage.hpp"
@@ -60,6 +62,13 @@ void Storage::copy(Storage& other, std::size_t first) {
 std::shared_ptr<Storage> make_storage(std::size_t bytes) {
     return std::make_shared<Storage>(bytes);
 }
+// [optimizers]
+namespace cuda {
+
+void sgd_steps(const Parameters&, std::span<Tensor>, Real, Real) {}
+void adam_steps(const Parameters&, std::span<Tensor>, std::span<Tensor>, const AdamStep&) {}
+
+}  // namespace cuda
 // [files]
 namespace {
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include <array>
-#include <bit>
 #include <compare>
 #include <cstdint>
 #include <cstring>
@@ -222,13 +221,13 @@ struct SharedPart {
 /// An array `T[n]...` in the memory that the threads of a block share.
 template <class T, int... n>
 class SharedArray {
-    static_assert(std::has_single_bit(sizeof(T)), "its place is found by a shift");
-
 public:
-    SharedArray() : region_("shared", sizeof(T) * (1 * ... * n), sizeof(T)) {}
+    SharedArray() : region_("shared", sizeof(T) * (1 * ... * n), unit) {}
     auto operator[](At at) { return SharedPart<T, n...>{&region_, 0}[at]; }
 
 private:
+    /// Checked as one: an element, or a part of it whose size is a power of two.
+    static constexpr std::size_t unit = sizeof(T) & -sizeof(T);
     Region region_;
 };
 // [threads]
