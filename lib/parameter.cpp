@@ -34,7 +34,7 @@ Index count_elements(const Parameters& parameters) {
 void zero_grad(const Parameters& parameters) {
     for (const NamedParameter& p : parameters) p.parameter->zero_grad();
 }
-// [all gradients]
+
 double grad_norm(const Parameters& parameters) {
     if (way() == Way::cuda) return cuda::grad_norm(parameters);
     double sum = 0;
