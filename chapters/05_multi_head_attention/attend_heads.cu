@@ -368,7 +368,7 @@ struct Row {
 /// How many blocks are to fit into a multiprocessor at least. 0 leaves it to the compiler, whose
 /// choice is good but for heads of 32 columns: too many registers for dq, and spills for dk and dv.
 template <int D, bool all_short>
-constexpr int backward_blocks = D == 32 && !all_short ? 4 : 0;
+[[maybe_unused]] constexpr int backward_blocks = D == 32 && !all_short ? 4 : 0;
 
 template <class T>
 constexpr std::size_t dq_bytes = sizeof(Four) * (2 * (T::own + T::others) * pitch<T::columns> +
