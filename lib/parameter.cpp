@@ -36,14 +36,14 @@ void zero_grad(const Parameters& parameters) {
 }
 
 double grad_norm(const Parameters& parameters) {
-    if (way() == Way::cuda) return cuda::grad_norm(parameters);
+    if (way() == Way::cuda) return Ways{"norm of gradients", cuda::grad_norm}(parameters);
     double sum = 0;
     for (const NamedParameter& p : parameters) sum += dot(p.parameter->grad(), p.parameter->grad());
     return std::sqrt(sum);
 }
 
 void scale_grad(const Parameters& parameters, Real factor) {
-    if (way() == Way::cuda) return cuda::scale_grad(parameters, factor);
+    if (way() == Way::cuda) return Ways{"scale gradients", cuda::scale_grad}(parameters, factor);
     for (const NamedParameter& p : parameters) p.parameter->grad() *= factor;
 }
 

@@ -104,13 +104,12 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
 }
 // [lists]
 void Sgd::move_all(Real learning_rate) {
-    const Timed timed("sgd");
-    cuda::sgd_steps(parameters_, velocity_, momentum_, learning_rate);
+    Ways{"sgd", cuda::sgd_steps}(parameters_, velocity_, momentum_, learning_rate);
 }
 
 void Adam::move_all(Real learning_rate) {
-    const Timed timed("adam");
-    cuda::adam_steps(parameters_, mean_, square_, {options_, learning_rate, steps_});
+    const AdamStep adam{options_, learning_rate, steps_};
+    Ways{"adam", cuda::adam_steps}(parameters_, mean_, square_, adam);
 }
 // [schedule]
 Real learning_rate(Index step, Real peak, Index warmup) {

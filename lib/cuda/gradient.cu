@@ -5,7 +5,6 @@
 
 #include "lib/cuda/gradient.cuh"
 #include "lib/cuda/list.cuh"
-#include "lib/way.hpp"
 
 namespace abh::cuda {
 // [column sums]
@@ -117,7 +116,6 @@ __global__ void scale_list_kernel(Global<const Listed<Real*>> list, Index length
 }  // namespace
 
 double grad_norm(const Parameters& parameters) {
-    const Timed timed("norm of gradients");
     constexpr Index most_parts = 1024;
     complete(parameters);
     List<const Real*> list;
@@ -133,7 +131,6 @@ double grad_norm(const Parameters& parameters) {
 }
 
 void scale_grad(const Parameters& parameters, Real factor) {
-    const Timed timed("scale gradients");
     complete(parameters);
     List<Real*> list;
     for (const NamedParameter& p : parameters)
