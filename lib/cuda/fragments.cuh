@@ -91,20 +91,17 @@ __device__ void store_c(const FragmentC& c, const To& to) {
 template <class T>
 __device__ void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b) {
 #if __CUDA_ARCH__ >= 800
+#define ABH_MMA(shape_and_types)                                                                   \
+    asm volatile("mma.sync.aligned." shape_and_types                                               \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                \
+                 : "+f"(c.sums[0]), "+f"(c.sums[1]), "+f"(c.sums[2]), "+f"(c.sums[3])              \
+                 : "r"(a.bits[0]), "r"(a.bits[1]), "r"(a.bits[2]), "r"(a.bits[3]), "r"(b.bits[0]), \
+                   "r"(b.bits[1]))
     if constexpr (T::together == 1)
-        asm volatile(
-            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-            " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(c.sums[0]), "+f"(c.sums[1]), "+f"(c.sums[2]), "+f"(c.sums[3])
-            : "r"(a.bits[0]), "r"(a.bits[1]), "r"(a.bits[2]), "r"(a.bits[3]), "r"(b.bits[0]),
-              "r"(b.bits[1]));
+        ABH_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
     else
-        asm volatile(
-            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
-            " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(c.sums[0]), "+f"(c.sums[1]), "+f"(c.sums[2]), "+f"(c.sums[3])
-            : "r"(a.bits[0]), "r"(a.bits[1]), "r"(a.bits[2]), "r"(a.bits[3]), "r"(b.bits[0]),
-              "r"(b.bits[1]));
+        ABH_MMA("m16n8k16.row.col.f32.bf16.bf16.f32");
+#undef ABH_MMA
 #else
     __trap();  // older devices have no such instruction
 #endif

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,17 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted([*(ROOT / "lib").rglob("*.cu"), *(ROOT / "chapters").rglob("*.cu")])
 TENSOR_CORES = ROOT / "tests/tensor_cores.cu"
 FIRST = ROOT / "chapters/11_on_the_gpu/plain_cuda/first_kernel.cu"  # a program of its own, which CMake leaves out
+INSTRUCTIONS = re.compile(r" (\w+) +\d+ +\d+ +\d+ +\d+ +(\d+\.\d+)$", re.MULTILINE)
+QUOTED = [  # what pages say of a kernel's instructions for an element
+    ("02_positional_encoding/gpu.md", "dropout_kernel", r"executes some (\d+) instructions for an element"),
+    ("06_feed_forward/gpu.md", "relu_kernel", r"executes (\d+) instructions for it"),
+    ("06_feed_forward/gpu.md", "relu_backward_kernel", r"12 bytes and executes (\d+)\."),
+    ("06_feed_forward/gpu.md", "swish_kernel", r"(\d+) instructions forward"),
+    ("06_feed_forward/gpu.md", "swish_backward_kernel", r"some (\d+) backward"),
+    ("09_training/gpu.md", "sgd_kernel", r"kernels take (\d+) for a weight with `Sgd`"),
+    ("09_training/gpu.md", "adam_kernel", r"(\d+) with `Adam`"),
+    ("11_on_the_gpu/first_kernel.md", "relu_kernel", r"or (\d+\.\d) per element"),
+]
 # instructions for an element that kernels may execute, where exponentials, divisions, roots or Philox's rounds take most of them
 ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel": 36, "adam_kernel": 36}
 
@@ -146,6 +158,15 @@ class Counts(unittest.TestCase):
             multiply, every = loop.split("/")
             row = rf"\| {multiply} of {every}, {round(100 * int(multiply) / int(every))} % \| {registers} \| {warps} \|"
             self.assertRegex(page, row)
+
+    def test_pages_quote_the_instructions_that_are_recorded(self) -> None:
+        recorded = INSTRUCTIONS.findall(kernels.RECORD.read_text(encoding="utf-8"))
+        each = {kernel: float(instructions) for kernel, instructions in recorded}
+        for page, kernel, says in QUOTED:
+            with self.subTest(page=page, kernel=kernel):
+                quoted = re.findall(says, (ROOT / "chapters" / page).read_text(encoding="utf-8"))
+                self.assertEqual(len(quoted), 1, says)
+                self.assertLessEqual(abs(float(quoted[0]) - each[kernel]), 0.5)
 
     def test_the_fewest_blocks_that_any_limit_leaves_are_those_that_fit(self) -> None:
         def warps(registers: int, shared: int, threads: int) -> int:
