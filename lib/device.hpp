@@ -51,6 +51,9 @@ void* take(std::size_t bytes);
 void give(void* block) noexcept;
 /// Both `to` and `from` may point into the device's memory or into the processor's.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
+/// Copies from the processor's memory to the device's. `from` may change at once, even if the copy
+/// goes on until the kernels run that are launched next.
+void send(void* to, const void* from, std::size_t bytes);
 void synchronize();
 
 }  // namespace abh::cuda

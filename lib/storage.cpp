@@ -44,7 +44,7 @@ void* Storage::device(bool write) {
     never_on_device_.store(false, std::memory_order_relaxed);
     if (!device_.data) device_ = memory::take_on_device(bytes_);
     if (at_ == on_host) {
-        cuda::copy_bytes(device_.data, host_.data, bytes_);
+        cuda::send(device_.data, host_.data, bytes_);
         ++moved.to_device;
         moved.bytes_to_device += static_cast<std::int64_t>(bytes_);
     }

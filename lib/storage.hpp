@@ -39,7 +39,7 @@ namespace abh {
 ///
 /// Each side gets the elements when it asks; if the other side wrote them last, they are copied
 /// first. So a tensor belongs to no device, and a training step on the device copies only what the
-/// device has not seen: the ids and masks of a batch. Elements are not initialized.
+/// device has not seen: the ids of a batch. Elements are not initialized.
 ///
 /// Blocks of memory are 64-byte aligned.
 class Storage {

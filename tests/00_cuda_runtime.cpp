@@ -205,6 +205,32 @@ TEST_CASE("an algorithm that the library could not find is not used") {
     multiply();
 }
 
+TEST_CASE("what was sent may change at once, and the device copies it in passing") {
+    const Tensor nothing = Tensor::zeros({3});
+    Tensor x({3});
+    const auto send = [&](const Numbers& to, Real value) {
+        x.fill(value);
+        device::send(to.data, x.data(), 3 * sizeof(Real));
+    };
+    const Numbers first(nothing), last(nothing);
+    stand_in::finish_copies();
+    const std::size_t before = stand_in::copies_done;
+    send(first, 1);
+    for (Real i = 2; i <= 4; ++i) send(last, i);
+    CHECK(stand_in::copies_done == before);  // none had to wait
+    send(last, 5);
+    CHECK(stand_in::copies_done == before + 1);  // the piece that it takes is free again
+    CHECK(stand_in::copies.size() == before + 5);
+    CHECK(max_difference(first.fetch(), Tensor::full({3}, 1)) == 0);
+    CHECK(max_difference(last.fetch(), Tensor::full({3}, 5)) == 0);
+
+    const Tensor large = random_tensor({(256 << 10) / static_cast<Index>(sizeof(Real)) + 1});
+    const Numbers whole(large);
+    device::send(whole.data, large.data(), static_cast<std::size_t>(large.size()) * sizeof(Real));
+    CHECK(stand_in::copies.size() == before + 5);  // too large for a piece
+    CHECK(max_difference(whole.fetch(), large) == 0);
+}
+
 TEST_CASE("a device that has no room for a large piece is asked once more, for what is needed") {
     stand_in::requests.clear();
     stand_in::most_bytes = 1 << 20;

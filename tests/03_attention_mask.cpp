@@ -194,7 +194,10 @@ TEST_CASE("an attention mask that does not fit the scores is refused, with both 
     packed.queries = packed.keys = leave_out_pads(keys);
     CHECK_THROWS_WITH(packed.check(scores),
                       "attention: packed sentences take no mask of shape [1, 3, 1, 1]");
+    const Ids begins_with_pad({2, 4}, {5, 6, 0, 0, 0, 7, 8, 0});
     packed.extra = {};
-    packed.pads = hide_pads(Ids({2, 4}, {5, 6, 0, 0, 0, 7, 8, 0})).pads;
+    packed.queries = packed.keys = leave_out_pads(begins_with_pad);
+    packed.check(scores);  // nothing is hidden
+    packed.pads = hide_pads(begins_with_pad).pads;
     CHECK_THROWS_WITH(packed.check(scores), "attention: packed sentence 1 begins with a pad");
 }

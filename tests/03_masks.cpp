@@ -173,6 +173,8 @@ TEST_CASE("packing leaves out the pads behind sentences, and no others") {
     const Packing p = leave_out_pads(ids);
     REQUIRE(same_bits(p.offsets, Ids({5}, {0, 2, 5, 6, 10})));  // a first place stays
     REQUIRE(p.length == 4);
+    REQUIRE(p.begins_with_pad == 2);
+    REQUIRE(leave_out_pads(ids.rows(0, 2)).begins_with_pad < 0);
     REQUIRE(p.sentences() == 4);
     REQUIRE(p.rows() == 10);
     REQUIRE(p.begin(1) == 2);

@@ -199,6 +199,24 @@ TEST_CASE("a batch is padded to its longest sentence, and the target is shifted 
     CHECK(row(batch.target_out, 1) == std::vector{4, 3, 4, 2});
 }
 
+TEST_CASE("a batch in one block is the same batch") {
+    const Corpus corpus = toy_corpus();
+    const Batch padded = make_batch(corpus, corpus.train);
+    const Batch before = leave_out_pads(padded, 0), after = in_one_block(before);
+    const auto all = [](const Batch& b) {
+        return std::array{b.source.ids, b.source.packing.offsets, b.target_in.ids,
+                          b.target_in.packing.offsets, b.target_out};
+    };
+    for (std::size_t i = 0; i < 5; ++i) {
+        CHECK(same_bits(all(after)[i], all(before)[i]));
+        CHECK_FALSE(all(after)[i].is(all(before)[i]));
+        if (i > 0)
+            CHECK(all(after)[i].data() == all(after)[i - 1].data() + all(after)[i - 1].size());
+    }
+    CHECK(after.source.packing.length == 8);
+    CHECK(in_one_block(padded).source.packing.empty());
+}
+
 TEST_CASE("a sentence to translate must have words, all of them known") {
     const Corpus corpus = toy_corpus();
     CHECK(row(source_ids(corpus.source, split_words("我 有 友")), 0) == std::vector{1, 2, 7});

@@ -209,6 +209,26 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
 
 namespace {
 
+__global__ void __launch_bounds__(64) bounded_kernel(Global<Real> y) {
+    cuda::threads_at_most(64);
+    if (threadIdx.x == 0) y[0] = 1;
+}
+constexpr int bounded_line = __LINE__ - 3;
+
+}  // namespace
+
+TEST_CASE("the emulator refuses a block with more threads than its kernel promises", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    Tensor y({1});
+    launch("bounded", bounded_kernel, one_block, y.on_device());
+    const cuda::Grid tall{dim3(1), dim3(32, 3)};
+    CHECK_THAT(refused([&] { launch("bounded", bounded_kernel, tall, y.on_device()); }),
+               Contains("is one of 96 in its block, which promises at most 64") &&
+                   Contains(fmt::format(":{}", bounded_line)));
+}
+
+namespace {
+
 /// Two numbers that are moved at once.
 struct alignas(2 * sizeof(Real)) Pair {
     Real first, second;

@@ -3,17 +3,22 @@
 #include <algorithm>
 
 #include "chapters/03_masks/masks.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
+namespace plain {
+Mask pads_among(const Ids& keys, std::int32_t pad);
+}
+namespace cuda {
+Mask pads_among(const Ids& keys, std::int32_t pad);
+}
 // [makers]
 AttentionMask::AttentionMask(const Mask& any) : extra(any.rank() == 3 ? over_heads(any) : any) {}
 
 AttentionMask hide_pads(const Ids& keys, std::int32_t pad) {
     require(keys.rank() == 2, "attention mask: keys have shape {}, expected [B, Lk]", keys.shape());
     AttentionMask mask;
-    mask.pads = Mask(keys.shape());
-    std::transform(keys.values().begin(), keys.values().end(), mask.pads.values().begin(),
-                   [pad](std::int32_t id) -> std::uint8_t { return id == pad; });
+    mask.pads = Ways{"mask", plain::pads_among, plain::pads_among, cuda::pads_among}(keys, pad);
     return mask;
 }
 
@@ -36,6 +41,13 @@ AttentionMask operator|(const AttentionMask& a, const AttentionMask& b) {
     mask.keys = one(a.keys, b.keys, "packed sentences");
     return mask;
 }
+// [makers: pads]
+Mask plain::pads_among(const Ids& keys, std::int32_t pad) {
+    Mask pads(keys.shape());
+    std::transform(keys.values().begin(), keys.values().end(), pads.values().begin(),
+                   [pad](std::int32_t id) -> std::uint8_t { return id == pad; });
+    return pads;
+}
 // [check]
 void AttentionMask::check(const Shape& scores) const {
     require(pads.empty() || pads.shape() == Shape{scores[0], scores[3]},
@@ -45,8 +57,8 @@ void AttentionMask::check(const Shape& scores) const {
             "attention: only the queries or only the keys are packed, expected both or neither");
     if (!packed()) return;
     require(extra.empty(), "attention: packed sentences take no mask of shape {}", extra.shape());
-    for (Index b = 0; b < keys.sentences() && !pads.empty(); ++b)
-        require(pads(b, 0) == 0, "attention: packed sentence {} begins with a pad", b);
+    require(pads.empty() || keys.begins_with_pad < 0,
+            "attention: packed sentence {} begins with a pad", keys.begins_with_pad);
 }
 // [hides]
 bool AttentionMask::hides(Index b, Index h, Index i, Index j) const {

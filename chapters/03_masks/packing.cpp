@@ -28,8 +28,10 @@ Packing leave_out_pads(const Ids& ids, std::int32_t pad) {
     require(ids.rank() == 2, "packing: ids have shape {}, expected [B, L]", ids.shape());
     Packing packing{Ids({ids.dim(0) + 1}), ids.dim(1)};
     packing.offsets(0) = 0;
-    for (Index b = 0; b < ids.dim(0); ++b)
+    for (Index b = 0; b < ids.dim(0); ++b) {
         packing.offsets(b + 1) = packing.offsets(b) + end_of(ids, b, pad);
+        if (packing.length > 0 && ids(b, 0) == pad) packing.begins_with_pad = b;
+    }
     return packing;
 }
 // [checks]

@@ -12,6 +12,7 @@ namespace abh {
 struct Packing {
     Ids offsets;       ///< row where sentence b begins, and the number of rows at the end; [B + 1]
     Index length = 0;  ///< of each sentence with its pads, L
+    Index begins_with_pad = -1;  ///< a sentence whose first place holds a pad; -1 if there is none
 
     bool empty() const { return offsets.empty(); }
     Index sentences() const { return std::max<Index>(offsets.size() - 1, 0); }

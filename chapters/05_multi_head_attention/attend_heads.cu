@@ -260,6 +260,7 @@ template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
     attention_kernel(Problem p, Global<Real> y, Global<Real> row_max, Global<Real> row_sum,
                      Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    threads_at_most(threads);
     using T = Sizes<D, all_short>;
     constexpr int M = T::queries, N = T::keys, R = M / down, C = N / across;
     constexpr int queries = 0, keys = M * pitch<D>, weights = keys + N * pitch<D>;
@@ -380,6 +381,7 @@ template <int D, bool all_short>
 __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dq_kernel(Problem p, Rows rows, Global<Real> dq, Global<const Real> dy, Global<const Real> q,
               Global<const Real> k, Global<const Real> v) {
+    threads_at_most(threads);
     using T = Sizes<D, all_short>;
     constexpr int M = T::own, N = T::others, R = M / down, C = N / across;
     constexpr int queries = 0, dys = queries + M * pitch<D>, keys = dys + M * pitch<D>,
@@ -441,6 +443,7 @@ template <int D, bool all_short>
 __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
     dkv_kernel(Problem p, Rows rows, Global<Real> dk, Global<Real> dv, Global<const Real> dy,
                Global<const Real> q, Global<const Real> k, Global<const Real> v) {
+    threads_at_most(threads);
     using T = Sizes<D, all_short>;
     constexpr int M = T::others, N = T::own, R = M / down, C = N / across;
     constexpr int keys = 0, values = keys + N * pitch<D>, queries = values + N * pitch<D>,

@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(block_size)
     layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
                       Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gamma,
                       Global<const Real> beta, Real eps, Branch branch) {
+    threads_at_most(block_size);
     __shared__ Words words;
     const Index r = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y, start = r * n;
     if (r >= n_rows) return;
@@ -156,6 +157,7 @@ __global__ void __launch_bounds__(block_size, blocks_at_once)
                                Global<Real> shares, Global<const Real> dy, Global<const Real> x_hat,
                                Global<const Real> inverse_stddevs, Global<const Real> gamma,
                                Global<const std::uint8_t> kept, Real factor) {
+    threads_at_most(block_size);
     __shared__ Shared<Real, 2, held * warp> total;
     const int w = static_cast<int>(threadIdx.x) / warp, rows = static_cast<int>(blockDim.y);
     const auto column = [=](int k) { return (w * held + k) * warp + lane(); };

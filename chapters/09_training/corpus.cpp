@@ -131,9 +131,25 @@ Batch leave_out_pads(const Batch& padded, std::int32_t pad) {
     const Ids &source = padded.source.ids, &target = padded.target_in.ids;
     const Packing sources = leave_out_pads(source, pad), targets = leave_out_pads(target, pad);
     if (sources.rows() + targets.rows() == source.size() + target.size()) return padded;
-    for (Index b = 0; b < source.dim(0); ++b)
-        if (source(b, 0) == pad) return padded;
+    if (sources.begins_with_pad >= 0) return padded;
     return {{source, sources}, {target, targets}, pack(padded.target_out, targets)};
+}
+// [batch: one block]
+Batch in_one_block(Batch batch) {
+    Ids* const parts[] = {&batch.source.ids, &batch.source.packing.offsets, &batch.target_in.ids,
+                          &batch.target_in.packing.offsets, &batch.target_out};
+    Index size = 0;
+    for (const Ids* part : parts) size += part->size();
+    Ids block({size});
+    Index begin = 0;
+    for (Ids* part : parts) {
+        const Index end = begin + part->size();
+        Ids piece = block.rows(begin, end).reshape(part->shape());
+        std::ranges::copy(std::as_const(*part).values(), piece.values().begin());
+        *part = piece;
+        begin = end;
+    }
+    return batch;
 }
 // [batch]
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs) {

@@ -80,6 +80,8 @@ struct Batch {
 /// then find no key.
 /// @param padded  the batch with its pads
 Batch leave_out_pads(const Batch& padded, std::int32_t pad);
+/// The same batch with all its numbers in one block of memory, which goes to the device as one.
+Batch in_one_block(Batch batch);
 
 /// The ids of some pairs.
 /// @throws std::invalid_argument naming a word that is not in the vocabularies

@@ -155,7 +155,7 @@ double Trainer::forward_backward(std::span<const Batch> batches, Index of_words)
     zero_grad(parameters_);
     double loss = 0;
     for (const Batch& padded : batches) {
-        const auto& [src, tgt_in, tgt_out] = leave_out_pads(padded, loss_.ignore);
+        const auto& [src, tgt_in, tgt_out] = in_one_block(leave_out_pads(padded, loss_.ignore));
         const Tensor y = model_.forward(src, tgt_in, &cache_);  // [B, Lt, d_model]
         loss += vocabulary_loss(y, model_.output, tgt_out, loss_, &loss_cache_);
         const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);

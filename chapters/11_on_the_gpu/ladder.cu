@@ -41,6 +41,7 @@ constexpr int step = 8;  // of the tiles, along k
 template <int side, int tall, int wide>
 __global__ void __launch_bounds__(side / tall * (side / wide))
     register_kernel(Index n, Index k, Global<Real> c, Global<const Real> a, Global<const Real> b) {
+    threads_at_most(side / tall * (side / wide));
     constexpr int down = side / tall, across = side / wide, threads = down * across;
     __shared__ Shared<Real, side, step> tile_a;
     __shared__ Shared<Real, step, side> tile_b;
@@ -74,6 +75,7 @@ using Four = Some<Real, 4>;
 
 __global__ void __launch_bounds__(256)
     wide_kernel(Index n, Index k, Global<Real> c, Global<const Real> a, Global<const Real> b) {
+    threads_at_most(256);
     alignas(16) __shared__ Shared<Real, step, side + 4> turned_a;
     alignas(16) __shared__ Shared<Real, step, side> tile_b;
     const int t = static_cast<int>(threadIdx.x), x = t % 16, y = t / 16;
@@ -107,6 +109,7 @@ __global__ void __launch_bounds__(256)
 template <class Sums>
 __global__ void __launch_bounds__(256)
     stages_kernel(Index n, Index k, Global<Real> c, Global<const Real> a, Global<const Real> b) {
+    threads_at_most(256);
     alignas(16) __shared__ Shared<Real, 2, side, step + 4> tiles_a;
     alignas(16) __shared__ Shared<Real, 2, step, side + 8> tiles_b;
     const int t = static_cast<int>(threadIdx.x);

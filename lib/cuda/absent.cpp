@@ -31,6 +31,7 @@ void* take(std::size_t) {
 }
 void give(void*) noexcept {}
 void copy_bytes(void*, const void*, std::size_t) {}
+void send(void*, const void*, std::size_t) {}
 void synchronize() {}
 void multiply(const Product&, Index, const Real*) {}
 

@@ -52,6 +52,8 @@ template <class T>
 __host__ __device__ constexpr T infinity() {
     return static_cast<T>(__builtin_huge_val());
 }
+/// For the emulator: the number of threads in `__launch_bounds__`, where it sees it.
+__device__ constexpr void threads_at_most(int) {}
 // [launch: errors]
 /// Whether each launch waits for its kernel. CUDA has this switch for debugging.
 inline bool launches_wait() {

@@ -1,7 +1,9 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,6 +52,37 @@ void give(void* block) noexcept {
 // [device: copies]
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy to, from or on the device");
+}
+
+namespace {
+
+/// Pinned memory, which the device reads by itself while the processor goes on. Its pieces are
+/// used in turn, each again as soon as its copy is done. One thread at a time sends: see `Storage`.
+struct Staging {
+    static constexpr std::size_t pieces = 4, piece_bytes = 256 << 10;
+
+    void* memory = nullptr;
+    std::array<cudaEvent_t, pieces> copied;
+    std::size_t sent = 0;
+
+    Staging() {
+        check(cudaMallocHost(&memory, pieces * piece_bytes), "pinned memory");
+        for (cudaEvent_t& event : copied)
+            check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event");
+    }
+};
+
+}  // namespace
+
+void send(void* to, const void* from, std::size_t bytes) {
+    if (bytes > Staging::piece_bytes) return copy_bytes(to, from, bytes);
+    static Staging* const staging = new Staging;  // never deleted, as the driver may end first
+    const std::size_t i = staging->sent++ % Staging::pieces;
+    void* const piece = static_cast<std::byte*>(staging->memory) + i * Staging::piece_bytes;
+    check(cudaEventSynchronize(staging->copied[i]), "copy to the device");
+    std::memcpy(piece, from, bytes);
+    check(cudaMemcpyAsync(to, piece, bytes, cudaMemcpyHostToDevice), "copy to the device");
+    check(cudaEventRecord(staging->copied[i]), "copy to the device");
 }
 
 void synchronize() {

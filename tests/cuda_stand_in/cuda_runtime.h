@@ -21,32 +21,61 @@
 
 namespace {
 
-enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorIllegalAddress = 700 };
-enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorInvalidValue,
+    cudaErrorMemoryAllocation,
+    cudaErrorIllegalAddress = 700
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDefault = 4 };
+constexpr unsigned cudaEventDisableTiming = 2;
 using cudaStream_t = struct CUstream_st*;
 
 namespace stand_in {
 constexpr std::align_val_t block_alignment{1024};  // a device's is 256 or more
 
-std::map<std::byte*, std::size_t> blocks;  ///< of device memory, and their bytes
-std::vector<std::size_t> requests;         ///< the bytes that `cudaMalloc` was asked for
+using Blocks = std::map<std::byte*, std::size_t>;  ///< where they begin, and their bytes
+
+Blocks blocks, pinned;              ///< of device memory, and of pinned memory
+std::vector<std::size_t> requests;  ///< the bytes that `cudaMalloc` was asked for
 std::size_t most_bytes = std::numeric_limits<std::size_t>::max();  ///< that it has for a request
 cudaError_t fault = cudaSuccess;                                   ///< of a kernel
 cudaError_t last = cudaSuccess;  ///< the error that `cudaGetLastError` returns
 
-/// What a call returns that waits for kernels.
+/// A copy that has begun.
+struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+};
+std::vector<Copy> copies;     ///< all that have begun
+std::size_t copies_done = 0;  ///< the first ones; the others are done when a call waits for them
+
+/// Copies what the first `n` copies had to, as late as a device may.
+void finish_copies(std::size_t n = copies.size()) {
+    for (; copies_done < n; ++copies_done) {
+        const Copy& copy = copies[copies_done];
+        std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+}
+
+/// What a call returns that waits for kernels and copies.
 cudaError_t after_kernels(cudaError_t own = cudaSuccess) {
+    finish_copies();
     const cudaError_t error = fault != cudaSuccess ? fault : own;
     if (error != cudaSuccess) last = error;
     return error;
 }
 
-bool on_device(const void* p, std::size_t bytes) {
+bool in(const Blocks& blocks, const void* p, std::size_t bytes) {
     auto* const first = static_cast<std::byte*>(const_cast<void*>(p));
     auto block = blocks.upper_bound(first);
     if (block == blocks.begin()) return false;
     --block;
     return first + bytes <= block->first + block->second;
+}
+bool on_device(const void* p, std::size_t bytes) {
+    return in(blocks, p, bytes);
 }
 }  // namespace stand_in
 
@@ -94,6 +123,37 @@ cudaError_t cudaFree(void* p) {
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
     if (stand_in::after_kernels() == cudaSuccess) std::memcpy(to, from, bytes);
     return stand_in::fault;
+}
+cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+    *p = ::operator new(bytes);
+    stand_in::pinned[static_cast<std::byte*>(*p)] = bytes;
+    return cudaSuccess;
+}
+/// Takes pinned memory alone, although from other memory CUDA would copy, too, but not in passing.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t = nullptr) {
+    if (kind != cudaMemcpyHostToDevice || !stand_in::in(stand_in::pinned, from, bytes) ||
+        !stand_in::on_device(to, bytes))
+        return cudaErrorInvalidValue;
+    stand_in::copies.push_back({to, from, bytes});
+    return cudaSuccess;
+}
+
+struct CUevent_st {
+    std::size_t copies = 0;  ///< that had begun when it was recorded
+};
+using cudaEvent_t = CUevent_st*;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+    event->copies = stand_in::copies.size();
+    return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    stand_in::finish_copies(event->copies);
+    return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
     std::memset(to, value, bytes);

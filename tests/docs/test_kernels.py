@@ -28,6 +28,7 @@ QUOTED = [  # what pages say of a kernel's instructions for an element
     ("11_on_the_gpu/first_kernel.md", "relu_kernel", r"or (\d+\.\d) per element"),
 ]
 # instructions for an element that kernels may execute, where exponentials, divisions, roots or Philox's rounds take most of them
+BOUNDS = re.compile(r"__launch_bounds__\((.*?)(?:, .*)?\)\n\s+\w+\([^{]*\{\n(.*)")
 ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel": 36, "adam_kernel": 36}
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -180,6 +181,15 @@ class Counts(unittest.TestCase):
 
 
 class Twins(unittest.TestCase):
+    def test_the_emulator_checks_each_launch_bound(self) -> None:
+        checked = [
+            self.assertEqual(first.strip(), f"threads_at_most({bound});", kernel)
+            for kernel in KERNELS
+            for bound, first in BOUNDS.findall(kernel.read_text(encoding="utf-8"))
+        ]
+        self.assertEqual(len(checked), sum(k.read_text(encoding="utf-8").count("__launch_bounds__") for k in KERNELS))
+        self.assertGreater(len(checked), 0)
+
     def test_no_kernel_adds_floats_in_an_order_that_nobody_knows(self) -> None:
         for source in KERNELS:
             self.assertNotIn("atomicAdd", source.read_text(encoding="utf-8"), source.name)

@@ -339,6 +339,16 @@ constexpr T infinity() {
     return static_cast<T>(__builtin_huge_val());
 }
 
+/// Stops a kernel whose block has more threads than its `__launch_bounds__` promises, which the
+/// host's compiler does not read. A device refuses such a launch.
+inline void threads_at_most(int most, Place place = Place::current()) {
+    const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+    if (threads > static_cast<unsigned>(most))
+        emulator::fail(
+            fmt::format("is one of {} in its block, which promises at most {}", threads, most),
+            place);
+}
+
 /// Runs `kernel` on all threads of `grid`. Addresses become checked pointers.
 template <class Grid, class... P, class... A>
 void launch(const char* name, void (*kernel)(P...), const Grid& grid, A&&... arguments) {
