@@ -9,7 +9,7 @@ namespace abh::cuda {
 namespace {
 
 /// Adds the bias, if there is one, and applies ReLU. The bias is read again for every row, but
-/// stays in the cache.
+/// stays in the cache. (The library has a ReLU, too, but does not say that it keeps a NaN.)
 /// @param n_row  elements of a row; threads take fours only if rows consist of fours
 __global__ void bias_relu_kernel(Elements all, Index n_row, Global<Real> y,
                                  Global<const Real> bias) {
