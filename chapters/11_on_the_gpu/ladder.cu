@@ -17,7 +17,7 @@ __global__ void element_kernel(Index n, Index k, Global<Real> c, Global<const Re
 }
 // [shared]
 /// For each tile along k, every one of 256 threads fetches one element of each factor, and then all
-/// of them use the whole tiles. So an element is read from device memory once for 16 uses.
+/// of them use the whole tiles. So a thread asks device memory for an element once for 16 uses.
 __global__ void shared_kernel(Index n, Index k, Global<Real> c, Global<const Real> a,
                               Global<const Real> b) {
     __shared__ Shared<Real, 16, 16> tile_a, tile_b;
