@@ -67,10 +67,10 @@ cudaError_t after_kernels(cudaError_t own = cudaSuccess) {
     return error;
 }
 
-bool in(const Blocks& blocks, const void* p, std::size_t bytes) {
+bool in(const Blocks& pieces, const void* p, std::size_t bytes) {
     auto* const first = static_cast<std::byte*>(const_cast<void*>(p));
-    auto block = blocks.upper_bound(first);
-    if (block == blocks.begin()) return false;
+    auto block = pieces.upper_bound(first);
+    if (block == pieces.begin()) return false;
     --block;
     return first + bytes <= block->first + block->second;
 }
