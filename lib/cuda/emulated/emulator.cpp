@@ -54,9 +54,10 @@ struct Kernel {
     std::vector<int> order;  ///< in which the threads begin
     std::size_t begun = 0;
     int thread = -1;         ///< the running one
-    std::uint64_t time = 1;  ///< barriers of the block so far
+    std::uint32_t time = 1;  ///< barriers of the block so far
     std::uint32_t launch = 0, block = 0;
-    std::vector<std::uint64_t> warp_time;
+    std::vector<std::uint32_t> warp_time;
+    Region::Touch now;         ///< an access by the running thread
     context::fiber scheduler;  ///< which waits for the thread
     std::exception_ptr error;
 };
@@ -72,12 +73,19 @@ Thread& thread_of(int t) {
     return kernel.threads[static_cast<std::size_t>(t)];
 }
 
+/// Makes `t` the running thread.
+void enter(int t) {
+    const int warp = t / 32;
+    kernel.thread = t;
+    kernel.now = {t, warp, kernel.time, kernel.warp_time[static_cast<std::size_t>(warp)]};
+    threadIdx = thread_of(t).index;
+}
+
 /// The work of a fiber: runs threads until one must wait, and continues that one when resumed.
 context::fiber run_threads(context::fiber&& scheduler) {
     kernel.scheduler = std::move(scheduler);
     while (kernel.begun < kernel.order.size() && !kernel.error) {
-        kernel.thread = kernel.order[kernel.begun++];
-        threadIdx = thread_of(kernel.thread).index;
+        enter(kernel.order[kernel.begun++]);
         try {
             (*kernel.body)();
         } catch (const context::detail::forced_unwind&) {
@@ -106,8 +114,7 @@ void begin_threads() {
 void go_on(int t) {
     Thread& thread = thread_of(t);
     thread.waits = Waits::no;
-    kernel.thread = t;
-    threadIdx = thread.index;
+    enter(t);
     resume(std::move(thread.fiber));
 }
 // [counts]
@@ -375,12 +382,6 @@ void fail(const std::string& what, const Place& place) {
 
 namespace {
 
-/// An access by the running thread.
-Region::Touch own_access() {
-    const int warp = kernel.thread / 32;
-    return {kernel.thread, warp, kernel.time, kernel.warp_time[static_cast<std::size_t>(warp)]};
-}
-
 /// Whether another thread made the access `before`, and no barrier separates it from `now`.
 bool races(const Region::Touch& before, const Region::Touch& now) {
     if (before.time != now.time || before.thread == now.thread) return false;
@@ -389,7 +390,7 @@ bool races(const Region::Touch& before, const Region::Touch& now) {
 // [checks: accesses]
 /// Notes that this thread reads an element of shared memory. Fails if another one writes it.
 void read_element(Region::Touches& touch, const Place& place) {
-    Region::Touch now = own_access();
+    Region::Touch now = kernel.now;
     if (races(touch.write, now))
         fail("reads what thread " + to_string(touch.write.thread) +
                  " writes, with no barrier in between",
@@ -402,7 +403,7 @@ void read_element(Region::Touches& touch, const Place& place) {
 }
 
 void write_element(Region::Touches& touch, const Place& place) {
-    const Region::Touch now = own_access();
+    const Region::Touch now = kernel.now;
     if (races(touch.write, now))
         fail("writes what thread " + to_string(touch.write.thread) + " writes too", place);
     if (races(touch.read, now))

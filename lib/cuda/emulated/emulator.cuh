@@ -58,7 +58,7 @@ struct Region {
     /// and of the warp, counted from 1. Several threads or warps are -2.
     struct Touch {
         int thread = -1, warp = -1;
-        std::uint64_t time = 0, warp_time = 0;  ///< 0: no access yet
+        std::uint32_t time = 0, warp_time = 0;  ///< 0: no access yet
     };
     /// The last accesses to an element. Two threads race if both touch it, at least one of them
     /// writes, and no barrier comes in between.
