@@ -1,13 +1,14 @@
 "use strict";
 // A box that may scroll takes the focus (see abh_book/access.py): only while it does.
-const scrolling = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const wide = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
-    if (wide) target.setAttribute("tabindex", "0");
-    else if (target !== document.activeElement) target.removeAttribute("tabindex");
-  }
-});
-for (const box of document.querySelectorAll("[data-scrolls]")) scrolling.observe(box);
+const takeFocus = (box) => {
+  const wide = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+  if (wide) box.setAttribute("tabindex", "0");
+  else if (box !== document.activeElement) box.removeAttribute("tabindex");
+};
+const boxes = document.querySelectorAll("[data-scrolls]");
+const scrolling = new ResizeObserver((entries) => entries.forEach(({ target }) => takeFocus(target)));
+boxes.forEach((box) => scrolling.observe(box));
+document.fonts.addEventListener("loadingdone", () => boxes.forEach(takeFocus)); // a font may widen what a box holds
 
 // Pages that lie on the disk may not read one another: the search lists them without an excerpt.
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object")

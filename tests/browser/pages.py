@@ -188,7 +188,7 @@ class Reader:
     def look(self, page: Page, where: str, seen: Seen, script: bool = True) -> None:
         """The page in this window."""
         if script:  # without it no frame calls back
-            page.evaluate(TWO_FRAMES)
+            page.evaluate(SETTLED)
         found = page.evaluate(LOOK)
         new = {}
         for font, characters in found["glyphs"].items():
@@ -315,8 +315,10 @@ class Reader:
         return seen
 
 
-# What follows the size of a box has done so after the second frame.
-TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+# What is unfolded may need another font, and what follows the size of a box has done so after two more frames.
+SETTLED = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  await frame(); await document.fonts.ready; await frame(); await frame(); }"""
 UNFOLD = """() => document.querySelectorAll("details:not([open])").forEach((one) => {
   one.open = true; one.dataset.unfolded = ""; })"""
 FOLD = """() => document.querySelectorAll("details[data-unfolded]").forEach((one) => {
