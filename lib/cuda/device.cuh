@@ -52,7 +52,8 @@ template <class T>
 __host__ __device__ constexpr T infinity() {
     return static_cast<T>(__builtin_huge_val());
 }
-/// For the emulator: the number of threads in `__launch_bounds__`, where it sees it.
+/// Does nothing on a device, which refuses by itself to launch more threads than
+/// `__launch_bounds__` promises. The emulator compares them with this number.
 __device__ constexpr void threads_at_most(int) {}
 // [launch: errors]
 /// Whether each launch waits for its kernel. CUDA has this switch for debugging.
