@@ -246,7 +246,8 @@ std::vector<int> release() {
 }
 // [blocks]
 void run_block() {
-    for (Region* region : shared_regions) region->resize(region->bytes.size());
+    for (Region* region : shared_regions)
+        if (std::exchange(region->used, false)) region->resize(region->bytes.size());
     for (Thread& thread : kernel.threads) {
         thread.exchanges = thread.group = 0;
         thread.copies.clear();
@@ -515,6 +516,7 @@ std::byte* access(Region& region, const Use& use, const Place& place) {
                          region.kind),
              place);
     if (counting) note(region, use.at, use.size, place);
+    region.used = true;
     if (region.element_bytes == 0)
         use_elements(region, use, place);
     else if (!use.atomic)

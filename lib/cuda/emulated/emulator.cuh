@@ -67,6 +67,7 @@ struct Region {
     };
     std::vector<Touches> touches;  ///< of each element; empty for device memory
     std::size_t element_bytes;     ///< of an element of shared memory; 0 for device memory
+    bool used = false;             ///< shared memory: by the running block
 
     /// Which block of which launch wrote and read an element of device memory last, and in which
     /// lines: see `stamp` and `number_of`.
