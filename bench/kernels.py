@@ -7,9 +7,9 @@ Prints a line for each kernel; --record writes all of them into bench/kernels.tx
 The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
 The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
-shortest way (the bias's kernel has a shorter one without a bias). For kernels of a list, it is a turn of the loop over a
-chunk's elements, without finding the chunk. For chapter 11's ladder, it is how many of the innermost loop's instructions
-multiply: 64/75. It needs CUDA's disassembler, nvdisasm. Warnings of the compiler are errors.
+shortest way. For kernels of a list, it is a turn of the loop over a chunk's elements, without finding the chunk. For chapter
+11's ladder, it is how many of the innermost loop's instructions multiply: 64/75. It needs CUDA's disassembler, nvdisasm.
+Warnings of the compiler are errors.
 """
 
 from __future__ import annotations
