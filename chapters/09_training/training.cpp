@@ -200,7 +200,7 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
     Evaluation result;
     for (std::size_t first = 0; first < pairs.size(); first += at_once) {
         const auto some = pairs.subspan(first, std::min(at_once, pairs.size() - first));
-        const Batch batch = make_batch(corpus, some);
+        const Batch batch = in_one_block(make_batch(corpus, some));
         const Tensor logits = model.logits(batch.source, batch.target_in);  // [B, Lt, tgt_words]
         CrossEntropyCache cache;
         const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
