@@ -7,7 +7,7 @@
 #include "tests/products.hpp"
 
 namespace abh::cuda_on_stand_in {
-using cuda::OutOfMemory, cuda::tf32;
+using cuda::Epilogue, cuda::OutOfMemory, cuda::tf32;
 }
 namespace abh::memory_on_stand_in {
 using memory::Block, memory::FreshBlocks;
@@ -59,7 +59,7 @@ void require_product(const Tensor& before, const Operands& of, const MatmulOptio
                      bool add = false, const Offsets& offsets = {}) {
     const Numbers a(of.a, offsets.a), b(of.b, offsets.b), c(before, offsets.c);
     device::multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
-                     matrices(before.shape()), nullptr);
+                     matrices(before.shape()), {});
     Tensor expected = before.clone();
     const ScopedWay plain(Way::plain);
     multiply(expected, of.a, of.b, o, add);
@@ -68,16 +68,39 @@ void require_product(const Tensor& before, const Operands& of, const MatmulOptio
     REQUIRE(max_difference(c.fetch(), expected) <= 20 * (k + 1) * eps);  // as in 00_matmul.cpp
 }
 
-/// Multiplies two matrices and adds a bias to each row of the result.
-void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_t offset) {
+/// Multiplies two matrices, adds a bias, if there is one, to each row, and cuts with `relu`.
+void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_t offset,
+                              bool relu) {
     const Tensor expected = matmul(of.a, of.b);
     const Numbers a(of.a), b(of.b), c(expected.clone()), added(bias, offset);
     device::multiply(product_of(of.a, of.b, {}, false).at(c.data, a.data, b.data),
-                     matrices(expected.shape()), added.data);
+                     matrices(expected.shape()),
+                     {.bias = bias.empty() ? nullptr : added.data, .relu = relu});
     const Tensor found = c.fetch();
-    for (Index i = 0; i < found.size(); ++i)
-        REQUIRE(found.data()[i] ==
-                Approx(expected.data()[i] + bias.data()[i % bias.size()]).margin(1e-5));
+    for (Index i = 0; i < found.size(); ++i) {
+        const Real y = expected.data()[i] + (bias.empty() ? 0 : bias.data()[i % bias.size()]);
+        REQUIRE(found.data()[i] == Approx(relu ? std::max(y, Real(0)) : y).margin(1e-5));
+    }
+}
+
+/// Multiplies [k, m] transposed by [k, n], and with it sums the columns of the first, unless that
+/// is refused. @return  whether it was not
+bool require_product_and_sums(const Tensor& left, const Tensor& right, std::size_t offset = 0) {
+    const Tensor before = Tensor::full({left.dim(1), right.dim(1)}, 2);
+    const Numbers a(left), b(right), c(before), sums(Tensor::full({left.dim(1)}, 7), offset);
+    const auto product = product_of(left, right, {.transpose_a = true}, true);
+    if (!device::multiply(product.at(c.data, a.data, b.data), 1, {.sums_of_a = sums.data})) {
+        REQUIRE(max_difference(c.fetch(), before) == 0);
+        return false;
+    }
+    Tensor expected = before.clone(), expected_sums = Tensor::zeros({left.dim(1)});
+    const ScopedWay plain(Way::plain);
+    add_matmul(expected, left, right, {.transpose_a = true});
+    add_column_sums(expected_sums, left);
+    const double k = static_cast<double>(left.dim(0));
+    REQUIRE(max_difference(c.fetch(), expected) <= 20 * (k + 1) * eps);
+    REQUIRE(max_difference(sums.fetch(), expected_sums) <= 20 * (k + 1) * eps);
+    return true;
 }
 
 /// [m, 2] times [2, 3].
@@ -146,7 +169,7 @@ TEST_CASE("the library adds a bias to each row, and its plan depends on the bias
         require_product(Tensor::zeros({batch, 5, 3}), factors);
         const std::size_t without = stand_in::asked.size();
         const auto plans_after = [&](std::size_t offset) {
-            require_product_and_bias(factors, draw({3}), offset);
+            require_product_and_bias(factors, draw({3}), offset, false);
             return stand_in::asked.size();
         };
         CHECK(plans_after(0) == without + 1);
@@ -154,7 +177,28 @@ TEST_CASE("the library adds a bias to each row, and its plan depends on the bias
         CHECK(plans_after(4) == without + 2);
         require_product(Tensor::zeros({batch, 5, 3}), factors);  // still without
         CHECK(stand_in::asked.size() == without + 2);
+        require_product_and_bias(factors, draw({3}), 0, true);  // with ReLU
+        require_product_and_bias(factors, Tensor({0}), 0, true);
+        CHECK(stand_in::asked.size() == without + 4);
     }
+}
+
+TEST_CASE("the library sums up along with a product, or says once that it cannot") {
+    Draw draw;
+    const Tensor dy = draw({6, 3}), x = draw({6, 5});
+    const std::size_t before = stand_in::asked.size();
+    CHECK(require_product_and_sums(dy, x));
+    CHECK(require_product_and_sums(dy, x, 4));
+    CHECK(require_product_and_sums(draw({0, 3}), draw({0, 5})));
+    CHECK(stand_in::asked.size() == before + 2);
+
+    stand_in::state = CUBLAS_STATUS_NOT_SUPPORTED;
+    CHECK(!require_product_and_sums(draw({7, 3}), draw({7, 5})));
+    stand_in::state = CUBLAS_STATUS_ALLOC_FAILED;
+    CHECK_THROWS(require_product_and_sums(draw({8, 3}), draw({8, 5})));
+    stand_in::state = CUBLAS_STATUS_SUCCESS;
+    CHECK(!require_product_and_sums(draw({7, 3}), draw({7, 5})));
+    CHECK(stand_in::asked.size() == before + 4);
 }
 
 TEST_CASE("the plans of the latest products are kept, and all others destroyed") {
@@ -266,7 +310,7 @@ TEST_CASE("a kernel's fault shows in a later call, or at once and by name if lau
     device::check_launch("softmax");
     CHECK_THROWS_WITH(device::synchronize(), "cuda: synchronization: " + fault + in_kernel);
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
-    CHECK_THROWS_WITH(device::multiply(product, 1, nullptr),
+    CHECK_THROWS_WITH(device::multiply(product, 1, {}),
                       "cuda: product: " + fault + in_kernel + " (m 1, n 1, k 1, batch 1)");
 
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);

@@ -65,6 +65,13 @@ TEST_CASE("relu does not hide what is not a number") {
     const Tensor y = relu(Tensor({5}, {1, nan, -1, nan, 2}));
     REQUIRE(std::isnan(y(1)));
     REQUIRE(std::isnan(y(3)));
+    Random random(1);
+    for (const bool bias : {true, false}) {  // on the device, the library applies this one
+        const Tensor rows({2, 2}, {nan, 1, 1, 1});
+        const Tensor hidden = linear_relu(rows, Linear(2, 5, bias, random));
+        for (Index i = 0; i < 5; ++i) CHECK(std::isnan(hidden(0, i)));
+        for (Index i = 0; i < 5; ++i) CHECK(hidden(1, i) >= 0);
+    }
 }
 
 TEST_CASE("swish is x times its logistic function") {

@@ -10,7 +10,7 @@ namespace abh {
 // [parts]
 namespace {
 
-/// One part of a step, forward, or Adam, if it reads or writes each tensor once.
+/// One part of a step, forward unless its name says otherwise, if it reads or writes each tensor once.
 struct Part {
     std::string name;
     double flops, numbers;  ///< operations; numbers of 4 bytes, read or written
@@ -31,8 +31,8 @@ std::vector<Part> parts_of_a_step() {
     const double scores = rows * length * heads;  // over all queries, keys and heads
     const double weights = 18 * 4 * d * d + 12 * 2 * d * d_ff + 3 * words * d;  // matrices only
     return {
+        {"ReLU, backward", rows * d_ff, 3 * rows * d_ff},
         {"embedding, scaled", rows * d, 2 * rows * d},
-        {"bias and ReLU", 2 * rows * d_ff, 2 * rows * d_ff},
         // reads x and the branch; writes y, the normalized rows, and one byte of mask per element
         {"residual, dropout, norm", 11 * rows * d, 4.25 * rows * d},
         {"softmax of all scores", 5 * scores, 2 * scores},

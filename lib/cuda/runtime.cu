@@ -133,13 +133,26 @@ std::uint32_t alignment(const void* address) {
 struct Kind {
     Index batch, m, n, k;
     bool a_by_columns, b_by_columns, to_tf32;
-    std::uint32_t align_a, align_b, align_c;  ///< bytes
-    std::uint32_t align_bias;                 ///< 0 without a bias
+    cublasLtEpilogue_t epilogue;
+    std::uint32_t align_a, align_b, align_c, align_vector;  ///< bytes
 
     auto operator<=>(const Kind&) const = default;
 };
 
-Kind kind_of(const Product& p, Index batch, const Real* bias) {
+/// The vector that an epilogue reads or writes.
+const Real* vector_of(const Epilogue& e) {
+    return e.sums_of_a ? e.sums_of_a : e.bias;
+}
+
+/// The library's name for an epilogue. Its documentation leaves open whether ReLU keeps NaN, as
+/// ours does and as CUTLASS's is documented to; tests/06_feed_forward.cpp asks the device.
+cublasLtEpilogue_t epilogue_of(const Epilogue& e) {
+    if (e.sums_of_a) return CUBLASLT_EPILOGUE_BGRADB;  // its B is our a: see `layout`
+    if (e.relu) return e.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    return e.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+Kind kind_of(const Product& p, Index batch, const Epilogue& e) {
     return {batch,
             p.m,
             p.n,
@@ -147,16 +160,18 @@ Kind kind_of(const Product& p, Index batch, const Real* bias) {
             p.a.by_columns(),
             p.b.by_columns(),
             tf32(),
+            epilogue_of(e),
             alignment(p.a.data),
             alignment(p.b.data),
             alignment(p.c),
-            bias ? alignment(bias) : 0};
+            alignment(vector_of(e))};
 }
 
 /// How the library computes products of a kind.
 struct Plan {
     Operation operation;
     Layout a, b, c;
+    bool possible = true;
     cublasLtMatmulAlgo_t algorithm;
     std::size_t workspace = 0;
     std::int64_t last_use = 0;
@@ -180,8 +195,8 @@ void set(const Operation& operation, cublasLtMatmulDescAttributes_t attribute, a
     check(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value));
 }
 
-/// @param bias  null, or any address of this kind's alignment, as the library considers that alone
-Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* bias) {
+/// @param vector  any of this kind's alignment, as the library considers that alone
+Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* vector) {
     Plan plan;
     const cublasComputeType_t compute = sizeof(Real) == 8 ? CUBLAS_COMPUTE_64F
                                         : of.to_tf32      ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -195,10 +210,8 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* bias) {
     plan.a = factor(of.a_by_columns, of.m, of.k, CUBLASLT_MATMUL_DESC_TRANSB);
     plan.b = factor(of.b_by_columns, of.k, of.n, CUBLASLT_MATMUL_DESC_TRANSA);
     plan.c = layout(of.m, of.n, of.batch);
-    if (bias) {  // one number for each row of c^T
-        set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, std::uint32_t{CUBLASLT_EPILOGUE_BIAS});
-        set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    }
+    set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(of.epilogue));
+    if (vector) set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
 
     const Preference preference = make<Preference>(cublasLtMatmulPreferenceCreate);
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
@@ -212,10 +225,16 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* bias) {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, of.align_c);
     cublasLtMatmulHeuristicResult_t found;
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(library, plan.operation.get(), plan.b.get(), plan.a.get(),
-                                         plan.c.get(), plan.c.get(), preference.get(), 1, &found,
-                                         &count));
-    check(count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state);
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        library, plan.operation.get(), plan.b.get(), plan.a.get(), plan.c.get(), plan.c.get(),
+        preference.get(), 1, &found, &count);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED && of.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+        plan.possible = false;
+        return plan;
+    }
+    check(status);
     plan.algorithm = found.algo;
     plan.workspace = found.workspaceSize;
     return plan;
@@ -232,10 +251,10 @@ struct Handle {
     std::map<Kind, Plan> plans;
     std::int64_t uses = 0;
 
-    const Plan& plan(const Kind& kind, const Real* bias) {
+    const Plan& plan(const Kind& kind, const Real* vector) {
         auto found = plans.find(kind);
         if (found == plans.end()) {
-            Plan made = make_plan(library.get(), kind, bias);
+            Plan made = make_plan(library.get(), kind, vector);
             if (plans.size() == most_plans)
                 plans.erase(std::ranges::min_element(
                     plans, {}, [](const auto& entry) { return entry.second.last_use; }));
@@ -253,22 +272,29 @@ Handle& handle() {
 
 }  // namespace
 // [device: product, run]
-void multiply(const Product& p, Index batch, const Real* bias) {
+bool multiply(const Product& p, Index batch, const Epilogue& e) {
     if (p.k == 0) {  // the sums have no terms
-        const auto bytes = static_cast<std::size_t>(batch * p.m * p.n) * sizeof(Real);
-        if (!p.add) check(cudaMemsetAsync(p.c, 0, bytes), "a product with an empty inner axis");
-        return;
+        const auto clear = [](Real* numbers, Index n) {
+            check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(n) * sizeof(Real)),
+                  "a product with an empty inner axis");
+        };
+        if (!p.add) clear(p.c, batch * p.m * p.n);
+        if (e.sums_of_a) clear(e.sums_of_a, p.m);
+        return true;
     }
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     try {
         Handle& h = handle();
-        const Plan& how = h.plan(kind_of(p, batch, bias), bias);
-        if (bias) set(how.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+        const Real* const vector = vector_of(e);
+        const Plan& how = h.plan(kind_of(p, batch, e), vector);
+        if (!how.possible) return false;
+        if (vector) set(how.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
         const Real before = p.add ? Real(1) : Real(0);
         check(cublasLtMatmul(h.library.get(), how.operation.get(), &p.scale, p.b.data, how.b.get(),
                              p.a.data, how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(),
                              &how.algorithm, h.workspace, how.workspace, nullptr));
+        return true;
     } catch (const std::runtime_error& error) {
         throw std::runtime_error(
             fmt::format("{} (m {}, n {}, k {}, batch {})", error.what(), p.m, p.n, p.k, batch));

@@ -5,9 +5,16 @@
 
 namespace abh::cuda {
 // [product]
+/// What a product does besides, while it has its numbers in registers.
+struct Epilogue {
+    const Real* bias = nullptr;  ///< `[n]`, is added to each row of the results
+    bool relu = false;           ///< whether negative results then become 0
+    Real* sums_of_a = nullptr;   ///< `[m]`, becomes the sums of op(a) along k; alone among these
+};
+
 /// Computes `batch` products on the device. Their matrices follow those of `first` without gaps.
-/// @param bias  `[n]`, is added to each row of the results unless it is null
-void multiply(const Product& first, Index batch, const Real* bias = nullptr);
+/// @return  false if nothing was computed, as the library cannot sum up along with this product
+bool multiply(const Product& first, Index batch, const Epilogue& epilogue = {});
 /// Whether products may round their operands to TF32.
 bool tf32();
 

@@ -32,7 +32,13 @@ enum cublasLtMatmulDescAttributes_t {
     CUBLASLT_MATMUL_DESC_EPILOGUE,
     CUBLASLT_MATMUL_DESC_BIAS_POINTER
 };
-enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
+enum cublasLtEpilogue_t {
+    CUBLASLT_EPILOGUE_DEFAULT = 1,
+    CUBLASLT_EPILOGUE_RELU = 2,
+    CUBLASLT_EPILOGUE_BIAS = 4,
+    CUBLASLT_EPILOGUE_RELU_BIAS = 6,
+    CUBLASLT_EPILOGUE_BGRADB = 512
+};
 enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -92,7 +98,7 @@ struct cublasLtMatmulDescOpaque_t : stand_in::Counted<cublasLtMatmulDescOpaque_t
     cudaDataType_t scale;
     std::array<cublasOperation_t, 2> op{CUBLAS_OP_N, CUBLAS_OP_N};  ///< of A and B
     std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-    const float* bias = nullptr;
+    float* vector = nullptr;  ///< the bias, or its gradient
 };
 struct cublasLtMatrixLayoutOpaque_t : stand_in::Counted<cublasLtMatrixLayoutOpaque_t> {
     cudaDataType_t type;
@@ -111,7 +117,7 @@ using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 struct cublasLtMatmulAlgo_t {
     stand_in::Alignments alignments;
-    std::uintptr_t bias_alignment;
+    std::uintptr_t vector_alignment;
 };
 struct cublasLtMatmulHeuristicResult_t {
     cublasLtMatmulAlgo_t algo;
@@ -153,7 +159,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
     if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE)
         return stand_in::set(operation->epilogue, value, bytes);
     if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
-        return stand_in::set(operation->bias, value, bytes);
+        return stand_in::set(operation->vector, value, bytes);
     return stand_in::set(operation->op[attribute], value, bytes);
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
@@ -190,14 +196,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t preference, int,
                                               cublasLtMatmulHeuristicResult_t* found, int* count) {
     stand_in::asked.push_back(preference->alignments);
-    const auto bias = reinterpret_cast<std::uintptr_t>(operation->bias);
-    *found = {{preference->alignments, bias ? bias & -bias : 256},
+    const auto vector = reinterpret_cast<std::uintptr_t>(operation->vector);
+    *found = {{preference->alignments, vector ? vector & -vector : 256},
               preference->workspace,
               stand_in::state};
     *count = 1;
     return stand_in::step();
 }
-/// D = alpha op(A) op(B) + beta C, in floats.
+/// D = alpha op(A) op(B) + beta C, in floats, and what the epilogue adds to it.
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t of_a, const void* b,
                               cublasLtMatrixLayout_t of_b, const void* beta, const void* c,
@@ -242,11 +248,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
         !stand_in::on_device(workspace, workspace_bytes))
         return CUBLAS_STATUS_INVALID_VALUE;
 
-    const bool adds_bias = operation->epilogue == CUBLASLT_EPILOGUE_BIAS;
-    if (adds_bias && (!stand_in::on_device(operation->bias, D.rows() * sizeof(float)) ||
-                      reinterpret_cast<std::uintptr_t>(operation->bias) %
-                              std::min<std::uintptr_t>(algorithm->bias_alignment, 256) !=
-                          0))
+    const bool adds_bias = operation->epilogue & CUBLASLT_EPILOGUE_BIAS,
+               cuts = operation->epilogue & CUBLASLT_EPILOGUE_RELU,
+               sums_b = operation->epilogue == CUBLASLT_EPILOGUE_BGRADB;
+    float* const vector = operation->vector;
+    if ((adds_bias || sums_b) &&
+        (!stand_in::on_device(vector, (sums_b ? D.columns() : D.rows()) * sizeof(float)) ||
+         reinterpret_cast<std::uintptr_t>(vector) %
+                 std::min<std::uintptr_t>(algorithm->vector_alignment, 256) !=
+             0))
         return CUBLAS_STATUS_INVALID_VALUE;
 
     const float scale = *static_cast<const float*>(alpha),
@@ -259,9 +269,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                 float sum = 0;
                 for (std::int64_t l = 0; l < k; ++l) sum += A.at(matrix, i, l) * B.at(matrix, l, j);
                 const float old = before == 0 ? 0 : before * C.at(matrix, i, j);
-                const float bias = adds_bias ? operation->bias[i] : 0;
-                static_cast<float*>(d)[D.place(matrix, i, j)] = scale * sum + old + bias;
+                const float result = scale * sum + old + (adds_bias ? vector[i] : 0);
+                static_cast<float*>(d)[D.place(matrix, i, j)] = cuts && result < 0 ? 0 : result;
             }
+    for (std::int64_t j = 0; sums_b && j < n; ++j) {
+        vector[j] = 0;
+        for (std::int64_t l = 0; l < k; ++l) vector[j] += B.at(0, l, j);
+    }
     return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -646,7 +646,8 @@ void send(void* to, const void* from, std::size_t bytes) {
 void synchronize() {}
 // [runtime: product]
 /// Eigen takes the place of the library.
-void multiply(const Product& p, Index batch, const Real* bias) {
+bool multiply(const Product& p, Index batch, const Epilogue& e) {
+    if (e.sums_of_a && sizeof(Real) == 8) return false;  // as the library may: this tests it
     const auto numbers = [](const Real* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
         const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
@@ -659,8 +660,9 @@ void multiply(const Product& p, Index batch, const Real* bias) {
     const Real* const a = numbers(p.a.data, batch * p.m * p.k, true);
     const Real* const b = numbers(p.b.data, batch * p.k * p.n, true);
     if (p.add) numbers(p.c, batch * p.m * p.n, true);
-    const Real* const to_add = bias ? numbers(bias, p.n, true) : nullptr;
+    const Real* const bias = e.bias ? numbers(e.bias, p.n, true) : nullptr;
     Real* const c = numbers(p.c, batch * p.m * p.n, false);
+    Real* const sums = e.sums_of_a ? numbers(e.sums_of_a, p.m, false) : nullptr;
     const auto matrix = [](const Strided& of, const Real* at, Index rows, Index columns) {
         using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
         return Eigen::Map<const ConstMatrixMap::PlainObject, 0, Stride>(at, rows, columns,
@@ -671,8 +673,11 @@ void multiply(const Product& p, Index batch, const Real* bias) {
         if (!p.add) C.setZero();
         C.noalias() += p.scale * matrix(p.a, a + i * p.m * p.k, p.m, p.k) *
                        matrix(p.b, b + i * p.k * p.n, p.k, p.n);
-        if (to_add) C.rowwise() += ConstMatrixMap(to_add, 1, p.n).row(0);
+        if (bias) C.rowwise() += ConstMatrixMap(bias, 1, p.n).row(0);
+        if (e.relu) C = (C.array() < 0).select(Real(0), C);
     }
+    if (sums) MatrixMap(sums, p.m, 1) = matrix(p.a, a, p.m, p.k).rowwise().sum();
+    return true;
 }
 
 }  // namespace abh::cuda
