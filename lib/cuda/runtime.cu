@@ -171,7 +171,7 @@ Kind kind_of(const Product& p, Index batch, const Epilogue& e) {
 struct Plan {
     Operation operation;
     Layout a, b, c;
-    bool possible = true;
+    bool possible = true;  ///< whether the library has an algorithm
     cublasLtMatmulAlgo_t algorithm;
     std::size_t workspace = 0;
     std::int64_t last_use = 0;
