@@ -83,8 +83,8 @@ void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_
     }
 }
 
-/// Multiplies [k, m] transposed by [k, n], and with it sums the columns of the first, unless that
-/// is refused. @return  whether it was not
+/// Multiplies [k, m] transposed by [k, n], and with it sums the columns of the first.
+/// @return  false if that was refused, and nothing computed
 bool require_product_and_sums(const Tensor& left, const Tensor& right, std::size_t offset = 0) {
     const Tensor before = Tensor::full({left.dim(1), right.dim(1)}, 2);
     const Numbers a(left), b(right), c(before), sums(Tensor::full({left.dim(1)}, 7), offset);
