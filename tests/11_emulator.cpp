@@ -252,6 +252,13 @@ __global__ void shift_kernel(Global<Real> y) {  // the next block may have writt
     y[blockIdx.x] = next;
 }
 
+int blocks_begun = 0;
+__global__ void left_behind_kernel(Global<Real> y) {  // only the first block to run writes
+    __shared__ Shared<Real, 1> left;
+    if (blocks_begun++ == 0) left[0] = 1;
+    y[blockIdx.x] = left[0];
+}
+
 __global__ void own_byte_kernel(Global<std::uint8_t> y) {
     y[blockIdx.x] = 1;
     y[blockIdx.x] = static_cast<std::uint8_t>(y[blockIdx.x] + 1);
@@ -276,6 +283,19 @@ TEST_CASE("the emulator finds accesses that are not aligned", "[cuda]") {
     CHECK(pairs(2) == "nothing");
     CHECK_THAT(pairs(3), Contains("of device memory, which is no multiple of") &&
                              Contains("11_emulator.cpp"));
+}
+
+TEST_CASE("a block finds nothing that another has left in shared memory", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    Tensor y({2});
+    const auto said = [&](unsigned blocks) {
+        blocks_begun = 0;
+        return refused([&] {
+            launch("left", left_behind_kernel, cuda::Grid{dim3(blocks), dim3(1)}, y.on_device());
+        });
+    };
+    CHECK(said(1) == "nothing");
+    CHECK_THAT(said(2), Contains("of shared memory, which nothing wrote"));
 }
 
 TEST_CASE("the emulator finds races between blocks", "[cuda]") {
