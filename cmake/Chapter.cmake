@@ -31,8 +31,6 @@ if(ABH_DEVICE STREQUAL "runtime")
   target_compile_definitions(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEXPR=1>)
   # kernels call functions that are constexpr
   target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-elseif(ABH_DEVICE STREQUAL "emulator")
-  target_link_libraries(abh_flags INTERFACE Boost::context)
 endif()
 # A product and a sum become one instruction if the processor has it, as is GCC's default
 target_compile_options(abh_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ffp-contract=fast>)

@@ -31,29 +31,45 @@ void set_tf32(bool allowed);
 
 }  // namespace abh
 
+namespace abh {
+struct Product;
+}
 namespace abh::cuda {
-// [memory]
-// The device's memory, implemented twice: for a real device in runtime.cu, and for the emulated one
-// in emulator.cpp. A build with neither uses absent.cpp, where `open` throws.
-
-/// Whether the processor emulates the device.
-extern const bool emulated;
-
-/// Looks for a device. @throws std::runtime_error that says in one line what is missing
-void open();
-std::string name();
+// [interface]
+struct Epilogue;
 
 /// What `take` throws if the device has too little memory left.
 struct OutOfMemory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-void* take(std::size_t bytes);
-void give(void* block) noexcept;
-/// Both `to` and `from` may point into the device's memory or into the processor's.
-void copy_bytes(void* to, const void* from, std::size_t bytes);
-/// Copies from the processor's memory to the device's. `from` may change at once, even if the copy
-/// goes on until the kernels run that are launched next.
-void send(void* to, const void* from, std::size_t bytes);
-void synchronize();
+
+/// What a device must offer besides launches. Each build has one: a real device (runtime.cu), the
+/// emulated one (emulator.cpp), or neither (absent.cpp), and then `open` throws.
+class Device {
+public:
+    virtual ~Device() = default;
+
+    /// Looks for the device. @throws std::runtime_error that says in one line what is missing
+    virtual void open() = 0;
+    virtual std::string name() = 0;
+    /// Whether the processor emulates it.
+    virtual bool emulated() const = 0;
+
+    virtual void* take(std::size_t bytes) = 0;
+    virtual void give(void* block) noexcept = 0;
+    /// Both `to` and `from` may point into the device's memory or into the processor's.
+    virtual void copy_bytes(void* to, const void* from, std::size_t bytes) = 0;
+    /// Copies from the processor's memory to the device's. `from` may change at once, even if the
+    /// copy goes on until the kernels run that are launched next.
+    virtual void send(void* to, const void* from, std::size_t bytes) = 0;
+    virtual void synchronize() = 0;
+
+    /// Computes `batch` products. Their matrices follow those of `first` without gaps.
+    /// @return  false if nothing was computed, as the library cannot sum up along with this product
+    virtual bool multiply(const Product& first, std::int64_t batch, const Epilogue& epilogue) = 0;
+};
+
+/// The device of this build.
+Device& device();
 
 }  // namespace abh::cuda

@@ -31,7 +31,7 @@ void* Storage::fetch_to_host(bool write) {
     const std::lock_guard lock(moving);
     if (!host_.data) host_ = memory::take(bytes_);
     if (at_ == on_device) {
-        cuda::copy_bytes(host_.data, device_.data, bytes_);
+        cuda::device().copy_bytes(host_.data, device_.data, bytes_);
         ++moved.to_host;
         moved.bytes_to_host += static_cast<std::int64_t>(bytes_);
     }
@@ -44,7 +44,7 @@ void* Storage::device(bool write) {
     never_on_device_.store(false, std::memory_order_relaxed);
     if (!device_.data) device_ = memory::take_on_device(bytes_);
     if (at_ == on_host) {
-        cuda::send(device_.data, host_.data, bytes_);
+        cuda::device().send(device_.data, host_.data, bytes_);
         ++moved.to_device;
         moved.bytes_to_device += static_cast<std::int64_t>(bytes_);
     }
@@ -61,7 +61,7 @@ bool Storage::is_on_device() const {
 void Storage::copy(Storage& other, std::size_t first) {
     const auto from = [first](const void* p) { return static_cast<const std::byte*>(p) + first; };
     if (other.is_on_device())
-        cuda::copy_bytes(device(true), from(other.device(false)), bytes_);
+        cuda::device().copy_bytes(device(true), from(other.device(false)), bytes_);
     else
         std::memcpy(host(true), from(other.host(false)), bytes_);
 }

@@ -13,7 +13,7 @@ constexpr std::array names{"plain", "fast", "cuda"};  // in the order of Way
 void set_way(Way way) {
     static bool open = false;
     if (way == Way::cuda && !open) {
-        cuda::open();
+        cuda::device().open();
         open = true;
     }
     detail::current_way = way;

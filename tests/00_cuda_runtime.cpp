@@ -7,8 +7,9 @@
 #include "tests/products.hpp"
 
 namespace abh::cuda_on_stand_in {
-using cuda::Epilogue, cuda::OutOfMemory, cuda::tf32;
-}
+using cuda::Device, cuda::Epilogue, cuda::OutOfMemory, cuda::tf32;
+Device& device();
+}  // namespace abh::cuda_on_stand_in
 namespace abh::memory_on_stand_in {
 using memory::Block, memory::FreshBlocks;
 }
@@ -20,24 +21,26 @@ using memory::Block, memory::FreshBlocks;
 #undef memory
 
 using namespace abh;
-namespace device = abh::cuda_on_stand_in;
+using cuda_on_stand_in::check_launch;
 namespace device_memory = abh::memory_on_stand_in;
 
 namespace {
+
+cuda::Device& device = cuda_on_stand_in::device();
 
 /// Numbers in the device's memory, from `offset` bytes after the beginning of a block on.
 class Numbers {
 public:
     explicit Numbers(const Tensor& x, std::size_t offset = 0)
-        : shape_(x.shape()), block_(device::take(offset + bytes())) {
+        : shape_(x.shape()), block_(device.take(offset + bytes())) {
         data = reinterpret_cast<Real*>(static_cast<std::byte*>(block_) + offset);
-        if (!x.empty()) device::copy_bytes(data, x.data(), bytes());
+        if (!x.empty()) device.copy_bytes(data, x.data(), bytes());
     }
     Numbers(const Numbers&) = delete;
-    ~Numbers() { device::give(block_); }
+    ~Numbers() { device.give(block_); }
     Tensor fetch() const {
         Tensor x(shape_);
-        device::copy_bytes(x.data(), data, bytes());
+        device.copy_bytes(x.data(), data, bytes());
         return x;
     }
     Real* data;
@@ -58,8 +61,8 @@ struct Offsets {
 void require_product(const Tensor& before, const Operands& of, const MatmulOptions& o = {},
                      bool add = false, const Offsets& offsets = {}) {
     const Numbers a(of.a, offsets.a), b(of.b, offsets.b), c(before, offsets.c);
-    device::multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
-                     matrices(before.shape()), {});
+    device.multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
+                    matrices(before.shape()), {});
     Tensor expected = before.clone();
     const ScopedWay plain(Way::plain);
     multiply(expected, of.a, of.b, o, add);
@@ -73,9 +76,9 @@ void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_
                               bool relu) {
     const Tensor expected = matmul(of.a, of.b);
     const Numbers a(of.a), b(of.b), c(expected.clone()), added(bias, offset);
-    device::multiply(product_of(of.a, of.b, {}, false).at(c.data, a.data, b.data),
-                     matrices(expected.shape()),
-                     {.bias = bias.empty() ? nullptr : added.data, .relu = relu});
+    device.multiply(product_of(of.a, of.b, {}, false).at(c.data, a.data, b.data),
+                    matrices(expected.shape()),
+                    {.bias = bias.empty() ? nullptr : added.data, .relu = relu});
     const Tensor found = c.fetch();
     for (Index i = 0; i < found.size(); ++i) {
         const Real y = expected.data()[i] + (bias.empty() ? 0 : bias.data()[i % bias.size()]);
@@ -89,7 +92,7 @@ bool require_product_and_sums(const Tensor& left, const Tensor& right, std::size
     const Tensor before = Tensor::full({left.dim(1), right.dim(1)}, 2);
     const Numbers a(left), b(right), c(before), sums(Tensor::full({left.dim(1)}, 7), offset);
     const auto product = product_of(left, right, {.transpose_a = true}, true);
-    if (!device::multiply(product.at(c.data, a.data, b.data), 1, {.sums_of_a = sums.data})) {
+    if (!device.multiply(product.at(c.data, a.data, b.data), 1, {.sums_of_a = sums.data})) {
         REQUIRE(max_difference(c.fetch(), before) == 0);
         return false;
     }
@@ -254,7 +257,7 @@ TEST_CASE("what was sent may change at once, and the device copies it in passing
     Tensor x({3});
     const auto send = [&](const Numbers& to, Real value) {
         x.fill(value);
-        device::send(to.data, x.data(), 3 * sizeof(Real));
+        device.send(to.data, x.data(), 3 * sizeof(Real));
     };
     const Numbers first(nothing), last(nothing);
     stand_in::finish_copies();
@@ -270,7 +273,7 @@ TEST_CASE("what was sent may change at once, and the device copies it in passing
 
     const Tensor large = random_tensor({(256 << 10) / static_cast<Index>(sizeof(Real)) + 1});
     const Numbers whole(large);
-    device::send(whole.data, large.data(), static_cast<std::size_t>(large.size()) * sizeof(Real));
+    device.send(whole.data, large.data(), static_cast<std::size_t>(large.size()) * sizeof(Real));
     CHECK(stand_in::copies.size() == before + 5);  // too large for a piece
     CHECK(max_difference(whole.fetch(), large) == 0);
 }
@@ -307,12 +310,12 @@ TEST_CASE("a kernel's fault shows in a later call, or at once and by name if lau
     const Tensor one = Tensor::full({1, 1}, 1);
     const Numbers a(one), b(one), c(one);
     const KernelFault before;
-    device::check_launch("softmax");
-    CHECK_THROWS_WITH(device::synchronize(), "cuda: synchronization: " + fault + in_kernel);
+    check_launch("softmax");
+    CHECK_THROWS_WITH(device.synchronize(), "cuda: synchronization: " + fault + in_kernel);
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
-    CHECK_THROWS_WITH(device::multiply(product, 1, {}),
+    CHECK_THROWS_WITH(device.multiply(product, 1, {}),
                       "cuda: product: " + fault + in_kernel + " (m 1, n 1, k 1, batch 1)");
 
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
-    CHECK_THROWS_WITH(device::check_launch("softmax"), "cuda: softmax: " + fault);
+    CHECK_THROWS_WITH(check_launch("softmax"), "cuda: softmax: " + fault);
 }

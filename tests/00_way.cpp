@@ -72,21 +72,6 @@ TEST_CASE("another way lasts to the end of the block, however that is left") {
     CHECK(way() == before);
 }
 
-TEST_CASE("without a device the way stays as it is, and one line says what is missing") {
-    if (ways_here().back() == Way::cuda) return;
-    const ScopedWay plain(Way::plain);
-    std::string message;
-    try {
-        set_way(Way::cuda);
-    } catch (const std::runtime_error& error) {
-        message = error.what();
-    }
-    CHECK_FALSE(message.empty());
-    CHECK(message.find('\n') == std::string::npos);
-    CHECK_THROWS_AS(ScopedWay(Way::cuda), std::runtime_error);
-    CHECK(way() == Way::plain);
-}
-
 TEST_CASE("two tensors agree only within the bound, and NaN with NaN alone") {
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const Real inf = std::numeric_limits<Real>::infinity();

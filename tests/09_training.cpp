@@ -196,7 +196,7 @@ TEST_CASE("the same seed gives the same losses, bit by bit, for any number of th
     Task task = small_task();
     task.model = toy_like(64, 4, 128);  // large enough that threads share the work
     task.model.positions.dropout = task.model.layer.add_norm.dropout = Real(0.1);
-    task.training.epochs = on_cuda() && cuda::emulated ? 1 : 6;
+    task.training.epochs = on_cuda() && cuda::device().emulated() ? 1 : 6;
     const auto losses = losses_of(task, 1);
     CHECK(losses_of(task, 1) == losses);
     CHECK(losses_of(task, 1, 2) == losses);

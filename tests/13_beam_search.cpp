@@ -38,7 +38,7 @@ const std::vector<std::pair<const char*, TransformerOptions>> kinds{
     {"shared heads, target pads not hidden", shared_head_like()}};
 
 bool emulated() {
-    return cuda::emulated && on_cuda();
+    return cuda::device().emulated() && on_cuda();
 }
 
 const std::vector<Words> sentences{{3, 1, 6, 2}, {5, 5, 1, 2, 4, 3}, {6}, {1, 2, 3, 4, 5}, {2, 6}};

@@ -53,7 +53,7 @@ void flip(const fs::path& file, std::size_t byte, char bit) {
 
 TEST_CASE("a run that goes on from a state makes the steps of one that was never interrupted") {
     const Folder folder;
-    const Index all = on_cuda() && cuda::emulated ? 8 : 30;  // more than an epoch
+    const Index all = on_cuda() && cuda::device().emulated() ? 8 : 30;  // more than an epoch
     Run straight;
     straight.steps(all);
     REQUIRE(straight.run.progress().epoch > 1);

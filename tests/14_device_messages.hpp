@@ -22,7 +22,7 @@ public:
         for (std::size_t r = 0; r < to.size(); ++r) {
             if (!to[r].empty()) {
                 sent_[r].resize(to[r].size());
-                abh::cuda::copy_bytes(sent_[r].data(), to[r].data(), to[r].size());
+                abh::cuda::device().copy_bytes(sent_[r].data(), to[r].data(), to[r].size());
                 messages[r] = sent_[r];
             }
             if (!from[r].empty()) {
@@ -37,7 +37,8 @@ public:
         transfer_->wait();
         for (std::size_t r = 0; r < from_.size(); ++r) {
             const Bytes bytes = std::exchange(received_[r], {});
-            if (!bytes.empty()) abh::cuda::copy_bytes(from_[r].data(), bytes.data(), bytes.size());
+            if (!bytes.empty())
+                abh::cuda::device().copy_bytes(from_[r].data(), bytes.data(), bytes.size());
         }
     }
 

@@ -57,7 +57,7 @@ inline abh::Transformer random_model(const abh::TransformerOptions& options, std
 
 /// Where the processor plays the device, fewer models must do.
 inline bool emulated() {
-    return abh::cuda::emulated && abh::on_cuda();
+    return abh::cuda::device().emulated() && abh::on_cuda();
 }
 
 inline std::uint64_t seeds(std::uint64_t all) {

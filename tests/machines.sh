@@ -71,7 +71,7 @@ mkdir -p "$work/home" "$work/log" "$work/bin"
 chmod 555 "$work/home"
 
 # ---- The cases; the output of each goes into its log
-not_here() { echo "not here: $*"; exit 77; }
+. "$root/tests/table.sh"
 
 # unpack FOLDER: puts the last commit there
 unpack() {
@@ -175,24 +175,7 @@ system() {
 }
 
 # ---- The table
-status=0 folder=''
-# try NAME COMMAND...: prints one row
-try() {
-    local name=$1 log=$work/log/$1 result=0
-    shift
-    set +e
-    (set -e; "$@") >"$log" 2>&1 </dev/null
-    result=$?
-    set -e
-    case $result in
-    0) printf '%-12sok\n' "$name" ;;
-    77) printf '%-12s%s\n' "$name" "$(tail -n 1 "$log")" ;;
-    *)
-        printf '%-12sFAILED\n' "$name"
-        tail -n 5 "$log" | sed 's/^/    /'
-        status=1 ;;
-    esac
-}
+logs=$work/log folder=''
 for name in "${cases[@]}"; do
     case " ${builds[*]} " in *" $name "*) try "$name" build "$name" ;; esac
 done

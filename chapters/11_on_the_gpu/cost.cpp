@@ -34,7 +34,7 @@ double ratio(Index a, Index b) {
 void show_variants(const std::string& title, const std::vector<Variant>& variants,
                    Results& results) {
     section(title);
-    if (cuda::emulated)
+    if (cuda::device().emulated())
         fmt::print("{:28}{:>10}{:>10}{:>13}{:>11}{:>11}{:>10}\n", "", "bytes", "requests",
                    "sectors/req", "shared", "turns/req", "barriers");
     const Tensor expected = variants.front().run();
@@ -46,7 +46,7 @@ void show_variants(const std::string& title, const std::vector<Variant>& variant
                 far, way.rounding));
         const Cost cost = cost_of([&] { way.run(); });
         const cuda::KernelCount& c = cost.count;
-        if (!cuda::emulated) {
+        if (!cuda::device().emulated()) {
             fmt::print("{:28}{:>10.1f} us\n", way.name, cost.microseconds);
             results.set_varying(way.key + "_us", cost.microseconds, "us");
             continue;

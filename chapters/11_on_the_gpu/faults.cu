@@ -32,8 +32,9 @@ __global__ void unwritten(Global<Real> y, Global<const Real>) {
 }  // namespace
 // [run a faulty kernel]
 std::string message_of(Fault fault) {
-    require(emulated, "faults: undefined behavior on {}; run these kernels on the emulator instead",
-            name());
+    require(device().emulated(),
+            "faults: undefined behavior on {}; run these kernels on the emulator instead",
+            device().name());
     const auto [kernel, blocks] = [&] {
         switch (fault) {
             case Fault::missing_barrier:

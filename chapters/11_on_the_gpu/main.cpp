@@ -138,7 +138,7 @@ void show_training(std::uint64_t seed, Results& results) {
 // [faults]
 void show_faults() {
     section("What the emulator says");
-    if (!cuda::emulated) {
+    if (!cuda::device().emulated()) {
         fmt::print("skipped on a real device, where these kernels have undefined behavior\n");
         return;
     }

@@ -10,7 +10,8 @@ namespace abh {
 // [parts]
 namespace {
 
-/// One part of a step, forward unless its name says otherwise, if it reads or writes each tensor once.
+/// One part of a step, forward unless its name says otherwise, if it reads or writes each tensor
+/// once.
 struct Part {
     std::string name;
     double flops, numbers;  ///< operations; numbers of 4 bytes, read or written
@@ -125,7 +126,7 @@ void show(const std::string& key, const std::vector<Launch>& launches, Results& 
 }  // namespace
 // [bounds: launches]
 void show_bounds(std::uint64_t seed, Results& results) {
-    if (!cuda::emulated) return;
+    if (!cuda::device().emulated()) return;
     const Stream numbers = Random(seed).stream();
     const auto count_of = [](const std::function<void()>& run) { return cost_of(run).count; };
     const Tensor a = normal({96, 128}, numbers), b = normal({128, 64}, numbers);

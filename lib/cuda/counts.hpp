@@ -31,7 +31,7 @@ inline std::vector<KernelCount> counts;
 inline bool count_kernels(bool on) {
     detail::counting = on;
     if (on) detail::counts.clear();
-    return emulated;
+    return device().emulated();
 }
 /// Kernels in the order in which they were first launched.
 inline std::vector<KernelCount> kernel_counts() {

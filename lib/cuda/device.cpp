@@ -5,11 +5,11 @@
 namespace abh {
 // [device]
 std::string device_name() {
-    return on_cuda() ? cuda::name() : "cpu";
+    return on_cuda() ? cuda::device().name() : "cpu";
 }
 
 void synchronize() {
-    if (on_cuda()) cuda::synchronize();
+    if (on_cuda()) cuda::device().synchronize();
 }
 // [precision]
 namespace {

@@ -15,10 +15,26 @@
 #include "lib/device.hpp"
 
 namespace abh::cuda {
-// [device: memory]
-const bool emulated = false;
+// [device]
+class Gpu final : public Device {
+public:
+    void open() override;
+    std::string name() override;
+    bool emulated() const override { return false; }
+    void* take(std::size_t bytes) override;
+    void give(void* block) noexcept override;
+    void copy_bytes(void* to, const void* from, std::size_t bytes) override;
+    void send(void* to, const void* from, std::size_t bytes) override;
+    void synchronize() override;
+    bool multiply(const Product& p, Index batch, const Epilogue& e) override;
+};
 
-void open() {
+Device& device() {
+    static Device* const one = new Gpu;  // never deleted, as tensors may end later
+    return *one;
+}
+// [device: memory]
+void Gpu::open() {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);  // without a driver: an error, not 0
     if (status != cudaSuccess || count < 1)
@@ -27,7 +43,7 @@ void open() {
                                                                     : cudaGetErrorString(status)));
 }
 
-std::string name() {
+std::string Gpu::name() {
     cudaDeviceProp properties;
     int device = 0;
     check(cudaGetDevice(&device), "current device");
@@ -35,7 +51,7 @@ std::string name() {
     return properties.name;
 }
 
-void* take(std::size_t bytes) {
+void* Gpu::take(std::size_t bytes) {
     void* block = nullptr;
     const cudaError_t status = cudaMalloc(&block, bytes);
     if (status == cudaErrorMemoryAllocation) {
@@ -46,11 +62,11 @@ void* take(std::size_t bytes) {
     return block;
 }
 
-void give(void* block) noexcept {
+void Gpu::give(void* block) noexcept {
     cudaFree(block);
 }
 // [device: copies]
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
+void Gpu::copy_bytes(void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy to, from or on the device");
 }
 
@@ -74,7 +90,7 @@ struct Staging {
 
 }  // namespace
 
-void send(void* to, const void* from, std::size_t bytes) {
+void Gpu::send(void* to, const void* from, std::size_t bytes) {
     if (bytes > Staging::piece_bytes) return copy_bytes(to, from, bytes);
     static Staging* const staging = new Staging;  // never deleted, as the driver may end first
     const std::size_t i = staging->sent++ % Staging::pieces;
@@ -85,7 +101,7 @@ void send(void* to, const void* from, std::size_t bytes) {
     check(cudaEventRecord(staging->copied[i]), "copy to the device");
 }
 
-void synchronize() {
+void Gpu::synchronize() {
     check(cudaDeviceSynchronize(), "synchronization");
 }
 // [device: product]
@@ -247,7 +263,7 @@ struct Handle {
     static constexpr std::size_t most_plans = 512;
 
     Library library = make<Library>(cublasLtCreate);
-    void* workspace = take(workspace_bytes);
+    void* workspace = device().take(workspace_bytes);
     std::map<Kind, Plan> plans;
     std::int64_t uses = 0;
 
@@ -272,7 +288,7 @@ Handle& handle() {
 
 }  // namespace
 // [device: product, run]
-bool multiply(const Product& p, Index batch, const Epilogue& e) {
+bool Gpu::multiply(const Product& p, Index batch, const Epilogue& e) {
     if (p.k == 0) {  // the sums have no terms
         const auto clear = [](Real* numbers, Index n) {
             check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(n) * sizeof(Real)),

@@ -12,9 +12,10 @@ struct Epilogue {
     Real* sums_of_a = nullptr;   ///< `[m]`, becomes the sums of op(a) along k; alone among these
 };
 
-/// Computes `batch` products on the device. Their matrices follow those of `first` without gaps.
-/// @return  false if nothing was computed, as the library cannot sum up along with this product
-bool multiply(const Product& first, Index batch, const Epilogue& epilogue = {});
+/// See `Device::multiply`.
+inline bool multiply(const Product& first, Index batch, const Epilogue& epilogue = {}) {
+    return device().multiply(first, batch, epilogue);
+}
 /// Whether products may round their operands to TF32.
 bool tf32();
 

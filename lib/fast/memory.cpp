@@ -131,7 +131,8 @@ Heap& small_blocks() {
 }
 
 Heap& device_blocks() {
-    static Heap* const heap = new Heap(cuda::take, 256, piece);
+    static Heap* const heap =
+        new Heap([](std::size_t bytes) { return cuda::device().take(bytes); }, 256, piece);
     return *heap;
 }
 
@@ -165,15 +166,16 @@ void give(Block block) noexcept {
 /// emulator or compute-sanitizer can detect reads of memory that nothing wrote, that lies beyond a
 /// block, or that has been given back.
 bool fresh_on_device() {
-    return cuda::emulated || memory_is_checked;
+    return cuda::device().emulated() || memory_is_checked;
 }
 
 Block take_on_device(std::size_t bytes) {
-    return fresh_on_device() ? Block{cuda::take(bytes), bytes} : device_blocks().take(bytes);
+    return fresh_on_device() ? Block{cuda::device().take(bytes), bytes}
+                             : device_blocks().take(bytes);
 }
 
 void give_on_device(Block block) noexcept {
-    fresh_on_device() ? cuda::give(block.data) : device_blocks().give(block);
+    fresh_on_device() ? cuda::device().give(block.data) : device_blocks().give(block);
 }
 
 void check() {

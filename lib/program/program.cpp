@@ -64,7 +64,7 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
         flush_denormals();
         set_threads(threads_);
         set_way(way_named(way_));
-        if (on_cuda() && cuda::emulated)
+        if (on_cuda() && cuda::device().emulated())
             std::fputs("The device is emulated on the processor, which is slow.\n", stderr);
         set_tf32(tf32_);
         results_ = Results(out_);

@@ -126,7 +126,9 @@ TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
     for (const std::string& system : systems)
         for (const std::string method : {"sgd", "adam", "adamw"})
             for (const bool smoothed : {false, true}) {
-                if (on_cuda() && cuda::emulated && !one_of_four(system, method, smoothed)) continue;
+                if (on_cuda() && cuda::device().emulated() &&
+                    !one_of_four(system, method, smoothed))
+                    continue;
                 const std::string run = method + (smoothed ? "_smoothed" : "");
                 const TensorFile theirs =
                     load_safetensors(golden / ("steps_" + system + ".safetensors"));

@@ -598,18 +598,34 @@ std::pair<Region*, std::size_t> find(const void* address) {
 // [runtime]
 namespace abh::cuda {
 
-const bool emulated = true;
+class EmulatedDevice final : public Device {
+public:
+    void open() override;
+    std::string name() override;
+    bool emulated() const override { return true; }
+    void* take(std::size_t bytes) override;
+    void give(void* block) noexcept override;
+    void copy_bytes(void* to, const void* from, std::size_t bytes) override;
+    void send(void* to, const void* from, std::size_t bytes) override;
+    void synchronize() override;
+    bool multiply(const Product& p, Index batch, const Epilogue& e) override;
+};
 
-void open() {
+Device& device() {
+    static Device* const one = new EmulatedDevice;  // never deleted, as tensors may end later
+    return *one;
+}
+
+void EmulatedDevice::open() {
     if (const char* seed = std::getenv("ABH_EMULATOR_SEED"))
         emulator::set_seed(std::strtoull(seed, nullptr, 10));
 }
 
-std::string name() {
+std::string EmulatedDevice::name() {
     return "emulated on the processor";
 }
 
-void* take(std::size_t bytes) {
+void* EmulatedDevice::take(std::size_t bytes) {
     constexpr std::size_t gap = 256;
     const std::lock_guard lock(emulator::to_blocks);
     const std::uintptr_t address = emulator::next_address;
@@ -618,12 +634,12 @@ void* take(std::size_t bytes) {
     return reinterpret_cast<void*>(address);
 }
 
-void give(void* block) noexcept {
+void EmulatedDevice::give(void* block) noexcept {
     const std::lock_guard lock(emulator::to_blocks);
     emulator::blocks().erase(emulator::number(block));
 }
 
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
+void EmulatedDevice::copy_bytes(void* to, const void* from, std::size_t bytes) {
     const auto region_of = [](const void* address) {
         return emulator::number(address) < emulator::first_address
                    ? std::pair<emulator::Region*, std::size_t>()
@@ -639,14 +655,14 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
         std::memset(target->written.data() + there, 1, bytes);
 }
 
-void send(void* to, const void* from, std::size_t bytes) {
+void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
     copy_bytes(to, from, bytes);
 }
 
-void synchronize() {}
+void EmulatedDevice::synchronize() {}
 // [runtime: product]
 /// Eigen takes the place of the library.
-bool multiply(const Product& p, Index batch, const Epilogue& e) {
+bool EmulatedDevice::multiply(const Product& p, Index batch, const Epilogue& e) {
     if (e.sums_of_a && sizeof(Real) == 8) return false;  // as the library may: this tests it
     const auto numbers = [](const Real* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
