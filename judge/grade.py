@@ -427,6 +427,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_intermixed_args(arguments)
     if not (options.submissions.is_dir() or zipfile.is_zipfile(options.submissions)):
         parser.error(f"{options.submissions} is neither a folder nor a zip")
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"{options.out} is no folder")
     if options.moodle and not options.moodle.is_file():
         parser.error(f"there is no file {options.moodle}")
     try:

@@ -228,13 +228,23 @@ def plainly(exercises: list[Exercise]) -> list[Exercise]:
     return [replace(e, number="hunt") if e.kind == "hunt" else e for e in exercises]
 
 
+def require_empty(out: Path) -> None:
+    """Checks that a pack can be written there.
+
+    :raises Mistaken: if something is there
+    """
+    if out.is_dir() and any(out.iterdir()):
+        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
+    if out.exists() and not out.is_dir():
+        raise Mistaken(f"{out} is no folder; --out needs an empty one")
+
+
 def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tuple[str, ...] = ()) -> None:
     """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it.
 
     :param grading: modules that students do not need
     """
-    if out.exists() and any(out.iterdir()):
-        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
+    require_empty(out)
     exercises = plainly(exercises)
     computed = [e for e in exercises if e.kind in COMPUTED]
     out.mkdir(parents=True, exist_ok=True)
@@ -495,6 +505,9 @@ def main(arguments: list[str]) -> int:
     found = shelf()
     found.warn()
     chosen = hunt.choose(found, options.exercises)
+    bundle = options.out.with_name(options.out.name + ".classroom50")
+    for out in (options.out, *([bundle] if options.classroom50 else [])):  # before anything is built
+        require_empty(out)
     if options.gradescope:
         require_clone(chosen)
     prepare(chosen)
@@ -507,7 +520,6 @@ def main(arguments: list[str]) -> int:
         workflow.parent.mkdir(parents=True)
         workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
     if options.classroom50:
-        bundle = options.out.with_name(options.out.name + ".classroom50")
         classroom50(chosen, bundle, release=options.release)
     if leaks := scan(chosen, options.out) + (scan(chosen, bundle) if options.classroom50 else []):
         print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)

@@ -521,9 +521,25 @@ class Kept(unittest.TestCase):
             kept = {v.exercise.number: report.to_dict(v) for v in (first, second)}
             result = grade.Marks(Path(name)).keep(submission, kept)
         self.assertEqual(["04.2: judge it by hand"], result["notes"])
-        for error in (OSError(errno.ENOSPC, "full"), sandbox.Unfit("noexec"), compile.Failed("no case")):  # of the machine, or the book
-            with unittest.mock.patch.object(grade, "judge_answer", unittest.mock.Mock(side_effect=error)):
-                self.assertRaises(type(error), grade.judge_submission, submission, [TARGET], 1, tight=False)
+
+    def test_whether_an_error_is_of_the_machine_is_asked_of_the_machine(self):
+        submission = submissions.Submission("anna", [], answers={NAME: b"a"})
+        busy = OSError(errno.ETXTBSY, "Text file busy")
+        for error, unfit, raises in (
+            (busy, "", None),
+            (busy, "not even an empty program runs here", sandbox.Unfit),
+            (OSError(errno.ENOSPC, "full"), "", OSError),
+            (OSError(errno.EMFILE, "Too many open files"), "", OSError),
+            (sandbox.Unfit("noexec"), "", sandbox.Unfit),
+            (compile.Failed("no case"), "", compile.Failed),  # of the book
+        ):
+            judge = unittest.mock.Mock(side_effect=error)
+            with self.subTest(str(error), unfit=unfit), unittest.mock.patch.multiple(grade, judge_answer=judge, why_unfit=lambda unfit=unfit, **_: unfit):
+                if raises:
+                    self.assertRaises(raises, grade.judge_submission, submission, [TARGET], 1, tight=False)
+                else:
+                    (verdict,) = grade.judge_submission(submission, [TARGET], 1, tight=False)
+                    self.assertEqual("judge", verdict.reason)
 
     def test_a_machine_that_fails_is_one_line(self):
         for error, said in (
@@ -609,6 +625,50 @@ class Kept(unittest.TestCase):
             file.write_bytes(file.read_bytes() + b"\n")
             self.assertEqual(of(*numbers), self.graded(root / "in", grade.Marks(root / "out"), both), file.name)
             self.assertEqual([], self.graded(root / "in", grade.Marks(root / "out"), both))
+
+    def test_what_the_judge_could_not_judge_is_tried_again(self):
+        root, (first, second) = self.place()
+        self.hand_in(root, "anna", e04_1="a", e04_2="a")
+        self.graded(root / "in", grade.Marks(root / "out"), [first, second])
+        file = root / "out/verdicts/anna.json"
+        kept = json.loads(file.read_text())
+        kept["verdicts"][1]["reason"] = "judge"
+        file.write_text(json.dumps(kept))
+        self.assertEqual([("anna", ["04.2"])], self.graded(root / "in", grade.Marks(root / "out"), [first, second]))
+
+    def test_results_that_have_been_damaged_are_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            for file in ("settings.json", "verdicts/anna.json"):
+                (Path(name) / file).parent.mkdir(exist_ok=True)
+                (Path(name) / file).write_text("{")
+            marks = grade.Marks(Path(name))
+            for read, file in ((marks.settings, "settings.json"), (lambda: marks.kept("anna"), "verdicts/anna.json")):
+                with self.assertRaisesRegex(Mistaken, f"^{name}/{file} has been damaged .*: restore it, or delete it"):
+                    read()
+
+    def test_a_worksheet_is_read_before_anybody_is_graded(self):
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(grade, "prepare", side_effect=AssertionError):
+            (Path(name) / "sheet.csv").write_text("Identifier,Grade\n")
+            with self.assertRaisesRegex(Mistaken, "no column Maximum grade"):
+                grade.main(["04.2", "--submissions", name, "--out", name, "--moodle", f"{name}/sheet.csv"])
+
+    def test_ctrl_c_ends_workers_without_a_word(self):
+        script = (
+            "import os, signal, time\n"
+            "from judge.grade import workers\n"
+            "os.setpgrp()\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "try:\n"
+            "    with workers(2) as pool:\n"
+            "        list(pool.map(abs, [1, 2]))\n"  # both have begun
+            "        pool.submit(time.sleep, 1000)\n"
+            "        os.killpg(0, signal.SIGINT)\n"
+            "        time.sleep(1000)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(("interrupted\n", ""), (done.stdout, done.stderr))
 
     def test_changed_points_are_listed_with_what_changed_them(self):
         root, (first, second) = self.place()
