@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 
-from .exercise import NAME, Mistaken
 from .compile import Failed
+from .exercise import NAME, Mistaken
 from .sandbox import Unfit
 
 VERBS = {  # the module, which a hand-out may lack, and the function in it

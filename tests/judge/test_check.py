@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -251,8 +252,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual({"n": -0.5}, self.read("n = \u22120.5"))
         self.assertEqual({"n": 5}, self.read("n: as many as there are pads\nn = 5\nn: 7 is wrong\n"))
         self.assertEqual({}, self.read("n: as many as there are pads\n"))
-        for text in ("n = 10²", "n = ½", "n = 1,234"):
-            self.assertNotEqual(*[self.read(text)["n"]] * 2)
+        for line in ("n = 10²", "n = ½", "n = 1,234"):
+            self.assertTrue(math.isnan(self.read(line)["n"]), line)
 
     def test_numbers_in_any_encoding_that_names_itself(self):
         with tempfile.TemporaryDirectory() as name:

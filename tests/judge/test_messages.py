@@ -5,7 +5,6 @@ import errno
 import importlib
 import io
 import json
-import os
 import subprocess
 import sys
 import tempfile
