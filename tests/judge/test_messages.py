@@ -5,6 +5,7 @@ import errno
 import importlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ PRINTING = """
 import importlib, os, sys
 from judge import __main__ as judge
 for verb, (module, function) in judge.VERBS.items():
-    setattr(importlib.import_module(f"judge.{module}"), function, lambda _: print("x" * 100_000) or 0)
+    setattr(importlib.import_module(f"judge.{module}"), function, lambda _: print("x" * int(sys.argv[1])) or 0)
 for verb in judge.VERBS:
     if not (child := os.fork()):
         sys.exit(judge.main([verb]))
@@ -94,7 +95,7 @@ class Verbs(unittest.TestCase):
             ["check", "\u00b2.1"], ["check", "04.\u00b2"], ["check", "x"], ["check", "04.2", "--hint", "x"], ["hunt", "x"], ["hunt", "\u00b2"], ["hunt", "04-"],
             ["hunt", "04", "--level", "9"], ["handout", "\u00b2", "--out", "/nowhere"], ["handout", "04.2", "--out", "/nowhere", "--seed", "x"],
             ["gate", "--jobs", "0"], ["gate", "x"], ["prepare", "x"], ["progress", "x"], *(["grade", *place, *more] for more in (
-                ["--jobs", "\u00b2"], ["--seed", "1.5"], ["--release", "tomorrow"], ["--release", "0001-01-01"])),
+                ["--jobs", "\u00b2"], ["--seed", "1.5"], ["--release", "tomorrow"], ["--release", "0001-01-01T00:00+14:00"])),
         ):  # fmt: skip
             with self.subTest(arguments):
                 status, _, said = self.said(*arguments)
@@ -104,9 +105,10 @@ class Verbs(unittest.TestCase):
 
     def test_an_output_that_takes_nothing(self):
         full = "book: No space left on device; make room there, and give the command again\n"
-        for redirected, said, status in ((">/dev/full", full, 1), ("| true", "", 1), (">&-", "", 0)):
-            command = ["bash", "-c", f'"$@" {redirected}', "bash", sys.executable, "-c", PRINTING]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        for size, redirected, said, status in (("1", ">/dev/full", full, 1), ("100000", "| true", "", 1), ("1", ">&-", "", 0)):
+            command = ["bash", "-c", f'"$@" {redirected}', "bash", sys.executable, "-c", PRINTING, size]
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
             with self.subTest(redirected):
                 self.assertEqual("".join(f"{said}{verb} {status}\n" for verb in judge.VERBS), done.stderr)
 
