@@ -118,7 +118,6 @@ class Submission:
     """The files that a student handed in."""
 
     student: str
-    uploads: list[Upload]  # several only from Moodle
     notes: list[str] = field(default_factory=list)
     answers: dict[str, bytes] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # by file name
@@ -161,23 +160,24 @@ def submission_of(student: str, found: dict[str, list[Upload]], wanted: list[str
     """What a student handed in. Whatever is wrong with it is noted there, so that it concerns nobody else."""
     uploads = found[student]
     exported = uploads[0].exported
-    submission = Submission(student, uploads, known=student.rpartition("_")[0] if exported else student)
+    submission = Submission(student, known=student.rpartition("_")[0] if exported else student)
     if len(uploads) > 1 and not exported:
-        submission.uploads = [max(uploads, key=lambda u: u.changed)]
-        submission.note(f"{len(uploads)} submissions; the newest, {submission.uploads[0].name}, is graded")
+        newest = max(uploads, key=lambda u: u.changed)
+        submission.note(f"{len(uploads)} submissions; the newest, {newest.name}, is graded")
+        uploads = [newest]
     if alike := [s for s in found if s != student and s.casefold() == student.casefold()]:
         submission.note(f"{', '.join(alike)} also handed in: is that the same student?")
-    read(submission, wanted)
+    read(submission, uploads, wanted)
     if (named := student_in(submission.answers.get("student.txt", b"")) or submission.known) != submission.known:
         submission.note(f"student.txt says {readable(named)!r}, so that student's numbers were drawn")
         submission.known = named
     return submission
 
 
-def read(submission: Submission, wanted: list[str]) -> None:
+def read(submission: Submission, uploads: list[Upload], wanted: list[str]) -> None:
     """Takes only the wanted files. Nothing is unpacked, and no link is followed."""
     files: list[Found] = []
-    for upload in submission.uploads:
+    for upload in uploads:
         try:
             files += files_of(submission, upload)
         except Unreadable as reason:

@@ -9,6 +9,7 @@ import errno
 import io
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -297,6 +298,7 @@ class Collecting(unittest.TestCase):
             with self.subTest(noted=noted, added=[name[-60:] for name in added]), contextlib.redirect_stderr(io.StringIO()):
                 zipped(self.folder / "all.zip", {anna + NAME: "a", **added, bert + NAME: "b", cleo + NAME: "c"})
                 found = submissions.collect(self.folder / "all.zip", [NAME])
+                pickle.dumps(found)  # for the processes that judge them
                 self.assertEqual({"Anna_0": b"a", "Bert_1": b"b", "Cleo_2": b"c"}, {s.student: s.answers.get(NAME) for s in found})
                 self.assertEqual({"Anna_0": [], "Bert_1": noted, "Cleo_2": []}, {s.student: s.notes for s in found})
 
@@ -341,7 +343,7 @@ class Collecting(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             marks = grade.Marks(Path(name))
             for student in ("class.csv", "class.csv.part", "verdicts", "settings.json", "JUnit.xml", "moodle_feedback.zip"):
-                marks.keep(submissions.Submission(student, []), {})
+                marks.keep(submissions.Submission(student), {})
             with contextlib.redirect_stdout(io.StringIO()):
                 marks.summarize()
             self.assertEqual(6, len(marks.results))
@@ -513,7 +515,7 @@ class Kept(unittest.TestCase):
             return grade.Verdict(exercise)
 
         other = next(e for e in load_all() if e is not TARGET)
-        submission = submissions.Submission("anna", [Path("anna")], answers={NAME: b"a", other.file_name: b"b"})
+        submission = submissions.Submission("anna", answers={NAME: b"a", other.file_name: b"b"})
         with unittest.mock.patch.object(grade, "judge_answer", judge):
             first, second = grade.judge_submission(submission, [TARGET, other], 1, tight=False)
         self.assertEqual(("judge", 0, "ok"), (first.reason, first.points, second.reason))
@@ -523,7 +525,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(["04.2: judge it by hand"], result["notes"])
 
     def test_whether_an_error_is_of_the_machine_is_asked_of_the_machine(self):
-        submission = submissions.Submission("anna", [], answers={NAME: b"a"})
+        submission = submissions.Submission("anna", answers={NAME: b"a"})
         busy = OSError(errno.ETXTBSY, "Text file busy")
         for error, unfit, raises in (
             (busy, "", None),
@@ -728,7 +730,7 @@ class Kept(unittest.TestCase):
     def test_what_is_written_has_no_colors(self):
         verdict = report.to_dict(grade.Verdict(TARGET, grade.refused(TARGET, grade.Fault("wrong", "x")).criteria))
         with unittest.mock.patch.object(report, "colored", lambda: True), tempfile.TemporaryDirectory() as out:
-            grade.Marks(Path(out)).keep(submissions.Submission("anna", []), {"04.2": verdict})
+            grade.Marks(Path(out)).keep(submissions.Submission("anna"), {"04.2": verdict})
             for file in Path(out).rglob("*.*"):
                 self.assertNotRegex(file.read_text(), r"\x1b|\\u001b", file.name)
 
