@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -16,15 +17,15 @@ from pathlib import Path
 from . import cases as draws
 from . import hunt
 from .compile import Failed, compile_answer, prepare, why_not_compiled, why_unfit
-from .exercise import CHECK, COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
+from .exercise import CHECK, COMPUTED, IN_HANDOUT, NAME, ROOT, Exercise, Mistaken, shelf
 from .predict import given, judge_numbers
 from .report import paint, section, to_dict, to_json, to_text, wrap
 from .sandbox import Unfit
 from .verdict import Fault, Verdict, judge, refused
+from .written import NoText, as_utf8, compilable
 
 ANSWERS = ROOT / "answers"
 PROGRESS = ANSWERS / "progress.json"
-NAME = Path(CHECK.split()[0]).name  # the command's, for its messages
 
 
 def unfilled(exercise: Exercise, answers: Path) -> bool:
@@ -68,13 +69,18 @@ def student_of(answers: Path) -> str:
 
 def student_in(content: bytes) -> str:
     """The name in student.txt, whichever editor wrote it."""
-    return known_as(content.decode("utf-8-sig", errors="replace"))[:200]
+    return known_as(as_utf8(content).decode(errors="replace"))[:200]
 
 
 def known_as(name: str) -> str:
     """One form of a name, however a system or an editor writes its spaces and its accented letters, which may be one
     character or two. Upper and lower case stay as they are, because Anna and anna may be two students."""
     return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def typed(name: str) -> str:
+    """The argument of --student, as student.txt would have it."""
+    return student_in(os.fsencode(name))
 
 
 def shown(path: Path) -> str:
@@ -89,14 +95,22 @@ def judge_answer(
 
     :param timed: whether speeds count, too
     """
-    if exercise.kind == "hunt":
-        return hunt.judge(exercise, answer, tight=tight, student=student)
-    if exercise.kind not in COMPUTED:
-        return judge_numbers(exercise, answer, student)
+    try:
+        if exercise.kind == "hunt":
+            return hunt.judge(exercise, answer, tight=tight, student=student)
+        if exercise.kind not in COMPUTED:
+            return judge_numbers(exercise, answer, student)
+        return judge_function(exercise, answer, tight=tight, seed=seed, timed=timed)
+    except NoText as reason:
+        return refused(exercise, Fault("missing", str(reason)))
+
+
+def judge_function(exercise: Exercise, answer: Path, *, tight: bool, seed: int | None, timed: bool) -> Verdict:
+    """Judges an answer that is a function; see `judge_answer`."""
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
         program = Path(folder) / "answer"
         Path(folder).chmod(0o755)
-        outcome = compile_answer(exercise, answer, program, tight=tight)
+        outcome = compile_answer(exercise, compilable(answer, Path(folder)), program, tight=tight)
         if outcome.reason != "ok":
             return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed, eigen=exercise.eigen)))
         plain = Path(folder) / "plain" if exercise.faster and timed else None
@@ -109,8 +123,9 @@ def judge_answer(
 def best_so_far(progress: Path) -> dict:
     """The results that `remember` has kept; none if the file is missing or damaged."""
     try:
-        return json.loads(progress.read_text())
-    except (OSError, ValueError):
+        kept = json.loads(progress.read_text())
+        return {number: result for number, result in kept.items() if isinstance(result, dict)}
+    except (OSError, ValueError, AttributeError):
         return {}
 
 
@@ -231,10 +246,10 @@ def main(arguments: list[str]) -> int:
     parser = parser_for(
         "check",
         "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, unless it exists.",
-        "0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage",
+        "0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage or where answers cannot be judged",
     )
     parser.add_argument("number", nargs="*", help="exercise to check, such as 04.2, or 04 for a whole chapter (default: those that you have begun)")
-    parser.add_argument("--student", default="", metavar="NAME", help="whose numbers or fault to draw (default: the name in answers/student.txt)")
+    parser.add_argument("--student", type=typed, default="", metavar="NAME", help="whose numbers or fault to draw (default: the name in answers/student.txt)")
     parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
     parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead of judging (default: 1)")
     parser.add_argument("--progress", action="store_true", help="list what you have done instead of judging")
@@ -242,50 +257,34 @@ def main(arguments: list[str]) -> int:
     if options.watch and options.json:
         print(f"{NAME}: --watch is for people and --json for programs, so they cannot be combined", file=sys.stderr)
         return 2
-    try:
-        found = shelf()
-        found.warn()
-        if options.progress:
-            progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
-            return 0
-        hunted = options.answers / "hunt.cpp"
-        chosen = hunt.choose(found, options.number)
-        if not chosen:
-            every = with_hunt(found.exercises, options.answers)
-            chosen = [e for e in every if (options.answers / e.file_name).is_file()]
-            begin = [e.number for e in every if e not in chosen]
-            if IN_HANDOUT and begin:
-                print(f"not begun: {', '.join(begin)}; {CHECK} {begin[0]} begins one", file=sys.stderr)
-        if not chosen:
-            print(f"No exercise has been begun. Begin one with {CHECK} 04.2; {CHECK} --progress lists all of them.", file=sys.stderr)
-            return 2
-        if not IN_HANDOUT:  # what is below the fault's chapter is all that has to be compiled
-            begun = hunted.is_file() and not options.student
-            name = options.student or student_of(options.answers)
-            chosen = [e if e.kind != "hunt" else hunt.begun(hunted) if begun else hunt.only(e, name) for e in chosen]
-        if options.hint is not None:
-            print("\n".join(hint(e, options.hint) for e in chosen))
-            return 0
-        if options.watch:
-            watch(chosen, options.answers, options.student)
-        verdicts = check(chosen, as_json=options.json, answers=options.answers, student=options.student)
-    except Mistaken as mistaken:
-        print(f"{NAME}: {mistaken}", file=sys.stderr)
-        return 2
-    except Failed as failed:
-        print(f"{NAME}: the judge could not be built:\n{failed}", file=sys.stderr)
-        return 2
-    except (Unfit, MemoryError) as error:
-        print(f"{NAME}: cannot judge answers here: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
+    found = shelf()
+    found.warn()
+    if options.progress:
+        progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
         return 0
-    except BrokenPipeError:  # head, for instance, has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:  # a read-only folder or a full disk, for instance
-        print(f"{NAME}: {error.filename or 'the answers'}: {error.strerror}", file=sys.stderr)
+    hunted = options.answers / "hunt.cpp"
+    chosen = hunt.choose(found, options.number)
+    if not chosen:
+        every = with_hunt(found.exercises, options.answers)
+        chosen = [e for e in every if (options.answers / e.file_name).is_file()]
+        begin = [e.number for e in every if e not in chosen]
+        if IN_HANDOUT and begin:
+            print(f"not begun: {', '.join(begin)}; {CHECK} {begin[0]} begins one", file=sys.stderr)
+    if not chosen:
+        print(f"No exercise has been begun. Begin one with {CHECK} 04.2; {CHECK} --progress lists all of them.", file=sys.stderr)
         return 2
+    if not IN_HANDOUT:  # what is below the fault's chapter is all that has to be compiled
+        begun = hunted.is_file() and not options.student
+        name = options.student or student_of(options.answers)
+        chosen = [e if e.kind != "hunt" else hunt.begun(hunted) if begun else hunt.only(e, name) for e in chosen]
+    if options.hint is not None:
+        print("\n".join(hint(e, options.hint) for e in chosen))
+        return 0
+    if options.watch:
+        with contextlib.suppress(KeyboardInterrupt):
+            watch(chosen, options.answers, options.student)
+        return 0
+    verdicts = check(chosen, as_json=options.json, answers=options.answers, student=options.student)
     well = len(verdicts) >= len(chosen) and all(v.points == v.exercise.points or v.reason == "later" for v in verdicts)
     return 0 if well else 1
 
@@ -309,7 +308,7 @@ def main_hunt(arguments: list[str]) -> int:
         epilog="exit status: 0 if nothing is missing or wrong, 1 if something is, 2 for wrong usage",
     )
     parser.add_argument("chapters", nargs="?", default="", metavar="CHAPTERS", help="hunt in these chapters, such as 04 or 04-06 (default: all)")
-    parser.add_argument("--student", metavar="NAME", help="your name, as your instructor knows it (default: that in answers/student.txt)")
+    parser.add_argument("--student", type=typed, metavar="NAME", help="your name, as your instructor knows it (default: that in answers/student.txt)")
     parser.add_argument("--level", choices=("1", "2", "3"), help="how hard it is to find: 1 on most inputs, 2 on some, 3 only in special circumstances")
     parser.add_argument("--list", action="store_true", help="list how many faults each source has")
     parser.add_argument("--answers", type=Path, help="folder of your answers (default: answers)")

@@ -28,6 +28,7 @@ INCLUDE = ROOT / "include" if IN_HANDOUT else BUILD / "include"  # only headers,
 LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
 
 
+UNBUILT = "the judge could not be built"
 KILLED = re.compile(r"^\S*(\+\+|clang)\S*: .*\bKilled\b", re.MULTILINE)
 
 
@@ -127,7 +128,7 @@ def cmake(*arguments: str | Path) -> None:
     except FileNotFoundError as error:
         raise Failed("cmake is not installed (apt-get install cmake ninja-build)") from error
     if done.returncode != 0:
-        raise Failed(done.stdout + done.stderr)
+        raise Failed(f"{UNBUILT}:\n{done.stdout}{done.stderr}")
 
 
 def build(*targets: str) -> None:
@@ -151,7 +152,7 @@ def build(*targets: str) -> None:
     if terminal:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     if process.returncode != 0:
-        raise Failed("".join(printed))
+        raise Failed(f"{UNBUILT}:\n{''.join(printed)}")
 
 
 _staged: dict[str, Path] = {}
@@ -258,7 +259,7 @@ def call_object(exercise: Exercise, found: Setting) -> Path:
             [*command, "-c", str(source), "-o", str(result)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise Failed(done.stderr)
+            raise Failed(f"{UNBUILT}:\n{done.stderr}")
     return result
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 IN_HANDOUT = (ROOT / "handout.json").is_file()
 CHECK = "./check" if IN_HANDOUT else "./book check"
+NAME = "check" if IN_HANDOUT else "book"  # the command's, for its messages
 KINDS = ("forward", "backward", "bug", "predict", "speed", "kernel", "ablation")
 COMPUTED = ("forward", "backward", "bug", "speed", "kernel", "hunt")  # answers are C++
 
@@ -270,7 +271,7 @@ class Shelf:
         chosen = []
         for number in numbers:
             chapter, _, count = number.partition(".")
-            wanted = f"{int(chapter):02d}.{count}" if chapter.isdigit() else number
+            wanted = f"{int(chapter):02d}.{count}" if chapter.isdecimal() else number
             found = [e for e in self.exercises if e.number == wanted or (not count and e.chapter == wanted[:2])]
             if not found:
                 why = [w for w in self.broken.values() if w.startswith(f"{wanted}:")]
@@ -290,7 +291,7 @@ def shelf(root: Path = ROOT) -> Shelf:
 
     def place(folder: Path) -> tuple[str, int, str]:
         count = folder.name.split("_")[0]
-        return folder.parent.parent.name, int(count) if count.isdigit() else 0, folder.name
+        return folder.parent.parent.name, int(count) if count.isdecimal() else 0, folder.name
 
     found: dict[str, Exercise] = {}
     broken: dict[Path, str] = {}

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from . import sandbox
 from .check import judge_answer
 from .compile import Failed, compile_answer, prepare, why_unfit
 from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
-from .grade import FORK, at_least_one
+from .grade import PROCESSORS, at_least_one, workers
 from .predict import GATE, given
 from .report import to_text
 from .sandbox import Unfit
@@ -127,10 +127,10 @@ def attacks(exercises: list[Exercise]) -> list[Trial]:
 
 def machine() -> dict[str, set]:
     """The things that an attack must not change: the book's files, shared files, and the processes of the sandbox's users."""
-    book = (p for folder in ("judge", "chapters", "lib", "tests") for p in (ROOT / folder).rglob("*"))
+    book = (p for folder in ("judge", "chapters", "lib", "tests") for p in below(ROOT / folder))
     files = {(str(p), changed(p)) for p in book if "__pycache__" not in p.parts}
     shared = {(str(p), 0) for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
-    shared |= {(str(p), changed(p)) for p in Path("/etc").rglob("*")}
+    shared |= {(str(p), changed(p)) for p in below(Path("/etc"))}
     temporary = {(str(p), changed(p)) for p in Path("/tmp").iterdir() if not p.name.startswith(OWN)}
     running = {
         p.name
@@ -138,6 +138,11 @@ def machine() -> dict[str, set]:
         if p.name.isdigit() and owner(p) >= sandbox.FIRST_USER
     }
     return {"files of the book": files, "shared files": shared, "temporary files": temporary, "processes": running}
+
+
+def below(folder: Path) -> Iterator[Path]:
+    """Everything in a folder, although other programs may delete some of it meanwhile."""
+    return (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
 
 
 def changed(path: Path) -> int:
@@ -174,7 +179,6 @@ def owner(path: Path) -> int:
 
 def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
     """What is wrong (empty if the judge does what it should), and how it ended. Runs in a process of its own."""
-    sandbox.adopt_orphans()
     e = trial.exercise
     with tempfile.TemporaryDirectory(prefix="gate_") as folder:
         Path(folder).chmod(0o755)
@@ -247,30 +251,26 @@ def main(arguments: list[str]) -> int:
                         "(default: the first of each kind, and those that the last commit or uncommitted changes touch)")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="try all exercises, unless some are named, with mutants, ten seeds and attacks, too")
     parser.add_argument("--attacks", action="store_true", help="try only the attacks")
-    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="number of answers to judge at once (default: one per core)")
+    parser.add_argument("--jobs", type=at_least_one, default=PROCESSORS, help="number of answers to judge at once (default: one for each processor that the command may use)")
     options = parser.parse_intermixed_args(arguments)
     reason = sandbox.why_unavailable()
-    try:
-        found = shelf()
-        every = found.exercises
-        chosen = hunt.choose(found, options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
-        hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(hunt.faults()[:1])]
-        hunts += [e for e in chosen if e.kind == "hunt"]
-        chosen = [e for e in chosen if e.kind != "hunt"]
-        tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
-        tried += [t for e in hunts for t in hunted(e)]
-        if options.attacks or (options.all and not options.exercises):
-            if reason:
-                print(f"book: no attacks: {reason}", file=sys.stderr)
-            else:
-                tried += attacks(every)
-        members = list({t.exercise.number: t.exercise for t in tried if t.exercise.kind != "hunt"}.values())
-        prepare([*members, *hunts], tight=not reason)
-        if unfit := why_unfit(tight=not reason):
-            raise Unfit(unfit)
-    except (Mistaken, Failed, Unfit, OSError) as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 2
+    found = shelf()
+    every = found.exercises
+    chosen = hunt.choose(found, options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
+    hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(hunt.faults()[:1])]
+    hunts += [e for e in chosen if e.kind == "hunt"]
+    chosen = [e for e in chosen if e.kind != "hunt"]
+    tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
+    tried += [t for e in hunts for t in hunted(e)]
+    if options.attacks or (options.all and not options.exercises):
+        if reason:
+            print(f"book: no attacks: {reason}", file=sys.stderr)
+        else:
+            tried += attacks(every)
+    members = list({t.exercise.number: t.exercise for t in tried if t.exercise.kind != "hunt"}.values())
+    prepare([*members, *hunts], tight=not reason)
+    if unfit := why_unfit(tight=not reason):
+        raise Unfit(unfit)
     bad, started = 0, time.monotonic()
     wrong = [] if options.exercises else list(found.broken.values())
     wrong += [f"{e.number}: {fault}" for e in chosen if not options.attacks for fault in faults(e)]
@@ -278,7 +278,7 @@ def main(arguments: list[str]) -> int:
         bad += 1
         print(f"WRONG {fault}", flush=True)
     before, attacked = machine(), any(t.what.startswith("attack") for t in tried)
-    with ProcessPoolExecutor(options.jobs, FORK) as pool:
+    with workers(options.jobs) as pool:
         undrawable = {e.number: why for e, why in zip(members, pool.map(undrawn, members), strict=True) if why}
         for why in undrawable.values():
             bad += 1

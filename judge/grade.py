@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import errno
 import hashlib
@@ -10,13 +11,15 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -30,10 +33,13 @@ from .check import judge_answer, known_as
 from .compile import Failed, prepare, why_unfit
 from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
 from .report import to_dict, to_text
-from .submissions import Submission, as_folder, collect
+from .submissions import OF_THE_MACHINE, Submission, collect
 from .verdict import Fault, Verdict, refused
 
 LEAST_ROOM = 32 << 20
+PROCESSORS = len(os.sched_getaffinity(0))  # that this process may use
+LONGEST_NAME = 160  # bytes of a student's name in the name of a folder
+OWN = re.compile(r"verdicts|.*\.(csv|json|part|xml|zip)", re.IGNORECASE)  # names beside the students' folders
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FORK = multiprocessing.get_context("fork")  # workers inherit what this process has found out
 
@@ -90,14 +96,33 @@ def judge_submission(
 
 
 def judged(exercise: Exercise, answer: Path, seed: int, student: str, *, tight: bool) -> Verdict:
-    """Judges one exercise. If the judge itself fails, the rest of the class is still graded, and the student is told why."""
+    """Judges one exercise. If the judge itself fails, the rest of the class is still graded, and the student is told why.
+
+    :raises Failed: if the book is at fault, which concerns everyone
+    :raises Unfit: if the machine is
+    """
     try:
         return judge_answer(exercise, answer, tight=tight, seed=seed, student=student)
-    except (OSError, Failed, sandbox.Unfit):  # faults of the machine or the book, which concern everyone
+    except (Failed, sandbox.Unfit):
         raise
     except Exception as error:
+        if isinstance(error, OSError):
+            require_machine(error, tight=tight)
         said = f"the judge itself failed on this answer ({type(error).__name__}: {error}); your instructor has been told"
         return refused(exercise, Fault("judge", said))
+
+
+def require_machine(error: OSError, *, tight: bool) -> None:
+    """Checks, after an error while one answer was judged, that others can be judged at this moment.
+
+    :raises OSError: the same error, if it says something of the machine
+    :raises Unfit: if an empty program cannot be compiled and run
+    """
+    if error.errno in OF_THE_MACHINE:
+        raise error
+    require_room()
+    if unfit := why_unfit(tight=tight):
+        raise sandbox.Unfit(unfit) from error
 
 
 def require_room() -> None:
@@ -172,17 +197,33 @@ def safe(cell: str) -> str:
     return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t")) else cell
 
 
+@contextlib.contextmanager
+def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that inherit what this one has found out. After an error, or Ctrl-C, they begin nothing more."""
+    with ProcessPoolExecutor(jobs, FORK, initializer=begin_work) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def begin_work() -> None:
+    """Prepares a worker. Ctrl-C ends it, and only the process that gives out the tasks says so."""
+    sandbox.adopt_orphans()
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(128 + signal.SIGINT))
+
+
 def grade_one(submission: Submission, exercises: list[Exercise], seed: int, *, tight: bool) -> list[dict]:
     """Judges these exercises of one student. Runs in a process of its own."""
-    sandbox.adopt_orphans()
     verdicts = judge_submission(submission, exercises, seed, tight=tight)
     return [{**to_dict(v), "key": hunt.key(v.exercise, submission.known)} for v in verdicts]
 
 
 def folder_of(student: str) -> str:
-    """A folder name for any student."""
-    name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in student)[:80].strip(". ")
-    changed = "" if name == student else "_" + hashlib.sha256(student.encode(errors="replace")).hexdigest()[:8]
+    """A folder name for any student: short enough for a file system, which counts bytes, and none that the results use themselves."""
+    name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in student).encode()[:LONGEST_NAME].decode(errors="ignore").strip(". ")
+    changed = "" if name == student and not OWN.fullmatch(name) else "_" + hashlib.sha256(student.encode(errors="replace")).hexdigest()[:8]
     return (name or "student") + changed
 
 
@@ -214,6 +255,17 @@ CHANGES = ["when", "student", "exercise", "cause", "points before", "of before",
 MOST_LINES = 20  # of changes that are printed
 
 
+def stored(file: Path) -> dict:
+    """What an earlier call has written; empty if it wrote nothing.
+
+    :raises Mistaken: if it has been damaged since
+    """
+    try:
+        return json.loads(file.read_text()) if file.is_file() else {}
+    except ValueError as error:
+        raise Mistaken(f"{file} has been damaged ({error}): restore it, or delete it to begin anew") from error
+
+
 @dataclass
 class Marks:
     """The results of a class, in a folder."""
@@ -225,13 +277,12 @@ class Marks:
 
     def settings(self) -> dict:
         """What earlier calls have settled; empty if there were none."""
-        file = self.folder / "settings.json"
-        return json.loads(file.read_text()) if file.is_file() else {}
+        return stored(self.folder / "settings.json")
 
     def kept(self, student: str) -> dict[str, dict]:
         """A student's verdicts of earlier calls, by exercise."""
         file = self.folder / "verdicts" / f"{folder_of(student)}.json"
-        return {v["number"]: v for v in json.loads(file.read_text())["verdicts"]} if file.is_file() else {}
+        return {v["number"]: v for v in stored(file).get("verdicts", [])}
 
     def keep(self, submission: Submission, verdicts: dict[str, dict]) -> dict:
         """Writes a student's results, for the instructor and for the student, and notes whose points have changed."""
@@ -264,13 +315,10 @@ class Marks:
         if len(self.changed) > MOST_LINES:
             print(f"  ... and {len(self.changed) - MOST_LINES} more")
 
-    def fill_in(self, worksheet: Path) -> None:
+    def fill_in(self, worksheet: platforms.Worksheet) -> None:
         """Writes what Moodle takes: its grading worksheet with grades and comments, and a zip of feedback files."""
         seen = [platforms.until(self.release, result) for _, result in sorted(self.results.items())]
-        try:
-            filled, files, notes = platforms.moodle(worksheet.read_bytes().decode(), seen)
-        except UnicodeDecodeError as error:
-            raise Mistaken(f"{worksheet} is not in UTF-8, as Moodle writes it") from error
+        filled, files, notes = platforms.moodle(worksheet, seen)
         write(self.folder / "moodle.csv", filled)
         write(self.folder / "moodle_feedback.zip", platforms.zipped(files))
         for note in notes:
@@ -278,15 +326,20 @@ class Marks:
         print(f"{len(files)} rows of the worksheet: {self.folder / 'moodle.csv'}, {self.folder / 'moodle_feedback.zip'}")
 
 
-def grade(folder: Path, marks: Marks, exercises: list[Exercise], seed: int, *, tight: bool, jobs: int) -> None:
+def settled(verdict: dict | None, origin: dict) -> bool:
+    """Whether a verdict of an earlier call stands. One that the judge could not give is tried again."""
+    return verdict is not None and verdict["origin"] == origin and verdict["reason"] != "judge"
+
+
+def grade(place: Path, marks: Marks, exercises: list[Exercise], seed: int, *, tight: bool, jobs: int) -> None:
     """Judges what has not been judged before, with the same answer, exercise, judge and seed."""
-    submissions = collect(folder, ["student.txt", *(e.file_name for e in exercises)])
+    submissions = collect(place, ["student.txt", *(e.file_name for e in exercises)])
     origin = origins(exercises, seed, tight=tight)
     todo = []
     for submission in submissions:
         wanted = {e.number: {"answer": digest(submission, e), **origin[e.number]} for e in exercises}
         kept = marks.kept(submission.student)
-        new = [e for e in exercises if kept.get(e.number, {}).get("origin") != wanted[e.number]]
+        new = [e for e in exercises if not settled(kept.get(e.number), wanted[e.number])]
         if new:
             todo.append((submission, wanted, kept, new))
         else:
@@ -294,15 +347,11 @@ def grade(folder: Path, marks: Marks, exercises: list[Exercise], seed: int, *, t
     if marks.results:
         print(f"{len(marks.results)} of {len(submissions)} submissions have already been graded", file=sys.stderr)
     started = time.monotonic()
-    with ProcessPoolExecutor(jobs, FORK) as pool:
+    with workers(max(1, min(jobs, len(todo)))) as pool:
         tasks = {pool.submit(grade_one, one[0], one[-1], seed, tight=tight): one for one in todo}
         for done, task in enumerate(as_completed(tasks), 1):
             submission, wanted, kept, _ = tasks[task]
-            try:
-                judged = {v["number"]: {**v, "origin": wanted[v["number"]]} for v in task.result()}
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            judged = {v["number"]: {**v, "origin": wanted[v["number"]]} for v in task.result()}
             result = marks.keep(submission, {n: judged.get(n) or kept[n] for n in wanted})
             points, most = platforms.total(result)
             seconds = time.monotonic() - started
@@ -310,12 +359,12 @@ def grade(folder: Path, marks: Marks, exercises: list[Exercise], seed: int, *, t
             print(f"[{done}/{len(todo)}, {seconds:.0f} s] {submission.student}: {points} of {most}{notes}", file=sys.stderr)
 
 
-def appeal(folder: Path, marks: Marks, exercises: list[Exercise], student: str, seed: int, *, tight: bool) -> None:
+def appeal(place: Path, marks: Marks, exercises: list[Exercise], student: str, seed: int, *, tight: bool) -> None:
     """Judges a student's answers again, and prints each failing case in full.
 
     :raises Mistaken: if there is no such student
     """
-    submissions = collect(folder, ["student.txt", *(e.file_name for e in exercises)])
+    submissions = collect(place, ["student.txt", *(e.file_name for e in exercises)])
     found = [s for s in submissions if known_as(student) in (s.student, s.known)]
     if len(found) != 1:
         there = ", ".join(s.student for s in found or submissions)
@@ -347,18 +396,11 @@ def main_prepare(arguments: list[str]) -> int:
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
     options = parser.parse_args(arguments)
-    try:
-        found = shelf()
-        found.warn()
-        exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
-        print(f"building the judge for {', '.join(e.number for e in exercises)}", flush=True)
-        prepare(exercises)
-    except Mistaken as mistaken:
-        print(f"book: {mistaken}", file=sys.stderr)
-        return 2
-    except Failed as failed:
-        print(f"book: the judge could not be built:\n{failed}", file=sys.stderr)
-        return 2
+    found = shelf()
+    found.warn()
+    exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
+    print(f"building the judge for {', '.join(e.number for e in exercises)}", flush=True)
+    prepare(exercises)
     print(f"{len(exercises)} exercises can be graded")
     return 0
 
@@ -380,17 +422,33 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--moodle", type=Path, metavar="CSV", help="Moodle's grading worksheet: fill it in as OUT/moodle.csv, and write OUT/moodle_feedback.zip")
     parser.add_argument("--appeal", metavar="STUDENT", help="only judge this student's answers again, and show the inputs of failing cases, what is right, and what came out")
     parser.add_argument("--seed", type=int, help="seed of the cases, to draw the same ones again (OUT/settings.json records it)")
-    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1, help="number of submissions to judge at once (default: one per core)")
+    parser.add_argument("--jobs", type=at_least_one, default=PROCESSORS, help="number of submissions to judge at once (default: one for each processor that the command may use)")
     parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as an unprivileged user if you are root, otherwise as yourself")
     options = parser.parse_intermixed_args(arguments)
     if not (options.submissions.is_dir() or zipfile.is_zipfile(options.submissions)):
         parser.error(f"{options.submissions} is neither a folder nor a zip")
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"{options.out} is no folder")
     if options.moodle and not options.moodle.is_file():
         parser.error(f"there is no file {options.moodle}")
+    try:
+        return grade_class(parser, options)
+    except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
+        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
+        print(f"book: {what}; finished grades are kept, and the same command continues: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("book: interrupted; the same command continues", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def grade_class(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Does what the options say; see `main`."""
     marks = Marks(options.out)
     settings = marks.settings()
     if options.appeal and "seed" not in settings:
         parser.error(f"there are no results in {options.out} to appeal against")
+    worksheet = platforms.worksheet(options.moodle) if options.moodle else None
     tight = not options.unsafe_no_sandbox
     if tight and (reason := sandbox.why_unavailable()):
         print(
@@ -399,39 +457,23 @@ def main(arguments: list[str]) -> int:
         )
         return 4
     sandbox.without_rights = not tight
-    try:
-        found = shelf()
-        found.warn()
-        numbers = options.exercises or (settings["exercises"] if options.appeal else [])
-        exercises = hunt.choose(found, numbers) if numbers else found.exercises
-        prepare(exercises, tight=True)
-        if unfit := why_unfit(tight=tight):
-            raise sandbox.Unfit(unfit)
-        seed = settings.get("seed", secrets.randbits(63)) if options.seed is None else options.seed
-        if options.appeal:
-            with as_folder(options.submissions) as folder:
-                appeal(folder, marks, exercises, options.appeal, seed, tight=tight)
-            return 0
-        release = options.release or settings.get("release")
-        marks.release = release and platforms.moment(release)
-        settings = {"seed": seed, "exercises": [e.number for e in exercises], "sandbox": tight, "release": release}
-        write(options.out / "settings.json", json.dumps(settings, indent=2))
-        with as_folder(options.submissions) as folder:
-            grade(folder, marks, exercises, seed, tight=tight, jobs=options.jobs)
-        marks.summarize()
-        if options.moodle:
-            marks.fill_in(options.moodle)
-    except Mistaken as mistaken:
-        print(f"book: {mistaken}", file=sys.stderr)
-        return 2
-    except Failed as failed:
-        print(f"book: the judge could not be built:\n{failed}", file=sys.stderr)
-        return 2
-    except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
-        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
-        print(f"book: {what}; finished grades are kept, and the same command continues: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("book: interrupted; the same command continues", file=sys.stderr)
-        return 130
+    found = shelf()
+    found.warn()
+    numbers = options.exercises or (settings["exercises"] if options.appeal else [])
+    exercises = hunt.choose(found, numbers) if numbers else found.exercises
+    prepare(exercises, tight=True)
+    if unfit := why_unfit(tight=tight):
+        raise sandbox.Unfit(unfit)
+    seed = settings.get("seed", secrets.randbits(63)) if options.seed is None else options.seed
+    if options.appeal:
+        appeal(options.submissions, marks, exercises, options.appeal, seed, tight=tight)
+        return 0
+    release = options.release or settings.get("release")
+    marks.release = release and platforms.moment(release)
+    settings = {"seed": seed, "exercises": [e.number for e in exercises], "sandbox": tight, "release": release}
+    write(options.out / "settings.json", json.dumps(settings, indent=2))
+    grade(options.submissions, marks, exercises, seed, tight=tight, jobs=options.jobs)
+    marks.summarize()
+    if worksheet:
+        marks.fill_in(worksheet)
     return 0

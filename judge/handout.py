@@ -25,7 +25,7 @@ from .predict import variants
 from .report import section
 
 MODULES = (
-    "__init__ cases check compile diagnose exercise hunt predict report sandbox session values verdict"
+    "__init__ __main__ cases check compile diagnose exercise hunt predict report sandbox session values verdict written"
 ).split()
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
 NOBODY = "nobody"  # the student who tries a pack out
@@ -102,7 +102,7 @@ OWN = """{ablations} {need} runs of the book's own programs: make a clone of the
 CHECK = """#!/bin/sh
 # Judges your answers: ./check --help
 cd "$(dirname "$0")" || exit 2
-exec python3 -c 'import sys; from judge.check import main; sys.exit(main(sys.argv[1:]))' "$@"
+exec python3 -m judge check "$@"
 """
 
 WORKFLOW = """name: check
@@ -133,7 +133,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "pack"))  # the student may have changed the one in the repository
 
-from judge import grade, platforms
+from judge import __main__ as judge
+from judge import platforms
 
 NUMBERS = {numbers}
 RELEASE = {release}  # until then students see only points
@@ -144,7 +145,7 @@ with tempfile.TemporaryDirectory() as name:
     student.mkdir(parents=True)
     if Path("answers").is_dir():
         shutil.copytree("answers", student / "answers", symlinks=True)
-    status = grade.main([*NUMBERS, "--submissions", str(handed_in), "--out", str(out), "--jobs", "1", "--unsafe-no-sandbox"])
+    status = judge.main(["grade", *NUMBERS, "--submissions", str(handed_in), "--out", str(out), "--jobs", "1", "--unsafe-no-sandbox"])
     if status:
         sys.exit(status)
     (results,) = (out / "verdicts").iterdir()
@@ -227,15 +228,27 @@ def plainly(exercises: list[Exercise]) -> list[Exercise]:
     return [replace(e, number="hunt") if e.kind == "hunt" else e for e in exercises]
 
 
+def require_empty(out: Path) -> None:
+    """Checks that a pack can be written there.
+
+    :raises Mistaken: if something is there
+    """
+    if out.is_dir() and any(out.iterdir()):
+        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
+    if out.exists() and not out.is_dir():
+        raise Mistaken(f"{out} is no folder; --out needs an empty one")
+
+
 def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tuple[str, ...] = ()) -> None:
     """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it.
 
     :param grading: modules that students do not need
     """
-    if out.exists() and any(out.iterdir()):
-        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
+    require_empty(out)
     exercises = plainly(exercises)
     computed = [e for e in exercises if e.kind in COMPUTED]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / ".gitattributes").write_text("* text=auto eol=lf\n")  # git on Windows would end the lines of ./check as no shell can read them
     for module in (*MODULES, *grading):
         target = out / "judge" / f"{module}.py"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -489,38 +502,36 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--gradescope", action="store_true", help="also make OUT.autograder.zip, an autograder for Gradescope")
     parser.add_argument("--release", type=date, metavar="DATE", help="until then both autograders show students only points, as ./book grade --release does")
     options = parser.parse_intermixed_args(arguments)
-    try:
-        found = shelf()
-        found.warn()
-        chosen = hunt.choose(found, options.exercises)
-        if options.gradescope:
-            require_clone(chosen)
-        prepare(chosen)
-        copy_headers()
-        make(chosen, options.out, seed=options.seed)
-        if options.github or options.classroom50:
-            (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
-        if options.github:
-            workflow = options.out / ".github" / "workflows" / "check.yml"
-            workflow.parent.mkdir(parents=True)
-            workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
-        if options.classroom50:
-            bundle = options.out.with_name(options.out.name + ".classroom50")
-            classroom50(chosen, bundle, release=options.release)
-        if leaks := scan(chosen, options.out) + (scan(chosen, bundle) if options.classroom50 else []):
-            print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
-            return 1
-        if wrong := refused(chosen, options.out):
-            print("book: the pack refuses right answers:\n" + "\n".join(wrong), file=sys.stderr)
-            return 1
-        if points := judge_pack(chosen, options.out):
-            print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
-            return 1
-        if options.gradescope:
-            gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), release=options.release)
-    except (Mistaken, Failed) as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 2
+    found = shelf()
+    found.warn()
+    chosen = hunt.choose(found, options.exercises)
+    bundle = options.out.with_name(options.out.name + ".classroom50")
+    for out in (options.out, *([bundle] if options.classroom50 else [])):  # before anything is built
+        require_empty(out)
+    if options.gradescope:
+        require_clone(chosen)
+    prepare(chosen)
+    copy_headers()
+    make(chosen, options.out, seed=options.seed)
+    if options.github or options.classroom50:
+        (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
+    if options.github:
+        workflow = options.out / ".github" / "workflows" / "check.yml"
+        workflow.parent.mkdir(parents=True)
+        workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
+    if options.classroom50:
+        classroom50(chosen, bundle, release=options.release)
+    if leaks := scan(chosen, options.out) + (scan(chosen, bundle) if options.classroom50 else []):
+        print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
+        return 1
+    if wrong := refused(chosen, options.out):
+        print("book: the pack refuses right answers:\n" + "\n".join(wrong), file=sys.stderr)
+        return 1
+    if points := judge_pack(chosen, options.out):
+        print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
+        return 1
+    if options.gradescope:
+        gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), release=options.release)
     files = [p for p in options.out.rglob("*") if p.is_file()]
     print(f"{options.out}: {len(chosen)} exercises, {sum(e.points for e in chosen)} points, {len(files)} files, no solution line")
     return 0

@@ -23,7 +23,6 @@ import re
 import subprocess
 import tempfile
 import textwrap
-import tomllib
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -35,6 +34,7 @@ from .session import Ended, Session, Threw
 from .values import Malformed, text
 from .verdict import NOT_WRITTEN, Judged, Verdict, refused
 from .verdict import Fault as Wrong
+from .written import compilable, text_of
 
 FOLDER = ROOT / "hunt" if IN_HANDOUT else ROOT / "judge" / "hunted"
 SOURCES = FOLDER / "sources"  # in a hand-out
@@ -103,6 +103,8 @@ def read(file: Path) -> list[Fault]:
 
     :raises Mistaken: which says what is wrong with it
     """
+    import tomllib  # here, because a hand-out does without it, and so with Python 3.10
+
     chapter, found = file.parent.parent.name, []
     try:
         for source, about in tomllib.loads(file.read_text()).items():
@@ -155,7 +157,7 @@ def begun(answer: Path) -> Exercise:
 
     :raises Mistaken: if there is no such fault
     """
-    code = re.match(r"// Hunt (\w+)", answer.read_text(errors="replace"))
+    code = re.match(r"// Hunt (\w+)", text_of(answer))
     pool = tuple(f for f in faults() if code and f.id == code[1])
     if not pool:
         raise Mistaken(f"the first line of {answer.name} names no hunt; move the file away, and begin another one")
@@ -267,32 +269,39 @@ def entry(answer: str, name: str) -> str:
 def judge(exercise: Exercise, answer: Path, *, tight: bool, student: str) -> Verdict:
     """Judges a test, and what is said about the fault."""
     fault = drawn(exercise, student)
-    written = answer.read_text(errors="replace")
+    written = text_of(answer)
     own = re.match(r"// Hunt (\w+)", written)
     if own and own[1] != fault.id:
         said = f"this is hunt {own[1]}, but {fault.id} is drawn for {student}; move {answer.name} away to begin that one"
         return refused(exercise, Wrong("wrong", said))
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", written, flags=re.DOTALL)
+    code = re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", " ", written, flags=re.DOTALL)
     if used := OTHER_WAYS.search(code):
         return refused(exercise, Wrong("wrong", f"your test uses {used[0]!r}: it has to say itself what is right, not ask another way of the operation"))
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
         folder = Path(name)
         folder.chmod(0o755)
         compiled = folder / "test.o"
-        outcome = compile_answer(exercise, answer, compiled, tight=tight)
+        outcome = compile_answer(exercise, compilable(answer, folder), compiled, tight=tight)
         if outcome.reason != "ok":
             return refused(exercise, Wrong("compile", why_not_compiled(outcome.reason, outcome.printed)))
         tried = Tried(exercise, compiled, folder, tight)
         verdict = Verdict(exercise, remark=f"in {entry(written, 'LINE') or 'no line'!r}: {entry(written, 'CAUSE') or 'no cause'}")
-        found = finds(tried, fault)
+        try:
+            found = finds(tried, fault)
+            wider = LATER if IN_HANDOUT else Wrong("wrong", "first it has to find the fault") if found else too_wide(tried, fault)
+        except Unlinked as said:
+            return refused(exercise, Wrong("compile", str(said)))
         if found and NOT_WRITTEN in found.text:
             return Verdict(exercise, [Judged(c.name, c.points, 0, Wrong("missing", NOT_WRITTEN)) for c in CRITERIA])
-        wider = LATER if IN_HANDOUT else Wrong("wrong", "first it has to find the fault") if found else too_wide(tried, fault)
         line = misquoted(fault, written)
         for criterion, wrong in zip(CRITERIA, (found, wider, line), strict=True):
             verdict.criteria.append(Judged(criterion.name, criterion.points, 1, wrong))
         verdict.printed = tried.printed
         return verdict
+
+
+class Unlinked(RuntimeError):
+    """A test that compiles but cannot be linked, with the helpful part of what the linker said."""
 
 
 @dataclass
@@ -306,12 +315,15 @@ class Tried:
     printed: str = ""
 
     def fails(self, copy: Path | None = None, *, way: str = "plain") -> str:
-        """How the test fails with this copy, or with the book's own source; empty if it passes."""
+        """How the test fails with this copy, or with the book's own source; empty if it passes.
+
+        :raises Unlinked: if a function is missing, say, or is defined a second time
+        """
         program = self.folder / "program"
         first = [copy] if copy else []
         outcome = compile_answer(self.exercise, self.test, program, tight=self.tight, first=first)
         if outcome.reason != "ok":
-            raise Failed(f"hunt: a test cannot be linked:\n{outcome.printed}")
+            raise Unlinked(why_not_compiled(outcome.reason, outcome.printed))
         session = Session(program, Limits(self.exercise.seconds), tight=self.tight)
         try:
             (result,) = session.call("passes", [text(way)], most=4096)
@@ -321,7 +333,8 @@ class Tried:
         except (Ended, Malformed, ValueError):
             return f"it does not return ({session.close().reason})"
         finally:
-            self.printed = self.printed or session.close().printed
+            outcome = session.close()  # whatever was printed before: a program that runs cannot be written over
+            self.printed = self.printed or outcome.printed
 
 
 def finds(tried: Tried, fault: Fault) -> Wrong | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from .check import ANSWERS, shown, start
 from .compile import Failed
 from .exercise import Mistaken, shelf
+from .written import compilable
 
 
 def symbols(archives: list[str], answer: Path, operation: str) -> tuple[list[str], str]:
@@ -87,7 +88,8 @@ def link(build: Path, program: Path, numbers: list[str]) -> Path:
     for exercise in chosen:
         if not exercise.mine:
             raise Mistaken(f"{exercise.number} is not an operation of the model, so --mine cannot use it")
-        answer = start(exercise, ANSWERS)
+        file = start(exercise, ANSWERS)
+        answer = compilable(file, folder)
         source = next(i for i, word in enumerate(compiling) if word.endswith("main.cpp"))
         compiled = folder / f"{exercise.name}.o"
         command = replace_output([*compiling[:source], str(answer), *compiling[source + 1 :]], compiled)
@@ -96,7 +98,7 @@ def link(build: Path, program: Path, numbers: list[str]) -> Path:
         for operation in exercise.mine:
             targets, own = symbols(archives, compiled, operation)
             options += [f"-Wl,--defsym={target}={own}" for target in targets]
-        print(f"book: {', '.join(exercise.mine)} from {shown(answer)}", file=sys.stderr)
+        print(f"book: {', '.join(exercise.mine)} from {shown(file)}", file=sys.stderr)
     result = folder / program.name
     run_command([*replace_output(linking, result), *objects, *options], build)
     return result
@@ -105,9 +107,5 @@ def link(build: Path, program: Path, numbers: list[str]) -> Path:
 def main(arguments: list[str]) -> int:
     """`mine BUILD PROGRAM NUMBER...`: prints the new program's path."""
     build, program, *numbers = arguments
-    try:
-        print(link(Path(build).resolve(), Path(program).resolve(), numbers))
-    except (Mistaken, Failed) as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 2
+    print(link(Path(build).resolve(), Path(program).resolve(), numbers))
     return 0

@@ -15,10 +15,13 @@ import textwrap
 import unicodedata
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 
 from .exercise import Mistaken
 from .report import feedback
+from .written import MARKS, as_utf8
 
 
 def moment(text: str) -> datetime:
@@ -33,7 +36,7 @@ def date(text: str) -> str:
     """The argument of --release, with this machine's time zone, so that it means the same elsewhere."""
     try:
         return moment(text).isoformat()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no date: write 2027-02-01, or 2027-02-01T18:00") from error
 
 
@@ -121,46 +124,97 @@ def release_body(student: dict) -> str:
     return f"### {' of '.join(map(str, total(student)))} points\n\n{textwrap.indent(text(student), '    ')}"
 
 
-def moodle(worksheet: str, students: list[dict]) -> tuple[str, dict[str, str], list[str]]:
-    """Fills in Moodle's grading worksheet, and leaves everything but grades and comments as it is.
+NEEDED = ("Identifier", "Grade", "Maximum grade")  # columns of a worksheet
+LONGEST_CELL = 1 << 24  # a comment may hold what many programs printed
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """Moodle's grading worksheet, in whose form it is filled in."""
+
+    rows: list[list[str]]
+    delimiter: str
+    line_end: str
+    mark: str  # at its beginning
+
+    @property
+    def at(self) -> dict[str, int]:
+        """The place of each column, by its name in small letters, because the capitals differ between versions of Moodle."""
+        return {name.strip().casefold(): i for i, name in enumerate(self.rows[0] if self.rows else [])}
+
+    def cells(self, row: list[str]) -> dict[str, str]:
+        """A row, by column; what it lacks at its end is empty."""
+        return {name: row[i] if i < len(row) else "" for name, i in self.at.items()}
+
+
+def worksheet(file: Path) -> Worksheet:
+    """Reads a worksheet as Moodle or an office program writes it, with commas, semicolons or tabs.
+
+    :raises Mistaken: if grades cannot be filled in
+    """
+    content = file.read_bytes()
+    try:
+        table = as_utf8(content).decode()
+        head = table.partition("\n")[0]
+        csv.field_size_limit(LONGEST_CELL)
+        delimiter = max(",;\t", key=head.count)
+        rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=delimiter))
+    except UnicodeDecodeError as error:
+        raise Mistaken(f"{file} is neither in UTF-8, as Moodle writes it, nor in UTF-16: save it as CSV in UTF-8") from error
+    except csv.Error as error:
+        raise Mistaken(f"{file} cannot be read as CSV: {error}") from error
+    sheet = Worksheet(rows, delimiter, "\r\n" if head.endswith("\r") else "\n", "\ufeff" * content.startswith(tuple(MARKS)))
+    if missing := [name for name in NEEDED if name.casefold() not in sheet.at]:
+        raise Mistaken(f"{file} is no grading worksheet of an English Moodle: it has no column {' and no column '.join(missing)}")
+    for cell in (sheet.cells(row) for row in rows[1:] if any(row)):
+        if not maximum(cell):
+            what = f"the maximum grade of {cell['identifier']} is {cell['maximum grade']!r}"
+            raise Mistaken(f"{file}: {what}, which is no number above 0, so points cannot be scaled to it: grade the assignment in points")
+    return sheet
+
+
+def maximum(cell: dict[str, str]) -> float:
+    """The grade for all points; 0 if there is none."""
+    found = re.fullmatch(r"(\d+)[.,]?(\d*)", cell["maximum grade"].strip())
+    return float(f"{found[1]}.{found[2]}") if found else 0.0
+
+
+def moodle(sheet: Worksheet, students: list[dict]) -> tuple[str, dict[str, str], list[str]]:
+    """Fills in a grading worksheet, and leaves everything but grades and comments as it is.
 
     :return: the worksheet, the feedback files by the path that Moodle expects in a zip, and what was left out, for people
-    :raises Mistaken: if it is no worksheet
     """
-    rows = list(csv.reader(io.StringIO(worksheet.removeprefix("\ufeff"), newline="")))
-    at = {name: i for i, name in enumerate(rows[0] if rows else [])}
-    if missing := {"Identifier", "Grade"} - at.keys():
-        raise Mistaken(f"no grading worksheet of an English Moodle: it has no column {' and no column '.join(sorted(missing))}")
+    rows, at = [list(row) for row in sheet.rows], sheet.at
     left, files, notes = {s["student"]: s for s in students}, {}, []
     for row in rows[1:]:
-        cell = {name: row[i] for name, i in at.items() if i < len(row)}
+        cell = sheet.cells(row)
         student = student_of(cell, left)
         if student is None:
             continue
-        if cell.get("Grade can be changed", "Yes") != "Yes":
+        if cell.get("grade can be changed", "Yes") != "Yes":
             notes.append(f"{student['student']} is left out: the worksheet says that the grade cannot be changed")
             continue
+        row += [""] * (len(rows[0]) - len(row))
         points, most = total(student)
-        best = re.fullmatch(r"(\d+)[.,]?(\d*)", cell.get("Maximum Grade", ""))
-        row[at["Grade"]] = f"{points / max(most, 1) * float(f'{best[1]}.{best[2]}'):.2f}" if best else str(points)
-        if "Feedback comments" in at:
-            row[at["Feedback comments"]] = f"<pre>{html.escape(text(student))}</pre>"  # Moodle takes it for HTML
-        name = cell.get("Full name", "Participant").replace("_", " ")
-        files[f"{name}_{number_in(cell['Identifier'])}_assignsubmission_file_/feedback.txt"] = text(student)
+        row[at["grade"]] = f"{points / max(most, 1) * maximum(cell):.2f}"
+        if "feedback comments" in at:
+            row[at["feedback comments"]] = f"<pre>{html.escape(text(student))}</pre>"  # Moodle takes it for HTML
+        name = cell.get("full name", "Participant").replace("_", " ")
+        files[f"{name}_{number_in(cell['identifier'])}_assignsubmission_file_/feedback.txt"] = text(student)
     notes += [f"{name} is not in the worksheet" for name in left]
     filled = io.StringIO(newline="")
-    csv.writer(filled, lineterminator="\r\n" if "\r\n" in worksheet else "\n").writerows(rows)
-    return "\ufeff" * worksheet.startswith("\ufeff") + filled.getvalue(), files, notes
+    csv.writer(filled, delimiter=sheet.delimiter, lineterminator=sheet.line_end).writerows(rows)
+    return sheet.mark + filled.getvalue(), files, notes
 
 
 def student_of(cell: dict[str, str], left: dict[str, dict]) -> dict | None:
     """The student of a row, who is taken out of those left: by number and name in an export, else by email or name."""
-    name, number = cell.get("Full name", ""), number_in(cell["Identifier"])
+    name, number = cell.get("full name", ""), number_in(cell["identifier"])
     for known in left:
         exported = re.fullmatch(r"(.+)_(\d+)", known)
         if exported and exported[2] == number and (letters(exported[1]) == letters(name) or not name):
             return left.pop(known)
-    return next((left.pop(k) for k in (cell.get("Email address", ""), name) if k and k in left), None)
+    return next((left.pop(k) for k in (cell.get("email address", ""), name) if k and k in left), None)
 
 
 def number_in(identifier: str) -> str:

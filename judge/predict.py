@@ -13,6 +13,7 @@ from . import cases as draws
 from .cases import Case
 from .exercise import IN_HANDOUT, Exercise
 from .verdict import Fault, Judged, Verdict, refused
+from .written import narrow, text_of
 
 LONGEST = 64 * 1024
 LONGEST_LINE = 1000  # characters
@@ -40,21 +41,30 @@ def given(exercise: Exercise, student: str) -> str:
     return draws.given(exercise, seed_of(exercise, student))
 
 
+def lines(answer: Path) -> str:
+    """As much of an answer as is looked at, in the usual characters.
+
+    :raises NoText: if it is no text
+    """
+    return narrow(text_of(answer)[:LONGEST])
+
+
 def read(answer: Path) -> dict[str, str]:
-    """The lines `name = number`: the text after each `=`, up to a comment; empty if the line is too long."""
+    """The lines `name = number`: the text after each `=`, up to a comment; empty if the line is too long. A colon is as
+    good, unless no number follows, as in a description."""
     found = {}
-    for line in answer.read_text(errors="replace")[:LONGEST].splitlines():
-        name, equals, rest = line.partition("=")
-        name = name.strip()
-        if equals and re.fullmatch("[a-z_0-9]+", name, re.IGNORECASE):
-            found[name] = rest.partition("#")[0].strip() if len(line) <= LONGEST_LINE else ""
+    for line in lines(answer).splitlines():
+        name, sign, rest = line.partition("=" if "=" in line else ":")
+        name, value = name.strip(), rest.partition("#")[0].strip() if len(line) <= LONGEST_LINE else ""
+        if re.fullmatch("[a-z_0-9]+", name, re.IGNORECASE) and (sign == "=" or (name not in found and math.isfinite(number(value)))):
+            found[name] = value
     return found
 
 
 def number(text: str) -> float:
-    """Reads a number, with digits grouped by _ or spaces, or as 1e6. NaN if it is none."""
+    """Reads a number, with digits grouped by _, ' or spaces of any kind, or as 1e6. NaN if it is none."""
     try:
-        return float(text.replace(" ", "").replace("_", ""))
+        return float(re.sub(r"[\s_'’]", "", text))
     except ValueError:
         return math.nan
 
@@ -66,7 +76,8 @@ def unreadable(line: str, found: dict[str, str], drawn: str) -> Fault | None:
     if math.isfinite(number(found[line])):
         return None
     said = f"{found[line][:40]!r} after '{line} =' is not a single number" if found[line] else f"there is no number after '{line} ='"
-    return Fault("missing", f"{said}; write it as 540, -0.75 or 1e6", about=drawn)
+    comma = ", without a comma, which may group digits or begin a fraction" if "," in found[line] else ""
+    return Fault("missing", f"{said}; write it as 540, -0.75 or 1e6{comma}", about=drawn)
 
 
 def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
@@ -89,12 +100,12 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
 def complete(exercise: Exercise, answer: Path, student: str) -> Verdict:
     """Judges what can be judged without the right numbers: whether all lines are there."""
     found, drawn = read(answer), given(exercise, student)
-    if drawn not in answer.read_text(errors="replace")[:LONGEST]:
+    if drawn not in lines(answer):
         return refused(exercise, Fault("wrong", f"these are not the numbers of {student}: the line with the given numbers must contain {drawn}"))
     verdict = Verdict(exercise)
-    lines = json.loads((exercise.folder / "numbers.json").read_text())["lines"]
+    asked = json.loads((exercise.folder / "numbers.json").read_text())["lines"]
     for criterion in exercise.criteria:
-        line = lines[criterion.name]
+        line = asked[criterion.name]
         later = Fault("later", "every line has a number; they will be judged when you have handed them in")
         fault = unreadable(line, found, drawn) or later
         verdict.criteria.append(Judged(criterion.name, criterion.points, 0, fault))

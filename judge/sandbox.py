@@ -409,9 +409,10 @@ class Running:
             return True  # unknown
         states = set()
         for pid in self.processes():
-            for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
-                with contextlib.suppress(OSError):
-                    states.add(thread.read_text().rpartition(")")[2].split()[0])
+            with contextlib.suppress(OSError):  # it has ended, as a single thread may have
+                for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+                    with contextlib.suppress(OSError):
+                        states.add(thread.read_text().rpartition(")")[2].split()[0])
         return bool(states & {"R", "D"})
 
     def late(self) -> bool:

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import check, compile, exercise, predict, sandbox, session, verdict
+from judge import check, compile, exercise, predict, sandbox, session, verdict, written
 from judge.cases import Case
 from judge.exercise import COMPUTED, Mistaken, load_all
 from judge.report import to_text
@@ -42,6 +43,43 @@ class Available(unittest.TestCase):
         printed = "answer.cpp:1:10: fatal error: Eigen/Dense: No such file or directory"
         self.assertIn("Eigen is not available", compile.why_not_compiled("crash", printed))
         self.assertNotIn("Eigen is", compile.why_not_compiled("crash", printed.replace("Eigen/", "Igen/")))
+
+
+class Written(unittest.TestCase):
+    """An answer is compiled whichever editor has saved it."""
+
+    def test_only_what_a_compiler_cannot_read_is_copied(self):
+        source = "// é\nint a;\n"
+        with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as copies:
+            file = Path(name) / "answer.cpp"
+            for content, copied in (
+                (source.encode(), False),
+                (source.replace("\n", "\r\n").encode(), False),
+                (source.encode("latin-1"), False),
+                (source.encode("utf-8-sig"), True),
+                (source.encode("utf-16"), True),
+                (b"\xfe\xff" + source.encode("utf-16-be"), True),
+                (source.encode("utf-32"), True),
+                (source.replace("\n", "\r").encode(), True),
+            ):
+                with self.subTest(content):
+                    file.write_bytes(content)
+                    readable = written.compilable(file, Path(copies))
+                    self.assertEqual(copied, readable != file)
+                    self.assertEqual(source.encode() if copied else content, readable.read_bytes())
+
+    def test_what_is_no_text_is_named_and_not_compiled(self):
+        target = next(e for e in load_all() if e.number == "04.2")
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(check, "compile_answer", side_effect=AssertionError):
+            file = Path(name) / target.file_name
+            file.write_bytes("int a;\n".encode("utf-16-le"))
+            verdict = check.judge_answer(target, file, tight=False)
+        self.assertEqual(("missing", 0), (verdict.reason, verdict.points))
+        self.assertRegex(verdict.problem.text, f"^{target.file_name} has zero bytes")
+
+    def test_a_name_is_the_same_in_every_encoding(self):
+        for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+            self.assertEqual("Zoë Müller", check.student_in("Zoë  Müller\r\n".encode(encoding)))
 
 
 class Building(unittest.TestCase):
@@ -182,13 +220,6 @@ class Usage(unittest.TestCase):
         self.assertIn("exit status: 0 if listed, whatever you have done; 2 for wrong usage", said)
         self.assertIn("1 if something is", self.run_verb(check.main, "--help")[1])
 
-    def test_a_folder_that_may_not_be_written_is_one_line(self):
-        with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "answers").write_text("no folder")
-            status, out, err = self.run_verb(check.main, "04.2", "--answers", f"{name}/answers")
-        self.assertEqual((2, ""), (status, out))
-        self.assertRegex(err, "^book: .*/answers: (File exists|Not a directory)\n$")
-
     def test_a_missing_cmake_is_one_line(self):
         with tempfile.TemporaryDirectory() as name, unittest.mock.patch.dict(os.environ, {"PATH": name}):
             with self.assertRaisesRegex(compile.Failed, "^cmake is not installed"):
@@ -213,6 +244,28 @@ class Numbers(unittest.TestCase):
         found = self.read(" a_1 = 5 # five\nB=1_000\n c =\t1 000 000\nd = 1e6#\ne = 1 = 2\nf =\n# g = 1\nno line\nh i = 3\n")
         self.assertEqual({"a_1": 5, "B": 1000, "c": 1e6, "d": 1e6}, {k: v for k, v in found.items() if v == v})
         self.assertEqual({"e", "f"}, {k for k, v in found.items() if v != v})
+
+    def test_what_editors_and_keyboards_make_of_a_number(self):
+        for line in ("n: 1234", "n＝1234", "n = １２３４", "n = 1'234", "n = 1\u202f234", "\ufeffn = 12\u200b34", "Ｎ = 1234", "　n = 1234"):
+            with self.subTest(line):
+                self.assertEqual([1234], list(self.read(line).values()))
+        self.assertEqual({"n": -0.5}, self.read("n = \u22120.5"))
+        self.assertEqual({"n": 5}, self.read("n: as many as there are pads\nn = 5\nn: 7 is wrong\n"))
+        self.assertEqual({}, self.read("n: as many as there are pads\n"))
+        for line in ("n = 10²", "n = ½", "n = 1,234"):
+            self.assertTrue(math.isnan(self.read(line)["n"]), line)
+
+    def test_numbers_in_any_encoding_that_names_itself(self):
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "answer.txt"
+            for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+                for end in ("\n", "\r\n", "\r"):
+                    with self.subTest(encoding=encoding, end=end):
+                        file.write_bytes(f"a = 1{end}b = 2{end}".encode(encoding))
+                        self.assertEqual({"a": "1", "b": "2"}, predict.read(file))
+            file.write_bytes("a = 1\n".encode("utf-16-le"))
+            with self.assertRaisesRegex(Mistaken, "^answer.txt has zero bytes, .*: save it as UTF-8$"):
+                predict.read(file)
 
     def test_a_number_that_is_off_by_more_than_a_factor_can_say(self):
         case = Case("c", "a", "", 1e-6, [], [Value("R", (), array("d", [500.0]))], [], {}, [])
@@ -404,6 +457,8 @@ class HandedOut(unittest.TestCase):
             with self.subTest(text):
                 file.write_text(bare.replace("padding =", f"padding = {text}  # a guess"))
                 self.assertIn(f"'{text}' after 'padding =' is not a single number; write it as 540, -0.75 or 1e6", " ".join(self.said(file).split()))
+        file.write_text(bare.replace("padding =", "padding = 464,697"))
+        self.assertIn("or 1e6, without a comma, which may group digits or begin a fraction", " ".join(self.said(file).split()))
         file.write_text(bare.replace("padding =", "padding = 1 000"))
         self.assertIn("given padding (1 later)", self.said(file))  # and no word about what is right
 

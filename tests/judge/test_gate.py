@@ -119,7 +119,7 @@ class Main(unittest.TestCase):
         machines = iter(machines or [{"shared files": set()}] * 2)
         with contextlib.ExitStack() as stack:
             for place, name, stand_in in (
-                (gate, "ProcessPoolExecutor", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
+                (gate, "workers", ThreadPoolExecutor), (gate, "prepare", lambda *_, **__: None),
                 (gate, "attempt", attempt), (gate, "machine", lambda: next(machines)),
                 (gate, "faults", lambda _: []), (gate, "why_unfit", lambda **_: ""), (gate.draws, "draw", draw),
                 (gate.sandbox, "why_unavailable", lambda: ""), (gate, "SETTLED", 0),

@@ -9,6 +9,7 @@ import errno
 import io
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -107,17 +108,23 @@ class Collecting(unittest.TestCase):
         self.assertIn("password", self.only().refused[NAME])
 
     def test_a_zip_with_damaged_contents(self):
-        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-            path = self.folder / "anna.zip"
-            with zipfile.ZipFile(path, "w", method) as archive:
-                archive.writestr(NAME, os.urandom(300).hex())
-            raw = bytearray(path.read_bytes())
-            for at in range(70, 200):
-                raw[at] ^= 0x55
-            path.write_bytes(raw)
-            submission = self.only()
-            self.assertEqual({}, submission.answers)
-            self.assertIn("cannot be read", submission.refused[NAME])
+        path = self.folder / "anna.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(NAME, os.urandom(300).hex())
+        raw = bytearray(path.read_bytes())
+        for at in range(70, 200):
+            raw[at] ^= 0x55
+        path.write_bytes(raw)
+        submission = self.only()
+        self.assertEqual({}, submission.answers)
+        self.assertIn("cannot be read", submission.refused[NAME])
+
+    def test_a_compression_that_could_fill_the_memory(self):
+        for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            with zipfile.ZipFile(self.folder / "anna.zip", "w", method) as archive:
+                archive.writestr(NAME, "a")
+            with unittest.mock.patch.object(zipfile.ZipFile, "open", side_effect=AssertionError):
+                self.assertIn("compression is not the usual one", self.only().refused[NAME])
 
     def test_a_linked_folder_around_answers(self):
         (self.folder / "anna").mkdir()
@@ -174,7 +181,46 @@ class Collecting(unittest.TestCase):
     def test_a_pipe_does_not_stop_the_grader(self):
         (self.folder / "anna").mkdir()
         os.mkfifo(self.folder / "anna" / NAME)
-        self.assertIn("is not a file", self.only().refused[NAME])
+        os.mkfifo(self.folder / "bert")
+        anna, bert = submissions.collect(self.folder, [NAME])
+        self.assertIn("is not a file", anna.refused[NAME])
+        self.assertIn("is not a file", bert.notes[0])
+
+    def test_a_folder_that_cannot_be_read(self):
+        for student in ("anna", "bert"):
+            (self.folder / student / "answers").mkdir(parents=True)
+            (self.folder / student / NAME).write_text(student)
+        scan = os.scandir
+
+        def closed(path):
+            if Path(path).parts[-1] == "anna" or Path(path).parts[-2:] == ("bert", "answers"):
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return scan(path)
+
+        with unittest.mock.patch.object(submissions.os, "scandir", closed):
+            anna, bert = submissions.collect(self.folder, [NAME])
+        self.assertEqual(({}, ["the submission cannot be read: Permission denied"]), (anna.answers, anna.notes))
+        self.assertEqual(({NAME: b"bert"}, ["answers cannot be read: Permission denied"]), (bert.answers, bert.notes))
+
+    def test_a_machine_that_opens_no_more_files_is_not_the_students_fault(self):
+        (self.folder / "anna").mkdir()
+        (self.folder / "anna" / NAME).write_text("a")
+        for place in ("open", "scandir"):
+            with unittest.mock.patch.object(submissions.os, place, side_effect=OSError(errno.EMFILE, "Too many open files")):
+                self.assertRaises(OSError, self.only)
+
+    def test_folders_in_folders_without_end(self):
+        def nested(depth):
+            return "d/" * depth + NAME
+
+        for depth, noted in ((submissions.DEEPEST, []), (submissions.DEEPEST + 1, [submissions.TOO_DEEP])):
+            with self.subTest(depth):
+                (self.folder / "anna" / nested(depth)).parent.mkdir(parents=True)
+                (self.folder / "anna" / nested(depth)).write_text("a")
+                zipped(self.folder / "bert.zip", {nested(depth): "a"})
+                for submission in submissions.collect(self.folder, [NAME]):
+                    self.assertEqual((noted, not noted), (submission.notes, NAME in submission.answers))
+                shutil.rmtree(self.folder / "anna")
 
     def test_a_hundred_thousand_files(self):
         with zipfile.ZipFile(self.folder / "anna.zip", "w") as archive:
@@ -228,18 +274,55 @@ class Collecting(unittest.TestCase):
         wanted = [NAME, "student.txt"]
         zipped(self.folder.parent / "all.zip", {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()})
         for place in (self.folder, self.folder.parent / "all.zip"):
-            with submissions.as_folder(place) as folder:
-                found = {s.student: s for s in submissions.collect(folder, wanted)}
+            found = {s.student: s for s in submissions.collect(place, wanted)}
             students = {"Anna Li_101", "Anna Li_102", "Bert O'Neil_103", "Participant_104"}
             self.assertEqual(dict(zip(sorted(students), exported)), {s: found[s].answers[NAME].decode() for s in sorted(found)})
             self.assertEqual({}, {s: f.notes for s, f in found.items() if f.notes})
             self.assertEqual("Anna Li", found["Anna Li_101"].known)
 
-    def test_a_zip_of_a_class_that_swells_is_not_unpacked(self):
-        zipped(self.folder / "all.zip", {"a/b": "x" * 2000})
-        with unittest.mock.patch.object(submissions, "LARGEST_CLASS", 1000), self.assertRaisesRegex(Mistaken, "unpack it yourself"):
-            with submissions.as_folder(self.folder / "all.zip"):
-                pass
+    def test_what_one_student_has_packed_is_left_to_that_student(self):
+        """In a learning platform's zip, where no name is a file's of this machine."""
+        anna, bert, cleo = (f"{name}_{i}_assignsubmission_file_/" for i, name in enumerate(("Anna", "Bert", "Cleo")))
+        for added, noted in (
+            ({bert + "\u53cd\u5411\u4f20\u64ad" * 22 + ".txt": ""}, []),  # 268 bytes
+            ({bert + "notes": "", bert + "notes/more.txt": ""}, []),
+            ({bert.strip("/"): ""}, ["the submission cannot be read as a zip: File is not a zip file"]),
+            ({bert + "d/" * 2100 + "x.txt": ""}, [submissions.TOO_DEEP]),
+            ({bert + "../" + anna + "x": "not Anna's"}, [f"the zip has a path that leaves its folder: '{bert}../{anna}x'"]),
+            ({bert + "./x/../../y": "", bert + "/etc/x": ""}, [f"the zip has a path that leaves its folder: '{bert}{p}'" for p in ("./x/../../y", "/etc/x")]),
+            ({bert + NAME.upper(): "b"}, []),
+            ({bert + "a.zip": "no zip"}, ["a.zip: cannot be read as a zip: File is not a zip file"]),
+            ({bert + "a.zip": in_a_zip({"b.zip": in_a_zip({"x": ""})[:-9]})}, ["a.zip/b.zip: cannot be read as a zip: File is not a zip file"]),
+            ({"/etc/x": "", "../x": "", "..": ""}, []),
+        ):
+            with self.subTest(noted=noted, added=[name[-60:] for name in added]), contextlib.redirect_stderr(io.StringIO()):
+                zipped(self.folder / "all.zip", {anna + NAME: "a", **added, bert + NAME: "b", cleo + NAME: "c"})
+                found = submissions.collect(self.folder / "all.zip", [NAME])
+                pickle.dumps(found)  # for the processes that judge them
+                self.assertEqual({"Anna_0": b"a", "Bert_1": b"b", "Cleo_2": b"c"}, {s.student: s.answers.get(NAME) for s in found})
+                self.assertEqual({"Anna_0": [], "Bert_1": noted, "Cleo_2": []}, {s.student: s.notes for s in found})
+
+    def test_a_member_of_the_platforms_zip_that_cannot_be_read_is_one_students(self):
+        with zipfile.ZipFile(self.folder / "all.zip", "w") as archive:
+            for student in ("anna", "bert"):
+                archive.writestr(f"{student}/{NAME}", student)
+        raw = (self.folder / "all.zip").read_bytes()
+        (self.folder / "all.zip").write_bytes(raw.replace(b"bert", b"bart", 2).replace(b"bart/", b"bert/", 1))
+        anna, bert = submissions.collect(self.folder / "all.zip", [NAME])
+        self.assertEqual({NAME: b"anna"}, anna.answers)
+        self.assertEqual(({}, "cannot be read: Bad CRC"), (bert.answers, bert.refused[NAME][:23]))
+
+    def test_zips_in_the_platforms_zip(self):
+        zipped(self.folder / "all.zip", {"anna.zip": in_a_zip({f"answers/{NAME}": "a"}), "bert": in_a_zip({NAME: "b"}), "cleo/": "", "scores.csv": ""})
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            found = {s.student: s.answers for s in submissions.collect(self.folder / "all.zip", [NAME])}
+        self.assertEqual({"anna": {NAME: b"a"}, "bert": {NAME: b"b"}, "cleo": {}}, found)
+        self.assertEqual("book: scores.csv is neither a folder nor a zip, so it is nobody's submission\n", said.getvalue())
+
+    def test_a_zip_with_ten_thousand_faults_has_a_few_notes(self):
+        zipped(self.folder / "anna.zip", {f"../{i}": "" for i in range(10_000)})
+        self.assertEqual((submissions.MOST_NOTES, "and more"), (len(self.only().notes), self.only().notes[-1]))
 
     def test_a_name_that_is_not_utf8(self):
         folder = os.fsencode(self.folder) + b"/an\xffna"
@@ -252,8 +335,19 @@ class Collecting(unittest.TestCase):
         self.assertNotIn("/", grade.folder_of(submission.student))
 
     def test_a_name_that_would_leave_the_results(self):
-        for name in ("..", "a/b", "", ".hidden", "x" * 500, "=cmd()"):
-            self.assertRegex(grade.folder_of(name), r"^[\w\- ][\w\-. ]{0,100}$")
+        for name in ("..", "a/b", "", ".hidden", "x" * 500, "=cmd()", "\u53cd" * 85, "\U00020000" * 63):
+            self.assertRegex(grade.folder_of(name), r"^[\w\- ][\w\-. ]*$")
+            self.assertLess(len(f"{grade.folder_of(name)}.json.part".encode()), 256)  # the most that a file system takes
+
+    def test_a_name_that_the_results_have_themselves(self):
+        with tempfile.TemporaryDirectory() as name:
+            marks = grade.Marks(Path(name))
+            for student in ("class.csv", "class.csv.part", "verdicts", "settings.json", "JUnit.xml", "moodle_feedback.zip"):
+                marks.keep(submissions.Submission(student), {})
+            with contextlib.redirect_stdout(io.StringIO()):
+                marks.summarize()
+            self.assertEqual(6, len(marks.results))
+            self.assertEqual(6, len(list((Path(name) / "verdicts").iterdir())))
 
     def test_two_submissions_of_one_student(self):
         (self.folder / "anna").mkdir()
@@ -421,7 +515,7 @@ class Kept(unittest.TestCase):
             return grade.Verdict(exercise)
 
         other = next(e for e in load_all() if e is not TARGET)
-        submission = submissions.Submission("anna", [Path("anna")], answers={NAME: b"a", other.file_name: b"b"})
+        submission = submissions.Submission("anna", answers={NAME: b"a", other.file_name: b"b"})
         with unittest.mock.patch.object(grade, "judge_answer", judge):
             first, second = grade.judge_submission(submission, [TARGET, other], 1, tight=False)
         self.assertEqual(("judge", 0, "ok"), (first.reason, first.points, second.reason))
@@ -429,9 +523,25 @@ class Kept(unittest.TestCase):
             kept = {v.exercise.number: report.to_dict(v) for v in (first, second)}
             result = grade.Marks(Path(name)).keep(submission, kept)
         self.assertEqual(["04.2: judge it by hand"], result["notes"])
-        for error in (OSError(errno.ENOSPC, "full"), sandbox.Unfit("noexec"), compile.Failed("no case")):  # of the machine, or the book
-            with unittest.mock.patch.object(grade, "judge_answer", unittest.mock.Mock(side_effect=error)):
-                self.assertRaises(type(error), grade.judge_submission, submission, [TARGET], 1, tight=False)
+
+    def test_whether_an_error_is_of_the_machine_is_asked_of_the_machine(self):
+        submission = submissions.Submission("anna", answers={NAME: b"a"})
+        busy = OSError(errno.ETXTBSY, "Text file busy")
+        for error, unfit, raises in (
+            (busy, "", None),
+            (busy, "not even an empty program runs here", sandbox.Unfit),
+            (OSError(errno.ENOSPC, "full"), "", OSError),
+            (OSError(errno.EMFILE, "Too many open files"), "", OSError),
+            (sandbox.Unfit("noexec"), "", sandbox.Unfit),
+            (compile.Failed("no case"), "", compile.Failed),  # of the book
+        ):
+            judge = unittest.mock.Mock(side_effect=error)
+            with self.subTest(str(error), unfit=unfit), unittest.mock.patch.multiple(grade, judge_answer=judge, why_unfit=lambda unfit=unfit, **_: unfit):
+                if raises:
+                    self.assertRaises(raises, grade.judge_submission, submission, [TARGET], 1, tight=False)
+                else:
+                    (verdict,) = grade.judge_submission(submission, [TARGET], 1, tight=False)
+                    self.assertEqual("judge", verdict.reason)
 
     def test_a_machine_that_fails_is_one_line(self):
         for error, said in (
@@ -474,7 +584,7 @@ class Kept(unittest.TestCase):
 
         with (
             unittest.mock.patch.object(grade, "grade_one", one),
-            unittest.mock.patch.object(grade, "ProcessPoolExecutor", ThreadPoolExecutor),
+            unittest.mock.patch.object(grade, "workers", ThreadPoolExecutor),
             contextlib.redirect_stderr(io.StringIO()),
         ):
             grade.grade(folder, marks, exercises, 7, tight=True, jobs=1)
@@ -517,6 +627,50 @@ class Kept(unittest.TestCase):
             file.write_bytes(file.read_bytes() + b"\n")
             self.assertEqual(of(*numbers), self.graded(root / "in", grade.Marks(root / "out"), both), file.name)
             self.assertEqual([], self.graded(root / "in", grade.Marks(root / "out"), both))
+
+    def test_what_the_judge_could_not_judge_is_tried_again(self):
+        root, (first, second) = self.place()
+        self.hand_in(root, "anna", e04_1="a", e04_2="a")
+        self.graded(root / "in", grade.Marks(root / "out"), [first, second])
+        file = root / "out/verdicts/anna.json"
+        kept = json.loads(file.read_text())
+        kept["verdicts"][1]["reason"] = "judge"
+        file.write_text(json.dumps(kept))
+        self.assertEqual([("anna", ["04.2"])], self.graded(root / "in", grade.Marks(root / "out"), [first, second]))
+
+    def test_results_that_have_been_damaged_are_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            for file in ("settings.json", "verdicts/anna.json"):
+                (Path(name) / file).parent.mkdir(exist_ok=True)
+                (Path(name) / file).write_text("{")
+            marks = grade.Marks(Path(name))
+            for read, file in ((marks.settings, "settings.json"), (lambda: marks.kept("anna"), "verdicts/anna.json")):
+                with self.assertRaisesRegex(Mistaken, f"^{name}/{file} has been damaged .*: restore it, or delete it"):
+                    read()
+
+    def test_a_worksheet_is_read_before_anybody_is_graded(self):
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(grade, "prepare", side_effect=AssertionError):
+            (Path(name) / "sheet.csv").write_text("Identifier,Grade\n")
+            with self.assertRaisesRegex(Mistaken, "no column Maximum grade"):
+                grade.main(["04.2", "--submissions", name, "--out", name, "--moodle", f"{name}/sheet.csv"])
+
+    def test_ctrl_c_ends_workers_without_a_word(self):
+        script = (
+            "import os, signal, time\n"
+            "from judge.grade import workers\n"
+            "os.setpgrp()\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "try:\n"
+            "    with workers(2) as pool:\n"
+            "        list(pool.map(abs, [1, 2]))\n"  # both have begun
+            "        pool.submit(time.sleep, 1000)\n"
+            "        os.killpg(0, signal.SIGINT)\n"
+            "        time.sleep(1000)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(("interrupted\n", ""), (done.stdout, done.stderr))
 
     def test_changed_points_are_listed_with_what_changed_them(self):
         root, (first, second) = self.place()
@@ -576,7 +730,7 @@ class Kept(unittest.TestCase):
     def test_what_is_written_has_no_colors(self):
         verdict = report.to_dict(grade.Verdict(TARGET, grade.refused(TARGET, grade.Fault("wrong", "x")).criteria))
         with unittest.mock.patch.object(report, "colored", lambda: True), tempfile.TemporaryDirectory() as out:
-            grade.Marks(Path(out)).keep(submissions.Submission("anna", []), {"04.2": verdict})
+            grade.Marks(Path(out)).keep(submissions.Submission("anna"), {"04.2": verdict})
             for file in Path(out).rglob("*.*"):
                 self.assertNotRegex(file.read_text(), r"\x1b|\\u001b", file.name)
 

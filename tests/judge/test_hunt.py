@@ -6,13 +6,15 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+from array import array
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, hunt
+from judge import compile, hunt, sandbox
 from judge.exercise import Mistaken, replaced
+from judge.values import Value
 
 ALL = hunt.faults()
 
@@ -79,6 +81,46 @@ class Answers(unittest.TestCase):
             verdict = hunt.judge(hunt.among((self.fault,)), answer, tight=False, student="ada")
         self.assertEqual(0, verdict.points)
         return verdict.problem.text
+
+    def tried(self, *outcomes):
+        """A compiled test; from here on compiling and linking end so."""
+        compiled = unittest.mock.Mock(side_effect=[sandbox.Outcome(reason, 1, said) for reason, said in outcomes])
+        patch = unittest.mock.patch.object(hunt, "compile_answer", compiled)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return hunt.Tried(hunt.among((self.fault,)), Path("test.o"), Path("folder"), tight=False)
+
+    def test_a_program_that_printed_is_ended_before_the_next_is_written_in_its_place(self):
+        running = set()
+
+        class Printing:
+            def __init__(self, program, *_, **__):
+                assert not running, "Text file busy"
+                running.add(program)
+
+            def call(self, *_, **__):
+                return [Value("N", (), array("q", [1]))]
+
+            def close(self):
+                running.clear()
+                return sandbox.Outcome("ok", 0, "debug")
+
+        tried = self.tried(*[("ok", "")] * 3)
+        with unittest.mock.patch.object(hunt, "Session", Printing):
+            self.assertEqual(["", "", ""], [tried.fails() for _ in range(3)])
+        self.assertEqual((set(), "debug"), (running, tried.printed))
+
+    def test_a_test_that_cannot_be_linked_is_the_students(self):
+        for said in ("undefined reference to `abh::mine::passes()'", "multiple definition of `abh::plain::softmax'"):
+            self.tried(("ok", ""), ("crash", said))  # compiling it, and linking it
+            self.assertIn(said, self.refused(hunt.stub(self.fault, "ada")))
+
+    def test_the_first_line_is_read_whichever_editor_wrote_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = Path(folder) / "hunt.cpp"
+            for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+                answer.write_bytes(hunt.stub(self.fault, "ada").encode(encoding))
+                self.assertEqual((self.fault,), hunt.begun(answer).faults)
 
     def test_another_students_hunt(self):
         self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(hunt.stub(ALL[1], "bob")))

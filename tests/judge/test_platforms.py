@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+import tempfile
 import unittest
 import zipfile
 from datetime import datetime, timedelta
@@ -18,6 +19,16 @@ from judge.exercise import Mistaken
 
 SAMPLES = Path(__file__).parent / "samples"
 WORKSHEET = (SAMPLES / "moodle.csv").read_bytes().decode()
+
+
+def sheet(content=WORKSHEET, encoding="utf-8"):
+    """The worksheet in a file with this content."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "worksheet.csv"
+        file.write_bytes(content.encode(encoding))
+        return platforms.worksheet(file)
+
+
 JOB = {
     "CLASSROOM": "transformers",
     "ASSIGNMENT": "chapter-4",
@@ -49,7 +60,7 @@ def student(name="anna", verdicts=(PART, UNREADABLE), notes=()):
 
 def filled(*students):
     """The worksheet's rows by identifier, the feedback files, and what is told."""
-    text, files, notes = platforms.moodle(WORKSHEET, list(students))
+    text, files, notes = platforms.moodle(sheet(), list(students))
     return {r["Identifier"]: r for r in csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))}, files, notes
 
 
@@ -101,7 +112,7 @@ class Moodle(unittest.TestCase):
                 self.assertEqual(before[identifier][column], row[column])
         self.assertEqual(["30.00", "0.00", "", "", ""], [r["Grade"] for r in rows.values()])  # 3 of 10 points are 30 of 100
         self.assertIn("04.1 A title: 3 of 8 points\n", rows["Participant 101"]["Feedback comments"])
-        text, _, _ = platforms.moodle(WORKSHEET, [])
+        text, _, _ = platforms.moodle(sheet(), [])
         self.assertEqual(list(csv.reader(io.StringIO(WORKSHEET))), list(csv.reader(io.StringIO(text))))
         self.assertEqual(WORKSHEET.count("\r\n"), text.count("\r\n"))
 
@@ -128,14 +139,42 @@ class Moodle(unittest.TestCase):
 
     def test_an_anonymous_worksheet(self):
         table = "Identifier,Status,Grade,Maximum Grade\nParticipant 104,Submitted,,\"20,0\"\n"
-        text, files, _ = platforms.moodle(table, [student("Participant_104", [PART])])
+        text, files, _ = platforms.moodle(sheet(table), [student("Participant_104", [PART])])
         self.assertIn("Participant 104,Submitted,7.50,", text)
         self.assertEqual(["Participant_104_assignsubmission_file_/feedback.txt"], list(files))
 
+    def test_columns_of_any_version_of_moodle_are_found(self):
+        newer = WORKSHEET.replace("Maximum Grade", "Maximum grade")
+        self.assertNotEqual(WORKSHEET, newer)
+        text, _, _ = platforms.moodle(sheet(newer), [student("Anna Li_101")])
+        self.assertIn(",30.00,100.00,", text)
+
+    def test_a_worksheet_that_an_office_program_has_saved(self):
+        rows = list(csv.reader(io.StringIO(WORKSHEET.removeprefix("\ufeff"))))
+        for delimiter, encoding in ((";", "utf-8"), ("\t", "utf-16"), (";", "utf-8-sig")):
+            saved = io.StringIO()
+            csv.writer(saved, delimiter=delimiter, lineterminator="\n").writerows([*rows, [], [""] * len(rows[0])])
+            with self.subTest(delimiter=delimiter, encoding=encoding):
+                text, files, _ = platforms.moodle(sheet(saved.getvalue(), encoding), [student("Anna Li_101")])
+                found = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), delimiter=delimiter))
+                self.assertEqual(["30.00", "40.00", "", "", "", ""], [r["Grade"] for r in found])
+                self.assertEqual((1, encoding != "utf-8"), (len(files), text.startswith("\ufeff")))
+
+    def test_a_row_that_ends_early_has_a_grade(self):
+        text, _, _ = platforms.moodle(sheet("Identifier,Maximum grade,Full name,Grade\nParticipant 101,20,anna\n"), [student("anna")])
+        self.assertIn("Participant 101,20,anna,6.00\n", text)
+
+    def test_points_that_cannot_be_scaled_are_refused(self):
+        for best in ("", "-", "A scale", "0.00", "-2.00"):
+            with self.assertRaisesRegex(Mistaken, f"the maximum grade of Participant 101 is '{best}', .* points cannot be scaled to it"):
+                sheet(f"Identifier,Grade,Maximum grade\nParticipant 101,,{best}\n")
+
     def test_another_table_is_refused(self):
-        for table, missing in (("", "Grade and no column Identifier"), ("Identifikator,Bewertung\n", "Grade"), ("Grade\n", "Identifier")):
+        for table, missing in (("", "Identifier and no column Grade"), ("Identifikator,Bewertung\n", "Identifier"), ("Grade\n", "Identifier"), ("Identifier,Grade\n", "Maximum grade")):
             with self.assertRaisesRegex(Mistaken, f"no column {missing}"):
-                platforms.moodle(table, [])
+                sheet(table)
+        with self.assertRaisesRegex(Mistaken, "neither in UTF-8, .* nor in UTF-16"):
+            sheet("Identifier,Grade,Maximum grade\nCl\xe9o,,100\n", "latin-1")
 
 
 class Release(unittest.TestCase):
@@ -143,7 +182,7 @@ class Release(unittest.TestCase):
         now = datetime.now().astimezone()
         full = student(notes=["2 submissions"])
         seen = platforms.until(now + timedelta(hours=1), full)
-        text, _, _ = platforms.moodle(WORKSHEET, [{**seen, "student": "Anna Li_101"}])
+        text, _, _ = platforms.moodle(sheet(), [{**seen, "student": "Anna Li_101"}])
         shown = [platforms.gradescope(seen), platforms.classroom50(seen, JOB), platforms.text(seen), platforms.release_body(seen), text]
         for form in map(json.dumps, shown):
             self.assertNotRegex(form, r"SECRET|expected|y\[1\]|shape|compile")

@@ -24,6 +24,11 @@ SOMEBODY = 54_321  # a user with processes of their own
 SIXTY = ["/bin/sh", "-c", "i=0; while [ $i -lt 60 ]; do sleep 1000 & i=$((i + 1)); done; echo $i"]
 
 
+def raised(path):
+    """As listing the threads of a process that has just ended."""
+    raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+
+
 def shell(script, limits, **more):
     return sandbox.run(["/bin/bash", "-c", script], {}, limits, tight=True, **more)
 
@@ -141,6 +146,15 @@ class Time(unittest.TestCase):
                     self.assertLess(running.computed(), before + 0.01)
                 running.kill()
                 running.finish()
+
+    def test_a_child_that_ends_while_it_is_listed_waits_for_nothing(self):
+        running = Running.__new__(Running)
+        with (
+            unittest.mock.patch.object(Running, "processes", lambda _: [1, os.getpid()]),
+            unittest.mock.patch.object(sandbox.Path, "exists", lambda _: True),
+            unittest.mock.patch.object(sandbox.Path, "glob", lambda path, _: raised(path) if path.parts[2] == "1" else [path / f"{os.getpid()}/stat"]),
+        ):
+            self.assertTrue(running.at_work())  # this process computes
 
     def soon(self, true):
         """Whether it becomes so, however busy the machine is."""
