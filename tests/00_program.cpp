@@ -113,7 +113,7 @@ TEST_CASE("a wrong command line is one clear line and exit status 1") {
         REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
         return outcome.err;
     };
-    REQUIRE_THAT(refused({"--wdith", "3"}), Contains("--wdith"));
+    REQUIRE(refused({"--wdith", "3"}) == "demo: not expected: --wdith 3 (see --help)\n");
     REQUIRE_THAT(refused({"stray"}), Contains("stray"));
     REQUIRE_THAT(refused({"--width"}), Contains("--width"));
     REQUIRE_THAT(refused({"--width", "wide"}), Contains("wide"));

@@ -1,5 +1,7 @@
 #include "lib/program/options.hpp"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>  // slow to compile, so included only here
 #include <charconv>
 #include <filesystem>
@@ -82,6 +84,9 @@ std::optional<std::string> Options::read(const std::string& program,
         return {};
     } catch (const CLI::CallForHelp&) {
         return app_->help();
+    } catch (const CLI::ExtrasError&) {  // whose own message lists them backwards
+        throw std::invalid_argument(
+            fmt::format("not expected: {} (see --help)", fmt::join(app_->remaining(true), " ")));
     } catch (const CLI::ParseError& error) {
         throw std::invalid_argument(error.what() + std::string(" (see --help)"));
     }

@@ -34,7 +34,8 @@ class Workflow(unittest.TestCase):
         text = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
         for command in ("build --epub --pdf --slides", "test", "check-pages --all", "gate --all"):
             self.assertIn(f"run: ./book {command}\n", text)
-        self.assertIn("run: tests/machines.sh\n", text)
+        for command in ("tests/machines.sh", "python3 tests/commands.py"):
+            self.assertIn(f"run: {command}\n", text)
         self.assertIn("ABH_NIGHTLY: 1\n", text)
         self.assertNotIn("write", text)
 
