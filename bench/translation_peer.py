@@ -17,6 +17,7 @@ import gzip
 import json
 import math
 import random
+import re
 import resource
 import statistics
 import sys
@@ -50,6 +51,19 @@ class Pair:
         return len(self.source) + len(self.target) + 2
 
 
+# Characters of no width, but no joiners.
+UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+BLANK = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2800\u3164\uffa0]+")
+
+
+def tidy(text: str) -> str:
+    """As the book does it, in lib/io/unicode.cpp."""
+    return unicodedata.normalize("NFC", re.sub(" +", " ", UNSEEN.sub("", BLANK.sub(" ", text))).strip(" "))
+
+
 def lines_of(path: str) -> list[str]:
     content = Path(path).read_bytes()
     if path.endswith(".gz"):
@@ -62,7 +76,7 @@ def read_texts(files: str) -> list[tuple[str, str]]:
         texts = zip(*(lines_of(path) for path in files.split(",")), strict=True)
     else:
         texts = (line.split("\t")[:2] for line in lines_of(files))
-    return [tuple(" ".join(unicodedata.normalize("NFC", text).split()) for text in pair) for pair in texts]
+    return [tuple(tidy(text) for text in pair) for pair in texts]
 
 
 class Data:
@@ -79,7 +93,7 @@ class Data:
         pairs = []
         for source, target in read_texts(files):
             shorter, longer = sorted((len(source.encode()), len(target.encode())))
-            if longer > 6 * shorter:  # or one is empty
+            if shorter == 0 or (longer > 6 * shorter and not held_out):
                 continue
             pair = Pair(self.source.encode(source), self.target.encode(target), target)
             if held_out or max(len(pair.source), len(pair.target)) < self.longest:

@@ -24,7 +24,7 @@ enable_testing()
 add_library(abh_flags INTERFACE)
 target_include_directories(abh_flags INTERFACE ${ABH_ROOT})
 target_link_libraries(abh_flags INTERFACE Eigen3::Eigen fmt::fmt CLI11::CLI11
-  nlohmann_json::nlohmann_json Threads::Threads)
+  nlohmann_json::nlohmann_json utf8proc Threads::Threads)
 if(ABH_DEVICE STREQUAL "runtime")
   target_link_libraries(abh_flags INTERFACE CUDA::cudart_static CUDA::cublasLt)
   # nvcc cannot check fmt's format strings at compile time, so they are checked at run time

@@ -9,7 +9,7 @@ function(abh_find package target url hash)
   if(NOT TARGET ${target})
     message(STATUS "${package} is not installed; fetching it")
     set(BUILD_TESTING OFF)
-    FetchContent_Declare(${package} URL ${url} URL_HASH SHA256=${hash} SYSTEM)
+    FetchContent_Declare(${package} SYSTEM URL ${url} URL_HASH SHA256=${hash})
     FetchContent_MakeAvailable(${package})
   endif()
   if(NOT TARGET ${target})
@@ -30,6 +30,18 @@ abh_find(CLI11 CLI11::CLI11
 abh_find(nlohmann_json nlohmann_json::nlohmann_json
   https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
   d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
+# Debian's utf8proc brings no files for find_package.
+find_path(ABH_UTF8PROC_HEADERS utf8proc.h)
+find_library(ABH_UTF8PROC utf8proc)
+mark_as_advanced(ABH_UTF8PROC_HEADERS ABH_UTF8PROC)
+if(ABH_UTF8PROC_HEADERS AND ABH_UTF8PROC)
+  add_library(utf8proc UNKNOWN IMPORTED)
+  set_target_properties(utf8proc PROPERTIES IMPORTED_LOCATION ${ABH_UTF8PROC}
+    INTERFACE_INCLUDE_DIRECTORIES ${ABH_UTF8PROC_HEADERS})
+endif()
+abh_find(utf8proc utf8proc
+  https://github.com/JuliaStrings/utf8proc/archive/refs/tags/v2.7.0.tar.gz
+  4bb121e297293c0fd55f08f83afab6d35d48f0af4ecc07523ad8ec99aa2b12a1)
 if(ABH_TESTS)  # versions 2 and 3 both work, see tests/catch.hpp
   abh_find(Catch2 Catch2::Catch2
     https://github.com/catchorg/Catch2/archive/refs/tags/v2.13.10.tar.gz

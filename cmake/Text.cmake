@@ -1,4 +1,4 @@
-# Libraries that read and split real text: SentencePiece, utf8proc and zlib. Only chapter 13 and what builds on it need
+# Libraries that unpack and split real text: zlib and SentencePiece. Only chapter 13 and what builds on it need
 # them, so if one is missing, only this chapter is left out.
 include_guard(GLOBAL)
 
@@ -6,16 +6,11 @@ find_package(ZLIB QUIET)
 find_path(ABH_SENTENCEPIECE_HEADERS sentencepiece_trainer.h)
 find_library(ABH_SENTENCEPIECE sentencepiece)
 find_library(ABH_SENTENCEPIECE_TRAIN sentencepiece_train)
-find_path(ABH_UTF8PROC_HEADERS utf8proc.h)
-find_library(ABH_UTF8PROC utf8proc)
-mark_as_advanced(ABH_SENTENCEPIECE_HEADERS ABH_SENTENCEPIECE ABH_SENTENCEPIECE_TRAIN ABH_UTF8PROC_HEADERS ABH_UTF8PROC)
+mark_as_advanced(ABH_SENTENCEPIECE_HEADERS ABH_SENTENCEPIECE ABH_SENTENCEPIECE_TRAIN)
 
 set(ABH_TEXT_MISSING)  # Debian's packages
 if(NOT ABH_SENTENCEPIECE_HEADERS OR NOT ABH_SENTENCEPIECE OR NOT ABH_SENTENCEPIECE_TRAIN)
   list(APPEND ABH_TEXT_MISSING libsentencepiece-dev)
-endif()
-if(NOT ABH_UTF8PROC_HEADERS OR NOT ABH_UTF8PROC)
-  list(APPEND ABH_TEXT_MISSING libutf8proc-dev)
 endif()
 if(NOT ZLIB_FOUND)
   list(APPEND ABH_TEXT_MISSING zlib1g-dev)
@@ -25,9 +20,9 @@ if(ABH_TEXT_MISSING)
 else()
   set(ABH_HAS_TEXT ON)
   add_library(abh_text INTERFACE)
-  target_include_directories(abh_text SYSTEM INTERFACE ${ABH_SENTENCEPIECE_HEADERS} ${ABH_UTF8PROC_HEADERS})
+  target_include_directories(abh_text SYSTEM INTERFACE ${ABH_SENTENCEPIECE_HEADERS})
   target_link_libraries(abh_text INTERFACE
-    ${ABH_SENTENCEPIECE_TRAIN} ${ABH_SENTENCEPIECE} ${ABH_UTF8PROC} ZLIB::ZLIB)
+    ${ABH_SENTENCEPIECE_TRAIN} ${ABH_SENTENCEPIECE} ZLIB::ZLIB)
 endif()
 
 # abh_use_text(LIBRARY): links a chapter's library, and its double twin, with these.

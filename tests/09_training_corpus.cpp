@@ -19,6 +19,12 @@ std::vector<int> row(const Ids& ids, Index b) {
     return {&ids(b, 0), &ids(b, 0) + ids.dim(1)};
 }
 
+std::string replace_all(std::string text, const std::string& part, const std::string& other) {
+    for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += other.size())
+        text.replace(at, part.size(), other);
+    return text;
+}
+
 std::string text(const SentencePair& pair) {
     return fmt::format("{} -> {}", join_words(pair.source), join_words(pair.target));
 }
@@ -321,6 +327,32 @@ TEST_CASE("a file of pairs may have empty lines, Windows line ends and further c
     CHECK(text(corpus.train[1]) == "ich mochte ein cola P -> i want a coke .");
     CHECK(corpus.source.words() == split_words("P ich mochte ein bier cola"));
     CHECK(corpus.target.words() == split_words("P S E i want a beer . coke"));
+}
+
+TEST_CASE("sentences that look alike are alike, whatever characters they are written with") {
+    const Folder folder;
+    const auto words_of = [&](const std::string& content) {
+        const Corpus corpus = read_corpus(folder.put("pairs.tsv", content), 100);
+        return std::pair(corpus.source.words(), corpus.target.words());
+    };
+    const std::string line = "er malt das Caf\u00E9\the paints the caf\u00E9\n";
+    const auto expected = words_of(line);
+    CHECK(expected.first == split_words("P er malt das Café"));
+    for (const std::string space : {"\u00A0", "\u3000", "\u2009"})
+        CHECK(words_of(replace_all(line, " ", space)) == expected);
+    for (const std::string mark : {"\uFEFF", "\u200B", "\u00AD", "\uFE0F"})
+        CHECK(words_of(line + mark + replace_all(line, "a", "a" + mark)) == expected);
+    CHECK(words_of(line + replace_all(line, "\u00E9", "e\u0301")) == expected);
+    CHECK(words_of("\uFEFF\n" + line + "\u3000\t\n\u200B\n") == expected);  // blank lines
+    CHECK(words_of("a\u200Db\tc\n").first == split_words("P a\u200Db"));
+}
+
+TEST_CASE("a line that is not UTF-8 is named with file, number and byte") {
+    CHECK(failure("a\tb\ndas Caf\xE9\tthe caf\xE9\n")
+              .starts_with(":2: byte 8 is 0xE9, which is not UTF-8; convert the file"));
+    std::string marks = "a\te";
+    for (int i = 0; i <= 1000; ++i) marks += "\u0301";
+    CHECK(failure("a\tb\n" + marks + "\n") == ":2: a letter has more than 1000 marks");
 }
 
 TEST_CASE("a line that is no pair is named with file, number and value") {

@@ -127,7 +127,7 @@ TEST_CASE("ids come from vocab.json, as the library's tokenizer has them") {
         CHECK_FALSE(as_sentencepiece);
         for (const json& said : all["spoken"])
             CHECK(words.decode(said["ids"].get<std::vector<std::int32_t>>()) ==
-                  tidy(said["text"].get<std::string>()));
+                  one_line(said["text"].get<std::string>()));
         CHECK_THROWS_WITH(
             words.decode(std::vector{static_cast<std::int32_t>(config.model.tgt_words)}),
             Contains("marian: id"));

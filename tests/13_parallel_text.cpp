@@ -79,6 +79,13 @@ TEST_CASE("a line that is not UTF-8 is refused with file, line and byte") {
     CHECK_THAT(message, Contains("iconv -f GB18030 -t UTF-8"));
 }
 
+TEST_CASE("pairs of two files joined into one are those of both, without marks between") {
+    const Folder folder;
+    const auto file = folder / "both.tsv";
+    put(file, "\uFEFFa b\tc\n\uFEFFd\u200B\te\u00A0f\n");
+    CHECK(read_pairs({file}) == Pairs{{"a b", "c"}, {"d", "e f"}});
+}
+
 TEST_CASE("text of 16 or 32 bits is refused, and a stray zero is not") {
     const Folder folder;
     const auto file = folder / "wide.tsv";
@@ -231,6 +238,9 @@ TEST_CASE("pairs without use are counted and left out") {
     read_pairs({file}, {}, &counts);
     CHECK(counts.read() == 18);  // counts of several files add up
     CHECK(CleanCounts{.kept = 5}.summary() == "5 pairs");
+    CleanCounts of_every;
+    CHECK(read_pairs({file}, CleanOptions::every(), &of_every).size() == 6);
+    CHECK(of_every.reasons() == "3 empty");
     put(file, "\t\n");
     CHECK_THAT(message_of([&] { read_pairs({file}); }), Contains("no usable pair"));
 }

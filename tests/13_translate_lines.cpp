@@ -6,7 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "chapters/13_real_translation/search/translate_lines.hpp"
+#include "chapters/13_real_translation/translate_command.hpp"
+#include "lib/io/unicode.hpp"
 #include "lib/way.hpp"
 #include "tests/catch.hpp"
 #include "tests/support.hpp"
@@ -29,7 +30,7 @@ LineTranslator letter_model(std::uint64_t seed = 1) {
             .encode =
                 [](const std::string& text) {
                     std::vector<std::int32_t> ids;
-                    for (const char c : text)
+                    for (const char c : tidy(text))
                         if (c >= 'a' && c <= 'h') ids.push_back(c - 'a' + 4);
                     return ids;
                 },
@@ -300,6 +301,31 @@ TEST_CASE("an input that is no text is refused at once, and a byte order mark is
                      "abc\nabc\n",
                      few_words())
               .messages.empty());
+}
+
+TEST_CASE("a translator gets each line as it is, without its end") {
+    std::vector<std::string> got;
+    LineTranslator translator = letter_model();
+    translator.encode = [&](const std::string& text) {
+        got.push_back(text);
+        return std::vector<std::int32_t>{4};
+    };
+    translated("\uFEFF a\u00A0e\u0301\r\n\uFEFFb\u200B\nc\r", few_words(), translator);
+    CHECK(got == std::vector<std::string>{" a\u00A0e\u0301", "\uFEFFb\u200B", "c"});
+}
+
+TEST_CASE("a model of this book reads what a reader sees") {
+    const std::vector<std::string> sentences{"ein Café ist da", "das ist ein Haus"};
+    const auto subwords = [&] { return Subwords::train(sentences, 40, false); };
+    const LineTranslator t =
+        translator_of({Transformer(toy_like(), Random(1)), subwords(), subwords()});
+    const auto expected = t.encode("das Café");
+    CHECK(expected.size() > 1);
+    for (const char* text : {"das\u00A0Café", " das\u3000Café", "\uFEFFdas Café", "da\u00ADs Café",
+                             "das\u200B Caf\uFE0Fé", "das Cafe\u0301", "das Cafe\u2060\u0301"}) {
+        CAPTURE(text);
+        CHECK(t.encode(text) == expected);
+    }
 }
 
 TEST_CASE("a line of more than 2^20 bytes is not translated") {

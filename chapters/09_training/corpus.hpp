@@ -59,12 +59,12 @@ void add_words(Corpus& corpus, const SentencePair& pair);
 Corpus toy_corpus();
 /// The two sentences of the German-English notebook, with its ids.
 Corpus notebook_corpus();
-/// Reads pairs from a UTF-8 file. A line holds the source sentence, a tab and the target sentence;
-/// further columns and empty lines are skipped. `P` in a source is padding; a target must not
-/// contain any of the three symbols.
+/// Reads pairs from a UTF-8 file. A line holds the source sentence, a tab and the target sentence,
+/// both made tidy (lib/io/unicode.hpp); further columns and empty lines are skipped. `P` in a
+/// source is padding; a target must not contain any of the three symbols.
 /// @param max_words  the most words in a sentence that the model can take
-/// @throws std::runtime_error naming file, line and value if a line is not such a pair; naming the
-///         file if it contains no pair or cannot be read
+/// @throws std::runtime_error naming file, line and value if a line is not such a pair or not
+///         UTF-8; naming the file if it contains no pair or cannot be read
 Corpus read_corpus(const std::filesystem::path& path, Index max_words);
 // [batch]
 /// Sentences that are computed together, padded to the longest or without their pads. `target_out`

@@ -6,6 +6,7 @@
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"
 #include "chapters/10_greedy_decoding/inside.hpp"
+#include "lib/io/unicode.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -156,7 +157,7 @@ int main(int argc, char** argv) {
         if (cost.chosen()) return show_decoding_cost(program.seed(), results);
         const Task task = make_task(corpus, data);
         const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
-        const SentencePair line{split_words(sentence), {}};
+        const SentencePair line{split_words(tidy(sentence)), {}};
         if (one_line && !own_file) source_ids(task.corpus.source, line.source);  // known words?
 
         const auto file = own_file ? checkpoint : find_checkpoint(task, program.seed());

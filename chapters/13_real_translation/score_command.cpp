@@ -150,13 +150,37 @@ void show_scores(Results& results, std::uint64_t seed) {
     show_tokenizations(text, references, results, seed);
 }
 
+// [read]
+/// The lines of a file as a reader sees them. If their words are others than those of its bytes,
+/// which sacrebleu would take, this says so.
+Lines read_tidy(const std::filesystem::path& file) {
+    Lines lines = read_lines(file);
+    Index changed = 0;
+    for (Index number = 1; std::string & line : lines) {
+        const Words before = score_words(line, "none");
+        try {
+            line = tidy(line);
+        } catch (const std::invalid_argument& error) {
+            throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
+        }
+        changed += score_words(line, "none") != before;
+        ++number;
+    }
+    if (changed > 0)
+        fmt::print(
+            "{}: {} of {} lines hold characters that nobody sees, or letters in parts; they "
+            "are scored as they look, not as sacrebleu would\n",
+            printable(file.string()), changed, lines.size());
+    return lines;
+}
+
 }  // namespace
 // [run]
 void ScoreCommand::run(Results& results, std::uint64_t seed) {
     if (reference_.empty()) return show_scores(results, seed);
-    const Lines references = read_lines(reference_);
+    const Lines references = read_tidy(reference_);
     const auto read = [&](const std::filesystem::path& file) {
-        Lines lines = read_lines(file);
+        Lines lines = read_tidy(file);
         require(lines.size() == references.size(),
                 "{} has {} lines, {} has {}: line i of one must translate line i of the other",
                 file.string(), lines.size(), reference_.string(), references.size());

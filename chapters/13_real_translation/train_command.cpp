@@ -88,29 +88,51 @@ TransformerOptions model_options(const TrainOptions& options, Index src_words, I
     return o;
 }
 // [text]
-ParallelText read_text(const TrainOptions& options, Results& results) {
-    CleanCounts counts;
-    const auto read = [&](const std::string& files) {
-        return read_pairs(PairFiles::parse(files), {}, &counts);
+/// A text, and what is to be said beside the scores of its parts.
+struct RunText : ParallelText {
+    std::string beside_dev, beside_test;
+};
+
+/// The lines that no score of a file counts, to be printed; empty if it counts all.
+std::string not_scored(const std::string& files, const CleanCounts& counts) {
+    if (counts.kept == counts.read()) return "";
+    return fmt::format("not scored: {} of the {} lines of {} ({})\n", counts.read() - counts.kept,
+                       counts.read(), printable(files), counts.reasons());
+}
+
+RunText read_text(const TrainOptions& options, Results& results) {
+    std::string said;
+    const auto read = [&](const std::string& files, const CleanOptions& clean,
+                          std::string* beside = nullptr) {
+        CleanCounts counts;
+        auto pairs = read_pairs(PairFiles::parse(files), clean, &counts);
+        said += fmt::format("{}: {}\n", printable(files), counts.summary());
+        if (beside) *beside = not_scored(files, counts);
+        return pairs;
     };
-    ParallelText text;
+    RunText text;
+    ParallelText& parts = text;
     if (options.train.empty()) {
         require(options.dev.empty() && options.test.empty(),
                 "--dev and --test need pairs of --train");
-        text = tatoeba(&counts);
+        CleanCounts counts;
+        parts = tatoeba(&counts);
+        said = counts.summary() + "\n";
     } else {
-        text.train = read(options.train);
+        text.train = read(options.train, {});
         const Index some = std::min<Index>(1000, static_cast<Index>(text.train.size()) / 10);
         if (options.dev.empty())
-            text = split_pairs(text.train, some, options.test.empty() ? some : 0);
-        if (!options.dev.empty()) text.dev = read(options.dev);
+            parts = split_pairs(text.train, some, options.test.empty() ? some : 0);
+        else
+            text.dev = read(options.dev, CleanOptions::every(), &text.beside_dev);
         require(!text.dev.empty(),
                 "no pairs to choose by: give some with --dev, or at least ten with --train");
-        if (!options.test.empty()) text.test = read(options.test);
+        if (!options.test.empty())
+            text.test = read(options.test, CleanOptions::every(), &text.beside_test);
     }
     section("Data");
-    fmt::print("{}\n{} to train on, {} to choose by, {} to report on\n", counts.summary(),
-               text.train.size(), text.dev.size(), text.test.size());
+    fmt::print("{}{} to train on, {} to choose by, {} to report on\n", said, text.train.size(),
+               text.dev.size(), text.test.size());
     results.set("train_pairs", static_cast<double>(text.train.size()));
     results.set("dev_pairs", static_cast<double>(text.dev.size()));
     results.set("test_pairs", static_cast<double>(text.test.size()));
@@ -133,12 +155,11 @@ struct TranslationData {
     std::vector<IdPair> train;
     HeldOut dev, test;
     Index too_long = 0;  ///< training pairs left out because the model has too few positions
-    Index cut = 0;       ///< held-out pairs of which this model sees only the beginning
 };
 
 /// Cuts text into pieces. @param longest  the most ids of a sentence, including its end symbol
-TranslationData encode_text(const ParallelText& text, const Subwords& source,
-                            const Subwords& target, Index longest) {
+TranslationData encode_text(const RunText& text, const Subwords& source, const Subwords& target,
+                            Index longest) {
     const std::size_t most = static_cast<std::size_t>(longest) - 1;  // and the end symbol
     TranslationData data;
     const auto ids_of = [&](const TextPair& pair) {
@@ -154,18 +175,22 @@ TranslationData encode_text(const ParallelText& text, const Subwords& source,
         else
             ++data.too_long;
     }
-    const auto held_out = [&](const std::vector<TextPair>& pairs) {
-        HeldOut all{{}, sources(pairs), targets(pairs)};
+    const auto held_out = [&](const std::vector<TextPair>& pairs, const std::string& beside) {
+        HeldOut all{{}, sources(pairs), targets(pairs), beside};
+        Index cut = 0;
         for (const TextPair& pair : pairs) {
             IdPair& ids = all.ids.emplace_back(ids_of(pair));
-            data.cut += !fits(ids);
+            cut += !fits(ids);
             ids.source.resize(std::min(ids.source.size(), most));
             ids.target.resize(std::min(ids.target.size(), most));
         }
+        if (cut > 0)
+            all.beside += fmt::format("cut to the {} pieces that the model takes: {} of {} pairs\n",
+                                      most, cut, pairs.size());
         return all;
     };
-    data.dev = held_out(text.dev);
-    data.test = held_out(text.test);
+    data.dev = held_out(text.dev, text.beside_dev);
+    data.test = held_out(text.test, text.beside_test);
     return data;
 }
 // [origin]
@@ -266,9 +291,8 @@ void TranslatorInTraining::describe() {
     fmt::print("{} batches of at most {} words per epoch, {} per step; at most {} epochs{}\n",
                run.batches(), r.tokens, r.accumulate, r.training.epochs,
                r.minutes > 0 ? fmt::format(", or {} minutes", r.minutes) : "");
-    if (data.too_long + data.cut > 0)
-        fmt::print("{} pairs are too long for the model and left out, {} held-out pairs are cut\n",
-                   data.too_long, data.cut);
+    if (data.too_long > 0)
+        fmt::print("{} training pairs are too long for the model and left out\n", data.too_long);
     fmt::print("\nThe translations below each epoch are of these sentences:\n");
     for (const Index i : samples) {
         const auto at = static_cast<std::size_t>(i);
@@ -336,6 +360,7 @@ void TranslatorInTraining::choose() {
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
     fmt::print("mean of the last {} epochs: dev loss {:.3f}, BLEU {:.2f}\n", files.size(),
                average.loss, average.score);
+    fmt::print("{}", data.dev.beside);
     // by loss, because by BLEU the luck that chose the best epoch would count twice
     const bool mean = average.loss < best.dev_loss;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
@@ -369,9 +394,9 @@ void TranslatorInTraining::report() {
     section("Sentences that nothing was chosen by");
     const Validation test = validated(data.test);
     const double score = bleu(test.translations, data.test.references, {options.tokenization});
-    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n", data.test.ids.size(),
-               test.loss, std::exp(test.loss), score,
-               signature_of(bleu_metric({options.tokenization})));
+    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n{}",
+               data.test.ids.size(), test.loss, std::exp(test.loss), score,
+               signature_of(bleu_metric({options.tokenization})), data.test.beside);
     folder.save_texts("source", data.test.sources);
     folder.save_texts("reference", data.test.references);
     folder.save_texts("translation", test.translations);
@@ -414,7 +439,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     std::optional<TensorFile> state;
     if (options_.resume) state = read_state(folder, team);
 
-    const ParallelText text = read_text(options_, results);
+    const RunText text = read_text(options_, results);
     auto subwords = state ? subwords_of(state->metadata)
                           : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes =

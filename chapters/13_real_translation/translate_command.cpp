@@ -7,6 +7,7 @@
 
 #include "chapters/13_real_translation/marian/marian.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
+#include "lib/io/unicode.hpp"
 
 namespace abh {
 // [translator]
@@ -14,13 +15,14 @@ LineTranslator translator_of(TextModel model) {
     const Symbols symbols = model.target.symbols();
     const auto source = std::make_shared<Subwords>(std::move(model.source));
     const auto target = std::make_shared<Subwords>(std::move(model.target));
-    return {.model = std::move(model.model),
-            .encode = [source](const std::string& text) { return source->encode(text); },
-            .decode = [target](std::span<const std::int32_t> ids) { return target->decode(ids); },
-            .source_end = symbols.end,
-            .start = symbols.start,
-            .end = symbols.end,
-            .never = {symbols.pad, symbols.start}};
+    return {
+        .model = std::move(model.model),
+        .encode = [source](const std::string& text) { return source->encode(tidy(text)); },
+        .decode = [target](std::span<const std::int32_t> ids) { return tidy(target->decode(ids)); },
+        .source_end = symbols.end,
+        .start = symbols.start,
+        .end = symbols.end,
+        .never = {symbols.pad, symbols.start}};
 }
 
 LineTranslator load_translator(const std::filesystem::path& path) {

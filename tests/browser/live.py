@@ -281,6 +281,7 @@ SENTENCES = {
     "grammar-seed1.safetensors": [  # held out from training
         "我 有 一 个 女 朋 友", "你 认 识 两 个 老 师 吗", "她 没 有 一 个 女 朋 友", "他 有 一 个 好 女 朋 友", "你 有 一 个 老 女 朋 友 吗",
         "我 不 认 识 两 个 老 师", "她 认 识 两 个 好 老 师", "他 不 认 识 两 个 老 老 师", "他 有 一 个 女 朋 友 吗", "我 没 有 一 个 老 女 朋 友",
+        "\ufeff我\u00a0有\u3000一 个\u2060 女\u200b 朋\u00ad \u200e友\ufe0f",  # with blanks of other kinds, and what nobody sees
     ],
 }
 ASK = """async (sentence) => {

@@ -1,4 +1,4 @@
-"""Writes scores.json: what sacrebleu says about small corpora, for tests/13_scores.cpp.
+"""Writes scores.json: what sacrebleu says about small corpora, for tests/13_scores.cpp and 13_text.cpp.
 
     python3 -m venv /tmp/sacrebleu && /tmp/sacrebleu/bin/pip install sacrebleu==2.6.0
     /tmp/sacrebleu/bin/python tests/golden/make_scores.py
@@ -79,7 +79,8 @@ def difficult() -> Corpus:
         ("a <skipped> b<skipped>c", "a b c"),
         ("😀 good 👍🏽 morning 😀", "😀 good 👍 morning"),
         ("“Hello” – she said… 5° × 3 → €7 №8", "\"Hello\" - she said ... 5 ° x 3 -> € 7 № 8"),
-        ("ÀÉÎ straße Ii ΣΑ Ωmega", "àéî STRASSE ii σα ωmega"),  # without İ and final Σ, whose lower case is special
+        ("ÀÉÎ straße Ii ΣΑ Ωmega", "àéî STRASSE ii σα ωmega"),
+        ("İZMİR Ο ΟΔΥΣΣΕΥΣ, ΟΔΥΣΣΕΥΣ.", "i\u0307zmi̇r ο οδυσσευς, οδυσσευσ."),
         ("naïve café", "naïve cafe"),
         ("我有一个好朋友。", "我有一个很好的朋友。"),
         ("他说：“你好！”然后走了……", "他说:\"你好!\"然后就走了。"),
@@ -117,6 +118,13 @@ def shifts(draw: random.Random) -> Corpus:
     hypotheses += ["w1 w2 w3", " ".join(f"w{i % 7}" for i in range(160)), "w5"]
     references += [" ".join(f"w{i % 5}" for i in range(200)), "w3 w4", " ".join(f"w{i}" for i in range(120))]
     return {"hypotheses": hypotheses, "references": references}
+
+
+def lower(draw: random.Random) -> dict[str, str]:
+    """Texts and what Python, and with it sacrebleu, makes of them in lower case: a sigma among letters, marks and signs."""
+    among = "ΣΣΣΣςσAaΆά İIı'’.:·-,!? \u0301\u0345\u00ad\u200d1ªⅣⓐʰ我ǅ😀🅰"
+    texts = ["".join(draw.choice(among) for _ in range(draw.randint(1, 8))) for _ in range(400)]
+    return {text: text.lower() for text in texts}
 
 
 def corpora() -> dict[str, Corpus]:
@@ -192,6 +200,7 @@ def main() -> None:
             name: [score(kind, make, options, corpus) for kind, make, options in METRICS] for name, corpus in texts.items()
         },
         "intervals": intervals(texts["english"], near),
+        "lower": lower(random.Random(14)),
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     text = text.replace('{"metric"', '\n{"metric"').replace('"hypotheses"', '\n"hypotheses"')

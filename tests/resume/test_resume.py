@@ -177,6 +177,27 @@ class RunOfTraining(unittest.TestCase):
             rows = done.stdout.split("== By length of the source ==")[1].split("==")[0].strip().split("\n")
             self.assertEqual(sum(int(row.split()[3]) for row in rows[1:]), reported, rows)
 
+    def test_every_line_of_dev_and_test_counts_or_is_named_beside_the_score(self) -> None:
+        odd = ["我。\tYes , that is certainly what we all had been hoping for , or nearly all .",
+               "\tnothing was said", "狗" * 600 + "\t" + "the dog " * 600]
+        for name in ("dev", "test"):
+            text = (self.place / f"{name}.tsv").read_text(encoding="utf-8")
+            (self.place / f"{name}_odd.tsv").write_text(text + "\n".join(odd) + "\n", encoding="utf-8")
+        save = self.place / "odd"
+        command = self.command(save, "--epochs", "1")
+        for name in ("dev", "test"):
+            command[command.index(f"--{name}") + 1] = str(self.place / f"{name}_odd.tsv")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, section in (("dev", "The model that is kept"), ("test", "Sentences that nothing was chosen by")):
+            said = done.stdout.split(f"== {section} ==")[1].split("==")[0]
+            self.assertIn(f"not scored: 1 of the 13 lines of {self.place}/{name}_odd.tsv (1 empty)\n", said)
+            self.assertIn("cut to the 255 pieces that the model takes: 1 of 12 pairs\n", said)
+        self.assertIn("12 pairs: loss", done.stdout)
+        for side in ("source", "reference", "translation"):
+            self.assertEqual(12, (save / f"test.{side}.txt").read_text(encoding="utf-8").count("\n"))
+        self.assertNotIn("not scored", self.output)
+
     def test_an_unknown_tokenization_is_refused_before_anything_is_trained(self) -> None:
         self.assertIn("--tokenization", self.fails(self.place / "none", "--tokenization", "13A"))
 

@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "chapters/13_real_translation/data/text.hpp"
-#include "lib/io/text.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
@@ -77,37 +76,23 @@ std::string unpacked(const Path& path, std::size_t most_bytes) {
 }  // namespace
 // [lines]
 std::vector<std::string> read_lines(const Path& path, const TextLimits& limits) {
-    const std::string text = unpacked(path, limits.file_bytes);
-    std::string_view rest = text;
-    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a byte order mark
-    std::vector<std::string> lines;
-    while (!rest.empty()) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (lines.size() == limits.lines) fail(path, "has more than {} lines", limits.lines);
-        if (line.size() > limits.line_bytes)
-            fail(at_line(path, lines.size() + 1), "longer than {} bytes", limits.line_bytes);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        if (const std::size_t bad = find_bad_utf8(line); bad != line.npos)
-            fail(at_line(path, lines.size() + 1),
-                 "byte {} is 0x{:02X}, which is not UTF-8; convert the file from its encoding, for "
-                 "example with iconv -f GB18030 -t UTF-8",
-                 bad + 1, static_cast<unsigned char>(line[bad]));
-        lines.emplace_back(line);
-    }
-    return lines;
+    return lines_of(unpacked(path, limits.file_bytes), path, limits);
 }
 // [cleaning]
-std::string CleanCounts::summary() const {
-    std::string reasons;
+std::string CleanCounts::reasons() const {
+    std::string all;
     const auto add = [&](Index n, const char* reason) {
-        if (n > 0) reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", n, reason);
+        if (n > 0) all += fmt::format("{}{} {}", all.empty() ? "" : ", ", n, reason);
     };
     add(empty, "empty");
     add(too_long, "too long");
     add(bad_ratio, "of unequal length");
     add(too_many_marks, "with too many marks on a letter");
-    return fmt::format("{} pairs{}", kept, reasons.empty() ? "" : "; left out: " + reasons);
+    return all;
+}
+
+std::string CleanCounts::summary() const {
+    return fmt::format("{} pairs{}", kept, kept == read() ? "" : "; left out: " + reasons());
 }
 
 namespace {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lib/io/unicode.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -21,16 +23,9 @@ std::vector<std::string> targets(std::span<const TextPair> pairs);
 /// All sources, then all targets, from which a vocabulary for both languages is learned.
 std::vector<std::string> both_sides(std::span<const TextPair> pairs);
 // [lines]
-/// The most that a text may hold after unpacking.
-struct TextLimits {
-    std::size_t line_bytes = std::size_t{1} << 20, file_bytes = std::size_t{1} << 28,
-                lines = 4'000'000;
-};
-
-/// The lines of a file, plain or gzip, without a byte order mark and without line ends.
-/// @throws std::runtime_error naming the file, and the line where there is one, if the file cannot
-///         be read, is an archive or in another encoding, is damaged or truncated gzip, has a line
-///         that is not UTF-8, or exceeds a limit
+/// The lines of a file, plain or gzip, as `lines_of` finds them.
+/// @throws std::runtime_error as `lines_of` does, and naming the file if it cannot be read, is an
+///         archive or in another encoding, is damaged or truncated gzip, or is too large
 std::vector<std::string> read_lines(const std::filesystem::path& path,
                                     const TextLimits& limits = {});
 // [cleaning]
@@ -38,13 +33,21 @@ std::vector<std::string> read_lines(const std::filesystem::path& path,
 struct CleanOptions {
     Index max_words = 100, max_characters = 500;  ///< of a sentence
     double max_ratio = 6;  ///< of the longer sentence to the shorter one, in bytes
+
+    /// Every pair with two sentences, for pairs that are not trained on: a score is of all of them.
+    static CleanOptions every() {
+        constexpr Index most = std::numeric_limits<Index>::max();
+        return {most, most, std::numeric_limits<double>::infinity()};
+    }
 };
 
 /// How many pairs were kept, and how many were left out for which reason.
 struct CleanCounts {
     Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0, too_many_marks = 0;
     Index read() const { return kept + empty + too_long + bad_ratio + too_many_marks; }
-    /// In one line, such as "29371 pairs; left out: 2 empty, 1 too long, 3 of unequal length".
+    /// Why pairs were left out, such as "2 empty, 1 too long, 3 of unequal length"; or empty.
+    std::string reasons() const;
+    /// In one line, such as "29371 pairs; left out: 2 empty".
     std::string summary() const;
 };
 
@@ -58,7 +61,7 @@ struct PairFiles {
     static PairFiles parse(const std::string& text);
 };
 
-/// The pairs of a file, or of two, that are fit for training.
+/// The pairs of a file, or of two, that respect the limits.
 /// @param counts  if given, the pairs kept and left out are added to it
 /// @throws std::runtime_error as `read_lines` does, and if a line has too few columns, two files
 ///         have different numbers of lines, or no pair is left

@@ -229,7 +229,7 @@ std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
         if (!piece.empty()) pieces.push_back(piece);
     }
     // "▁" is left in pieces that the target's model does not know
-    return tidy(replaced(target_.join(pieces), "▁", " "));
+    return one_line(replaced(target_.join(pieces), "▁", " "));
 }
 // [translator]
 LineTranslator marian_translator(const std::filesystem::path& folder) {

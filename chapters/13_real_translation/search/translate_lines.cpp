@@ -10,9 +10,8 @@
 #include <numeric>
 #include <utility>
 
-#include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/data/token_batches.hpp"
-#include "lib/io/text.hpp"
+#include "lib/io/unicode.hpp"
 
 namespace abh {
 // [sentences]
@@ -69,7 +68,9 @@ bool LineReader::next(std::string& line) {
         any = any || stop > position_ || end != buffer_.npos;
         line.append(buffer_, position_, std::min(stop - position_, longest_ + 1 - line.size()));
         position_ = stop + (end != buffer_.npos);
-        if (end != buffer_.npos || ended_) return any;
+        if (end == buffer_.npos && !ended_) continue;
+        if (line.ends_with('\r')) line.pop_back();
+        return any;
     }
 }
 
@@ -103,7 +104,7 @@ std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::st
     require(text.size() <= longest, "longer than {} bytes", longest);
     const std::size_t bad = find_bad_utf8(text);
     require(bad == text.npos, "byte {} is not UTF-8", bad + 1);
-    std::vector<std::int32_t> ids = translator.encode(tidy(text));
+    std::vector<std::int32_t> ids = translator.encode(text);
     require(!ids.empty(), "no words");
     require(std::ssize(ids) <= translator.max_source(), "{} pieces, but the model takes at most {}",
             ids.size(), translator.max_source());
@@ -134,7 +135,7 @@ Window read_window(const LineTranslator& translator, LineReader& in, std::FILE* 
 std::string text_of(const LineTranslator& translator, const Hypothesis& hypothesis, Index line,
                     std::FILE* messages) {
     try {
-        return tidy(translator.decode(hypothesis.ids));
+        return one_line(translator.decode(hypothesis.ids));
     } catch (const std::invalid_argument& error) {
         say(messages, line, "its translation is left empty: {}", error.what());
         return "";

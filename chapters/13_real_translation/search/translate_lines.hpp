@@ -14,7 +14,8 @@ namespace abh {
 /// A model that translates text, with the ways from text to ids and back, and its symbols.
 struct LineTranslator {
     Transformer model;
-    /// The ids of a source sentence, without symbols.
+    /// The ids of a source sentence in UTF-8, without symbols. Whether a mark, a blank or a
+    /// spelling makes a difference is for the translator to say.
     std::function<std::vector<std::int32_t>(const std::string&)> encode;
     /// The text of the ids that the model said.
     std::function<std::string(std::span<const std::int32_t>)> decode;
@@ -77,8 +78,8 @@ struct LineOptions {
 /// `n_best_list` one for each hypothesis. Lines that are available already are translated together,
 /// but it does not wait for more.
 ///
-/// The translation is empty if a line has no words, is not UTF-8, has a letter with more than 1000
-/// marks, is longer than `in` allows, or has more pieces than the model takes. For each such line,
+/// The translation is empty if a line has no words, is not UTF-8, is longer than `in` allows, has
+/// more pieces than the model takes, or is refused by the translator. For each such line,
 /// `messages` gets a line with its number.
 /// @return  how many lines there were
 /// @throws std::runtime_error if `in` cannot be read or `out` cannot be written

@@ -30,7 +30,30 @@ struct Translator {
     std::int32_t start, end;
 };
 
+/// A model in training, and its batches.
+struct Session {
+    Task task;
+    Stream of_pairs, of_batches;
+    Batches batches;
+    Trainer trainer;
+    Index step = 0, next = 0;
+
+    Session(Task t, Transformer& model)
+        : task(std::move(t)),
+          of_pairs(model.random().stream()),
+          of_batches(model.random().stream()),
+          batches(task.corpus.train, task.training.batch_size, task.training.bucket_by_length),
+          trainer(model, task.training) {}
+};
+
 std::unique_ptr<Translator> open_model;
+std::unique_ptr<Session> session;  ///< of the open model
+
+/// Makes room for another model. A session must not outlive the weights that it moves.
+void close_model() {
+    session.reset();
+    open_model.reset();
+}
 
 Translator& translator() {
     require(open_model != nullptr, "no checkpoint is open");
@@ -97,7 +120,7 @@ extern "C" {
 /// @param name  for messages
 EMSCRIPTEN_KEEPALIVE const char* live_open(const char* name) {
     return text([&] {
-        open_model.reset();
+        close_model();
         Checkpoint c = load_checkpoint(name);
         const std::int32_t start = c.target.id(start_word), end = c.target.id(end_word);
         json about{{"options", json::parse(to_json(c.model.options()))},
@@ -113,7 +136,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_open(const char* name) {
 /// The same for a model of chapter 13, whose subwords the page reads by itself.
 EMSCRIPTEN_KEEPALIVE const char* live_open_subwords(const char* name, int start, int end) {
     return text([&] {
-        open_model.reset();
+        close_model();
         const TensorFile file = load_safetensors(name);
         const TransformerOptions options = transformer_options(file.metadata.at("options"));
         require_plausible(options, file);
@@ -219,28 +242,6 @@ EMSCRIPTEN_KEEPALIVE const char* live_search(const char* asked) {
 
 }  // extern "C"
 // [training]
-namespace {
-
-/// A model in training, and its batches.
-struct Session {
-    Task task;
-    Stream of_pairs, of_batches;
-    Batches batches;
-    Trainer trainer;
-    Index step = 0, next = 0;
-
-    Session(Task t, Transformer& model)
-        : task(std::move(t)),
-          of_pairs(model.random().stream()),
-          of_batches(model.random().stream()),
-          batches(task.corpus.train, task.training.batch_size, task.training.bucket_by_length),
-          trainer(model, task.training) {}
-};
-
-std::unique_ptr<Session> session;
-
-}  // namespace
-
 extern "C" {
 
 /// Begins with random weights, as chapter 9's program does.

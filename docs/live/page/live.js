@@ -25,6 +25,12 @@ const live = {
     return new Response(stream).arrayBuffer();
   },
 
+  /** Text as the book's programs give it to a model: `tidy` of lib/io/unicode.cpp. */
+  tidy(text) {
+    const blank = /[\p{Z}\p{Cc}\u2800\u3164\uFFA0]/gu, unseen = /(?![\u200C\u200D])[\p{DI}\uFFF9-\uFFFB]/gu;
+    return text.replace(blank, " ").replace(unseen, "").replace(/ +/g, " ").replace(/^ | $/g, "").normalize("NFC");
+  },
+
   /** The layers of chapters 2 to 9, in double precision, on this page's own thread. */
   layers() {
     live.layers.one ??= (async () => {

@@ -74,7 +74,7 @@ class AbhSearch extends LivePart {
   }
   /** A sentence; Chinese words are single characters, between spaces. */
   ask(text) {
-    this.words.value = text.trim().replace(/\p{Script=Han}(?=\p{Script=Han})/gu, "$& ");
+    this.words.value = live.tidy(text).replace(/\p{Script=Han}(?=\p{Script=Han})/gu, "$& ");
     this.examples.select.value = this.words.value in AbhSearch.sentences ? this.words.value : "";
     this.search();
   }

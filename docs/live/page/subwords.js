@@ -65,11 +65,6 @@ class Subwords {
     if (type === Subwords.types.byte) this.bytes[parseInt(piece.slice(3, 5), 16)] = id;  // <0x41>
   }
 
-  /** Text as chapter 13's program gives it to a model. */
-  static tidy(text) {
-    const marks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;  // of the direction of writing
-    return text.replace(marks, "").replace(/[\p{Z}\p{Cc}]+/gu, " ").replace(/^ | $/g, "").normalize("NFC");
-  }
   /** The ids of a text's pieces: of all neighbors that make a piece, those with the best score join first. */
   encode(text) {
     if (!text) return [];

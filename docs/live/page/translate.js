@@ -134,7 +134,7 @@ class AbhTranslate extends LivePart {
     const cut = (word) => (!known.has(word) && [...word].every((c) => known.has(c)) ? [...word] : [word]);
     return {
       source, target, start: "S",
-      request: (text) => ({ words: text.trim().split(/\s+/).flatMap(cut).join(" ") }),
+      request: (text) => ({ words: live.tidy(text).split(" ").flatMap(cut).join(" ") }),
       join: (ids) => ids.map((id) => target[id]).join(" "),
     };
   }
@@ -148,11 +148,11 @@ class AbhTranslate extends LivePart {
     return {
       source: source.pieces, target: target.pieces, start: target.pieces[start], symbols: [start, end],
       request: (text) => {
-        const ids = source.encode(Subwords.tidy(text));
+        const ids = source.encode(live.tidy(text));
         if (!ids.length) throw new Error("there is no word to translate");
         return { ids: [...ids, end], max_words: Math.min(256, ids.length + 51) };
       },
-      join: (ids) => Subwords.tidy(target.decode(ids)),
+      join: (ids) => live.tidy(target.decode(ids)),
     };
   }
   /** Loads a checkpoint, or without a file the grammar's. The model before goes first, since memory is for one. */
