@@ -8,6 +8,7 @@
 #include "chapters/09_training/loss.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian.hpp"
+#include "chapters/13_real_translation/marian/marian_json.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "lib/way.hpp"
@@ -64,6 +65,13 @@ std::string refusal(const fs::path& folder) {
         return message;
     }
     return "accepted";
+}
+
+/// A folder's file with this field set, or added.
+void set_field(const fs::path& file, const std::string& field, const json& value) {
+    json fields = fs::exists(file) ? json::parse(read_file(file)) : json::object();
+    fields[field] = value;
+    put(file, fields.dump());
 }
 
 /// The same with fields of config.json set, or taken out where the value is a lone "-".
@@ -147,25 +155,19 @@ TEST_CASE("an id without a piece shows as a sign that something is unknown") {
 TEST_CASE("the beams are those of the library's generate, word for word") {
     const bool slow = way() == Way::cuda;  // on the emulated device: one model, two searches
     for (const std::string& name : slow ? std::vector{models.front()} : models) {
-        const LineTranslator as_stored = marian_translator(golden / name);
         const Folder folder;
-        const fs::path copy = copy_of(name, folder);
-        put(copy / "generation_config.json", R"({"renormalize_logits": true})");
-        const LineTranslator renormalizing = marian_translator(copy);
+        const fs::path model = copy_of(name, folder);
         const Pass pass = pass_of(name);
         const json all = expected(name);
         for (const json& search : all["searches"]) {
             if (slow && &search - &all["searches"][0] >= 2) break;
-            const LineTranslator& translator =
-                search.value("renormalize_logits", false) ? renormalizing : as_stored;
-            BeamOptions options = translator.with_symbols({});
-            options.beam = search["num_beams"];
+            json asked = search;  // in the file, where the library also reads it
+            asked.erase("found");
+            asked["max_length"] = all["max_length"];
+            put(model / "generation_config.json", asked.dump());
+            const LineTranslator translator = marian_translator(model);
+            BeamOptions options = translator.with_symbols(translator.search);
             options.n_best = search.value("num_return_sequences", 1);
-            options.length_penalty = Real(search.value("length_penalty", 1.0));
-            options.max_words =
-                all["max_length"].get<Index>() - 1;  // the start symbol counts there
-            options.stopping =
-                search.value("early_stopping", false) ? Stopping::full : Stopping::usual;
             const auto found = beam_search(translator.model, pass.src, options);
             REQUIRE(found.size() == search["found"].size());
             for (std::size_t b = 0; b < found.size(); ++b)
@@ -242,7 +244,7 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
             "activation_function is \"gelu\", expected relu, swish or silu");
     refused({{"normalize_before", true}}, "normalize_before is true, expected false");
     refused({{"static_position_embeddings", false}}, "static_position_embeddings is false");
-    refused({{"forced_bos_token_id", 7}}, "forced_bos_token_id is 7, expected none");
+    refused({{"num_hidden_layers", 3}}, "num_hidden_layers is 3, expected 2 as in encoder_layers");
     refused({{"d_model", 33}}, "d_model is 33, expected a multiple of 4");
     refused({{"d_model", -32}}, "d_model is -32, expected a whole number from 1");
     refused({{"d_model", std::uint64_t{1} << 63}}, "expected a whole number from 1");
@@ -254,38 +256,75 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
     refused({{"eos_token_id", {0}}}, "eos_token_id is [0], expected a whole number");
     refused({{"eos_token_id", std::uint64_t(-1)}}, "eos_token_id is 18446744073709551615");
     refused({{"decoder_vocab_size", 50}}, "decoder_vocab_size is 50, expected 109 as vocab_size");
-    refused({{"bad_words_ids", {{1, 2}}}}, "bad_words_ids is [[1,2]], expected lists of one id");
     refused({{"tie_word_embeddings", false}}, "tensor lm_head.weight is missing");
     refused({{"pruned_heads", {{"0", {1}}}}}, "pruned_heads is {\"0\":[1]}, expected none");
     CHECK(refused_config("one_table", {{"pruned_heads", json::object()}}) == "accepted");
 }
 
-TEST_CASE("a tokenizer that was changed or extended is refused by name") {
+TEST_CASE("tokens are those of the library's tokenizer, whichever file names them, or refused") {
+    const json all = json::parse(read_file(golden.parent_path() / "marian_tokens.json"));
+    MarianConfig config = read_marian_config(golden / "half");
+    config.model.src_words = config.model.tgt_words = 113;  // there is room for four more
+    const auto with_end = [&](std::vector<std::int32_t> ids) {
+        ids.push_back(config.end);
+        return ids;
+    };
+    int refused = 0;
+    for (const json& one : all["cases"]) {
+        CAPTURE(one["name"]);
+        const Folder folder;
+        const fs::path model = copy_of("half", folder);
+        for (const auto& [file, content] : one["files"].items()) put(model / file, content.dump());
+        if (one.contains("refused")) {
+            CHECK_THAT(refusal(model), Contains(one["refused"].get<std::string>()));
+            ++refused;
+            continue;
+        }
+        const MarianWords words(model, config);
+        for (std::size_t i = 0; i < one["ids"].size(); ++i) {
+            CAPTURE(all["texts"][i]);
+            CHECK(with_end(words.encode(all["texts"][i])) ==
+                  one["ids"][i].get<std::vector<std::int32_t>>());
+        }
+        for (const json& said : one["spoken"])
+            CHECK(words.decode(said["ids"].get<std::vector<std::int32_t>>()) ==
+                  tidy(said["text"].get<std::string>()));
+    }
+    CHECK(refused == 7);
+    const MarianWords words(golden / "half", config);
+    CHECK_THROWS_WITH(words.encode("a <pad> b"), Contains("the pad"));
+}
+
+TEST_CASE("a token without a row in the model's table is refused with the way to give it one") {
     const auto refused = [](const char* file, const json& content) {
         const Folder folder;
-        const fs::path model = copy_of("one_table", folder);
+        const fs::path model = copy_of("half", folder);
         put(model / file, content.dump());
         return refusal(model);
     };
-    const char* const settings = "tokenizer_config.json";
-    CHECK(refused(settings, {{"tokenizer_class", "MarianTokenizer"},
-                             {"sp_model_kwargs", json::object()},
-                             {"source_lang", "de"},
-                             {"clean_up_tokenization_spaces", false},
-                             {"added_tokens_decoder",
-                              {{"0", {{"content", "</s>"}, {"special", true}}},
-                               {"1", {{"content", "<unk>"}, {"special", true}}}}}}) == "accepted");
-    CHECK_THAT(refused(settings, {{"tokenizer_class", "T5Tokenizer"}}),
-               Contains("tokenizer_class is \"T5Tokenizer\", expected \"MarianTokenizer\""));
-    CHECK_THAT(refused(settings, {{"sp_model_kwargs", {{"enable_sampling", true}}}}),
-               Contains("sp_model_kwargs is {\"enable_sampling\":true}, expected none"));
-    CHECK_THAT(refused(settings, {{"clean_up_tokenization_spaces", true}}),
-               Contains("clean_up_tokenization_spaces is true, expected false"));
-    for (const json& token : {json{{"content", "<ent>"}}, json("<ent>"), json(3), json::object()})
-        CHECK_THAT(refused(settings, {{"added_tokens_decoder", {{"109", token}}}}),
-                   Contains(settings) && Contains("was added, expected none"));
-    CHECK_THAT(refused("added_tokens.json", {{"<ent>", 109}}),
-               Contains("added_tokens.json") && Contains("the token <ent> was added"));
+    const json ent{{"content", "<ent>"}};
+    for (const auto& [file, content] :
+         {std::pair<const char*, json>{"tokenizer_config.json",
+                                       {{"additional_special_tokens", {"<ent>"}}}},
+          {"tokenizer_config.json", {{"added_tokens_decoder", {{"109", ent}}}}},
+          {"special_tokens_map.json", {{"sep_token", "<ent>"}}},
+          {"added_tokens.json", {{"<ent>", 109}}},
+          {"tokenizer.json", {{"added_tokens", {{{"id", 109}, {"content", "<ent>"}}}}}}})
+        CHECK_THAT(refused(file, content),
+                   Contains(file) &&
+                       Contains("the token <ent> has id 109, but the model knows 109"
+                                " words") &&
+                       Contains("resize_token_embeddings"));
+    for (const json& token : {json(3), json::object(), json("")})
+        CHECK_THAT(refused("tokenizer_config.json", {{"added_tokens_decoder", {{"5", token}}}}),
+                   Contains("the token") && Contains("has no text"));
+    CHECK_THAT(refused("tokenizer_config.json", {{"added_tokens_decoder", {{"x", ent}}}}),
+               Contains("the token <ent> has id"));
+    CHECK_THAT(refused("special_tokens_map.json", {{"additional_special_tokens", {"a", "b"}},
+                                                   {"extra_special_tokens", {"a"}}}),
+               Contains("expected the same tokens"));
+    CHECK_THAT(refused("target_vocab.json", {{"<unk>", 1}}),
+               Contains("target_vocab.json") && Contains("separate_vocabs"));
 }
 
 TEST_CASE("weights in another form are refused with the way to make them readable") {
@@ -318,37 +357,132 @@ TEST_CASE("sizes that the file does not have are refused before room is made for
                Contains("does not belong to such a model"));
 }
 
-TEST_CASE("words that are not to be said come from both configurations") {
+TEST_CASE("the search is generation_config.json's, or config.json's if there is no such file") {
     const Folder folder;
-    const fs::path model = copy_of("one_table", folder);
+    const fs::path model = copy_of("one_table", folder), search = model / "generation_config.json";
     CHECK(read_marian_config(model).never == std::set<std::int32_t>{108});
-    put(model / "generation_config.json", R"({"bad_words_ids": [[108], [5]], "num_beams": 6})");
+    put(search, R"({"bad_words_ids": [[108], [5], [0]]})");  // the end may always be said
     CHECK(read_marian_config(model).never == std::set<std::int32_t>{5, 108});
-    put(model / "generation_config.json", R"({"bad_words_ids": [[109]]})");
+    put(search, R"({"bad_words_ids": [[109]]})");
     CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
+    put(search, R"({"bad_words_ids": [[1, 2]]})");
+    CHECK_THAT(refusal(model), Contains("bad_words_ids is [[1,2]], expected lists of one id"));
+    put(search, R"({"eos_token_id": 1})");
+    CHECK_THAT(refusal(model), Contains("eos_token_id is 1, expected 0 as in config.json"));
+    put(search, R"({"num_beams": 6})");
+    set_field(model / "config.json", "num_beams", 3);
+    set_field(model / "config.json", "forced_bos_token_id", 7);
+    CHECK(read_marian_config(model).search.beam == 6);
+    fs::remove(search);
+    CHECK_THAT(refusal(model),
+               Contains("config.json") && Contains("forced_bos_token_id is 7, expected none"));
+    set_field(model / "config.json", "forced_bos_token_id", nullptr);
+    CHECK(read_marian_config(model).search.beam == 3);
 }
 
-TEST_CASE("rules of the search that this book does not have are refused in both configurations") {
+namespace {
+
+/// What a folder makes of text, ids and a search, or the message that refuses it.
+std::string outcome(const fs::path& folder) {
+    try {
+        const MarianConfig c = read_marian_config(folder);
+        const MarianWords words(folder, c);
+        const BeamOptions& s = c.search;
+        return json{{"options", to_json(c.model)},
+                    {"symbols", {c.start, c.end}},
+                    {"never", c.never},
+                    {"renormalize", c.renormalize},
+                    {"search", {s.beam, s.max_words, s.length_penalty, s.stopping}},
+                    {"ids", words.encode("▁dog ist</s>x Ķ")},
+                    {"text", words.decode(std::vector<std::int32_t>{48, 33, 48, 9, 1, 0})}}
+            .dump();
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+}
+
+/// One value of each kind that a field may have.
+const std::vector<json> values = {nullptr,
+                                  true,
+                                  false,
+                                  0,
+                                  1,
+                                  2,
+                                  -1,
+                                  0.5,
+                                  "x",
+                                  "!",
+                                  json::array(),
+                                  json::object(),
+                                  json::array({"x"}),
+                                  json::array({json::array({1})}),
+                                  json::object({{"a", 1}})};
+
+}  // namespace
+
+TEST_CASE("each field is followed, refused by name, or without effect, as its rule says") {
+    const Folder folder;
+    const fs::path model = copy_of("half", folder);
+    const auto check = [&](const FieldRule& rule, const std::string& name, const fs::path& file) {
+        CAPTURE(file, name);
+        const std::string without = outcome(model);
+        const std::string before = fs::exists(file) ? read_file(file) : "{}";
+        const json usual = rule.usual.empty() ? json::array() : json::parse(rule.usual);
+        const auto with = [&](const json& value) {
+            put(file, before);
+            set_field(file, name, value);
+            return outcome(model);
+        };
+        bool changes = false;
+        for (const json& value : values) {
+            CAPTURE(value);
+            const std::string found = with(value);
+            const bool may_be = std::ranges::find(usual, value) != usual.end() || value.is_null() ||
+                                (usual.empty() && value.is_structured() && value.empty());
+            if (rule.use == FieldRule::Use::followed)
+                changes = changes || found != without;
+            else if (rule.use == FieldRule::Use::no_effect || may_be)
+                CHECK(found == without);
+            else
+                CHECK_THAT(found,
+                           Contains(fmt::format("{}: not usable", file.string())) &&
+                               Contains(fmt::format("{} is {}, expected", name, value.dump())));
+        }
+        for (const json& value : usual) CHECK(with(value) == without);
+        if (rule.use == FieldRule::Use::followed) CHECK(changes);
+        put(file, before);
+    };
+    for (const FieldRule& rule : marian_rules()) {
+        std::istringstream names{std::string(rule.names)};
+        for (std::string name; names >> name;) {
+            name = replaced(name, "*", "other");
+            check(rule, name, model / rule.file);
+            if (rule.file == "tokenizer_config.json" && name != "added_tokens_decoder")
+                check(rule, name, model / "special_tokens_map.json");
+        }
+    }
+    fs::remove(model / "generation_config.json");
+    for (const FieldRule& rule : marian_rules())
+        if (rule.file == "generation_config.json") {
+            std::istringstream names{std::string(rule.names)};
+            for (std::string name; names >> name;)
+                if (!marian_rule("config.json", name)) check(rule, name, model / "config.json");
+        }
+}
+
+TEST_CASE("a field that no rule knows is named, and the model is used") {
     const Folder folder;
     const fs::path model = copy_of("one_table", folder);
-    put(model / "generation_config.json",
-        R"({"forced_eos_token_id": 0, "repetition_penalty": 1.0, "min_length": 0, "num_beams": 6,
-            "no_repeat_ngram_size": 0, "do_sample": false, "suppress_tokens": null})");
-    CHECK(refusal(model) == "accepted");
-    for (const auto& [field, message] :
-         {std::pair{R"("forced_bos_token_id": 7)", "forced_bos_token_id is 7, expected none"},
-          {R"("no_repeat_ngram_size": 3)", "no_repeat_ngram_size is 3, expected 0"},
-          {R"("do_sample": true)", "do_sample is true, expected false"},
-          {R"("eos_token_id": 1)", "eos_token_id is 1, expected 0 as in config.json"},
-          {R"("decoder_start_token_id": 0)", "decoder_start_token_id is 0, expected 108"},
-          {R"("renormalize_logits": 1)", "renormalize_logits is 1, expected true or false"}}) {
-        put(model / "generation_config.json", fmt::format("{{{}}}", field));
-        CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains(message));
+    CHECK(marian_translator(model).remarks.empty());
+    for (const char* file : {"config.json", "generation_config.json", "tokenizer_config.json",
+                             "special_tokens_map.json"}) {
+        set_field(model / file, "of_tomorrow\n", 1);
+        const std::vector<std::string> remarks = marian_translator(model).remarks;
+        REQUIRE_FALSE(remarks.empty());
+        CHECK_THAT(remarks.back(), Contains(file) && Contains("of_tomorrow\\x0A"));
     }
-    CHECK_THAT(refused_config("one_table", {{"num_beam_groups", 2}}),
-               Contains("config.json") && Contains("num_beam_groups is 2, expected 1"));
-    fs::remove(model / "generation_config.json");
-    CHECK(refusal(model) == "accepted");
+    CHECK(marian_translator(model).remarks.size() == 4);
+    CHECK_THROWS_AS(Fields(model / "config.json").has("of_tomorrow"), std::logic_error);
 }
 
 TEST_CASE("tensors that do not belong to the model, or are not there, are refused by name") {
@@ -417,7 +551,10 @@ TEST_CASE("a vocabulary that is none is refused") {
     CHECK_THAT(refused("{\"<unk>\": 1, \"<unk>\": 2}"), Contains("\"<unk>\" occurs twice"));
     CHECK_THAT(refused(std::string(100000, '[')), Contains("nested deeper"));
     CHECK_THAT(refused("{\"a\":" + std::string(100000, '[')), Contains("nested deeper"));
-    CHECK(refused("{\"<unk>\": 1}") == "accepted");  // every piece is unknown
+    CHECK_THAT(refused("{\"<unk>\": 1}"), Contains("eos_token is </s>, whose id is 1, but"));
+    CHECK_THAT(refused("{\"<unk>\": 1, \"</s>\": 0, \"<pad>\": 2}"),
+               Contains("vocab.json") && Contains("pad_token_id in config.json is 108"));
+    CHECK(refused("{\"<unk>\": 1, \"</s>\": 0, \"<pad>\": 108}") == "accepted");  // all unknown
 }
 
 TEST_CASE("files that are missing, cut or of another kind are refused in one line") {
