@@ -1,5 +1,7 @@
 // Per way: models of Marian as the transformers library stores them, against that library's own
 // numbers.
+#include "tests/13_marian.hpp"
+
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,6 @@
 #include "chapters/09_training/loss.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian.hpp"
-#include "chapters/13_real_translation/marian/marian_json.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "lib/way.hpp"
@@ -20,7 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path golden = fs::path(ABH_GOLDEN) / "marian";
 const std::vector<std::string> models = {"one_table", "half", "two_tables", "odd", "three_tables"};
 
 json expected(const std::string& name) {
@@ -45,36 +45,8 @@ Pass pass_of(const std::string& name) {
             file.tensors.at("logits")};
 }
 
-/// A model's folder to spoil, in `folder`.
-fs::path copy_of(const std::string& name, const Folder& folder) {
-    const fs::path to = folder / name;
-    fs::remove_all(to);
-    fs::copy(golden / name, to, fs::copy_options::recursive);
-    return to;
-}
-
-/// The message with which a folder is refused, or "accepted"; it is one line without control
-/// characters.
-std::string refusal(const fs::path& folder) {
-    try {
-        marian_translator(folder);
-    } catch (const std::runtime_error& error) {
-        const std::string message = error.what();
-        CHECK(printable(message) == message);
-        CHECK_THAT(message, Contains(folder.string()));
-        return message;
-    }
-    return "accepted";
-}
-
-/// A folder's file with this field set, or added.
-void set_field(const fs::path& file, const std::string& field, const json& value) {
-    json fields = fs::exists(file) ? json::parse(read_file(file)) : json::object();
-    fields[field] = value;
-    put(file, fields.dump());
-}
-
-/// The same with fields of config.json set, or taken out where the value is a lone "-".
+/// The message with which a model is refused if fields of config.json are set, or taken out where
+/// the value is a lone "-".
 std::string refused_config(const std::string& name, const json& changes) {
     const Folder folder;
     const fs::path model = copy_of(name, folder);
@@ -261,72 +233,6 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
     CHECK(refused_config("one_table", {{"pruned_heads", json::object()}}) == "accepted");
 }
 
-TEST_CASE("tokens are those of the library's tokenizer, whichever file names them, or refused") {
-    const json all = json::parse(read_file(golden.parent_path() / "marian_tokens.json"));
-    MarianConfig config = read_marian_config(golden / "half");
-    config.model.src_words = config.model.tgt_words = 113;  // there is room for four more
-    const auto with_end = [&](std::vector<std::int32_t> ids) {
-        ids.push_back(config.end);
-        return ids;
-    };
-    int refused = 0;
-    for (const json& one : all["cases"]) {
-        CAPTURE(one["name"]);
-        const Folder folder;
-        const fs::path model = copy_of("half", folder);
-        for (const auto& [file, content] : one["files"].items()) put(model / file, content.dump());
-        if (one.contains("refused")) {
-            CHECK_THAT(refusal(model), Contains(one["refused"].get<std::string>()));
-            ++refused;
-            continue;
-        }
-        const MarianWords words(model, config);
-        for (std::size_t i = 0; i < one["ids"].size(); ++i) {
-            CAPTURE(all["texts"][i]);
-            CHECK(with_end(words.encode(all["texts"][i])) ==
-                  one["ids"][i].get<std::vector<std::int32_t>>());
-        }
-        for (const json& said : one["spoken"])
-            CHECK(words.decode(said["ids"].get<std::vector<std::int32_t>>()) ==
-                  tidy(said["text"].get<std::string>()));
-    }
-    CHECK(refused == 7);
-    const MarianWords words(golden / "half", config);
-    CHECK_THROWS_WITH(words.encode("a <pad> b"), Contains("the pad"));
-}
-
-TEST_CASE("a token without a row in the model's table is refused with the way to give it one") {
-    const auto refused = [](const char* file, const json& content) {
-        const Folder folder;
-        const fs::path model = copy_of("half", folder);
-        put(model / file, content.dump());
-        return refusal(model);
-    };
-    const json ent{{"content", "<ent>"}};
-    for (const auto& [file, content] :
-         {std::pair<const char*, json>{"tokenizer_config.json",
-                                       {{"additional_special_tokens", {"<ent>"}}}},
-          {"tokenizer_config.json", {{"added_tokens_decoder", {{"109", ent}}}}},
-          {"special_tokens_map.json", {{"sep_token", "<ent>"}}},
-          {"added_tokens.json", {{"<ent>", 109}}},
-          {"tokenizer.json", {{"added_tokens", {{{"id", 109}, {"content", "<ent>"}}}}}}})
-        CHECK_THAT(refused(file, content),
-                   Contains(file) &&
-                       Contains("the token <ent> has id 109, but the model knows 109"
-                                " words") &&
-                       Contains("resize_token_embeddings"));
-    for (const json& token : {json(3), json::object(), json("")})
-        CHECK_THAT(refused("tokenizer_config.json", {{"added_tokens_decoder", {{"5", token}}}}),
-                   Contains("the token") && Contains("has no text"));
-    CHECK_THAT(refused("tokenizer_config.json", {{"added_tokens_decoder", {{"x", ent}}}}),
-               Contains("the token <ent> has id"));
-    CHECK_THAT(refused("special_tokens_map.json", {{"additional_special_tokens", {"a", "b"}},
-                                                   {"extra_special_tokens", {"a"}}}),
-               Contains("expected the same tokens"));
-    CHECK_THAT(refused("target_vocab.json", {{"<unk>", 1}}),
-               Contains("target_vocab.json") && Contains("separate_vocabs"));
-}
-
 TEST_CASE("weights in another form are refused with the way to make them readable") {
     const Folder folder;
     const fs::path model = copy_of("one_table", folder);
@@ -355,134 +261,6 @@ TEST_CASE("sizes that the file does not have are refused before room is made for
         CHECK_THAT(refused_config("one_table", change), Contains("model.safetensors"));
     CHECK_THAT(refused_config("one_table", {{"encoder_layers", 1}}),
                Contains("does not belong to such a model"));
-}
-
-TEST_CASE("the search is generation_config.json's, or config.json's if there is no such file") {
-    const Folder folder;
-    const fs::path model = copy_of("one_table", folder), search = model / "generation_config.json";
-    CHECK(read_marian_config(model).never == std::set<std::int32_t>{108});
-    put(search, R"({"bad_words_ids": [[108], [5], [0]]})");  // the end may always be said
-    CHECK(read_marian_config(model).never == std::set<std::int32_t>{5, 108});
-    put(search, R"({"bad_words_ids": [[109]]})");
-    CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
-    put(search, R"({"bad_words_ids": [[1, 2]]})");
-    CHECK_THAT(refusal(model), Contains("bad_words_ids is [[1,2]], expected lists of one id"));
-    put(search, R"({"eos_token_id": 1})");
-    CHECK_THAT(refusal(model), Contains("eos_token_id is 1, expected 0 as in config.json"));
-    put(search, R"({"num_beams": 6})");
-    set_field(model / "config.json", "num_beams", 3);
-    set_field(model / "config.json", "forced_bos_token_id", 7);
-    CHECK(read_marian_config(model).search.beam == 6);
-    fs::remove(search);
-    CHECK_THAT(refusal(model),
-               Contains("config.json") && Contains("forced_bos_token_id is 7, expected none"));
-    set_field(model / "config.json", "forced_bos_token_id", nullptr);
-    CHECK(read_marian_config(model).search.beam == 3);
-}
-
-namespace {
-
-/// What a folder makes of text, ids and a search, or the message that refuses it.
-std::string outcome(const fs::path& folder) {
-    try {
-        const MarianConfig c = read_marian_config(folder);
-        const MarianWords words(folder, c);
-        const BeamOptions& s = c.search;
-        return json{{"options", to_json(c.model)},
-                    {"symbols", {c.start, c.end}},
-                    {"never", c.never},
-                    {"renormalize", c.renormalize},
-                    {"search", {s.beam, s.max_words, s.length_penalty, s.stopping}},
-                    {"ids", words.encode("▁dog ist</s>x Ķ")},
-                    {"text", words.decode(std::vector<std::int32_t>{48, 33, 48, 9, 1, 0})}}
-            .dump();
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-}
-
-/// One value of each kind that a field may have.
-const std::vector<json> values = {nullptr,
-                                  true,
-                                  false,
-                                  0,
-                                  1,
-                                  2,
-                                  -1,
-                                  0.5,
-                                  "x",
-                                  "!",
-                                  json::array(),
-                                  json::object(),
-                                  json::array({"x"}),
-                                  json::array({json::array({1})}),
-                                  json::object({{"a", 1}})};
-
-}  // namespace
-
-TEST_CASE("each field is followed, refused by name, or without effect, as its rule says") {
-    const Folder folder;
-    const fs::path model = copy_of("half", folder);
-    const auto check = [&](const FieldRule& rule, const std::string& name, const fs::path& file) {
-        CAPTURE(file, name);
-        const std::string without = outcome(model);
-        const std::string before = fs::exists(file) ? read_file(file) : "{}";
-        const json usual = rule.usual.empty() ? json::array() : json::parse(rule.usual);
-        const auto with = [&](const json& value) {
-            put(file, before);
-            set_field(file, name, value);
-            return outcome(model);
-        };
-        bool changes = false;
-        for (const json& value : values) {
-            CAPTURE(value);
-            const std::string found = with(value);
-            const bool may_be = std::ranges::find(usual, value) != usual.end() || value.is_null() ||
-                                (usual.empty() && value.is_structured() && value.empty());
-            if (rule.use == FieldRule::Use::followed)
-                changes = changes || found != without;
-            else if (rule.use == FieldRule::Use::no_effect || may_be)
-                CHECK(found == without);
-            else
-                CHECK_THAT(found,
-                           Contains(fmt::format("{}: not usable", file.string())) &&
-                               Contains(fmt::format("{} is {}, expected", name, value.dump())));
-        }
-        for (const json& value : usual) CHECK(with(value) == without);
-        if (rule.use == FieldRule::Use::followed) CHECK(changes);
-        put(file, before);
-    };
-    for (const FieldRule& rule : marian_rules()) {
-        std::istringstream names{std::string(rule.names)};
-        for (std::string name; names >> name;) {
-            name = replaced(name, "*", "other");
-            check(rule, name, model / rule.file);
-            if (rule.file == "tokenizer_config.json" && name != "added_tokens_decoder")
-                check(rule, name, model / "special_tokens_map.json");
-        }
-    }
-    fs::remove(model / "generation_config.json");
-    for (const FieldRule& rule : marian_rules())
-        if (rule.file == "generation_config.json") {
-            std::istringstream names{std::string(rule.names)};
-            for (std::string name; names >> name;)
-                if (!marian_rule("config.json", name)) check(rule, name, model / "config.json");
-        }
-}
-
-TEST_CASE("a field that no rule knows is named, and the model is used") {
-    const Folder folder;
-    const fs::path model = copy_of("one_table", folder);
-    CHECK(marian_translator(model).remarks.empty());
-    for (const char* file : {"config.json", "generation_config.json", "tokenizer_config.json",
-                             "special_tokens_map.json"}) {
-        set_field(model / file, "of_tomorrow\n", 1);
-        const std::vector<std::string> remarks = marian_translator(model).remarks;
-        REQUIRE_FALSE(remarks.empty());
-        CHECK_THAT(remarks.back(), Contains(file) && Contains("of_tomorrow\\x0A"));
-    }
-    CHECK(marian_translator(model).remarks.size() == 4);
-    CHECK_THROWS_AS(Fields(model / "config.json").has("of_tomorrow"), std::logic_error);
 }
 
 TEST_CASE("tensors that do not belong to the model, or are not there, are refused by name") {
@@ -551,7 +329,10 @@ TEST_CASE("a vocabulary that is none is refused") {
     CHECK_THAT(refused("{\"<unk>\": 1, \"<unk>\": 2}"), Contains("\"<unk>\" occurs twice"));
     CHECK_THAT(refused(std::string(100000, '[')), Contains("nested deeper"));
     CHECK_THAT(refused("{\"a\":" + std::string(100000, '[')), Contains("nested deeper"));
-    CHECK_THAT(refused("{\"<unk>\": 1}"), Contains("eos_token is </s>, whose id is 1, but"));
+    CHECK_THAT(refused("{\"<unk>\": 0}"),
+               Contains("eos_token is </s>, whose id is 1, but eos_token_id in config.json is 0"));
+    CHECK_THAT(refused("{\"<unk>\": 1}"),
+               Contains("vocab.json") && Contains("the token <unk> or its id 1 occurs twice"));
     CHECK_THAT(refused("{\"<unk>\": 1, \"</s>\": 0, \"<pad>\": 2}"),
                Contains("vocab.json") && Contains("pad_token_id in config.json is 108"));
     CHECK(refused("{\"<unk>\": 1, \"</s>\": 0, \"<pad>\": 108}") == "accepted");  // all unknown

@@ -101,8 +101,6 @@ constexpr FieldRule rules[] = {
     {tokenizer, "sp_model_kwargs", only_usual, "[]", "pieces are not sampled here"},
     {tokenizer, "auto_map init_inputs fast_tokenizer_files", only_usual, "[]",
      "the folder's own code or files are not used"},
-    {tokenizer, "model_specific_special_tokens *_token", only_usual, "[]",
-     "list such a token in additional_special_tokens"},
     {tokenizer, "padding_side", only_usual, R"(["right"])", "a pad in front moves all positions"},
     {tokenizer, "model_input_names", only_usual, R"([["input_ids", "attention_mask"]])",
      "without the mask, pads are seen"},
@@ -116,13 +114,17 @@ constexpr FieldRule rules[] = {
      no_effect, "", "the folder's files have fixed names"},
     {tokenizer,
      "token_type_ids_pattern token_type_ids_include_special_tokens special_tokens_pattern "
-     "add_bos_token add_eos_token clean_up_tokenization_spaces_for_bpe_even_though_it_will_"
+     "clean_up_tokenization_spaces_for_bpe_even_though_it_will_"
      "corrupt_output",
-     no_effect, "", "of other tokenizers; Marian's always appends the end symbol"},
+     no_effect, "", "of other tokenizers; Marian's has rules of its own"},
     {tokenizer,
      "chat_template response_template response_schema chat_control_tokens name_or_path "
      "processor_class backend files_loaded is_local local_files_only verbose use_fast _commit_hash",
      no_effect, "", "names, and what other tasks read"},
+    {tokenizer, "add_bos_token add_eos_token", only_usual, "[true, false]",
+     "Marian's tokenizer always appends the end symbol, and no other"},
+    {tokenizer, "model_specific_special_tokens *_token", only_usual, "[]",
+     "list such a token in additional_special_tokens"},
     {"tokenizer.json", "added_tokens", followed, "",
      "the only field that the library reads, and only if tokenizer_config.json has no list"},
 };
@@ -183,15 +185,17 @@ void Fields::require_usual(std::string_view file) const {
 
 std::vector<std::string> unknown_fields(const std::filesystem::path& folder) {
     std::vector<std::string> lines;
-    for (const auto& [file, first, second] :
-         {std::tuple{config, config, generation},
-          {generation, generation, generation},
-          {tokenizer, tokenizer, tokenizer},
-          {std::string_view("special_tokens_map.json"), tokenizer, tokenizer}})
-        for (const auto& field : Fields::if_there(folder / file).all().items())
-            if (!marian_rule(first, field.key()) && !marian_rule(second, field.key()))
+    for (const auto& [file, rules_of] :
+         {std::pair{config, config},
+          {generation, generation},
+          {tokenizer, tokenizer},
+          {std::string_view("special_tokens_map.json"), tokenizer}}) {
+        const Fields fields = Fields::if_there(folder / file);
+        for (const auto& [name, value] : fields.all().items())
+            if (!marian_rule(rules_of, name) && !(file == config && marian_rule(generation, name)))
                 lines.push_back(fmt::format("{}: no rule here knows the field {}, so it is ignored",
-                                            (folder / file).string(), printable(field.key(), 100)));
+                                            (folder / file).string(), printable(name, 100)));
+    }
     return lines;
 }
 

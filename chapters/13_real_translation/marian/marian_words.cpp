@@ -28,10 +28,10 @@ PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
     return ids;
 }
 // [tokens]
-/// A text that is one id and is never cut, and the file that names it.
+/// A text that is one id and is never cut, and the file that says so.
 struct Token {
     std::string text;
-    const Fields* file;
+    std::filesystem::path file;
 };
 
 /// The text of a token, which a file has bare or with properties. Refuses those that make the text
@@ -51,7 +51,8 @@ std::string text_of(const Fields& f, const json& token) {
 class TokenFiles {
 public:
     explicit TokenFiles(const std::filesystem::path& folder)
-        : settings_(Fields::if_there(folder / "tokenizer_config.json")),
+        : vocabulary_(folder / "vocab.json"),
+          settings_(Fields::if_there(folder / "tokenizer_config.json")),
           others_(!settings_.has("added_tokens_decoder")),
           map_(Fields::if_there(folder / "special_tokens_map.json", others_)),
           added_(Fields::if_there(folder / "added_tokens.json", others_)),
@@ -75,6 +76,7 @@ public:
 private:
     std::vector<Token> special_without_name() const;
 
+    std::filesystem::path vocabulary_;
     Fields settings_;
     bool others_;
     Fields map_, added_, fast_;
@@ -84,9 +86,9 @@ Token TokenFiles::named(const std::string& name) const {
     static const std::map<std::string, std::string> usual{
         {"unk_token", "<unk>"}, {"eos_token", "</s>"}, {"pad_token", "<pad>"}};
     const Fields& f = file_of(name);
-    if (f.has(name)) return {text_of(f, f.value(name)), &f};
+    if (f.has(name)) return {text_of(f, f.value(name)), f.path()};
     const auto found = usual.find(name);
-    return {found == usual.end() ? "" : found->second, &f};
+    return {found == usual.end() ? "" : found->second, vocabulary_};
 }
 
 template <class Use>
@@ -94,12 +96,13 @@ void TokenFiles::for_listed(const Use& use) const {
     if (constexpr const char* list = "added_tokens_decoder"; settings_.has(list)) {
         settings_.expect(settings_.value(list).is_object(), list, "an object");
         for (const auto& [id, token] : settings_.value(list).items())
-            use(Token{text_of(settings_, token), &settings_}, json::parse(id, nullptr, false));
+            use(Token{text_of(settings_, token), settings_.path()},
+                json::parse(id, nullptr, false));
     }
-    for (const auto& [text, id] : added_.all().items()) use(Token{text, &added_}, id);
+    for (const auto& [text, id] : added_.all().items()) use(Token{text, added_.path()}, id);
     if (!fast_.has("added_tokens")) return;
     for (const json& token : fast_.value("added_tokens"))
-        use(Token{text_of(fast_, token), &fast_},
+        use(Token{text_of(fast_, token), fast_.path()},
             token.is_object() ? token.value("id", json()) : json());
 }
 
@@ -123,7 +126,8 @@ std::vector<Token> TokenFiles::special_without_name() const {
             f->expect(f->value(list).is_array() && std::ranges::all_of(f->value(list), is_token),
                       list, "a list of texts");
             std::vector<Token> tokens;
-            for (const json& token : f->value(list)) tokens.push_back({text_of(*f, token), f});
+            for (const json& token : f->value(list))
+                tokens.push_back({text_of(*f, token), f->path()});
             f->expect(!all || std::ranges::equal(*all, tokens, {}, &Token::text, &Token::text),
                       list, "the same tokens as in the other lists of special ones");
             all = std::move(tokens);
@@ -144,15 +148,15 @@ Tokens read_tokens(const TokenFiles& files, const PieceIds& vocabulary, Index n_
     auto next = vocabulary.size();
     const auto add = [&](const Token& token, const json& id) {
         if (!is_below(id, n_words))
-            token.file->fail(
-                "the token {} has id {}, but the model knows {} words; take the token out, or "
-                "enlarge the model by resize_token_embeddings",
-                token.text, id.dump(), n_words);
+            refuse(token.file,
+                   "the token {} has id {}, but the model knows {} words; take the token out, or "
+                   "enlarge the model by resize_token_embeddings",
+                   token.text, id.dump(), n_words);
         const auto number = id.get<std::int32_t>();
         const auto known = tokens.ids.find(token.text);
         if (known != tokens.ids.end() && known->second == number) return;
         if (known != tokens.ids.end() || !seen.insert(number).second)
-            token.file->fail("the token {} or its id {} occurs twice", token.text, number);
+            refuse(token.file, "the token {} or its id {} occurs twice", token.text, number);
         tokens.ids[token.text] = number;
         next += !vocabulary.contains(token.text);
     };
@@ -164,22 +168,18 @@ Tokens read_tokens(const TokenFiles& files, const PieceIds& vocabulary, Index n_
             add(token, is_piece ? static_cast<std::uint64_t>(piece->second) : next);
         const std::int32_t id = tokens.ids.at(token.text);
         if (is_piece && id != piece->second)
-            token.file->fail("the special token {} has id {}, expected {} as in vocab.json",
-                             token.text, id, piece->second);
+            refuse(token.file, "the special token {} has id {}, expected {} as in vocab.json",
+                   token.text, id, piece->second);
         tokens.special.insert(id);
     }
     return tokens;
 }
 
 /// Refuses a symbol whose id is not the one that config.json has.
-void require_id(const TokenFiles& files, const Tokens& tokens, const char* name, std::int32_t id,
-                const std::filesystem::path& vocabulary) {
-    const Token token = files.named(name);
-    const std::int32_t found = tokens.ids.at(token.text);
-    if (found != id)
-        refuse(token.file->has(name) ? token.file->path() : vocabulary,
-               "{} is {}, whose id is {}, but {}_id in config.json is {}", name, token.text, found,
-               name, id);
+void require_id(const Token& token, const Tokens& tokens, const char* name, std::int32_t expected) {
+    if (const std::int32_t id = tokens.ids.at(token.text); id != expected)
+        refuse(token.file, "{} is {}, whose id is {}, but {}_id in config.json is {}", name,
+               token.text, id, name, expected);
 }
 
 }  // namespace
@@ -205,8 +205,8 @@ MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig
     if (!ids_.contains(unknown)) refuse(vocabulary, "no piece {}", unknown);
     unknown_ = ids_.at(unknown);
     const Tokens tokens = read_tokens(files, ids_, config.model.src_words);
-    require_id(files, tokens, "eos_token", config.end, vocabulary);
-    require_id(files, tokens, "pad_token", config.model.pad, vocabulary);
+    require_id(files.named("eos_token"), tokens, "eos_token", config.end);
+    require_id(files.named("pad_token"), tokens, "pad_token", config.model.pad);
     for (const auto& [text, id] : tokens.ids) {
         ids_[text] = id;
         if (id < config.model.tgt_words)
