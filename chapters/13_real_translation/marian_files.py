@@ -30,7 +30,7 @@ from pathlib import Path
 import torch
 from safetensors import safe_open
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
+from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 # The book's names of parameters, and the library's.
 PARTS = {
@@ -118,6 +118,13 @@ def config_of(o: dict, symbols: dict[str, int]) -> MarianConfig:
     )
 
 
+def set_search(search: GenerationConfig, o: dict, symbols: dict[str, int]) -> None:
+    """What `translate` does without options; the start symbol counts in the length."""
+    search.bad_words_ids = [[id] for id in sorted({symbols["pad"], symbols["start"]})]
+    search.num_beams = 4
+    search.max_length = min(257, o["max_len"])
+
+
 def tables(o: dict, own: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tables of words under all names that the library's model has for them."""
     source = own["src_embed.weight"]
@@ -153,6 +160,7 @@ def marian_model(o: dict, weights: dict[str, Tensor], symbols: dict[str, int]) -
     leftover = [name for name in found if name != "model.shared.weight"]
     if leftover:
         raise Refused(f"a MarianMTModel has no place for {', '.join(leftover)}")
+    set_search(model.generation_config, o, symbols)
     return model
 
 

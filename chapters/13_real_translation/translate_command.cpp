@@ -66,6 +66,15 @@ TranslateCommand::TranslateCommand(Options& parent)
         .range(0, 100000);
 }
 // [run]
+/// Takes from the model's files what no option says.
+void TranslateCommand::fill_in(const BeamOptions& theirs) {
+    BeamOptions& ours = options_.beam;
+    if (!command_.given("--beam")) ours.beam = theirs.beam;
+    if (!command_.given("--length-penalty")) ours.length_penalty = theirs.length_penalty;
+    if (!command_.given("--max-words")) ours.max_words = theirs.max_words;
+    ours.stopping = command_.given("--stop") ? stops.at(stop_) : theirs.stopping;
+}
+
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
     if (model_.empty()) {
         model_ = default_run_folder(seed);
@@ -76,12 +85,13 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
             seed == 1 ? "" : fmt::format(" --seed {}", seed));
     }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
+    const LineTranslator translator = load_translator(model_);
+    for (const std::string& remark : translator.remarks) fmt::print(stderr, "{}\n", remark);
+    fill_in(translator.search);
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
             options_.beam.beam);
     options_.n_best_list = n_best_ > 0;
     options_.beam.n_best = std::max<Index>(n_best_, 1);
-    options_.beam.stopping = stops.at(stop_);
-    const LineTranslator translator = load_translator(model_);
     LineReader in(STDIN_FILENO);
     const Index lines = translate_lines(translator, in, stdout, stderr, options_);
     results.set("lines", static_cast<double>(lines));

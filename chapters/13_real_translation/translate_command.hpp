@@ -25,6 +25,8 @@ public:
     void run(Results& results, std::uint64_t seed);
 
 private:
+    void fill_in(const BeamOptions& theirs);
+
     Options command_;
     std::filesystem::path model_;
     LineOptions options_;

@@ -18,20 +18,22 @@ void expect_possible(const MarianConfig& config) {
 
 /// With the pieces of a small model, whatever ids they have.
 void use(const MarianWords& words, const MarianConfig& config) {
-    for (const std::int32_t id : words.encode(">>deu<< I have a good friend ."))
+    for (const std::int32_t id : words.encode(">>deu<< I have <ent> a good friend ."))
         fuzz::expect(id >= 0 && id < config.model.src_words, "an id beyond the vocabulary");
     for (std::int32_t id = 0; id < config.model.tgt_words; ++id) words.decode({{id}});
 }
 
 }  // namespace
 
-/// A line with config.json, one with generation_config.json, and vocab.json behind them.
+/// A line each with config.json, generation_config.json and tokenizer_config.json, and vocab.json
+/// behind them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFolder folder;
     static const std::vector<std::string> sentences{"I have a good friend ."};
     static const std::string pieces = Subwords::train(sentences, 30, false).model();
     std::string_view rest(reinterpret_cast<const char*>(data), size);
-    for (const char* name : {"config.json", "generation_config.json", "vocab.json"}) {
+    for (const char* name :
+         {"config.json", "generation_config.json", "tokenizer_config.json", "vocab.json"}) {
         const std::size_t end = name[0] == 'v' ? rest.npos : rest.find('\n');
         folder.put(name, rest.substr(0, end));
         rest = end == rest.npos ? "{}" : rest.substr(end + 1);

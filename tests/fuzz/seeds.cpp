@@ -94,10 +94,14 @@ void write_marian(const std::filesystem::path& folder) {
                       two = config + R"("decoder_vocab_size": 10, "tie_word_embeddings": false, )"
                                      R"("scale_embedding": true, "eos_token_id": [0]})",
                       generation = R"({"bad_words_ids": [[8]]})",
-                      words = R"({"</s>": 0, "<unk>": 1, "▁friend": 2, ">>deu<<": 3, "a": 4})";
+                      tokens =
+                          R"({"sep_token": "▁friend", "additional_special_tokens": ["<ent>"], )"
+                          R"("added_tokens_decoder": {"7": {"content": "<ent>"}}})",
+                      words = R"({"</s>": 0, "<unk>": 1, "▁friend": 2, ">>deu<<": 3, "a": 4, )"
+                              R"("<pad>": 8})";
     write(folder / "marian/config", one);
     write(folder / "marian/generation", two + '\n' + generation);
-    write(folder / "marian/words", one + '\n' + generation + '\n' + words);
+    write(folder / "marian/words", one + '\n' + generation + '\n' + tokens + '\n' + words);
 }
 #endif
 

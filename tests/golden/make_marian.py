@@ -129,6 +129,8 @@ def write_tokenizer(shape: Shape, folder: Path) -> MarianTokenizer:
         tables = {"vocab.json": vocabulary(pieces_of(source) + pieces_of(target), shape.seed)}
     for name, table in tables.items():
         (folder / name).write_text(json.dumps(table, ensure_ascii=False), encoding="utf-8")
+    if shape.separate:
+        (folder / "tokenizer_config.json").write_text('{"separate_vocabs": true}\n')
     more = {"target_vocab_file": str(folder / "target_vocab.json")} if shape.separate else {}
     return MarianTokenizer(
         source_spm=str(folder / "source.spm"),
@@ -211,6 +213,8 @@ SEARCHES = [
     {"num_beams": 4, "early_stopping": True, "num_return_sequences": 2},
     {"num_beams": 6, "early_stopping": True, "length_penalty": 0.6},
     {"num_beams": 4, "renormalize_logits": True, "num_return_sequences": 2},
+    {"num_beams": 4, "early_stopping": "never", "num_return_sequences": 2},
+    {"num_beams": 4, "early_stopping": "never", "length_penalty": 2.0, "num_return_sequences": 2},
 ]
 
 

@@ -150,87 +150,6 @@ Transformer load_marian_model(const std::filesystem::path& folder, const MarianC
             model.output.bias.value(word) = Real(-1e30);  // its probability is 0
     return model;
 }
-// [words]
-namespace {
-
-using nlohmann::json;
-
-/// The ids of a vocabulary; all are below `n_words`, and none occurs twice.
-PieceIds read_ids(const std::filesystem::path& path, Index n_words) {
-    PieceIds ids;
-    std::set<std::int32_t> seen;
-    const Fields vocabulary(path);
-    for (const auto& [piece, id] : vocabulary.all().items()) {
-        if (!is_below(id, n_words))
-            vocabulary.fail("{} has id {}, expected one below {}", piece, id.dump(), n_words);
-        if (!seen.insert(id.get<std::int32_t>()).second)
-            vocabulary.fail("{} has id {}, which another piece has, too", piece, id.dump());
-        ids[piece] = id.get<std::int32_t>();
-    }
-    if (!ids.contains("<unk>")) vocabulary.fail("no piece <unk>");
-    return ids;
-}
-
-/// Refuses a tokenizer that reads or writes text in another way than its two SentencePiece models
-/// do, above all one with tokens that were added to the vocabulary.
-void require_usual_tokenizer(const std::filesystem::path& folder, const PieceIds& ids) {
-    const Fields f = Fields::if_there(folder / "tokenizer_config.json"),
-                 older = Fields::if_there(folder / "added_tokens.json");
-    f.expect_usual("MarianTokenizer", {"tokenizer_class"});
-    f.expect_usual("none", {"sp_model_kwargs", "auto_map"});
-    f.expect_usual(false, {"clean_up_tokenization_spaces"});
-    for (const auto& [text, id] : older.all().items())
-        if (!ids.contains(text)) older.fail("the token {} was added, expected none", text);
-    if (!f.has("added_tokens_decoder")) return;
-    for (const auto& [id, token] : f.value("added_tokens_decoder").items()) {
-        const json text = token.is_object() ? token.value("content", json()) : token;
-        if (!text.is_string() || !ids.contains(text.get<std::string>()))
-            f.fail("the token {} was added, expected none", text.dump());
-    }
-}
-
-}  // namespace
-
-MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig& config)
-    : source_(load_subwords(folder / "source.spm")),
-      target_(load_subwords(folder / "target.spm")),
-      ids_(read_ids(folder / "vocab.json", config.model.src_words)),
-      // SentencePiece shows "<unk>", and so an id without a piece, as "⁇"
-      pieces_(static_cast<std::size_t>(config.model.tgt_words), "<unk>"),
-      unknown_(ids_.at("<unk>")) {
-    require_usual_tokenizer(folder, ids_);
-    const std::filesystem::path own = folder / "target_vocab.json";
-    const PieceIds ids = read_ids(std::filesystem::exists(own) ? own : folder / "vocab.json",
-                                  config.model.tgt_words);
-    for (const auto& [piece, id] : ids) pieces_[static_cast<std::size_t>(id)] = piece;
-    for (const std::int32_t id : {config.end, config.model.pad, ids.at("<unk>")})
-        pieces_[static_cast<std::size_t>(id)].clear();
-}
-
-std::vector<std::int32_t> MarianWords::encode(const std::string& text) const {
-    const std::size_t closed = text.starts_with(">>") ? text.find("<<") : text.npos;
-    const std::size_t code = closed == text.npos ? 0 : closed + 2;  // bytes of a language code
-    std::vector<std::string> pieces = source_.pieces(text.substr(code));
-    if (code > 0) pieces.insert(pieces.begin(), text.substr(0, code));
-    std::vector<std::int32_t> ids;
-    for (const std::string& piece : pieces) {
-        const auto found = ids_.find(piece);
-        ids.push_back(found == ids_.end() ? unknown_ : found->second);
-    }
-    return ids;
-}
-
-std::string MarianWords::decode(std::span<const std::int32_t> ids) const {
-    std::vector<std::string> pieces;
-    for (const std::int32_t id : ids) {
-        require(id >= 0 && id < std::ssize(pieces_),
-                "marian: id {} is outside the vocabulary of {} words", id, pieces_.size());
-        const std::string& piece = pieces_[static_cast<std::size_t>(id)];
-        if (!piece.empty()) pieces.push_back(piece);
-    }
-    // "▁" is left in pieces that the target's model does not know
-    return one_line(replaced(target_.join(pieces), "▁", " "));
-}
 // [translator]
 LineTranslator marian_translator(const std::filesystem::path& folder) {
     const MarianConfig config = read_marian_config(folder);
@@ -241,7 +160,9 @@ LineTranslator marian_translator(const std::filesystem::path& folder) {
             .source_end = config.end,
             .start = config.start,
             .end = config.end,
-            .never = config.never};
+            .never = config.never,
+            .search = config.search,
+            .remarks = unknown_fields(folder)};
 }
 
 }  // namespace abh

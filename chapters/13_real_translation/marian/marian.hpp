@@ -17,11 +17,12 @@ struct MarianConfig {
     std::int32_t start = 0, end = 0;    ///< symbols; a source ends with `end`, too
     std::set<std::int32_t> never = {};  ///< words that may not be said, such as padding
     bool renormalize = false;           ///< only the other words share the probability
+    BeamOptions search = {};            ///< beam, limit, length penalty and stopping, where asked
 };
 
-/// Reads config.json and, if there is one, generation_config.json. Options that change what the
-/// model computes, or which words it may say, are either followed or refused. Beam width, length
-/// penalty, limits and stopping rule come from `BeamOptions` instead.
+/// Reads config.json and, if there is one, generation_config.json; if there is none, config.json
+/// says what belongs there, too. Each field is followed, refused, or without effect on a
+/// translation, as `marian_rules` in marian_json.hpp say.
 /// @throws std::runtime_error naming the file, the field, its value and what was expected
 MarianConfig read_marian_config(const std::filesystem::path& folder);
 // [model]
@@ -36,22 +37,29 @@ using PieceIds = std::unordered_map<std::string, std::int32_t>;
 class MarianWords {
 public:
     /// Reads source.spm, target.spm, vocab.json, and, if each language has a vocabulary of its own,
-    /// target_vocab.json. Refuses a tokenizer that was extended or changed.
+    /// target_vocab.json; and what tokenizer_config.json, special_tokens_map.json,
+    /// added_tokens.json and tokenizer.json say about tokens that are not cut into pieces.
     /// @throws std::runtime_error naming the file and what is wrong with it
     MarianWords(const std::filesystem::path& folder, const MarianConfig& config);
 
-    /// The ids without the end symbol. A language code at the beginning (`>>deu<<`) is one id.
-    /// @throws std::invalid_argument if the text is not UTF-8
+    /// The ids without the end symbol. A token such as `</s>` is one id wherever it occurs, and so
+    /// is a language code (`>>deu<<`) at the beginning of the text between tokens.
+    /// @throws std::invalid_argument if the text is not UTF-8, or contains the pad
     std::vector<std::int32_t> encode(const std::string& text) const;
-    /// The text, without the symbols for end, padding and unknown pieces. An id without a piece
-    /// becomes "⁇". @throws std::invalid_argument for an id outside the vocabulary
+    /// The text, without special tokens, such as the end, the pad and what is unknown. An id
+    /// without a piece becomes "⁇".
+    /// @throws std::invalid_argument for an id outside the vocabulary
     std::string decode(std::span<const std::int32_t> ids) const;
 
 private:
+    void add_ids(std::string_view text, std::vector<std::int32_t>& ids) const;
+
     Subwords source_, target_;
-    PieceIds ids_;                     ///< of the source's pieces
-    std::vector<std::string> pieces_;  ///< of the target, by id
-    std::int32_t unknown_;
+    PieceIds ids_;                     ///< of the source's pieces and tokens
+    std::vector<std::string> pieces_;  ///< of the target, by id; of special tokens none
+    std::vector<std::string> tokens_;  ///< that are not cut, the longest first
+    std::int32_t unknown_, pad_;
+    bool clean_up_;  ///< whether spaces before marks such as "." are dropped
 };
 // [translator]
 /// The whole folder as a model that translates text.

@@ -5,34 +5,10 @@
 #include "chapters/13_real_translation/marian/marian_json.hpp"
 
 namespace abh {
-// [what must be so]
+// [values]
 namespace {
 
 using nlohmann::json;
-
-/// Refuses options of Marian that change the result and that this book's model does not have. Older
-/// versions of the library wrote some of them; the others say what it always computes.
-void require_known(const Fields& f) {
-    f.expect(f.value("model_type") == "marian", "model_type", "\"marian\"");
-    f.expect_usual(true, {"is_encoder_decoder", "static_position_embeddings"});
-    f.expect_usual(false,
-                   {"is_decoder", "normalize_before", "normalize_embedding", "add_final_layer_norm",
-                    "add_bias_logits", "force_bos_token_to_be_generated", "tie_encoder_decoder"});
-    f.expect_usual("none", {"quantization_config", "pruned_heads", "auto_map"});
-}
-
-/// Refuses options, in either file, that change which words are said by rules that this book's
-/// search does not have.
-void require_known_search(const Fields& f) {
-    f.expect_usual("none",
-                   {"forced_bos_token_id", "forced_decoder_ids", "suppress_tokens",
-                    "begin_suppress_tokens", "sequence_bias", "exponential_decay_length_penalty",
-                    "min_new_tokens", "force_words_ids", "stop_strings", "guidance_scale"});
-    f.expect_usual(0, {"no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length",
-                       "diversity_penalty"});
-    f.expect_usual(1, {"repetition_penalty", "encoder_repetition_penalty", "num_beam_groups"});
-    f.expect_usual(false, {"do_sample"});
-}
 
 Activation activation(const Fields& f) {
     constexpr const char* name = "activation_function";
@@ -52,8 +28,9 @@ std::int32_t symbol(const Fields& f, const char* name, Index n_words) {
     return static_cast<std::int32_t>(f.number(name, 0, n_words - 1));
 }
 
-/// Adds words that may not be said. Refuses sequences of words, which the library can also forbid.
-void add_never(const Fields& f, Index n_words, std::set<std::int32_t>& never) {
+/// Adds words that may not be said, and leaves out the end, as the library does. Refuses sequences
+/// of words, which it can also forbid.
+void add_never(const Fields& f, Index n_words, std::int32_t end, std::set<std::int32_t>& never) {
     constexpr const char* name = "bad_words_ids";
     if (!f.has(name)) return;
     const auto is_word = [&](const json& w) {
@@ -61,26 +38,59 @@ void add_never(const Fields& f, Index n_words, std::set<std::int32_t>& never) {
     };
     f.expect(f.value(name).is_array() && std::ranges::all_of(f.value(name), is_word), name,
              "lists of one id below {} each", n_words);
-    for (const json& word : f.value(name)) never.insert(word[0].get<std::int32_t>());
+    for (const json& word : f.value(name))
+        if (const auto id = word[0].get<std::int32_t>(); id != end) never.insert(id);
+}
+
+Stopping stopping(const Fields& f) {
+    constexpr const char* name = "early_stopping";
+    const json& found = f.value(name);
+    f.expect(found.is_boolean() || found == "never", name, "true, false or \"never\"");
+    if (found == "never") return Stopping::proven;
+    return found == true ? Stopping::full : Stopping::usual;
+}
+// [search]
+/// Reads what the folder says about the search. `f` is generation_config.json, or config.json if
+/// there is no such file.
+void read_search(const Fields& f, MarianConfig& config) {
+    f.require_usual("generation_config.json");
+    const Index n_words = config.model.tgt_words;
+    for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
+                                   {"eos_token_id", config.end},
+                                   {"pad_token_id", config.model.pad}})
+        if (f.has(name)) f.expect(symbol(f, name, n_words) == id, name, "{} as in config.json", id);
+    config.renormalize = f.flag("renormalize_logits", false);
+    add_never(f, n_words, config.end, config.never);
+    BeamOptions& search = config.search;
+    if (f.has("num_beams")) search.beam = f.number("num_beams", 1, 1000);
+    if (f.has("max_length"))  // the start symbol counts there
+        search.max_words = f.number("max_length", 2, 100'001) - 1;
+    if (f.has("max_new_tokens")) search.max_words = f.number("max_new_tokens", 1, 100'000);
+    if (f.has("early_stopping")) search.stopping = stopping(f);
+    if (constexpr const char* name = "length_penalty"; f.has(name)) {
+        const json& found = f.value(name);
+        f.expect(found.is_number() && found >= 0 && found <= 100, name, "a number from 0 to 100");
+        search.length_penalty = found.get<Real>();
+    }
 }
 
 }  // namespace
 // [read]
 MarianConfig read_marian_config(const std::filesystem::path& folder) {
     const Fields f(folder / "config.json");
-    require_known(f);
+    f.expect(f.value("model_type") == "marian", "model_type", "\"marian\"");
+    f.require_usual("config.json");
     MarianConfig config;
-    const auto read_search = [&](const Fields& fields) {
-        require_known_search(fields);
-        config.renormalize = fields.flag("renormalize_logits", config.renormalize);
-        add_never(fields, config.model.tgt_words, config.never);
-    };
     TransformerOptions& o = config.model;
     o.src_words = f.number("vocab_size", 2, 10'000'000);
     o.tgt_words =
         f.has("decoder_vocab_size") ? f.number("decoder_vocab_size", 2, 10'000'000) : o.src_words;
     o.n_encoder_layers = f.number("encoder_layers", 1, 1000);
     o.n_decoder_layers = f.number("decoder_layers", 1, 1000);
+    for (const auto& [other, name] : {std::pair{"num_hidden_layers", "encoder_layers"},
+                                      {"hidden_size", "d_model"},
+                                      {"num_attention_heads", "encoder_attention_heads"}})
+        if (f.has(other)) f.same(name, other, 1 << 15);
     o.layer.attention.d_model = f.number("d_model", 1, 1 << 15);
     o.layer.attention.n_heads = f.same("encoder_attention_heads", "decoder_attention_heads", 1024);
     f.expect(o.layer.attention.d_model % o.layer.attention.n_heads == 0, "d_model",
@@ -99,14 +109,8 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     config.start = symbol(f, "decoder_start_token_id", o.tgt_words);
     config.end = symbol(f, "eos_token_id", both);
     config.never = {o.pad};
-    read_search(f);
-    const Fields g = Fields::if_there(folder / "generation_config.json");
-    read_search(g);
-    for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
-                                   {"eos_token_id", config.end},
-                                   {"pad_token_id", o.pad}})
-        if (g.has(name))
-            g.expect(symbol(g, name, o.tgt_words) == id, name, "{} as in config.json", id);
+    const std::filesystem::path search = folder / "generation_config.json";
+    read_search(std::filesystem::exists(search) ? Fields(search) : f, config);
     return config;
 }
 

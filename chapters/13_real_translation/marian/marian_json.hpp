@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "lib/io/files.hpp"
@@ -20,6 +22,27 @@ template <class... Args>
         fmt::format("{}: not usable as a model of Marian: {}", path.string(),
                     printable(fmt::format(why, std::forward<Args>(args)...), 300)));
 }
+// [rules]
+/// What becomes of some fields of a Marian folder's files.
+struct FieldRule {
+    enum class Use { followed, only_usual, no_effect };
+
+    std::string_view file;   ///< whose fields they are
+    std::string_view names;  ///< with spaces between; `*_token` is every name that ends so
+    Use use;
+    std::string_view usual;  ///< a list in JSON: of `only_usual`, the accepted values, or else none
+    std::string_view why;    ///< or what to do
+};
+
+/// Every field that the library reads, and those that its older versions wrote. generation_config
+/// also stands for config.json if the folder has no such file, and tokenizer_config for
+/// special_tokens_map.json.
+std::span<const FieldRule> marian_rules();
+/// The rule for a field, or null if this book does not know it.
+const FieldRule* marian_rule(std::string_view file, const std::string& name);
+/// A line for each field of the folder's files for which there is no rule.
+/// @throws std::runtime_error if a file is not a JSON object
+std::vector<std::string> unknown_fields(const std::filesystem::path& folder);
 // [fields]
 /// Whether a value is a whole number from 0 to n - 1.
 inline bool is_below(const nlohmann::json& value, Index n) {
@@ -39,16 +62,16 @@ public:
             fail("{}", error.what());
         }
     }
-    /// The same, but without any field if there is no such file.
-    static Fields if_there(const std::filesystem::path& path) {
-        return std::filesystem::exists(path) ? Fields(path)
-                                             : Fields(path, nlohmann::json::object());
+    /// The same, but without any field if there is no such file or it is not wanted.
+    static Fields if_there(const std::filesystem::path& path, bool wanted = true) {
+        return wanted && std::filesystem::exists(path) ? Fields(path)
+                                                       : Fields(path, nlohmann::json::object());
     }
 
+    const std::filesystem::path& path() const { return path_; }
     const nlohmann::json& all() const { return values_; }
-    bool has(const std::string& name) const {
-        return values_.contains(name) && !values_[name].is_null();
-    }
+    /// @throws std::logic_error if no rule says that this field is followed
+    bool has(const std::string& name) const;
     const nlohmann::json& value(const std::string& name) const {
         if (!has(name)) fail("no field {}", name);
         return values_[name];
@@ -64,15 +87,8 @@ public:
             fail("{} is {}, expected {}", name, value(name).dump(),
                  fmt::format(expected, std::forward<Args>(args)...));
     }
-    /// Refuses those of these fields that are there but do not have the usual value; the usual
-    /// value "none" means an empty list or object.
-    void expect_usual(const nlohmann::json& usual, std::initializer_list<const char*> names) const {
-        for (const char* name : names)
-            if (has(name) && usual == "none")
-                expect(value(name).empty(), name, "none");
-            else if (has(name))
-                expect(value(name) == usual, name, "{}", usual.dump());
-    }
+    /// Refuses fields whose values are not those that the rules for `file` accept.
+    void require_usual(std::string_view file) const;
     /// A whole number from `least` to `most`.
     Index number(const char* name, Index least, Index most) const {
         const nlohmann::json& found = value(name);

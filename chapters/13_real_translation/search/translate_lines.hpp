@@ -22,6 +22,9 @@ struct LineTranslator {
     std::int32_t source_end = 0;        ///< follows every source
     std::int32_t start = 0, end = 0;    ///< of a target
     std::set<std::int32_t> never = {};  ///< ids that the model may not say
+    BeamOptions search =
+        {};  ///< beam, limit, length penalty and stopping if nobody asks for others
+    std::vector<std::string> remarks = {};  ///< lines about its files that its user should see
 
     /// The options with this translator's symbols.
     BeamOptions with_symbols(BeamOptions options) const {
