@@ -54,12 +54,12 @@ def install(wanted: Path, venv: Path = VENV) -> Path:
         if not (stamp.is_file() and stamp.read_text() == digest):
             if sys.version_info < (3, 11):
                 raise cli.Failure(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
-            print(f"book: installing {wanted.relative_to(ROOT)} into {venv}", flush=True)
+            print(f"book: installing {os.path.relpath(wanted, ROOT)} into {venv}", flush=True)
             if stamp.name == "installed":
                 subprocess.run([sys.executable, "-m", "venv", venv], check=True)
             command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted]
             if subprocess.run(command, check=False, env=pip_environment(python)).returncode != 0:
-                raise cli.Failure(f"pip could not install {wanted.relative_to(ROOT)}; its messages are above")
+                raise cli.Failure(f"pip could not install {os.path.relpath(wanted, ROOT)}; its messages are above")
             stamp.write_text(digest)
         stamp.touch()  # newer than what CMake compares it with
     return python
@@ -69,8 +69,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="install the Python tools of the book")
     parser.add_argument("more", nargs="*", help="formats, for the EPUB and the PDF; slides")
     options = parser.parse_args()
-    for name in ("requirements", *(f"requirements-{more}" for more in options.more)):
-        install(ROOT / "docs" / f"{name}.txt")
+    wanted = [ROOT / "docs" / f"{name}.txt" for name in ("requirements", *(f"requirements-{more}" for more in options.more))]
+    for file in wanted:
+        if not file.is_file():
+            raise cli.Failure(f"there is no {file}")
+    for file in wanted:
+        install(file)
 
 
 if __name__ == "__main__":
