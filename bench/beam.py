@@ -1,6 +1,6 @@
 """Times `translate` beside CTranslate2, with the same weights, pieces, sentences and beam width.
 
-    python bench/beam.py --model RUN/model.safetensors --source RUN/test.source.txt
+    build/venv-bench/bin/python bench/beam.py --model RUN/model.safetensors --source RUN/test.source.txt
 
 The two take turns; each reads lines and writes lines. The book's time is that of its whole process,
 including its start and the loading of the model; CTranslate2's model is loaded beforehand. Its
@@ -20,6 +20,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
 import ctranslate2
 import sentencepiece
 from ctranslate2.converters import TransformersConverter
@@ -135,4 +138,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

@@ -15,17 +15,21 @@ import argparse
 import datetime
 import json
 import os
-import platform
 import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+from cli import Failure
 from load import REPEATS, Load, Noise, busy_processes, spread
 from machine import describe_machine
 from tables import report
@@ -47,7 +51,6 @@ from works import (
     read_operations,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "bench"
 TREE, OUT = ROOT / "build" / "book", ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
@@ -60,10 +63,6 @@ KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
 }
 QUICK_SECONDS = 150  # for measuring; what is under way at the end is cut short
-
-
-class Failure(Exception):
-    """Ends the run; its text is one line for the reader."""
 
 
 def must(command: Sequence[object], why: str, seconds: float | None = None) -> str:
@@ -404,35 +403,25 @@ def list_works() -> str:
     return "\n".join(["Works:", *works, "", "Peers:", *peers])
 
 
-def main() -> int:
+def main() -> None:
     options = parse()
-    try:
-        works, with_operations = choose(options.only, options.quick)
-        if options.list:
-            print(list_works())
-            return 0
-        build()
-        results = run_all(options, works, with_operations)
-        path = OUT / "results.json"
-        write(path, json.dumps(results, indent=1) + "\n")
-        print(report(results, with_operations))
-        print(f"\nAll numbers: {path.relative_to(ROOT)}")
-        plot(path)
-        failed = [e["work"] for e in results["works"] if OURS not in e["systems"]]
-        if failed:
-            raise Failure(f"ours failed: {', '.join(dict.fromkeys(failed))}")
-        if wrong := impossible(results):
-            raise Failure(f"faster than this machine can be: {'; '.join(wrong)}")
-    except Failure as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        show_progress("")
-        print("bench: stopped", file=sys.stderr)
-        return 130
-    return 0
+    works, with_operations = choose(options.only, options.quick)
+    if options.list:
+        print(list_works())
+        return
+    build()
+    results = run_all(options, works, with_operations)
+    path = OUT / "results.json"
+    write(path, json.dumps(results, indent=1) + "\n")
+    print(report(results, with_operations))
+    print(f"\nAll numbers: {path.relative_to(ROOT)}")
+    plot(path)
+    failed = [e["work"] for e in results["works"] if OURS not in e["systems"]]
+    if failed:
+        raise Failure(f"ours failed: {', '.join(dict.fromkeys(failed))}")
+    if wrong := impossible(results):
+        raise Failure(f"faster than this machine can be: {'; '.join(wrong)}")
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C: leaves nothing running
-    sys.exit(main())
+    cli.run(main)

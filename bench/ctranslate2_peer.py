@@ -1,6 +1,6 @@
 """Greedy decoding by CTranslate2 in float32; bench.py starts it, and lets it take turns with ours.
 
-    python bench/ctranslate2_peer.py base_decode --threads 2
+    build/venv-bench/bin/python bench/ctranslate2_peer.py base_decode --threads 2
 
 Speaks over pipes like pytorch_peer.py. The model has the book's sizes and random weights.
 """
@@ -13,7 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
 import ctranslate2
 
 # d_model, d_ff, heads, layers of each half
@@ -98,7 +102,7 @@ def main() -> None:
             source, beam_size=1, max_decoding_length=n, min_decoding_length=n
         )
         if any(len(result.hypotheses[0]) != n for result in results):
-            raise SystemExit("ctranslate2_peer: CTranslate2 ended a translation early")
+            raise cli.Failure("CTranslate2 ended a translation early")
 
     iterate()
     print(f"ready CTranslate2 {ctranslate2.__version__}", flush=True)
@@ -110,4 +114,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

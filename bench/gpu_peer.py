@@ -1,6 +1,6 @@
 """Measures the works of bench/gpu.cpp in PyTorch, and prints a JSON line for each.
 
-    python bench/gpu_peer.py [--only NAME] [--rounds N] [--precision fp32|tf32|bf16] [--tiny]
+    build/venv-bench/bin/python bench/gpu_peer.py [--only NAME] [--rounds N] [--precision fp32|tf32|bf16] [--tiny]
 
 fp32 and tf32 are single precision, where products round nothing, or their operands to TF32; bf16 is torch.autocast, and
 attention of bfloat16 by FlashAttention. A training step is measured as a tutorial writes it (eager), and by torch.compile
@@ -20,6 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -208,7 +211,7 @@ def model_works(s: Setting) -> Iterator[Work]:
     yield "base_decode", "", decode
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the works of bench/gpu.cpp in PyTorch.")
     parser.add_argument("--only", default="", help="only works whose name begins with this, or with one of these, divided by commas")
     parser.add_argument("--rounds", type=int, default=7, help="rounds whose median is printed")
@@ -216,8 +219,7 @@ def main() -> int:
     parser.add_argument("--tiny", action="store_true", help="small sizes, to try this program, on the processor if there is no device")
     options = parser.parse_args()
     if not (options.tiny or torch.cuda.is_available()):
-        print("gpu_peer: PyTorch finds no CUDA device", file=sys.stderr)
-        return 1
+        raise cli.Failure("PyTorch finds no CUDA device")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     setting = Setting(options.precision, options.tiny, device)
     torch.set_default_device(device)
@@ -235,8 +237,7 @@ def main() -> int:
             print(json.dumps(line), flush=True)
             if device == "cuda":
                 torch.cuda.empty_cache()
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -25,6 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+
 RECORD = ROOT / "bench" / "kernels.txt"
 REGISTERS, UNIT = 65536, 8  # of a multiprocessor; those of a thread are given in units
 SHARED, SYSTEM = 228 << 10, 1 << 10  # bytes of a multiprocessor, and those that the system keeps for each block
@@ -95,7 +99,7 @@ def assemble(source: Path, arch: str) -> list[Kernel]:
         command += ["--keep", "--keep-dir", folder, "-I", str(ROOT), *options(), str(source), "-o", str(cubin)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"{source.relative_to(ROOT)}, {arch}:\n{done.stderr}")
+            raise cli.Failure(f"{source.relative_to(ROOT)}, {arch}:\n{done.stderr}")
         ptx = (Path(folder) / f"{source.stem}.ptx").read_text(encoding="utf-8")
         bounds = dict(re.findall(r"\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx))
         codes = disassembled(cubin) if shutil.which("nvdisasm") else {}
@@ -184,7 +188,7 @@ def shortest(code: list[str], turn: bool = False) -> int:
             ways.append((labels[jumps[1]], count + 1, stored))
         if perhaps or not (ends or jumps or what.startswith("CALL")):
             ways.append((at + 1, count + 1, stored))
-    raise RuntimeError("no way through a kernel stores anything")
+    raise cli.Failure("no way through a kernel stores anything")
 
 
 def width(store: str) -> int:
@@ -206,7 +210,7 @@ def name_of(symbol: str) -> str:
     return name
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="only these files (default: all)")
     parser.add_argument("--arch", default="sm_90", help="the device's architecture (default sm_90)")
@@ -214,24 +218,18 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="number of compilers at once (default 2)")
     options = parser.parse_args()
     if not version():
-        print("kernels.py: there is no CUDA compiler (nvcc) on PATH", file=sys.stderr)
-        return 1
+        raise cli.Failure("there is no CUDA compiler (nvcc) on PATH")
     if options.record and (options.files or options.arch != "sm_90"):
         parser.error("the record holds all files, for sm_90")
     lines = [f"CUDA {version()}, {options.arch}", HEAD]
     files = [f.resolve() for f in options.files] or sources()
     with ThreadPoolExecutor(options.jobs) as pool:
-        try:
-            for kernels in pool.map(lambda f: assemble(f, options.arch), files):
-                lines += map(str, kernels)
-        except RuntimeError as error:
-            print(error, file=sys.stderr)
-            return 1
+        for kernels in pool.map(lambda f: assemble(f, options.arch), files):
+            lines += map(str, kernels)
     print("\n".join(lines))
     if options.record:
         RECORD.write_text("\n".join(line.rstrip() for line in lines) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -15,6 +15,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
+
 OURS = "ours"
 LABELS = {
     OURS: "this book",
@@ -237,7 +241,7 @@ def pictures(results: dict) -> Iterator[tuple[str, bytes]]:
             yield f"{name}.{look}.svg", picture.getvalue()
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("out", type=Path)
@@ -255,8 +259,7 @@ def main() -> int:
     for old in set(options.out.glob("*.svg")) - written:
         old.unlink()
     print(f"{len(written) // 2} plots, light and dark, in {options.out.name}/")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -1,6 +1,6 @@
 """Does the same work in PyTorch, for bench.py, which lets it take turns with ours.
 
-    python bench/pytorch_peer.py WORK --threads 2 --style eager
+    build/venv-bench/bin/python bench/pytorch_peer.py WORK --threads 2 --style eager
 
 Speaks over pipes. It prints `ready` and its version; then, for each line of input, it does one
 iteration and prints its milliseconds; at the end of input, its peak memory in kB. Works and sizes
@@ -25,6 +25,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -344,4 +347,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

@@ -21,9 +21,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
 from machine import processor
 
-ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "book"
 PROGRAM = BUILD / "chapters/14_on_many_machines/on_many_machines"
 STEPS = BUILD / "bench/bench_steps"
@@ -59,7 +62,7 @@ def pytorch(ranks: int, steps: int) -> float:
     ]
     said = [process.communicate()[0] for process in processes]
     if any(process.returncode for process in processes):
-        sys.exit("bench/ranks.py: PyTorch failed; its messages are above")
+        raise cli.Failure("PyTorch failed; its messages are above")
     return float(said[0])
 
 
@@ -105,7 +108,7 @@ def main() -> None:
     if o.rank is not None:
         return one_rank_of_pytorch(o.steps)
     if not (PROGRAM.exists() and STEPS.exists()):
-        sys.exit("bench/ranks.py: the programs are missing; its first lines say how to build them")
+        raise cli.Failure("the programs are missing; its first lines say how to build them")
     systems = {
         "two ranks of one thread": lambda: ours(2, 1, o.steps),
         "PyTorch, two of one": lambda: pytorch(2, o.steps),
@@ -143,4 +146,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

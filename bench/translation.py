@@ -24,7 +24,6 @@ import datetime
 import hashlib
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -33,10 +32,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
 from bench import KEEP_MEMORY
 from machine import processor
 
-ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
 PEER = ROOT / "bench" / "translation_peer.py"
 
@@ -78,7 +80,7 @@ def must(
             env={**os.environ, **(environment or {})},
         )
     if done.returncode != 0:
-        sys.exit(f"{command[0]}: ended with status {done.returncode}; {log} says why")
+        raise cli.Failure(f"{command[0]}: ended with status {done.returncode}; {log} says why")
     return done.stdout
 
 
@@ -234,4 +236,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

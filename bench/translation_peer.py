@@ -1,6 +1,6 @@
 """Chapter 13's training in PyTorch: the same pieces, pairs, model, batches and recipe.
 
-    python bench/translation_peer.py --model RUN/model.safetensors --train FILE --dev FILE --test FILE
+    build/venv-bench/bin/python bench/translation_peer.py --model RUN/model.safetensors --train FILE --dev FILE --test FILE
 
 Sizes, options and subwords come from a model that `./book run 13` has trained; the options of
 training have the names and defaults of that program. FILE is a file like `pairs.tsv`, or two files
@@ -27,6 +27,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
 import sacrebleu
 import sentencepiece
 import torch
@@ -328,4 +331,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -25,8 +25,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "extensions"))
+sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE / "extensions")]
 
+import cli
 import record
 import tools
 from abh_book import weave
@@ -64,10 +65,6 @@ WARN_FORMAT = "$file:$line: $text"
 
 # Namespaces that Doxygen must know before it accepts a specialization in them.
 FOREIGN = ("CLI", "fmt", "std")
-
-
-class BuildError(Exception):
-    """The book cannot be rendered; the message says why."""
 
 
 def say(text: str) -> None:
@@ -164,7 +161,7 @@ def print_lists(root: Path, build: Path) -> None:
             continue
         program = [sys.executable, str(root / script), *options]
         if subprocess.run([sys.executable, str(HERE / "run.py"), str(out), caption, *program], check=False).returncode:
-            raise BuildError(f"{caption} failed; its messages are above")
+            raise cli.Failure(f"{caption} failed; its messages are above")
         stamp.write_text(digest)
 
 
@@ -174,7 +171,7 @@ def draw_figures(root: Path, build: Path, jobs: int) -> None:
     command = [sys.executable, HERE.parent / "figures" / "draw.py", "--figures", root / "figures"]
     command += ["--results", build / "results", "--out", build / "figures", "--jobs", str(jobs)]
     if subprocess.run(command, check=False).returncode != 0:
-        raise BuildError("some figures cannot be drawn; their names are above")
+        raise cli.Failure("some figures cannot be drawn; their names are above")
 
 
 # API reference ------------------------------------------------------------------------------------
@@ -201,7 +198,7 @@ def run_doxygen(root: Path, build: Path) -> None:
     if stamp.is_file() and stamp.read_text() == digest.hexdigest():
         return
     if shutil.which("doxygen") is None:
-        raise BuildError("doxygen is not installed (apt-get install doxygen)")
+        raise cli.Failure("doxygen is not installed (apt-get install doxygen)")
     say(f"reading the declarations of {len(names)} headers")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -218,7 +215,7 @@ def run_doxygen(root: Path, build: Path) -> None:
     )
     complaints = run.stderr.replace(f"{root}/", "").strip()
     if run.returncode != 0 or complaints:
-        raise BuildError(f"Doxygen:\n{complaints}")
+        raise cli.Failure(f"Doxygen:\n{complaints}")
     new = sorted((fresh / "xml").iterdir())
     for path in new:
         text = path.read_text(encoding="utf-8")
@@ -351,10 +348,10 @@ def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> N
     status = follow([*command, str(src), str(html)], said)
     complaints = named_as_written(said.read_text(encoding="utf-8"), src, root).strip()
     if status != 0:
-        raise BuildError(f"Sphinx:\n{complaints}")
+        raise cli.Failure(f"Sphinx:\n{complaints}")
     if left := unwritten(doctrees, html):
         what = f"{complaints}\npages read but not written: {len(left)}, such as {left[0]}"
-        raise BuildError(f"Sphinx:\n{what.lstrip()}; call ./book build again, which will read all pages anew")
+        raise cli.Failure(f"Sphinx:\n{what.lstrip()}; call ./book build again, which will read all pages anew")
     if complaints:
         print(complaints)
     unfinished.unlink()
@@ -374,7 +371,7 @@ def check_pages(root: Path, html: Path) -> None:
     ]
     wrong = [complaint for check, complaint in running if check.wait() != 0]
     if wrong:
-        raise BuildError("; ".join(wrong))
+        raise cli.Failure("; ".join(wrong))
 
 
 def build_book(root: Path, build: Path, jobs: int) -> None:
@@ -405,15 +402,11 @@ def main() -> int:
     parser.add_argument("--compare", action="store_true", help="finally compare this machine's numbers with the recorded ones")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
-    try:
-        if sys.prefix == sys.base_prefix:  # not in a virtual environment: start again in the book's own
-            tools.install()
-            os.execv(tools.PYTHON, [str(tools.PYTHON), *sys.argv])
-        build_book(root, build, options.jobs)
-        differences = record.compare(root, build) if options.compare else []
-    except (BuildError, record.RecordError, tools.ToolsError, weave.WeaveError) as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
+    if sys.prefix == sys.base_prefix:  # not in a virtual environment: start again in the book's own
+        python = tools.install(HERE / "requirements.txt")
+        os.execv(python, [str(python), *sys.argv])
+    build_book(root, build, options.jobs)
+    differences = record.compare(root, build) if options.compare else []
     for line in differences:
         print(f"book: {line}", file=sys.stderr)
     print(build / "html" / "index.html")
@@ -421,4 +414,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -17,6 +17,10 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
+
 LIMIT = 5500
 INDEX_LIMIT = 4000  # for a chapter's first page
 VOID = frozenset(
@@ -78,8 +82,10 @@ def main() -> int:
     parser.add_argument("html", type=Path, help="folder of the rendered book")
     parser.add_argument("--list", action="store_true", help="print the number of words of every page, by kind")
     options = parser.parse_args()
-    too_long = 0
-    for path in sorted((options.html / "chapters").rglob("*.html")):
+    too_long, pages = 0, sorted((options.html / "chapters").rglob("*.html"))
+    if not pages:
+        raise cli.Failure(f"there are no pages of chapters in {options.html}; make them with: ./book build")
+    for path in pages:
         words = Words(path.read_text(encoding="utf-8"))
         name = path.relative_to(options.html).as_posix()
         if options.list:
@@ -93,4 +99,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

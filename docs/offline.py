@@ -20,6 +20,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
+
 ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 IN_STYLE = re.compile(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)")
 IN_SCRIPT = re.compile(
@@ -145,12 +149,12 @@ def main() -> int:
     for line in wrong:
         print(f"offline: {line}", file=sys.stderr)
     if count == 0:
-        print(f"offline: no pages under {options.html}", file=sys.stderr)
-    if wrong or count == 0:
+        raise cli.Failure(f"there are no pages in {options.html}; make them with: ./book build")
+    if wrong:
         return 1
     print(f"offline: {count} addresses, none on another host")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -26,17 +26,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "bench")]
 
+import cli
 from machine import processor
 
 DONE = "stdout.txt"  # a run writes it last
 LARGEST = 2_000_000  # bytes of the record of all runs
 PROOF = {"double": "./book proof", "single": "./book proof --single"}
-
-
-class RecordError(Exception):
-    """A record that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def about(folder: Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise RecordError(f"{path}: {error}") from None
+        raise cli.Failure(f"{path}: {error}") from None
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -330,10 +328,10 @@ def write(root: Path, build: Path) -> tuple[int, int]:
     """Rewrite ROOT/recorded from BUILD/runs. Returns the numbers of runs and of bytes."""
     here, runs = complete(build / "runs"), declared(root)
     if missing := sorted(runs.keys() - here.keys()):
-        raise RecordError(f"these runs are missing in {build / 'runs'}: {', '.join(missing)}")
+        raise cli.Failure(f"these runs are missing in {build / 'runs'}: {', '.join(missing)}; ./book record makes them")
     size = sum(path.stat().st_size for key in runs for path in here[key].iterdir())
     if size > LARGEST:
-        raise RecordError(f"the runs wrote {size} bytes, but a record may have at most {LARGEST}")
+        raise cli.Failure(f"the runs wrote {size} bytes, but a record may have at most {LARGEST}")
     record = root / "recorded"
     for old in record.glob("*/"):
         if old.name != "live":  # that is docs/live/module.py's
@@ -352,17 +350,13 @@ def write(root: Path, build: Path) -> tuple[int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="record the output of the programs")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="folder of the repository")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     options = parser.parse_args()
-    try:
-        runs, size = write(options.root.resolve(), options.build.resolve())
-    except RecordError as error:
-        print(f"record: {error}", file=sys.stderr)
-        return 1
+    runs, size = write(options.root.resolve(), options.build.resolve())
     print(f"recorded/: {runs} runs, {size / 1000:.0f} kB")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -14,10 +14,16 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
+
+import cli
+
 EVERY = 10  # seconds
 
 
-def main() -> int:
+def main() -> None:
+    if len(sys.argv) < 4:
+        raise cli.Failure("expected a folder, a caption, and a program with its options")
     out, caption, command = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -32,11 +38,9 @@ def main() -> int:
             except subprocess.TimeoutExpired:
                 print(f"{caption}: running for {time.monotonic() - start:.0f} s", flush=True)
     if status != 0:
-        print(f"{caption}: exit status {status}; its output is in {part}", file=sys.stderr)
-        return 1
+        raise cli.Failure(f"{caption}: exit status {status}; its output is in {part}")
     part.rename(out / "stdout.txt")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -19,17 +19,15 @@ from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "extensions"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "docs/extensions")]
 
+import cli
 from abh_book import weave
 
 VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
-
-
-class TangleError(Exception):
-    """The pages do not contain the sources; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Page(HTMLParser):
             self.left.add((found["data-left"], found["data-part"]))
         if self._depth:
             if code:
-                raise TangleError(f"{self.page}: one listing is inside another")
+                raise cli.Failure(f"{self.page}: one listing is inside another")
             self._depth += tag not in VOID
         elif code:
             self._open, self._depth, self._text = found, 1, []
@@ -90,7 +88,7 @@ def read_pages(folder: Path) -> tuple[dict[str, weave.Source], list[Piece], set[
     """The files that have a page, the listings, and what is left to the source."""
     pages = sorted(folder.rglob("*.html"))
     if not pages:
-        raise TangleError(f"no pages under {folder}")
+        raise cli.Failure(f"there are no pages in {folder}; make them with: ./book build")
     files: dict[str, weave.Source] = {}
     listings: list[Piece] = []
     left: set[tuple[str, str]] = set()
@@ -106,9 +104,9 @@ def read_pages(folder: Path) -> tuple[dict[str, weave.Source], list[Piece], set[
             if piece.lines:
                 listings.append(piece)
             elif piece.file.startswith("/") or ".." in piece.file.split("/"):
-                raise TangleError(f"{piece.page}: {piece.file} is not a path inside the repository")
+                raise cli.Failure(f"{piece.page}: {piece.file} is not a path inside the repository")
             elif piece.file in files:
-                raise TangleError(f"{piece.page}: {piece.file} has two pages")
+                raise cli.Failure(f"{piece.page}: {piece.file} has two pages")
             else:
                 files[piece.file] = weave.cut(piece.file, piece.text)
     return files, listings, left
@@ -121,67 +119,62 @@ def check(files: dict[str, weave.Source], listings: list[Piece], left: set[tuple
         place = f"{piece.file}:{piece.lines} ({piece.page})"
         first, _, last = piece.lines.partition("-")
         if not (first.isdigit() and last.isdigit()):
-            raise TangleError(f"{place}: expected two numbers for data-lines")
+            raise cli.Failure(f"{place}: expected two numbers for data-lines")
         if piece.file not in files:
-            raise TangleError(f"{place}: the file has no page")
+            raise cli.Failure(f"{place}: the file has no page")
         file = files[piece.file]
         begin, end = int(first), int(last)
         if not 1 <= begin <= end <= len(file.lines):
-            raise TangleError(f"{place}: the file has {len(file.lines)} lines")
+            raise cli.Failure(f"{place}: the file has {len(file.lines)} lines")
         book = piece.text.split("\n")
         if len(book) - (book[-1] == "") != end - begin + 1:
-            raise TangleError(f"{place}: the listing has {len(book) - (book[-1] == '')} lines")
+            raise cli.Failure(f"{place}: the listing has {len(book) - (book[-1] == '')} lines")
         for number, (here, there) in enumerate(zip(book, file.lines[begin - 1 : end], strict=False), begin):
             if here != there.rstrip("\n"):
-                raise TangleError(f"{piece.file}:{number} ({piece.page}): the listing has {here!r}, the file {there!r}")
+                raise cli.Failure(f"{piece.file}:{number} ({piece.page}): the listing has {here!r}, the file {there!r}")
             if (piece.file, number) in shown:
-                raise TangleError(f"{place}: line {number} is shown twice, also on {shown[piece.file, number]}")
+                raise cli.Failure(f"{place}: line {number} is shown twice, also on {shown[piece.file, number]}")
             shown[piece.file, number] = piece.page
     for name, file in sorted(files.items()):
         for part in file.teaches:
             if (name, part.first) not in shown and (name, part.name) not in left:
-                raise TangleError(f"{name}:{part.first}: no page shows part [{part.name}] or leaves it to the source")
+                raise cli.Failure(f"{name}:{part.first}: no page shows part [{part.name}] or leaves it to the source")
 
 
 def compare(files: dict[str, weave.Source], root: Path) -> None:
     """Compare the files with those in the repository."""
     names = weave.source_names(root)
     if missing := sorted(set(names) - set(files)):
-        raise TangleError(f"{missing[0]}: this file has no page")
+        raise cli.Failure(f"{missing[0]}: this file has no page")
     for name, file in files.items():
         if name not in names:
-            raise TangleError(f"{name}: has a page, but is not one of the sources under {root}")
+            raise cli.Failure(f"{name}: has a page, but is not one of the sources under {root}")
         book, there = "".join(file.lines).encode(), (root / name).read_bytes()
         if book != there:
             lines = enumerate(zip_longest(book.split(b"\n"), there.split(b"\n")), 1)
             number, (a, b) = next(line for line in lines if line[1][0] != line[1][1])
-            raise TangleError(f"{name}:{number}: the book has {a!r}, the file {b!r}")
+            raise cli.Failure(f"{name}:{number}: the book has {a!r}, the file {b!r}")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description="read the sources from the rendered pages, and check the listings")
     parser.add_argument("html", type=Path, help="folder of the rendered book")
     parser.add_argument("--sources", type=Path, metavar="ROOT", help="repository to compare the files with")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write the files to")
     options = parser.parse_args()
-    try:
-        files, listings, left = read_pages(options.html)
-        check(files, listings, left)
-        if options.out:
-            for name, file in files.items():
-                path = options.out / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes("".join(file.lines).encode())
-        if options.sources:
-            compare(files, options.sources)
-    except (TangleError, weave.WeaveError, OSError) as error:
-        print(f"tangle: {error}", file=sys.stderr)
-        return 1
+    files, listings, left = read_pages(options.html)
+    check(files, listings, left)
+    if options.out:
+        for name, file in files.items():
+            path = options.out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes("".join(file.lines).encode())
+    if options.sources:
+        compare(files, options.sources)
     whole = sum(len(file.lines) for file in files.values())
     count = sum(piece.text.count("\n") for piece in listings)
     print(f"tangle: {count} of {whole} lines of {len(files)} files in {len(listings)} listings")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -1,7 +1,7 @@
 """Draw the chapters' figures, each in a light and a dark variant.
 
-    python figures/draw.py --results build/book/results --out build/book/figures
-    python figures/draw.py 04_scaled_dot_product_attention --results ... --out ...
+    build/venv/bin/python figures/draw.py --results build/book/results --out build/book/figures
+    build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention --results ... --out ...
 
 imports figures/04_scaled_dot_product_attention.py, calls every function that `@figure` names, and
 writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg
@@ -33,13 +33,12 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE)]
+
+import cli
+
 HELPERS = ("architecture", "draw", "style", "sublayers")
 DRAWN = "drawn.json"
-
-
-class DrawError(Exception):
-    """A figure that cannot be drawn; the message is one line."""
 
 
 def write_if_changed(path: Path, content: bytes) -> None:
@@ -79,16 +78,16 @@ def load(source: Path) -> None:
         raise style.FigureError("no function is decorated with @figure")
 
 
-def explained(source: Path, name: str, error: Exception) -> DrawError:
+def explained(source: Path, name: str, error: Exception) -> cli.Failure:
     """An error in a chapter's file, reduced to one line."""
     import style
 
     where = f" figure {name}:" if name else ""
     if isinstance(error, style.FigureError):
-        return DrawError(f"{source}:{where} {error}")
+        return cli.Failure(f"{source}:{where} {error}")
     lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(source)]
     line = f":{lines[-1].lineno}" if lines else ""
-    return DrawError(f"{source}{line}:{where} {type(error).__name__}: {error}")
+    return cli.Failure(f"{source}{line}:{where} {type(error).__name__}: {error}")
 
 
 def draw(source: Path, name: str, results: Path, folder: Path) -> tuple[list[str], list[str]]:
@@ -176,7 +175,7 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
         import style  # noqa: F401 - once, before the workers fork
 
     wrong, said, done = [], time.monotonic(), 0
-    with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("fork"), cli.quiet_worker) as pool:
         running = {
             pool.submit(draw, chapter.source, name, results, chapter.folder): (chapter, name)
             for chapter, name in work
@@ -186,7 +185,7 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
             done += 1
             try:
                 chapter.remember(name, *future.result())
-            except DrawError as error:
+            except cli.Failure as error:
                 wrong.append(str(error))
             if time.monotonic() - said > 5:
                 said = time.monotonic()
@@ -194,13 +193,13 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
     for line in sorted(wrong):
         print(line, file=sys.stderr)
     if wrong:
-        raise DrawError(f"figures that cannot be drawn: {len(wrong)}")
+        raise cli.Failure(f"figures that cannot be drawn: {len(wrong)}")
     for chapter in chapters:
         chapter.finish()
     return len(work)
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description="draw the chapters' figures")
     parser.add_argument("chapter", nargs="*", help="folder name of a chapter to draw (default: all)")
     parser.add_argument("--results", type=Path, required=True, help="folder of the programs' output")
@@ -214,20 +213,14 @@ def main() -> int:
     os.environ.setdefault("MPLCONFIGDIR", str(options.out.resolve() / ".matplotlib"))
     there = {p.stem: p for p in sorted(options.figures.glob("*.py")) if p.stem not in HELPERS}
     if unknown := [name for name in options.chapter if name not in there]:
-        print(f"draw.py: there is no file {options.figures / unknown[0]}.py", file=sys.stderr)
-        return 1
+        raise cli.Failure(f"there is no file {options.figures / unknown[0]}.py")
     chosen = [there[name] for name in options.chapter or there]
     for old in options.out.glob(f"*/{DRAWN}"):
         if old.parent.name not in there:
             shutil.rmtree(old.parent)
-    try:
-        drawn = draw_all(chosen, options.results, options.out, options.jobs)
-    except DrawError as error:
-        print(error, file=sys.stderr)
-        return 1
+    drawn = draw_all(chosen, options.results, options.out, options.jobs)
     print(f"figures: {drawn} drawn, light and dark")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -170,25 +170,47 @@ TEST_CASE("a program writes its results, and finds out before its work that it c
     REQUIRE_THAT(trace.err, Contains("file/trace.json: Not a directory"));
 }
 
-TEST_CASE("output to a full disk is an error") {
-    if (!fs::exists("/dev/full")) return;
+/// Runs a program that prints and writes results while its standard output is another one, or
+/// closed.
+Outcome run_with_output(const char* file, std::vector<std::string> arguments) {
     const ScopedWay as_before(way());
     const Rounding rounding;
-    const Outcome outcome = captured([] {
-        const int kept = ::dup(1), full = ::open("/dev/full", O_WRONLY);
-        ::dup2(full, 1);
-        std::string name = "demo";
-        char* argv[] = {name.data()};
+    arguments.insert(arguments.begin(), "demo");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    return captured([&] {
+        const int kept = ::dup(1), other = file ? ::open(file, O_WRONLY) : -1;
+        if (file)
+            ::dup2(other, 1);
+        else
+            ::close(1);
         Program program("A demonstration.");
-        const int status = program.run(1, argv, [] { fmt::print("lost\n"); });
+        const int status =
+            program.run(static_cast<int>(argv.size()), argv.data(), [] { fmt::print("lost\n"); });
         ::dup2(kept, 1);
         ::close(kept);
-        ::close(full);
+        if (file) ::close(other);
         std::clearerr(stdout);
         return status;
     });
+}
+
+TEST_CASE("output to a full disk is an error") {
+    if (!fs::exists("/dev/full")) return;
+    for (const char* option : {"--threads=1", "--help"}) {
+        const Outcome outcome = run_with_output("/dev/full", {option});
+        REQUIRE(outcome.status == 1);
+        REQUIRE(outcome.err == "demo: cannot write the output: No space left on device\n");
+    }
+}
+
+TEST_CASE("a closed output is an error, and what is printed gets into no file") {
+    const Folder folder;
+    const Outcome outcome = run_with_output(nullptr, {"--out", folder.path.string()});
     REQUIRE(outcome.status == 1);
-    REQUIRE(outcome.err == "demo: cannot write the output: No space left on device\n");
+    REQUIRE(outcome.err ==
+            "demo: the standard output is closed; send it to /dev/null if nobody shall read it\n");
+    REQUIRE(fs::is_empty(folder.path));
 }
 
 TEST_CASE("a progress bar is not shown where the output is no terminal") {

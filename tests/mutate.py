@@ -30,6 +30,11 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+from cli import Failure
+
 WORK, BUILD = ROOT / "build" / "mutate", ROOT / "build" / "book"
 LIST = "tests/mutants.toml"
 TEST_SECONDS = 120  # a fault may make a loop endless
@@ -186,10 +191,6 @@ class Verdict:
     program: str = ""
     test: str = ""
     how: str = ""
-
-
-class Failure(Exception):
-    """Ends the run. Its text is for the reader."""
 
 
 def read_list(root: Path = ROOT) -> list[Mutant]:
@@ -494,32 +495,24 @@ def main() -> int:
         help="number of faults to plant at once (default: one per core)",
     )
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
-    try:
-        mutants = chosen(read_list(), options.only)
-        if options.check:
-            wrong = check(mutants)
-            print(*wrong, f"{len(mutants) - len(wrong)} of {len(mutants)} have one place", sep="\n")
-            return 1 if wrong else 0
-        if not options.list:
-            return mutate(mutants, options.jobs, whole=not options.only)
-        file = ""
-        for mutant in mutants:
-            if mutant.file != file:
-                print(mutant.file)
-            file = mutant.file
-            print(f"    {mutant.name}")
-        if options.out:
-            faults = {"faults": {"value": len(mutants), "unit": "", "varies": False}}
-            (options.out / "results.json").write_text(json.dumps(faults), encoding="utf-8")
-        return 0
-    except Failure as error:
-        print(f"mutate: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("mutate: stopped", file=sys.stderr)
-        return 130
+    mutants = chosen(read_list(), options.only)
+    if options.check:
+        wrong = check(mutants)
+        print(*wrong, f"{len(mutants) - len(wrong)} of {len(mutants)} have one place", sep="\n")
+        return 1 if wrong else 0
+    if not options.list:
+        return mutate(mutants, options.jobs, whole=not options.only)
+    file = ""
+    for mutant in mutants:
+        if mutant.file != file:
+            print(mutant.file)
+        file = mutant.file
+        print(f"    {mutant.name}")
+    if options.out:
+        faults = {"faults": {"value": len(mutants), "unit": "", "varies": False}}
+        (options.out / "results.json").write_text(json.dumps(faults), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -27,6 +27,9 @@ import math
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
+
+import cli
 import torch
 from safetensors import safe_open
 from torch import Tensor
@@ -47,13 +50,9 @@ PARTS = {
 NORM2 = {"encoder": "final_layer_norm", "decoder": "encoder_attn_layer_norm"}
 
 
-class Refused(Exception):
-    """The model cannot be one of Marian's; the message says why."""
-
-
 def expect(ok: bool, options: dict, name: str, expected: str) -> None:
     if not ok:
-        raise Refused(f"{name} is {json.dumps(options[name])}, expected {expected}")
+        raise cli.Failure(f"{name} is {json.dumps(options[name])}, expected {expected}")
 
 
 def require_possible(o: dict) -> None:
@@ -159,7 +158,7 @@ def marian_model(o: dict, weights: dict[str, Tensor], symbols: dict[str, int]) -
         value.copy_(found.pop(name, torch.ones(()) if is_gain else torch.zeros(())))
     leftover = [name for name in found if name != "model.shared.weight"]
     if leftover:
-        raise Refused(f"a MarianMTModel has no place for {', '.join(leftover)}")
+        raise cli.Failure(f"a MarianMTModel has no place for {', '.join(leftover)}")
     set_search(model.generation_config, o, symbols)
     return model
 
@@ -206,7 +205,7 @@ def export(file: Path, folder: Path) -> None:
         notes = opened.metadata() or {}
         weights = {name: opened.get_tensor(name) for name in opened.keys()}
     if "options" not in notes:
-        raise Refused(f"{file} is not a model of this book")
+        raise cli.Failure(f"{file} is not a model of this book")
     options = json.loads(notes["options"])
     folder.mkdir(parents=True, exist_ok=True)
     has_subwords = "source_subwords" in notes
@@ -220,7 +219,7 @@ def to_safetensors(folder: Path) -> None:
     MarianMTModel.from_pretrained(folder).save_pretrained(folder, max_shard_size="100GB")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("export", help="turn a model of this book into a MarianMTModel")
@@ -229,16 +228,11 @@ def main() -> int:
     verb = verbs.add_parser("safetensors", help="convert published weights to model.safetensors")
     verb.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    try:
-        if arguments.verb == "export":
-            export(arguments.file, arguments.folder)
-        else:
-            to_safetensors(arguments.folder)
-    except (Refused, OSError) as error:
-        print(f"marian_files.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    if arguments.verb == "export":
+        export(arguments.file, arguments.folder)
+    else:
+        to_safetensors(arguments.folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -1,6 +1,6 @@
 """Make an EPUB and a PDF of the rendered pages.
 
-    python docs/formats --root . --build build/book --epub --pdf
+    build/venv/bin/python docs/formats --root . --build build/book --epub --pdf
 
 reads BUILD/html, which docs/build.py wrote, and writes BUILD/attention-by-hand.epub and .pdf. A file
 that was already made from the same pages is not made again.
@@ -18,10 +18,11 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))  # docs, for conf
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / folder) for folder in ("lib/program", "docs")]
 
+import cli
 import conf
-from pages import FormatError
 
 NAME = "attention-by-hand"
 NOTE = (
@@ -72,9 +73,9 @@ def make(kind: str, root: Path, build: Path) -> None:
     stamp.write_text(now)
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description="make an EPUB and a PDF of the rendered pages")
-    parser.add_argument("--root", type=Path, default=HERE.parent.parent, help="folder of the repository")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     parser.add_argument("--epub", action="store_true", help="make the EPUB")
     parser.add_argument("--pdf", action="store_true", help="make the PDF")
@@ -82,14 +83,9 @@ def main() -> int:
     kinds = [kind for kind in KINDS if getattr(options, kind)]
     if not kinds:
         parser.error("nothing to make: give --epub, --pdf or both")
-    try:
-        for kind in kinds:
-            make(kind, options.root.resolve(), options.build.resolve())
-    except FormatError as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
-    return 0
+    for kind in kinds:
+        make(kind, options.root.resolve(), options.build.resolve())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -13,7 +13,8 @@ import zipfile
 from html import escape
 from pathlib import Path
 
-from pages import MATHML, FormatError, Page, has, images, read_book, rebuild, relink, slug
+from cli import Failure
+from pages import MATHML, Page, has, images, read_book, rebuild, relink, slug
 
 HERE = Path(__file__).resolve().parent
 XHTML = "http://www.w3.org/1999/xhtml"
@@ -235,7 +236,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
             put(f"EPUB/{name}", content)
     complaints = check(part)
     if complaints:
-        raise FormatError(f"epubcheck:\n{complaints}")
+        raise Failure(f"epubcheck:\n{complaints}")
     part.replace(out)
     checked = "checked by epubcheck" if epubcheck() else "not checked, because epubcheck is not installed"
     return f"{len(book)} pages, {out.stat().st_size / 1e6:.1f} MB, {checked}"

@@ -17,16 +17,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import tinyhtml5
+from cli import Failure
 
 LEFT_OUT = ("api/", "source/", "genindex", "search")
 MATHML = "http://www.w3.org/1998/Math/MathML"
 SVG = "http://www.w3.org/2000/svg"
 ABOUT = "About this book"
 HEADINGS = ("h1", "h2", "h3", "h4")
-
-
-class FormatError(Exception):
-    """The book cannot be made in this format; the message says why."""
 
 
 @dataclass
@@ -121,7 +118,7 @@ def contents(index: ET.Element) -> Iterator[tuple[str, int, str]]:
     """Name, depth and group of each page in the navigation list."""
     tree = first_class(index, "sidebar-tree")
     if tree is None:
-        raise FormatError("index.html has no navigation list of the pages")
+        raise Failure("index.html has no navigation list of the pages")
     group = ""
 
     def entries(items: ET.Element, depth: int) -> Iterator[tuple[str, int, str]]:
@@ -199,7 +196,7 @@ def read_page(html: Path, name: str, depth: int, group: str) -> Page:
     article = next(document.iter("article"), None)
     body = article.find("section") if article is not None else None
     if body is None:
-        raise FormatError(f"{name}.html has no text")
+        raise Failure(f"{name}.html has no text")
     for math in body.iter(f"{{{MATHML}}}math"):
         for element in math.iter():  # inside an operator, the HTML parser makes HTML elements
             if not str(element.tag).startswith("{"):
@@ -213,7 +210,7 @@ def read_page(html: Path, name: str, depth: int, group: str) -> Page:
 def read_book(html: Path) -> list[Page]:
     """All pages, with identifiers that are unique in the book. Links are left as they are."""
     if not (html / "index.html").is_file():
-        raise FormatError("there are no pages yet; make them with: ./book build")
+        raise Failure("there are no pages yet; make them with: ./book build")
     names = [("index", 0, ""), *contents(parsed(html / "index.html"))]
     book = [read_page(html, *name) for name in names]
     for heading in book[0].body.iter("h1"):  # its own heading is the title of the book
@@ -232,7 +229,7 @@ def read_book(html: Path) -> list[Page]:
                     level = int(str(element.tag)[1])
                     page.headings.append(Heading(level, text_of(element), place))
         if not page.headings or page.headings[0].level != 1:
-            raise FormatError(f"{page.name}.html does not start with a heading")
+            raise Failure(f"{page.name}.html does not start with a heading")
     return book
 
 

@@ -15,7 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pages import FormatError, Page, classes, has, images, read_book, rebuild, relink, slug
+from cli import Failure
+from pages import Page, classes, has, images, read_book, rebuild, relink, slug
 
 HERE = Path(__file__).resolve().parent
 COLUMNS = 102  # of code that fit on a line at the usual size: see `pre` in print.css
@@ -242,7 +243,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
         import weasyprint
     except OSError as error:  # it is installed, but does not find Pango
         wanted = "install libpango-1.0-0 and libpangoft2-1.0-0"
-        raise FormatError(f"WeasyPrint: {error}; {wanted}") from None
+        raise Failure(f"WeasyPrint: {error}; {wanted}") from None
     book = read_book(html)
     text = assembled(book, html, facts, note, cover)
     (out.parent / "print.html").write_text(text, encoding="utf-8")
@@ -251,13 +252,13 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     logger.addHandler(complaints)
     document = weasyprint.HTML(string=text, base_url=html.as_uri()).render()
     if wrong := too_wide(document):
-        raise FormatError("the PDF would be cut off at the margin:\n" + "\n".join(wrong))
+        raise Failure("the PDF would be cut off at the margin:\n" + "\n".join(wrong))
     if wrong := bare(document):
-        raise FormatError("the PDF would have empty pages:\n" + "\n".join(wrong))
+        raise Failure("the PDF would have empty pages:\n" + "\n".join(wrong))
     part = out.with_suffix(".part")
     document.write_pdf(part, pdf_tags=True)
     logger.removeHandler(complaints)
     if complaints.said:
-        raise FormatError("WeasyPrint:\n" + "\n".join(sorted(set(complaints.said))))
+        raise Failure("WeasyPrint:\n" + "\n".join(sorted(set(complaints.said))))
     part.replace(out)
     return f"{len(document.pages)} pages, {out.stat().st_size / 1e6:.1f} MB"

@@ -26,6 +26,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+
 RECORDED = ROOT / "recorded" / "live"
 MOST = 350_000  # bytes of both modules, compressed
 SKIPPED = 77
@@ -158,4 +162,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

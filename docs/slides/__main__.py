@@ -1,6 +1,6 @@
 """Make the slides and the pack of figures, from the rendered pages.
 
-    python docs/slides --root . --build build/book
+    build/venv/bin/python docs/slides --root . --build build/book
 
 reads the decks ROOT/chapters/*/slides.md and the pages that docs/build.py has rendered into BUILD, and writes
 BUILD/slides, with a deck NN/index.html for each chapter, and BUILD/figures.zip. Every warning is an error. Nothing is
@@ -20,8 +20,10 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "extensions"), str(HERE.parent)]
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / folder) for folder in ("lib/program", "docs/extensions", "docs")]
 
+import cli
 from abh_book.results import plot
 from docutils import nodes
 
@@ -57,10 +59,6 @@ CITATION.cff has what a bibliography needs.
 | figure | caption |
 |--------|---------|
 """
-
-
-class SlidesError(Exception):
-    """The slides cannot be made; the message says why."""
 
 
 def fingerprint(root: Path, build: Path) -> str:
@@ -99,7 +97,7 @@ def render(root: Path, build: Path) -> None:
         said = done.stderr
         for chapter, path in decks.items():
             said = said.replace(f"{work}/src/{chapter}/index.md", str(path.relative_to(root)))
-        raise SlidesError(f"Sphinx:\n{said.strip()}")
+        raise cli.Failure(f"Sphinx:\n{said.strip()}")
     for path in sorted((out / "_static" / "revealjs").rglob("*"), reverse=True):
         if path.is_dir():
             if not any(path.iterdir()):
@@ -153,27 +151,22 @@ def pack(root: Path, build: Path) -> None:
             archive.writestr(entry, content)
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description="make the slides and the pack of figures")
-    parser.add_argument("--root", type=Path, default=HERE.parent.parent, help="folder of the repository")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
     stamp, now = build / "slides.stamp", fingerprint(root, build)
     if stamp.is_file() and stamp.read_text() == now and (build / "figures.zip").is_file():
         print("book: the slides have not changed")
-        return 0
+        return
     stamp.unlink(missing_ok=True)
-    try:
-        render(root, build)
-        pack(root, build)
-    except SlidesError as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
+    render(root, build)
+    pack(root, build)
     stamp.write_text(now)
     print(f"book: {build / 'slides' / 'index.html'}, {build / 'figures.zip'}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

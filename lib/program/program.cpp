@@ -1,5 +1,8 @@
 #include "lib/program/program.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -46,6 +49,14 @@ void flush_denormals() {
 #endif
 }
 // [run]
+/// Refuses a closed standard output, because the next file that is opened would take its place and
+/// get what is printed.
+void require_output() {
+    if (::fcntl(STDOUT_FILENO, F_GETFD) < 0)
+        throw std::runtime_error(
+            "the standard output is closed; send it to /dev/null if nobody shall read it");
+}
+
 void flush_output() {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
         throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
@@ -57,9 +68,11 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     std::string wrong;
     try {
+        require_output();
         if (const auto help = options_.read(name, {argv + 1, argv + argc})) {
             std::fputs(help->c_str(), stdout);
-            return std::fflush(stdout) == 0 ? 0 : 1;
+            flush_output();
+            return 0;
         }
         flush_denormals();
         set_threads(threads_);

@@ -32,10 +32,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pages import FOREIGN, served
-
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+from pages import FOREIGN, served
+
 BOUND = {"layers": 1e-10, "transformer": 1e-5}  # double and single precision
 TRUSTED = 10  # steps of training: later on, round-off has grown so much that only the losses are compared, with
 LATER = 1e-2  # this bound; the native plain and fast ways differ as much from each other
@@ -400,4 +403,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

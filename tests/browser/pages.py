@@ -22,7 +22,6 @@ by hand in each look. Exit status 1 names each page and complaint.
 from __future__ import annotations
 
 import argparse
-import functools
 import http.server
 import importlib.resources
 import os
@@ -40,9 +39,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
-
 HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / folder) for folder in ("lib/program", "docs")]
+
+import cli
+from playwright.sync_api import Browser, Page, sync_playwright
+from serve import Server
+
 LOOK = (HERE / "look.js").read_text(encoding="utf-8")
 GLYPHS = (HERE / "glyphs.js").read_text(encoding="utf-8")
 WIDTHS = {1400: 1000, 1050: 800, 390: 844}  # of the window, and its height
@@ -110,8 +113,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The folder on a free port of the loopback address."""
-    handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with Server(folder, 0, Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -340,6 +342,7 @@ reader: Reader | None = None
 
 def start(*arguments: Any) -> None:
     global reader
+    cli.quiet_worker()
     reader = Reader(*arguments)
 
 
@@ -436,4 +439,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

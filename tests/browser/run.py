@@ -13,7 +13,6 @@ to look at, or nothing that drives the browser can be had; the line says which. 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import shutil
 import subprocess
@@ -22,6 +21,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "docs")]
+
+import cli
+import tools
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SKIPPED = 77
 
@@ -41,22 +45,10 @@ def chromium() -> str:
 
 def python(venv: Path) -> Path:
     """The interpreter of `venv`, which has what requirements.txt names."""
-    wanted = hashlib.sha256((HERE / "requirements.txt").read_bytes()).hexdigest()
-    stamp, interpreter = venv / "installed", venv / "bin" / "python"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-        return interpreter
-    print(f"browser: installing what drives it into {venv}", flush=True)
-    for command in (
-        [sys.executable, "-m", "venv", venv],
-        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--requirement", HERE / "requirements.txt"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-            raise NotHere(f"what drives it cannot be installed: {' '.join(last)}")
-    stamp.write_text(wanted, encoding="utf-8")
-    return interpreter
+    try:
+        return tools.install(HERE / "requirements.txt", venv)
+    except cli.Failure as error:
+        raise NotHere(f"what drives it cannot be installed: {error}") from None
 
 
 def main() -> int:
@@ -86,4 +78,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

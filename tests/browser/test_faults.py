@@ -37,6 +37,7 @@ FAULTS = {
     "low contrast in code": ('<pre><span>good</span> <span style="color: #999">=</span> <span style="color: #999">bad</span></pre>', "color-contrast"),
     "picture without a text": ('<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "image-alt"),
     "level left out": ("<h3>Too deep</h3>", "heading-order"),
+    "fold whose name is a formula alone": ("<details><summary><math><mn>3</mn></math></summary>Folded</details>", "summary-name"),
     "TeX": ("<p>The half, $\\frac{1}{2}$, is raw</p>", "raw TeX"),
     "TeX block": ("<p>$$ a $$</p>", "raw TeX"),
     "no glyph": ("<p>\u0530</p>", "U+0530"),

@@ -21,7 +21,8 @@ from unittest import mock
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 
-sys.path.insert(0, str(REPOSITORY / "bench"))
+sys.path[:0] = [str(REPOSITORY / "lib/program"), str(REPOSITORY / "bench")]
+import cli
 import load
 import plots
 import tables
@@ -347,7 +348,7 @@ class CommandLine(unittest.TestCase):
             contextlib.redirect_stdout(output),
             contextlib.redirect_stderr(errors),
         ):
-            status = bench.main()
+            status = cli.call(bench.main)
         return status, output.getvalue(), errors.getvalue()
 
     def test_a_whole_run(self) -> None:
@@ -426,8 +427,9 @@ class CommandLine(unittest.TestCase):
             status, _, errors = self.run_main(Path(name), build=interrupted)
             self.assertEqual((status, errors), (130, "bench: stopped\n"))
             for wrong in (["--threads", "0"], ["--threads", "1,1"], ["--rounds", "x"]):
-                with self.assertRaises(SystemExit):
-                    self.run_main(Path(name), *wrong)
+                status, _, errors = self.run_main(Path(name), *wrong)
+                self.assertEqual(status, 1)
+                self.assertRegex(errors, f"^bench: argument {wrong[0]}: {wrong[1]}: expected [^\n]*\n$")
 
     def test_a_python_that_is_none_is_refused(self) -> None:
         with self.assertRaisesRegex(bench.Failure, "--python /no/python: No such file"):

@@ -93,7 +93,7 @@ class Small(unittest.TestCase):
 
     def test_a_record_needs_every_run(self) -> None:
         (self.build / "runs" / CHAPTER / "wide/stdout.txt").unlink()
-        with self.assertRaisesRegex(record.RecordError, f"these runs are missing in .*: {CHAPTER}/wide"):
+        with self.assertRaisesRegex(record.cli.Failure, f"these runs are missing in .*: {CHAPTER}/wide"):
             record.write(self.root, self.build)
 
     def test_pages_show_the_run_of_this_machine_where_there_is_one(self) -> None:

@@ -1,10 +1,10 @@
 """Carry checkpoints of the book into PyTorch and back.
 
-    python tests/golden/checkpoint.py translate checkpoints/toy-seed1.safetensors "我 有 一 个 好 朋 友 P"
-    python tests/golden/checkpoint.py train new.safetensors
+    build/venv-golden/bin/python tests/golden/checkpoint.py translate checkpoints/toy-seed1.safetensors "我 有 一 个 好 朋 友 P"
+    build/venv-golden/bin/python tests/golden/checkpoint.py train new.safetensors
     ./book run 10 --checkpoint new.safetensors --translate "我 有 一 个 好 朋 友 P"
-    python tests/golden/checkpoint.py convert checkpoints/toy-seed1.safetensors toy.pt
-    python tests/golden/checkpoint.py convert toy.pt again.safetensors
+    build/venv-golden/bin/python tests/golden/checkpoint.py convert checkpoints/toy-seed1.safetensors toy.pt
+    build/venv-golden/bin/python tests/golden/checkpoint.py convert toy.pt again.safetensors
 
 `translate` decodes in PyTorch what the book has trained. `train` trains the toy in PyTorch and writes
 a checkpoint that the book's programs load. `convert` writes a checkpoint as a file of `torch.save`,
@@ -21,6 +21,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
+
+import cli
 import torch
 import torch.nn.functional as F
 from safetensors import safe_open
@@ -156,4 +159,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

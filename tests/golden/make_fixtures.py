@@ -23,6 +23,9 @@ import zlib
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
+
+import cli
 import torch
 from components import COMPONENTS, Component, Sizes
 from safetensors.torch import save_file
@@ -140,7 +143,7 @@ def save(name: str, tensors: dict[str, Tensor], notes: dict) -> None:
     print(f"{path.name} {path.stat().st_size}")
 
 
-if __name__ == "__main__":
+def main() -> None:
     torch.set_num_threads(1)
     for component in COMPONENTS:
         system = component.name.removeprefix("loss_")
@@ -148,3 +151,7 @@ if __name__ == "__main__":
             save(component.name, *fixture(component))
         if system != component.name and (len(sys.argv) == 1 or f"steps_{system}" in sys.argv[1:]):
             save(f"steps_{system}", *steps(component))
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -19,9 +19,13 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
+
+import cli
 import sentencepiece
 import torch
 import transformers
@@ -318,4 +322,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

@@ -27,6 +27,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
+
+import cli
+
 HERE = Path(__file__).parent
 CAP = 50  # words after which a decode counts as endless
 SOURCE = [[1, 2, 3, 4, 5, 6, 7, 0], [1, 2, 8, 4, 9, 6, 7, 0], [1, 2, 3, 4, 10, 6, 7, 0]]
@@ -220,7 +224,7 @@ def summarize(out: Path | None) -> None:
         results = {n: {"value": v, "unit": "", "varies": False} for n, v in values.items()}
         (out / "results.json").write_text(json.dumps(results, indent=1))
     if complaints:
-        sys.exit("toy_statistics: they do not agree: " + "; ".join(complaints))
+        raise cli.Failure("they do not agree: " + "; ".join(complaints))
 
 
 def version(system: str) -> str:
@@ -259,4 +263,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)

@@ -290,7 +290,9 @@ def depart_answer(self: HTML5Translator, node: answer) -> None:
 
 
 def visit_answer_text(self: HTML5Translator, node: answer_text) -> None:
-    self.body.append("<summary>")
+    words = "".join(text for text in node.findall(nodes.Text) if not isinstance(text.parent, nodes.math))
+    label = "" if re.search(r"\w", words) else f' aria-label="{html.escape(node.astext())}"'  # a formula alone is no name
+    self.body.append(f"<summary{label}>")
 
 
 def depart_answer_text(self: HTML5Translator, node: answer_text) -> None:

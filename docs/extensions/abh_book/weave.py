@@ -15,9 +15,14 @@ Standard library only: `docs/tangle.py` works without Sphinx.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "lib/program"))
+
+from cli import Failure
 
 MARKER = re.compile(r"[ \t]*// \[([a-z0-9 :\-_,.()]+)\][ \t]*")
 FOLDERS = ("lib", "chapters")
@@ -27,7 +32,7 @@ HEAD = "head"
 TEACHES = re.compile(r"lib/\w+\.[hc]pp|chapters/(?:0\d|10)_\w+/(?!main\.|\w+_command\.)\w+\.[hc]pp")
 
 
-class WeaveError(Exception):
+class WeaveError(Failure):
     """A source file that cannot be shown as it is; the message is one line and names the place."""
 
 
