@@ -7,6 +7,7 @@
 
 #include "chapters/13_real_translation/marian/marian.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
+#include "lib/io/text.hpp"
 
 namespace abh {
 // [translator]
@@ -63,23 +64,33 @@ TranslateCommand::TranslateCommand(Options& parent)
     command_.add("--max-more", options_.beam.max_more, "most pieces more than the source has")
         .range(0, 100000);
 }
+// [default]
+namespace {
+
+/// The translator that ./book run 13 left, about which it says a line on the error output.
+LineTranslator default_translator(std::uint64_t seed) {
+    const std::filesystem::path file = default_run_folder(seed) / RunFolder::model_name;
+    require(std::filesystem::exists(file),
+            "{} is missing, which a training writes at its end: ./book run 13 --quick{}; or name "
+            "another model with --model",
+            file.string(), seed == 1 ? "" : fmt::format(" --seed {}", seed));
+    TextModel model = load_text_model(file);
+    fmt::print(stderr, "{}: {}\n", printable(file.string()),
+               model.made.empty() ? "it does not say how it was made" : printable(model.made));
+    return translator_of(std::move(model));
+}
+
+}  // namespace
 // [run]
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
-    if (model_.empty()) {
-        model_ = default_run_folder(seed);
-        require(
-            std::filesystem::exists(model_),
-            "{} is missing; train it with ./book run 13 --quick{}, or name another with --model",
-            (model_ / RunFolder::model_name).string(),
-            seed == 1 ? "" : fmt::format(" --seed {}", seed));
-    }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
             options_.beam.beam);
     options_.n_best_list = n_best_ > 0;
     options_.beam.n_best = std::max<Index>(n_best_, 1);
     options_.beam.stopping = stops.at(stop_);
-    const LineTranslator translator = load_translator(model_);
+    const LineTranslator translator =
+        model_.empty() ? default_translator(seed) : load_translator(model_);
     LineReader in(STDIN_FILENO);
     const Index lines = translate_lines(translator, in, stdout, stderr, options_);
     results.set("lines", static_cast<double>(lines));
