@@ -108,6 +108,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds of turns (default 5)")
     parser.add_argument("--out", type=Path, help="JSON file to write the results to")
     o = parser.parse_args()
+    if o.out:
+        o.out.open("a").close()  # fails now, not after the rounds
     lines = o.source.read_text().splitlines()
     with tempfile.TemporaryDirectory() as folder:
         peer = Peer(o.model, Path(folder), o)

@@ -109,6 +109,8 @@ def main() -> None:
         return one_rank_of_pytorch(o.steps)
     if not (PROGRAM.exists() and STEPS.exists()):
         raise cli.Failure("the programs are missing; its first lines say how to build them")
+    if o.out:
+        o.out.open("a").close()  # fails now, not after the rounds
     systems = {
         "two ranks of one thread": lambda: ours(2, 1, o.steps),
         "PyTorch, two of one": lambda: pytorch(2, o.steps),
@@ -137,7 +139,7 @@ def main() -> None:
     if o.out:
         report = {
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "processor": f"{processor()}, {os.cpu_count()} cores",
+            "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
             "command": f"bench/ranks.py --rounds {o.rounds} --steps {o.steps}",
             "ms": ms,
             "ratios": ratios,

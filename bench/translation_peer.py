@@ -259,6 +259,7 @@ def train(o: argparse.Namespace) -> None:
     data = Data(notes, options.max_len)
     pairs, dev, test = (data.read(f, f is not o.train) for f in (o.train, o.dev, o.test))
     print(f"{len(pairs)} pairs to train on, {len(dev)} to validate with, {len(test)} to test with")
+    o.out.mkdir(parents=True, exist_ok=True)  # fails now, not after training
     torch.manual_seed(o.seed)
     run = Run(o, build(options), pairs)
     epochs, last, best = [], [], None
@@ -288,7 +289,6 @@ def train(o: argparse.Namespace) -> None:
     chosen = validate(run.model, test, data)
     lowercase = validate(run.model, test, data, lowercase=True)
     print(f"test: loss {chosen.loss:.3f}, BLEU {chosen.bleu:.2f}, lowercase {lowercase.bleu:.2f}")
-    o.out.mkdir(parents=True, exist_ok=True)
     (o.out / "test.translation.txt").write_text("".join(t + "\n" for t in chosen.translations))
     result = {
         "version": torch.__version__,

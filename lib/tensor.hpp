@@ -1,5 +1,10 @@
 #pragma once
 
+// Such a compiler takes every check for NaN and infinity away, and says nothing about it.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "compile without -ffast-math, -Ofast and -ffinite-math-only: they remove checks for NaN"
+#endif
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,7 +1,9 @@
 // Once: a program: its command line, its way, its errors, its results.
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -93,6 +95,27 @@ TEST_CASE("a program computes in the way that the command line names") {
     CHECK(way_of({"--way", "fast"}) == Way::fast);
     if (ways_here().back() == Way::cuda) CHECK(way_of({"--way", "cuda"}) == Way::cuda);
 }
+
+#ifdef __linux__
+TEST_CASE("a program takes as many threads as it may use processors") {
+    cpu_set_t all, one;
+    REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+    const auto count = [](const std::vector<std::string>& arguments = {}) {
+        int n = 0;
+        REQUIRE(run(arguments, [&](Program&) { n = threads(); }).status == 0);
+        return n;
+    };
+    CHECK(count() == std::min(CPU_COUNT(&all), 256));
+    CPU_ZERO(&one);
+    for (std::size_t i = 0; CPU_COUNT(&one) == 0; ++i)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+    const int found = count(), asked = count({"--threads", "2"});
+    ::sched_setaffinity(0, sizeof all, &all);
+    CHECK(found == 1);
+    CHECK(asked == 2);
+}
+#endif
 
 #ifdef __SSE2__
 TEST_CASE("in a program, a number too small to be normal is zero") {

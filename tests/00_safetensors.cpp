@@ -1,4 +1,6 @@
 // Once: safetensors: saved and read, and what is refused.
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -82,6 +84,37 @@ TEST_CASE("safetensors come back as they were saved, with their names and notes"
     saved.tensors["__metadata__"] = Tensor({1}, {4});
     REQUIRE_THROWS_AS(save_safetensors(folder / "model.safetensors", saved), std::invalid_argument);
     REQUIRE(read_file(folder / "model.safetensors") == file);
+}
+
+TEST_CASE("a trial of saving fails as saving would, and leaves nothing behind") {
+    const Folder folder;
+    TensorFile content;
+    content.tensors["a"] = Tensor::full({100, 100}, 3);
+    content.metadata["language"] = "中文";
+    const fs::path file = folder.put("file", "before");
+    try_to_save_safetensors(file, content);
+    CHECK(read_file(file) == "before");
+    CHECK(folder.count() == 1);
+
+    const auto both = [&](const fs::path& path, const std::string& why) {
+        CHECK_THROWS_WITH(try_to_save_safetensors(path, content), Contains(why));
+        CHECK_THROWS_WITH(save_safetensors(path, content), Contains(why));
+    };
+    both(folder.path, "Is a directory");
+    both(file / "inside", "Not a directory");
+    if (fs::exists("/dev/full"))  // under the name that the file has until it is whole
+        for (const auto save : {try_to_save_safetensors, save_safetensors}) {
+            fs::create_symlink("/dev/full", folder / ("m.part" + std::to_string(::getpid())));
+            CHECK_THROWS_WITH(save(folder / "m", content), Contains("No space left on device"));
+        }
+    content.metadata["language"] =
+        "fran\xE7"
+        "ais";
+    both(file,
+         "the note language is not UTF-8 at byte 5: fran\\xE7"
+         "ais");
+    CHECK(read_file(file) == "before");
+    CHECK(folder.count() == 1);
 }
 
 TEST_CASE("a file without tensors is legal") {

@@ -1,7 +1,11 @@
 // Once: checkpoints: written, read back, refused.
 #include <cstdlib>
+#include <regex>
+#include <set>
+#include <utility>
 
 #include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/training.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "tests/support.hpp"
@@ -10,13 +14,13 @@
 using namespace abh;
 namespace fs = std::filesystem;
 
-TEST_CASE("a checkpoint gives back the model, its options and its words") {
+TEST_CASE("a checkpoint gives back the model, its options, its words, and how it was made") {
     const Folder folder;
     for (auto options : {toy_like(), paper_like(NormPlacement::pre), shared_head_like()}) {
         Corpus corpus = toy_corpus();
         Transformer model(options, Random(9));
         const fs::path file = folder.path / "model.safetensors";
-        save_checkpoint(file, model, corpus);
+        save_safetensors(file, checkpoint_of(model, corpus, "toy, seed 9"));
         CHECK(folder.count() == 1);
         const Checkpoint back = load_checkpoint(file);
         CHECK(back.source.words() == corpus.source.words());
@@ -24,6 +28,11 @@ TEST_CASE("a checkpoint gives back the model, its options and its words") {
         CHECK(same_bits(back.model.forward(example_src(), example_tgt()),
                         model.forward(example_src(), example_tgt())));
         CHECK(to_json(back.model.options()) == to_json(options));
+        CHECK(back.made == "toy, seed 9");
+        TensorFile older = load_safetensors(file);
+        older.metadata.erase("made");
+        save_safetensors(file, older);
+        CHECK(load_checkpoint(file).made.empty());
     }
 }
 
@@ -32,7 +41,7 @@ TEST_CASE("a file that is no checkpoint is named, and says why") {
     const fs::path file = folder.path / "model.safetensors";
     Corpus corpus = toy_corpus();
     Transformer model(toy_like(), Random(9));
-    save_checkpoint(file, model, corpus);
+    save_safetensors(file, checkpoint_of(model, corpus));
     const std::string whole = read_file(file);
     const TensorFile content = load_safetensors(file);
     const auto message = [&] {
@@ -90,9 +99,70 @@ TEST_CASE("a file that is no checkpoint is named, and says why") {
     CHECK_THAT(message(), Contains("cannot read"));
 }
 
-TEST_CASE("a checkpoint has its place by task and seed") {
+TEST_CASE(
+    "a checkpoint is named by its task, and by what differs from the task's own model and "
+    "training") {
     ::setenv("ABH_CHECKPOINTS", "/somewhere", 1);
     CHECK(default_checkpoint("toy", 3) == "/somewhere/toy-seed3.safetensors");
     ::unsetenv("ABH_CHECKPOINTS");
     CHECK(default_checkpoint("grammar", 1) == "checkpoints/grammar-seed1.safetensors");
+
+    for (const char* name : {"toy", "notebook", "grammar"})
+        CHECK(full_name(make_task(name, "")) == name);
+    const auto toy = [](const TransformerOptions& model) { return make_task("toy", "", model); };
+    CHECK(full_name(toy(TransformerOptions::toy())) == "toy");
+    CHECK(full_name(toy(TransformerOptions::shared_heads())) == "toy-shared_heads");
+    CHECK(full_name(toy(TransformerOptions::notebook())) == "toy-notebook");
+    std::set<std::string> names{"toy", "toy-shared_heads"};
+    for (const auto& model : {toy_like(), paper_like(NormPlacement::pre), shared_head_like()}) {
+        const std::string name = full_name(toy(model));
+        CHECK(std::regex_match(name, std::regex("toy-model=[0-9a-f]{8}")));
+        names.insert(name);
+    }
+    CHECK(names.size() == 5);  // each has one of its own
+
+    Task task = make_task("toy", "");
+    task.training.epochs = 1;
+    task.training.learning_rate = Real(0.25);
+    task.training.optimizer = "adam";
+    CHECK(full_name(task) == "toy-epochs=1-optimizer=adam-lr=0.25");
+    TrainingOptions& o = task.training = {};
+    const auto alone = [&](auto& option, auto value) {
+        const auto before = std::exchange(option, value);
+        names.insert(full_name(task));
+        option = before;
+    };
+    alone(o.batch_size, 3);
+    alone(o.warmup, 3);
+    alone(o.momentum, Real(0.5));
+    alone(o.weight_decay, Real(0.5));
+    alone(o.beta2, Real(0.5));
+    alone(o.smoothing, Real(0.5));
+    alone(o.bucket_by_length, true);
+    CHECK(names.size() == 12);
+    CHECK(full_name(task) == "toy");
+}
+
+TEST_CASE("the pairs of two files of one name are two tasks") {
+    const Folder folder;
+    fs::create_directory(folder / "other");
+    const auto name = [&](const std::string& file) { return full_name(make_task("", file)); };
+    const std::string one = name(folder.put("pairs.tsv", "a b\tx\n")),
+                      other = name(folder.put("other/pairs.tsv", "a b\ty\n"));
+    CHECK(std::regex_match(one, std::regex("data-pairs-[0-9a-f]{8}")));
+    CHECK(one != other);
+    CHECK(one == name(folder.put("other/pairs.tsv", "a b\tx\n")));
+    const Task task = make_task("", folder / "pairs.tsv", toy_like());
+    CHECK(full_name(task).starts_with(one + "-model="));
+}
+
+TEST_CASE("how a model was made is a line of text, whatever the file of its pairs is called") {
+    Task task = make_task("toy", "", TransformerOptions::shared_heads());
+    task.training.epochs = 7;
+    CHECK(how_made(task, 3) ==
+          "toy, seed 3, shared_heads, epochs 7, batch 2, optimizer sgd, lr 0.001, warmup 0, "
+          "momentum 0.99, weight-decay 0.01, beta2 0.999, smoothing 0, bucket-by-length false, way "
+          "fast");
+    task.name = "data-\xE9\n";
+    CHECK(how_made(task, 3).starts_with("data-\\xE9\\x0A, seed 3, "));
 }

@@ -155,7 +155,7 @@ TEST_CASE("a checkpoint from the device holds the weights, and goes back there",
         const ScopedWay device(Way::cuda);
         Transformer model(fitting(paper_like(NormPlacement::post), corpus), Random(1));
         train(model, corpus, twenty_steps("adam"), [](const StepReport&) {});
-        save_checkpoint(folder / "m.safetensors", model, corpus);
+        save_safetensors(folder / "m.safetensors", checkpoint_of(model, corpus));
         expected = evaluate(model, corpus, corpus.train).loss;
         const Checkpoint again = load_checkpoint(folder / "m.safetensors");
         CHECK(evaluate(again.model, corpus, corpus.train).loss == expected);

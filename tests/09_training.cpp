@@ -1,6 +1,7 @@
 // Per way: training: the loop, what it prints and what it saves.
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <regex>
@@ -281,7 +282,7 @@ TEST_CASE("a step prints the source's line, and no progress bar goes into a file
     CHECK(std::count(short_out.begin(), short_out.end(), 'E') == 3);
 }
 
-TEST_CASE("training with output saves what it trained, and asks before it trains whether it can") {
+TEST_CASE("training with output saves what it trained, and how") {
     const Folder folder;
     const fs::path file = folder.path / "new" / "model.safetensors";
     Task task = small_task();
@@ -293,18 +294,37 @@ TEST_CASE("training with output saves what it trained, and asks before it trains
     });
     const Checkpoint checkpoint = load_checkpoint(file);
     CHECK(evaluate(checkpoint.model, task.corpus, task.corpus.held_out).loss == unseen);
+    CHECK(checkpoint.made == how_made(task, 1));
     for (const char* name : {"losses.npy", "norms.npy", "norm_epochs.npy"})
         CHECK(fs::exists(folder.path / "out" / name));
+}
 
-    std::ofstream(folder.path / "file") << "x";
-    std::string message;
-    const std::string out = written_to(1, [&] {
-        try {
-            train_with_output(task, 1, folder.path / "file" / "model.safetensors", results);
-        } catch (const std::runtime_error& error) {
-            message = error.what();
-        }
-    });
-    CHECK(message.find("cannot write") == 0);
-    CHECK(out.find("Epoch") == std::string::npos);
+TEST_CASE("what keeps a checkpoint from being saved is known before anything is trained") {
+    const Folder folder;
+    const auto fails = [](const Task& task, const fs::path& file) {
+        std::string message;
+        const std::string out = written_to(1, [&] {
+            try {
+                Results none;
+                train_with_output(task, 1, file, none);
+            } catch (const std::exception& error) {
+                message = error.what();
+            }
+        });
+        CHECK(out.find("Epoch") == std::string::npos);
+        return message;
+    };
+    const Task task = small_task();
+    CHECK_THAT(fails(task, folder.put("file", "x") / "m"), Contains("cannot write"));
+    CHECK_THAT(fails(task, folder.path), Contains("Is a directory"));
+    if (fs::exists("/dev/full")) {  // under the name that the file has until it is whole
+        fs::create_symlink("/dev/full", folder / ("m.part" + std::to_string(::getpid())));
+        CHECK_THAT(fails(task, folder / "m"), Contains("No space left on device"));
+    }
+    Task latin1 = small_task();
+    latin1.corpus.source = Vocabulary({pad_word, "\xE9"});
+    for (const SentencePair& pair : latin1.corpus.train) add_words(latin1.corpus, pair);
+    latin1.model.src_words = latin1.corpus.source.size();
+    CHECK_THAT(fails(latin1, folder / "m"), Contains("UTF-8"));
+    CHECK(folder.count() == 1);  // nothing but `file` is there
 }

@@ -313,6 +313,18 @@ TEST_CASE("a folder belongs to one program, is made if need be, and loses what a
     CHECK_THROWS_WITH(RunFolder(file), Contains("cannot use") && Contains("file"));
 }
 
+TEST_CASE("the places of what a run writes at its end are tried, and stay empty") {
+    const Folder folder;
+    const RunFolder run(folder / "run");
+    run.try_results();
+    CHECK(fs::is_empty(folder / "run"));
+    for (const char* name : {"model.safetensors", "test.source.txt", "test.translation.txt"}) {
+        fs::create_directory(folder / "run" / name);
+        CHECK_THROWS_WITH(run.try_results(), Contains(name) && Contains("Is a directory"));
+        fs::remove(folder / "run" / name);
+    }
+}
+
 TEST_CASE("a new run sets another one aside, and nothing else that lies there") {
     const Folder folder;
     Run run;
@@ -351,6 +363,7 @@ TEST_CASE("averaged weights are the mean of those in the files") {
     Transformer larger(tiny_model(0, 12), Random(1));
     CHECK_THROWS_WITH(average_weights({kept.epoch_file(1)}, larger),
                       Contains("epoch-0001.safetensors") && Contains("shape"));
+    CHECK_THROWS_WITH(average_weights({}, c), Contains("no file of an epoch"));
 }
 
 TEST_CASE("bytes become digits and come back, and other digits are refused") {

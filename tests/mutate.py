@@ -490,7 +490,7 @@ def main() -> int:
     parser.add_argument(
         "--jobs",
         type=int,
-        default=os.cpu_count() or 1,
+        default=len(os.sched_getaffinity(0)),
         metavar="N",
         help="number of faults to plant at once (default: one per core)",
     )

@@ -8,19 +8,20 @@ namespace abh {
 // [save]
 using nlohmann::json;
 
-std::filesystem::path default_checkpoint(const std::string& task, std::uint64_t seed) {
+std::filesystem::path default_checkpoint(const std::string& name, std::uint64_t seed) {
     const char* const folder = std::getenv("ABH_CHECKPOINTS");
     return std::filesystem::path(folder ? folder : "checkpoints") /
-           fmt::format("{}-seed{}.safetensors", task, seed);
+           fmt::format("{}-seed{}.safetensors", name, seed);
 }
 
-void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus) {
+TensorFile checkpoint_of(Transformer& model, const Corpus& corpus, const std::string& made) {
     TensorFile file;
-    file.metadata = {{"options", to_json(model.options())},
+    file.metadata = {{"made", made},
+                     {"options", to_json(model.options())},
                      {"source_words", json(corpus.source.words()).dump()},
                      {"target_words", json(corpus.target.words()).dump()}};
     for (const NamedParameter& p : parameters_of(model)) file.tensors[p.name] = p.parameter->value;
-    save_safetensors(path, file);
+    return file;
 }
 // [load]
 void require_plausible(const TransformerOptions& o, const TensorFile& file) {
@@ -55,8 +56,10 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
     try {
         const TransformerOptions options = transformer_options(note("options"));
         require_plausible(options, file);
+        const auto made = file.metadata.find("made");  // older files lack it
         Checkpoint checkpoint{Transformer(options, Random(0)), words("source_words"),
-                              words("target_words")};
+                              words("target_words"),
+                              made == file.metadata.end() ? "" : made->second};
         require(checkpoint.source.size() == options.src_words &&
                     checkpoint.target.size() == options.tgt_words,
                 "its vocabularies have {} and {} words, but its model has {} and {}",

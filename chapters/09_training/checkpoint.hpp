@@ -9,21 +9,25 @@
 
 namespace abh {
 // [checkpoint]
-/// A trained model and the words of its vocabularies.
+/// A trained model, the words of its vocabularies, and a line that says how it was made, if the
+/// file has one.
 struct Checkpoint {
     Transformer model;
     Vocabulary source, target;
+    std::string made;
 };
 
-/// Writes parameters, options and words to one safetensors file, whole or not at all.
-void save_checkpoint(const std::filesystem::path& path, Transformer& model, const Corpus& corpus);
+/// The file that holds all this, for `save_safetensors`. Its tensors are the model's, not copies:
+/// it can be made, and tried, before the model is trained.
+TensorFile checkpoint_of(Transformer& model, const Corpus& corpus, const std::string& made = "");
 /// Checks the options before a model is made: one of absurd sizes would not fit into memory.
 /// @throws std::invalid_argument if the file holds too few numbers for the model's matrices
 void require_plausible(const TransformerOptions& o, const TensorFile& file);
 /// @throws std::runtime_error naming the file and what is wrong with it
 Checkpoint load_checkpoint(const std::filesystem::path& path);
-/// Where programs keep the checkpoint of a task: `TASK-seedN.safetensors` in the folder that the
-/// environment variable `ABH_CHECKPOINTS` names, or in `checkpoints` if it is not set.
-std::filesystem::path default_checkpoint(const std::string& task, std::uint64_t seed);
+/// Where programs keep a checkpoint: `NAME-seedN.safetensors` in the folder that the environment
+/// variable `ABH_CHECKPOINTS` names, or in `checkpoints` if it is not set.
+/// @param name  what was trained, such as a task's `full_name`
+std::filesystem::path default_checkpoint(const std::string& name, std::uint64_t seed);
 
 }  // namespace abh

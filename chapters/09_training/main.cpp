@@ -120,7 +120,17 @@ void show_result(const Transformer& model, const Corpus& corpus, Results& result
         results.set_varying("unseen_probability", one(corpus.held_out.front()));
 }
 
-// [another model]
+// [files]
+/// Refuses a checkpoint that would take the place of another file of this run.
+void require_apart(const std::filesystem::path& checkpoint,
+                   std::initializer_list<std::filesystem::path> others) {
+    namespace fs = std::filesystem;
+    for (const fs::path& other : others)
+        require(other.empty() || fs::weakly_canonical(checkpoint) != fs::weakly_canonical(other),
+                "{} cannot be the checkpoint and something else; name another file",
+                other.string());
+}
+
 TransformerOptions read_config(const std::filesystem::path& path) {
     try {
         return transformer_options(read_file(path));
@@ -183,7 +193,8 @@ int main(int argc, char** argv) {
         for (const auto& change : changes) change(task.training);
         count_steps(task.corpus, task.training);  // throws if an option is wrong, before any work
         if (checkpoint.empty() && !no_checkpoint)
-            checkpoint = default_checkpoint(task.name, program.seed());
+            checkpoint = default_checkpoint(full_name(task), program.seed());
+        require_apart(checkpoint, {data, config, program.trace()});
 
         section("Loss by hand");
         show_loss();

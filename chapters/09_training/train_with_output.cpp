@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "chapters/09_training/checkpoint.hpp"
-#include "lib/io/files.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
@@ -71,8 +70,9 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
                               const std::filesystem::path& checkpoint, Results& results) {
     const Index steps = count_steps(task.corpus, task.training), epochs = task.training.epochs;
     const Index in_epoch = steps / epochs, each = std::max<Index>(1, epochs / 25);
-    if (!checkpoint.empty()) AtomicFile probe(checkpoint);  // fails now, not after training
     Transformer model(task.model, Random(seed));
+    const TensorFile file = checkpoint_of(model, task.corpus, how_made(task, seed));
+    if (!checkpoint.empty()) try_to_save_safetensors(checkpoint, file);  // now, not after training
     print_model(task, model);
 
     section("Training");
@@ -96,7 +96,7 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
     });
     progress.clear();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (!checkpoint.empty()) save_checkpoint(checkpoint, model, task.corpus);
+    if (!checkpoint.empty()) save_safetensors(checkpoint, file);  // what `model` now is
 
     section("Time and checkpoint");
     fmt::print("{:.1f} s for {} steps\n{}\n", seconds.count(), steps,

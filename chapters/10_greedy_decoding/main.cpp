@@ -6,6 +6,7 @@
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"
 #include "chapters/10_greedy_decoding/inside.hpp"
+#include "lib/io/text.hpp"
 #include "lib/io/unicode.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -14,14 +15,27 @@ using namespace abh;
 // [checkpoint]
 namespace {
 
-/// The checkpoint that chapter 9 wrote for this task. If there is none, one is trained first.
+/// The checkpoint that chapter 9 wrote for this task, trained as it is without further options. If
+/// there is none, one is trained first.
 std::filesystem::path find_checkpoint(const Task& task, std::uint64_t seed) {
-    const std::filesystem::path file = default_checkpoint(task.name, seed);
+    const std::filesystem::path file = default_checkpoint(full_name(task), seed);
     if (!std::filesystem::exists(file)) {
+        fmt::print(
+            "{} is missing, so it is trained first, as ./book run 09 does. (To translate with "
+            "another one, name its file with --checkpoint.)\n",
+            printable(file.string()));
+        std::fflush(stdout);
         Results chapter_9;  // the results of training are not kept
         train_with_output(task, seed, file, chapter_9);
     }
     return file;
+}
+
+void show_checkpoint(const Checkpoint& checkpoint, const std::filesystem::path& file) {
+    section("Checkpoint");
+    fmt::print("{}\n{}\n", printable(file.string()),
+               checkpoint.made.empty() ? "the file does not say how it was made"
+                                       : printable(checkpoint.made));
 }
 
 /// Checks that the model in this file was trained with the words of this corpus.
@@ -163,6 +177,7 @@ int main(int argc, char** argv) {
         const auto file = own_file ? checkpoint : find_checkpoint(task, program.seed());
         GreedyTranslator translator(load_checkpoint(file), max_words);
         if (!one_line || !own_file) require_words(translator.checkpoint, task, file);
+        show_checkpoint(translator.checkpoint, file);
         if (inside.chosen()) return show_inside(translator, task.corpus, program.seed(), results);
         if (one_line) return show_word_by_word(translator, line.source, "line", results);
 

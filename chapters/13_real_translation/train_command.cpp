@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "chapters/13_real_translation/data/parallel_text.hpp"
@@ -253,9 +254,11 @@ struct TranslatorInTraining {
         }};
     Index dev = static_cast<Index>(data.dev.ids.size());
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
+    std::set<Index> needed = {};  ///< the epochs whose weights the newest state needs
 
     void describe();
     void go_on(const TensorFile& state);
+    void save();
     void train();
     void choose();
     void report();
@@ -269,12 +272,17 @@ struct TranslatorInTraining {
         std::fflush(stdout);
         fmt::print(stderr, "{}\n", line);
     }
-    /// Files of the last epochs' weights, which are averaged.
-    std::vector<std::filesystem::path> last_epochs() const {
+    /// The last epochs, whose weights are averaged.
+    std::set<Index> last_epochs() const {
+        std::set<Index> epochs;
         const Index last = run.progress().epochs.back().epoch;
-        std::vector<std::filesystem::path> files;
         for (Index e = std::max<Index>(1, last - options.average + 1); e <= last; ++e)
-            files.push_back(folder.epoch_file(e));
+            epochs.insert(e);
+        return epochs;
+    }
+    std::vector<std::filesystem::path> files_of(const std::set<Index>& epochs) const {
+        std::vector<std::filesystem::path> files;
+        for (const Index epoch : epochs) files.push_back(folder.epoch_file(epoch));
         return files;
     }
 };
@@ -305,33 +313,52 @@ void TranslatorInTraining::describe() {
     std::fflush(stdout);
 }
 // [go on]
+/// Also reads the weights that the run will need at its end, so that it fails now if they are gone.
 void TranslatorInTraining::go_on(const TensorFile& state) {
     go_on_from(state, run, begun_with);
     const RunProgress& p = run.progress();
+    if (const auto found = state.metadata.find("needed"); found != state.metadata.end())
+        needed = json::parse(found->second).get<std::set<Index>>();
+    else if (!p.epochs.empty())  // an older state
+        needed = {p.best().epoch, p.epochs.back().epoch};
+    for (const std::filesystem::path& file : files_of(needed)) try {
+            load_weights(file, model);
+        } catch (const std::runtime_error& error) {
+            throw std::runtime_error(fmt::format(
+                "{}; this run needs the file at its end: put it back, or leave out --resume to "
+                "begin a run",
+                error.what()));
+        }
     section("Training goes on");
     fmt::print("after step {}, epoch {}, batch {} of {}\n", p.step, p.epoch, p.batch,
                run.batches());
+}
+// [save]
+void TranslatorInTraining::save() {
+    Notes all = notes;
+    all["needed"] = json(needed).dump();
+    folder.save_state(run.progress().step, state_of(run, begun_with, all));
 }
 // [train]
 void TranslatorInTraining::train() {
     section("Training");
     const RunProgress& p = run.progress();
     Progress bar("training", options.run.training.epochs * run.batches());
+    folder.try_results();
+    save();  // what cannot be saved is found out now, not after an epoch
     double clock = steady_ms(), saved = p.seconds;
     const auto took = [&](bool training) {  // since the last call
         const double before = std::exchange(clock, steady_ms());
         run.took((clock - before) / 1000, training);
-    };
-    const auto save = [&] {
-        folder.save_state(p.step, state_of(run, begun_with, notes));
-        saved = p.seconds;
     };
     while (!run.over()) {
         while (!run.epoch_over()) {
             const StepResult step = run.step();
             took(true);
             bar.show((p.epoch - 1) * run.batches() + p.batch, progress_text(run, step));
-            if (p.seconds - saved >= 60 * options.save_minutes) save();
+            if (p.seconds - saved < 60 * options.save_minutes) continue;
+            save();
+            saved = p.seconds;
         }
         const Validation validation = validated(data.dev);
         took(false);
@@ -340,10 +367,12 @@ void TranslatorInTraining::train() {
         print_epoch(p.epochs.back(), validation, samples);
         say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
         folder.save_weights(folder.epoch_file(p.epochs.back().epoch), model, notes);
+        std::set<Index> kept = std::exchange(needed, last_epochs());  // by the state before, too
+        needed.insert(p.best().epoch);
         save();
-        auto kept = last_epochs();
-        kept.push_back(folder.epoch_file(p.best().epoch));
-        folder.keep_epochs(kept);
+        saved = p.seconds;
+        kept.insert(needed.begin(), needed.end());
+        folder.keep_epochs(files_of(kept));
     }
     fmt::print("\n{}\n", *run.over());
 }
@@ -352,8 +381,8 @@ void TranslatorInTraining::train() {
 void TranslatorInTraining::choose() {
     section("The model that is kept");
     const EpochReport& best = run.progress().best();
-    team.agreed(0);              // waits until the last file is there
-    auto files = last_epochs();  // fewer if the run began with a smaller --average
+    team.agreed(0);                        // waits until the last file is there
+    auto files = files_of(last_epochs());  // fewer if the run began with a smaller --average
     std::erase_if(files, [](const auto& file) { return !std::filesystem::exists(file); });
     average_weights(files, model);
     const Validation average = validated(data.dev);
@@ -364,7 +393,13 @@ void TranslatorInTraining::choose() {
     // by loss, because by BLEU the luck that chose the best epoch would count twice
     const bool mean = average.loss < best.dev_loss;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
-    folder.save_weights(folder.model_file(), model, notes);
+    Notes all = notes;
+    all["made"] = fmt::format("{} of {}, seed {}, {} pairs, way {}",
+                              mean ? fmt::format("the mean of the last {} epochs", files.size())
+                                   : fmt::format("epoch {}", best.epoch),
+                              run.progress().epochs.back().epoch, model.random().seed(),
+                              data.train.size(), to_string(way()));
+    folder.save_weights(folder.model_file(), model, all);
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
                printable(std::filesystem::proximate(folder.model_file()).string()));
     results.set_varying("best_epoch", static_cast<double>(best.epoch));

@@ -7,6 +7,7 @@
 
 #include "chapters/13_real_translation/marian/marian.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
+#include "lib/io/text.hpp"
 #include "lib/io/unicode.hpp"
 
 namespace abh {
@@ -65,6 +66,23 @@ TranslateCommand::TranslateCommand(Options& parent)
     command_.add("--max-more", options_.beam.max_more, "most pieces more than the source has")
         .range(0, 100000);
 }
+// [default]
+namespace {
+
+/// The translator that ./book run 13 left, about which it says a line on the error output.
+LineTranslator default_translator(std::uint64_t seed) {
+    const std::filesystem::path file = default_run_folder(seed) / RunFolder::model_name;
+    require(std::filesystem::exists(file),
+            "{} is missing, which a training writes at its end: ./book run 13 --quick{}; or name "
+            "another model with --model",
+            file.string(), seed == 1 ? "" : fmt::format(" --seed {}", seed));
+    TextModel model = load_text_model(file);
+    fmt::print(stderr, "{}: {}\n", printable(file.string()),
+               model.made.empty() ? "it does not say how it was made" : printable(model.made));
+    return translator_of(std::move(model));
+}
+
+}  // namespace
 // [run]
 /// Takes from the model's files what no option says.
 void TranslateCommand::fill_in(const BeamOptions& theirs) {
@@ -76,16 +94,9 @@ void TranslateCommand::fill_in(const BeamOptions& theirs) {
 }
 
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
-    if (model_.empty()) {
-        model_ = default_run_folder(seed);
-        require(
-            std::filesystem::exists(model_),
-            "{} is missing; train it with ./book run 13 --quick{}, or name another with --model",
-            (model_ / RunFolder::model_name).string(),
-            seed == 1 ? "" : fmt::format(" --seed {}", seed));
-    }
     std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
-    const LineTranslator translator = load_translator(model_);
+    const LineTranslator translator =
+        model_.empty() ? default_translator(seed) : load_translator(model_);
     for (const std::string& remark : translator.remarks) fmt::print(stderr, "{}\n", remark);
     fill_in(translator.search);
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,

@@ -51,13 +51,12 @@ private:
     std::FILE* said_ = nullptr;
 };
 // [launch]
-/// This command with `--threads` set so that its ranks share this machine's cores.
+/// This command with `--threads` set so that its ranks share the processors.
 std::vector<std::string> shared_out(int argc, char** argv, const Options& options, Index ranks) {
     std::vector<std::string> arguments(argv, argv + argc);
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     if (!options.given("--threads")) {
         arguments.push_back("--threads");
-        arguments.push_back(std::to_string(std::max<Index>(1, static_cast<Index>(cores) / ranks)));
+        arguments.push_back(std::to_string(std::max<Index>(1, usable_processors() / ranks)));
     }
     return arguments;
 }

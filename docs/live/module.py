@@ -98,7 +98,7 @@ def compile_all(out: Path, name: str, parts: dict[Path, str], flags: list[str]) 
         subprocess.run([*command, "-o", target], check=True, env=ENVIRONMENT)
         return target
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         objects = list(pool.map(one, parts.items()))
     script = folder / f"{name}.js"
     link = [*LINK, f"-sEXPORT_NAME=abh_{name}"]

@@ -51,8 +51,13 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
     if (bytes && std::fwrite(data, 1, bytes, file_.get()) != bytes) fail("write", path_);
 }
 
+void AtomicFile::flush() {
+    if (std::fflush(file_.get()) != 0) fail("write", path_);
+}
+
 void AtomicFile::commit() {
-    if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) fail("write", path_);
+    flush();
+    if (::fsync(::fileno(file_.get())) != 0) fail("write", path_);
     if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail("write", path_);
     if (std::fclose(file_.release()) != 0) fail("write", path_);
 }

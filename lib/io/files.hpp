@@ -26,6 +26,9 @@ public:
     /// @throws std::runtime_error naming path and reason, such as a full disk
     void write(const void* data, std::size_t bytes);
     void write(std::string_view text) { write(text.data(), text.size()); }
+    /// Hands everything to the system, which says whether there is room for it.
+    /// @throws std::runtime_error as `write` does
+    void flush();
     /// Moves the file into place; nothing can be written afterwards.
     /// @throws std::runtime_error as `write` does
     void commit();

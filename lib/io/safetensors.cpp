@@ -25,10 +25,15 @@ using nlohmann::json;
 constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 
 }  // namespace
-// [save]
-void save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
+// [header]
+namespace {
+
+std::string header_of(const TensorFile& content) {
     require(!content.tensors.contains("__metadata__"),
             "safetensors: no tensor may be named __metadata__");
+    for (const auto& [name, text] : content.metadata)
+        require(is_utf8(text), "safetensors: the note {} is not UTF-8 at byte {}: {}", name,
+                find_bad_utf8(text) + 1, printable(text, 60));
     json header = json::object();
     if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
     std::uint64_t offset = 0;
@@ -41,14 +46,30 @@ void save_safetensors(const std::filesystem::path& path, const TensorFile& conte
     }
     std::string text = header.dump();
     text.resize((text.size() + 7) / 8 * 8, ' ');
-    const std::uint64_t length = text.size();
-
-    AtomicFile file(path);
+    return text;
+}
+// [save]
+void write(AtomicFile& file, const TensorFile& content) {
+    const std::string header = header_of(content);
+    const std::uint64_t length = header.size();
     file.write(&length, sizeof length);
-    file.write(text);
+    file.write(header);
     for (const auto& [name, tensor] : content.tensors)  // in the order of the offsets
         file.write(tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(Real));
+}
+
+}  // namespace
+
+void save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
+    AtomicFile file(path);
+    write(file, content);
     file.commit();
+}
+
+void try_to_save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
+    AtomicFile file(path);
+    write(file, content);
+    file.flush();
 }
 // [load: data]
 namespace {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,13 +18,22 @@
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 namespace abh {
+// [processors]
+int usable_processors() {
+#ifdef __linux__
+    cpu_set_t usable;
+    if (::sched_getaffinity(0, sizeof usable, &usable) == 0) return CPU_COUNT(&usable);
+#endif
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 // [options]
 Program::Program(const std::string& description, std::string way)
-    : options_(description),
-      way_(std::move(way)),
-      threads_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u))) {
+    : options_(description), way_(std::move(way)), threads_(std::min(usable_processors(), 256)) {
     options_.add("--seed", seed_, "seed for all random numbers");
     options_.add("--threads", threads_, "number of threads").range(1, 256);
     options_

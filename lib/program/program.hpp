@@ -8,6 +8,10 @@
 #include "lib/program/output.hpp"
 
 namespace abh {
+// [processors]
+/// How many processors this process may use, which `taskset` and batch systems can make fewer than
+/// the machine has; at least 1.
+int usable_processors();
 // [program]
 /// What every chapter's program shares: the common options, error handling and results.
 ///
@@ -30,6 +34,8 @@ public:
 
     std::uint64_t seed() const { return seed_; }
     Results& results() { return results_; }
+    /// The file that the profile goes to; empty if there is none.
+    const std::filesystem::path& trace() const { return trace_; }
     /// Leaves results and trace to another process of the run: this one writes neither.
     void keep_nothing() {
         results_ = Results();

@@ -423,7 +423,7 @@ def main() -> int:
     parser.add_argument("--html", type=Path, default=Path("build/book/html"), help="the rendered book")
     parser.add_argument("--out", type=Path, help="folder for screenshots; without it none is taken")
     parser.add_argument("--chromium", required=True, help="the browser's program")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="pages at once")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="pages at once")
     parser.add_argument("--all", action="store_true", help="look at every page in every way, not at one in twenty")
     parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name holds TEXT, in every way")
     parser.add_argument("--timing", action="store_true", help="say how long each page takes")

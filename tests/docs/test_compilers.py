@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
@@ -9,7 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[1] / "compilers.sh"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tests/compilers.sh"
 
 FILES = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
@@ -105,6 +107,23 @@ class Compilers(unittest.TestCase):
         other.write_text("int other() {\n    return 2;\n}\n")
         self.addCleanup(other.write_text, FILES["lib/other.cpp"])
         self.assertEqual(self.check(*only, "--at-most", "2")[1][1:], ["g++ v2 1 2 ok"])  # the source itself comes first
+
+
+class Flags(unittest.TestCase):
+    COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+
+    @unittest.skipUnless(COMPILER, "needs a compiler")
+    def test_a_compiler_that_may_remove_checks_for_nan_is_refused(self) -> None:
+        def said(*flags: str) -> str:
+            done = subprocess.run(
+                [self.COMPILER, *flags, "-std=c++20", "-E", "-o", os.devnull, f"-I{ROOT}", "-x", "c++", "-"],
+                input='#include "lib/tensor.hpp"\n', capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            return done.stderr
+
+        self.assertNotIn("checks for NaN", said("-O2"))
+        for flag in ("-ffast-math", "-Ofast", "-ffinite-math-only"):
+            self.assertIn("compile without -ffast-math", said(flag))
 
 
 if __name__ == "__main__":

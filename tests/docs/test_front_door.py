@@ -122,6 +122,24 @@ class FrontDoor(unittest.TestCase):
         self.assertEqual(self.run_book("checkout/book").stderr, "")
         self.assertTrue(cache.is_file())
 
+    def test_a_model_that_an_answer_trained_takes_no_other_ones_place(self) -> None:
+        root = self.checkout()
+        (root / "chapters/10_translating").mkdir()
+        judge = self.folder / "bin/python3"  # python3 -m judge mine BUILD PROGRAM EXERCISE...
+        judge.write_text('#!/bin/sh\nmkdir -p "${5%/*}"\nprintf \'#!/bin/sh\\necho $ABH_CHECKPOINTS\\n\' >"$5"\nchmod +x "$5"\necho "$5"\n')
+        judge.chmod(0o755)
+
+        def place(*words: str, **environment: str) -> str:
+            done = subprocess.run(
+                [root / "book", "run", *words], env=self.environment | environment, capture_output=True, text=True, check=False
+            )
+            return done.stdout.removeprefix(f"{root}/build/").strip()
+
+        self.assertEqual(place("00", "--mine", "04.2"), "checkpoints-mine-04.2")
+        self.assertEqual(place("00", "--mine", "04.2", "--mine", "06.3"), "checkpoints-mine-04.2-06.3")
+        self.assertEqual(place("10", "--mine", "04.2"), "checkpoints")  # it translates with the book's
+        self.assertEqual(place("00", "--mine", "04.2", ABH_CHECKPOINTS="/own"), "/own")
+
     def test_a_path_in_which_nothing_can_be_built_is_refused(self) -> None:
         for sign in ";#\":|<>[]*?\\\n\t\r":
             with self.subTest(sign):

@@ -48,7 +48,7 @@ void write_models(const std::filesystem::path& folder) {
     save_safetensors(folder / "safetensors/none", {});
     const Corpus corpus = toy_corpus();
     Transformer model(tiny(), Random(1));
-    save_checkpoint(folder / "checkpoint/tiny", model, corpus);
+    save_safetensors(folder / "checkpoint/tiny", checkpoint_of(model, corpus));
     write_open(folder / "checkpoint/tiny");
     for (const auto& [name, options] : {std::pair{"tiny", tiny()},
                                         {"toy", TransformerOptions::toy()},

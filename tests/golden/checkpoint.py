@@ -147,6 +147,7 @@ def main() -> None:
     verb.add_argument("new", type=Path)
     arguments = parser.parse_args()
     if arguments.verb == "train":
+        arguments.file.open("ab").close()  # fails now, not after training
         write(arguments.file, *train(arguments.seed))
         return
     model, words = read(arguments.file)

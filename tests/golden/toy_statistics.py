@@ -257,7 +257,7 @@ def main() -> None:
     for name in arguments.runs:
         one = partial(train, arguments.system, name, arguments.programs)
         seeds = range(1, (arguments.seeds or RUNS[name].seeds) + 1)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             found[name] = list(pool.map(one, seeds))
         path.write_text(json.dumps(found, indent=1) + "\n")
 

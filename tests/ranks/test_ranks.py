@@ -245,6 +245,15 @@ class SeveralProcesses(unittest.TestCase):
                 done = subprocess.run(command, capture_output=True, text=True, timeout=120)
                 self.assertIn(says, self.one_line(done))
 
+    def test_weights_that_are_gone_are_named_when_a_run_goes_on(self) -> None:
+        save = self.place / "gone"
+        self.run_whole(save, 2, "--epochs", "2")
+        file = save / "epoch-0002.safetensors"
+        file.unlink()
+        done = subprocess.run(self.command(save, 2, "--resume"), capture_output=True, text=True, timeout=120)
+        self.assertRegex(self.one_line(done), f"{file.name}: No such file.* put it back")
+        self.assertNotIn("epoch  3", done.stdout)
+
     def test_a_full_disk_is_one_line_and_what_was_saved_stays(self) -> None:
         save = self.place / "full"
         self.run_whole(save, 2, "--epochs", "2")

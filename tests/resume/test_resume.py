@@ -147,6 +147,52 @@ class RunOfTraining(unittest.TestCase):
         self.run_whole(save, "--resume")
         self.assert_same(save)
 
+    def test_what_cannot_be_saved_is_found_before_the_first_step(self) -> None:
+        def small_files() -> None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+        save = self.place / "no-room"
+        for keywords, says in (
+            ({"preexec_fn": small_files, "restore_signals": False}, "state-00000000.safetensors: File too large"),
+            ({}, "test.source.txt: Is a directory"),
+        ):
+            with self.subTest(says):
+                done = subprocess.run(
+                    self.command(save), capture_output=True, text=True, timeout=300, check=False, **keywords
+                )
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+                self.assertIn(says, done.stderr)
+                self.assertNotIn("epoch  1", done.stdout)
+            (save / "test.source.txt").mkdir(exist_ok=True)
+
+    def test_a_run_that_goes_on_finds_the_weights_that_it_needs(self) -> None:
+        save = self.place / "weights"
+        self.run_whole(save, "--epochs", "3")
+        needed = sorted(save.glob("epoch-*.safetensors"))[-2:]  # --average 2
+        for file in needed:
+            content = file.read_bytes()
+            for change, says in (
+                (file.unlink, "No such file"),
+                (lambda file=file, content=content: file.write_bytes(content[:-4] + b"\0\0\0\x11"), "damaged"),
+            ):
+                change()
+                for more in ((), ("--epochs", "3")):  # also where no epoch is left to train
+                    line = self.fails(save, "--resume", *more)
+                    for part in (file.name, says, "put it back", "leave out --resume"):
+                        self.assertIn(part, line)
+                file.write_bytes(content)
+        self.run_whole(save, "--resume")
+        self.assert_same(save)
+
+    def test_where_the_newest_state_is_damaged_the_one_before_finds_its_weights(self) -> None:
+        save = self.place / "before"
+        self.run_whole(save)
+        newest = max(save.glob("state-*.safetensors"))
+        newest.write_bytes(newest.read_bytes()[:-4] + b"\0\0\0\x11")
+        self.run_whole(save, "--resume")
+        self.assert_same(save)
+
     def test_a_finished_run_goes_on_to_the_same_end(self) -> None:
         output = self.run_whole(self.whole, "--resume")
         self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
@@ -254,6 +300,8 @@ class RunOfTraining(unittest.TestCase):
         named = translated("--model", str(self.whole / "model.safetensors"))
         self.assertEqual((found.returncode, found.stdout), (0, named.stdout), found.stderr)
         self.assertEqual(found.stdout.count("\n"), 2)
+        self.assertRegex(found.stderr, rf"^{file}: (the mean of the last 2 epochs|epoch \d+) of 30, seed 1, 100 pairs, way fast\n$")
+        self.assertEqual(named.stderr, "")
         self.assertEqual(translated("--seed", "4").returncode, 1)
 
     def test_translate_takes_the_folder_of_a_run_and_refuses_one_that_is_not_over(self) -> None:

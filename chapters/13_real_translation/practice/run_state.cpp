@@ -191,23 +191,42 @@ void RunFolder::keep_epochs(const std::vector<fs::path>& kept) const {
         if (std::ranges::find(kept, file) == kept.end()) fs::remove(file, ignored);
 }
 
+fs::path RunFolder::text_file(const std::string& name) const {
+    return folder_ / fmt::format("test.{}.txt", name);
+}
+
 void RunFolder::save_texts(const std::string& name, const std::vector<std::string>& texts) const {
     if (!writes_) return;
-    AtomicFile file(folder_ / fmt::format("test.{}.txt", name));
+    AtomicFile file(text_file(name));
     for (const std::string& text : texts) file.write(text + '\n');
     file.commit();
 }
+
+void RunFolder::try_results() const {
+    if (!writes_) return;
+    const AtomicFile model(model_file());
+    for (const char* name : {"source", "reference", "translation"})
+        const AtomicFile probe(text_file(name));  // nothing is committed, so nothing is left
+}
 // [average]
+TensorFile load_weights(const fs::path& path, Transformer& model) {
+    TensorFile file = load_checked(path);
+    try {
+        for (const NamedParameter& p : parameters_of(model))
+            file.at(p.name, p.parameter->value.shape());
+    } catch (const std::invalid_argument& error) {
+        throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+    }
+    return file;
+}
+
 void average_weights(const std::vector<fs::path>& files, Transformer& model) {
+    require(!files.empty(), "a mean of weights: there is no file of an epoch");
     const Parameters parameters = parameters_of(model);
     for (const NamedParameter& p : parameters) p.parameter->value.fill(0);
     for (const fs::path& path : files) {
-        const TensorFile file = load_checked(path);
-        for (const NamedParameter& p : parameters) try {
-                p.parameter->value += file.at(p.name, p.parameter->value.shape());
-            } catch (const std::invalid_argument& error) {
-                throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
-            }
+        const TensorFile file = load_weights(path, model);
+        for (const NamedParameter& p : parameters) p.parameter->value += file.tensors.at(p.name);
     }
     for (const NamedParameter& p : parameters)
         p.parameter->value *= 1 / static_cast<Real>(files.size());

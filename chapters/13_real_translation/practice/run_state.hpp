@@ -31,7 +31,8 @@ std::optional<Difference> first_difference(const std::string& now, const std::st
 /// Where a run keeps its results and what it needs to go on:
 ///
 ///     state-00001200.safetensors   the run after step 1200; the last two are kept
-///     epoch-0007.safetensors       the weights after an epoch; the last few and the best are kept
+///     epoch-0007.safetensors       the weights after an epoch; the last few and the best are kept,
+///                                  as long as one of the two states needs them
 ///     model.safetensors            the model that was chosen at the end
 ///     test.source.txt, ...         source, reference and translation of the test, line by line
 ///
@@ -71,8 +72,13 @@ public:
     void keep_epochs(const std::vector<std::filesystem::path>& kept) const;
     /// Writes `test.NAME.txt`, one text per line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
+    /// Tries the places of what is written at the end: the model and the texts.
+    /// @throws std::runtime_error naming the one that cannot be written
+    void try_results() const;
 
 private:
+    std::filesystem::path text_file(const std::string& name) const;
+
     std::filesystem::path folder_;
     bool writes_;
     int lock_ = -1;
@@ -82,7 +88,10 @@ constexpr const char* default_run_name = "translation";
 std::filesystem::path default_run_folder(std::uint64_t seed,
                                          const std::string& name = default_run_name);
 // [average]
-/// Sets the weights to the mean of those in the files.
+/// Reads the weights after an epoch.
+/// @throws std::runtime_error naming the file if it cannot be read or holds another model
+TensorFile load_weights(const std::filesystem::path& path, Transformer& model);
+/// Sets the weights to the mean of those in the files, of which there must be one.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model; the weights
 ///         are then lost
 void average_weights(const std::vector<std::filesystem::path>& files, Transformer& model);

@@ -35,7 +35,9 @@ TextModel load_text_model(const std::filesystem::path& path) {
                 "it has {} and {} subwords, but its model has {} and {} words", source.size(),
                 target.size(), options.src_words, options.tgt_words);
         require_plausible(options, file);
-        TextModel model{Transformer(options, Random(0)), std::move(source), std::move(target)};
+        const auto made = file.metadata.find("made");
+        TextModel model{Transformer(options, Random(0)), std::move(source), std::move(target),
+                        made == file.metadata.end() ? "" : made->second};
         take_weights(file, model.model);
         return model;
     } catch (const std::exception& error) {

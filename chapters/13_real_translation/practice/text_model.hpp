@@ -13,6 +13,7 @@ namespace abh {
 struct TextModel {
     Transformer model;
     Subwords source, target;
+    std::string made = "";  ///< how, if its file says so
 };
 
 /// What a file says about such a model besides its weights: options and both subword models.

@@ -90,6 +90,7 @@ AtomicFile::AtomicFile(std::filesystem::path) {
 }
 AtomicFile::~AtomicFile() = default;
 void AtomicFile::write(const void*, std::size_t) {}
+void AtomicFile::flush() {}
 void AtomicFile::commit() {}
 
 }  // namespace abh
