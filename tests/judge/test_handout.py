@@ -99,7 +99,7 @@ class Clone(unittest.TestCase):
     def test_a_folder_that_is_no_clone_is_one_line(self):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            status = handout.main(["04.2", "--out", str(self.root / "out"), "--gradescope"])
+            status = judge.main(["handout", "04.2", "--out", str(self.root / "out"), "--gradescope"])
         self.assertEqual(2, status)
         one_line = r"^book: --gradescope packs the book from its git clone: fatal: not a git repository.*\n$"
         self.assertRegex(said.getvalue(), one_line)
