@@ -199,7 +199,7 @@ class Student(unittest.TestCase):
         for arguments, output, status, said in (
             (["04.2", "--answers", str(answers)], "", 1, f"check: {answers}: File exists; name another place, or move away what is there\n"),
             (["\u00b2"], "", 2, "check: there is no exercise \u00b2; ./check --progress lists all of them\n"),
-            (["--progress"], ">/dev/full", 1, "check: No space left on device; make room there, and give the command again\n"),
+            (["--progress"], ">/dev/full", 1, "check: No space left on device; make room, and give the command again\n"),
             (["--progress"], ">&-", 0, ""),
         ):
             with self.subTest(arguments, output=output):
