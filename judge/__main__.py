@@ -24,8 +24,8 @@ VERBS = {  # the module, which a hand-out may lack, and the function in it
     "progress": ("check", "main_progress"),
 }
 TO_DO = {
-    errno.ENOSPC: "make room there, and give the command again",
-    errno.EDQUOT: "make room there, and give the command again",
+    errno.ENOSPC: "make room, and give the command again",
+    errno.EDQUOT: "make room, and give the command again",
     errno.EROFS: "name another place, where you may write",
     errno.EACCES: "name another place, or get permission",
     errno.EPERM: "name another place, or get permission",

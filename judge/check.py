@@ -22,7 +22,7 @@ from .predict import given, judge_numbers
 from .report import paint, section, to_dict, to_json, to_text, wrap
 from .sandbox import Unfit
 from .verdict import Fault, Verdict, judge, refused
-from .written import NoText, as_utf8, compilable
+from .written import NoText, as_utf8, compilable, write
 
 ANSWERS = ROOT / "answers"
 PROGRESS = ANSWERS / "progress.json"
@@ -56,7 +56,7 @@ def start(exercise: Exercise, answers: Path, student: str = "") -> Path:
             stub = stub.replace("{given}", drawn)
             lines = len(re.findall(r"^\w+ =\s*$", stub, re.MULTILINE))
             what = f"a number after each '=' ({lines} lines to fill in; your numbers: {drawn})"
-        file.write_text(stub)
+        write(file, stub)
         print(f"{exercise.number} {exercise.title}: write {what} into {shown(file)}", file=sys.stderr)
     return file
 
@@ -135,7 +135,7 @@ def remember(verdict: Verdict, progress: Path) -> None:
     best = kept.get(verdict.exercise.number, {}).get("points", -1)
     if verdict.points >= best:  # the last of equal ones, because numbers earn their points after they are handed in
         kept[verdict.exercise.number] = to_dict(verdict)
-        progress.write_text(json.dumps(kept, indent=2) + "\n")
+        write(progress, json.dumps(kept, indent=2) + "\n")
 
 
 def hint(exercise: Exercise, stage: int) -> str:

@@ -35,6 +35,7 @@ from .exercise import COMPUTED, IN_HANDOUT, ROOT, Exercise, Mistaken, shelf
 from .report import to_dict, to_text
 from .submissions import OF_THE_MACHINE, Submission, collect
 from .verdict import Fault, Verdict, refused
+from .written import write
 
 LEAST_ROOM = 32 << 20
 PROCESSORS = len(os.sched_getaffinity(0))  # that this process may use
@@ -133,18 +134,6 @@ def require_room() -> None:
     place = tempfile.gettempdir()
     if shutil.disk_usage(place).free < LEAST_ROOM:
         raise OSError(errno.ENOSPC, f"less than {LEAST_ROOM >> 20} MiB are left for compiling", place)
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """Writes the whole file or nothing, so a full disk leaves the previous file as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        unfinished.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def junit(results: dict[str, dict]) -> str:

@@ -1,4 +1,5 @@
-"""What somebody has written, whichever editor has saved it: with a byte order mark, in UTF-16, or with another system's line ends."""
+"""Text, whichever editor has saved it: with a byte order mark, in UTF-16, or with another system's line ends. And files that are
+written whole, or not at all."""
 
 from __future__ import annotations
 
@@ -56,6 +57,18 @@ def compilable(file: Path, folder: Path) -> Path:
     copy.write_bytes(text)
     copy.chmod(0o644)  # for the sandbox's user
     return copy
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Writes the whole file or nothing, so a full disk leaves the previous file as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        unfinished.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def narrow(text: str) -> str:

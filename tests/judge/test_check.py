@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,22 @@ class Progress(unittest.TestCase):
             self.assertEqual({}, check.best_so_far(file))
             check.remember(whole, file)
             self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
+
+    def test_a_full_disk_takes_nothing_that_is_there_and_leaves_nothing_half_written(self):
+        number = next(e for e in load_all() if e.number == "04.2")
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "progress.json"
+            whole = Verdict(number, [Judged(c.name, c.points, 1) for c in number.criteria])
+            check.remember(whole, file)
+            before = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))  # bytes, after which nothing more can be written
+            try:
+                self.assertRaises(OSError, check.remember, whole, file)
+                self.assertRaises(OSError, check.start, number, Path(name))
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            self.assertEqual(10, check.best_so_far(file)["04.2"]["points"])
+            self.assertEqual([file], list(Path(name).iterdir()))
 
     def test_what_should_be_done_first_stands_beside_what_is_not_done(self):
         softmax, gradient = (next(e for e in load_all() if e.number == n) for n in ("04.1", "04.2"))

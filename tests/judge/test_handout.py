@@ -99,7 +99,7 @@ class Clone(unittest.TestCase):
     def test_a_folder_that_is_no_clone_is_one_line(self):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            status = handout.main(["04.2", "--out", str(self.root / "out"), "--gradescope"])
+            status = judge.main(["handout", "04.2", "--out", str(self.root / "out"), "--gradescope"])
         self.assertEqual(2, status)
         one_line = r"^book: --gradescope packs the book from its git clone: fatal: not a git repository.*\n$"
         self.assertRegex(said.getvalue(), one_line)
@@ -199,7 +199,7 @@ class Student(unittest.TestCase):
         for arguments, output, status, said in (
             (["04.2", "--answers", str(answers)], "", 1, f"check: {answers}: File exists; name another place, or move away what is there\n"),
             (["\u00b2"], "", 2, "check: there is no exercise \u00b2; ./check --progress lists all of them\n"),
-            (["--progress"], ">/dev/full", 1, "check: No space left on device; make room there, and give the command again\n"),
+            (["--progress"], ">/dev/full", 1, "check: No space left on device; make room, and give the command again\n"),
             (["--progress"], ">&-", 0, ""),
         ):
             with self.subTest(arguments, output=output):

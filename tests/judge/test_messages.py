@@ -44,7 +44,7 @@ class Verbs(unittest.TestCase):
 
     def test_any_error_in_any_verb_is_a_line(self):
         errors = (
-            (OSError(errno.ENOSPC, "No space left on device", "a/b"), 1, "a/b: No space left on device; make room there, and give the command again"),
+            (OSError(errno.ENOSPC, "No space left on device", "a/b"), 1, "a/b: No space left on device; make room, and give the command again"),
             (OSError(errno.EROFS, "Read-only file system", "a/b"), 1, "a/b: Read-only file system; name another place, where you may write"),
             (PermissionError(errno.EACCES, "Permission denied", "a/b"), 1, "a/b: Permission denied; name another place, or get permission"),
             (FileNotFoundError(errno.ENOENT, "No such file or directory", "ar"), 1, "ar: No such file or directory"),
@@ -104,7 +104,7 @@ class Verbs(unittest.TestCase):
                 self.assertEqual(1, sum("book" in line and "usage" not in line for line in said.splitlines()), said)
 
     def test_an_output_that_takes_nothing(self):
-        full = "book: No space left on device; make room there, and give the command again\n"
+        full = "book: No space left on device; make room, and give the command again\n"
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         for size, redirected, said, status in (("1", ">/dev/full", full, 1), ("100000", "| true", "", 1), ("1", ">&-", "", 0)):
             command = ["bash", "-c", f'"$@" {redirected}', "bash", sys.executable, "-c", PRINTING, size]
