@@ -26,7 +26,6 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -236,19 +235,17 @@ def wrong_text(words: list[str]) -> str:
     return f"{script} does not know {', '.join(missing)}" if missing else ""
 
 
-@functools.cache
-def presets() -> dict[str, set[str]]:
-    """The names of CMake's presets, by kind: configure, build, test, workflow."""
+def presets(kind: str) -> set[str]:
+    """The names of CMake's presets of this kind."""
     text = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
-    kinds = ("configure", "build", "test", "workflow")
-    return {kind: {preset["name"] for preset in text[f"{kind}Presets"] if not preset.get("hidden")} for kind in kinds}
+    return {preset["name"] for preset in text[f"{kind}Presets"] if not preset.get("hidden")}
 
 
 @functools.cache
 def variables() -> set[str]:
     """The variables with which a build of the book can be configured."""
-    texts = [path.read_text(encoding="utf-8") for path in [*ROOT.glob("cmake/*.cmake"), *ROOT.glob("*/*/CMakeLists.txt")]]
-    return {name for text in texts for pair in re.findall(r"option\((\w+)|set\((\w+) .* CACHE ", text) for name in pair}
+    texts = [path.read_text(encoding="utf-8") for path in [*ROOT.glob("cmake/*.cmake"), *ROOT.glob("tests/*/CMakeLists.txt")]]
+    return {"CMAKE_BUILD_TYPE", *re.findall(r"^(?:option|set)\((ABH_\w+)", "\n".join(texts), re.MULTILINE)}
 
 
 @functools.cache
@@ -258,47 +255,39 @@ def targets() -> set[str]:
 
 
 def wrong_cmake(words: list[str]) -> str:
-    """Whether there are the presets, folders, variables and targets that a call of CMake names."""
+    """Whether there are the presets, variables and targets that a call of CMake names."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--preset", "--build", "-S", "-B"):
+        parser.add_argument(option, nargs="?", default="")
+    parser.add_argument("--workflow", action="store_true")
+    parser.add_argument("--target", nargs="+", default=[])
+    parser.add_argument("-D", action="append", default=[])
+    given, others = parser.parse_known_args(words)
     kind = next((kind for kind in ("build", "workflow") if f"--{kind}" in words), "configure")
-    words = [word for word in words if word != "--workflow"]
-    while words:
-        option, *words = words
-        if option == "--target":
-            count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
-            missing = set(words[:count]) - targets()
-            words = words[count:]
-        elif option == "--preset":
-            missing = {words.pop(0)} - presets()[kind]
-        elif option == "-S":
-            missing = {folder for folder in [words.pop(0)] if not (ROOT / folder / "CMakeLists.txt").is_file()}
-        elif option == "-B" or (option == "--build" and words and not words[0].startswith("-")):
-            missing = {word for word in [words.pop(0)] if not word.startswith("build/")}
-        elif option.startswith("-D"):
-            missing = {name for name in [option[2:].partition("=")[0]] if not name.startswith("CMAKE_")} - variables()
-        else:
-            missing = {option} - {"--build"}
-        if missing:
-            return f"CMake finds no {', '.join(sorted(missing))}"
-    return ""
+    missing = {*others, *given.target} - targets() | {pair.partition("=")[0] for pair in given.D} - variables()
+    missing |= {given.preset} - {"", *presets(kind)}
+    return f"CMake finds no {', '.join(sorted(missing))}" if missing else ""
 
 
 def wrong_ctest(words: list[str]) -> str:
     """Lets CTest read its options, and asks it whether they leave any test."""
-    for option in ("--preset", "--test-dir"):
-        if option in words:
-            at = words.index(option)
-            if option == "--preset" and words[at + 1] not in presets()["test"]:
-                return f"there is no test preset {words[at + 1]}"
-            words = words[:at] + words[at + 2 :]
-    done = call("ctest", "--test-dir", BUILD, "--show-only", *words)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", default="test")
+    parser.add_argument("--test-dir")
+    given, others = parser.parse_known_args(words)
+    if given.preset not in presets("test"):
+        return f"CTest finds no {given.preset}"
+    done = call("ctest", "--test-dir", BUILD, "--show-only", *others)
     return "CTest finds no tests" if "\nTotal Tests: 0\n" in done.stdout else last_line(done) if done.returncode != 0 else ""
 
 
 @functools.cache
 def options() -> set[str]:
-    """The names of all options of the book's programs: quoted in C++ and Python, bare in scripts for the shell."""
-    files = [path for pattern in (*SCRIPTS, "book", "*/**/*.cpp") for path in ROOT.glob(pattern) if path.is_file() and path.suffix in {".cpp", ".py", ".sh", ""}]
-    return set(re.findall(r"""(?<=[\s"'])--[a-z][\w-]+(?=["')\s])""", "\n".join(path.read_text(encoding="utf-8") for path in files)))
+    """The names of all options of the book's programs, as their sources write them."""
+    patterns = (*SCRIPTS, "book", "lib/program/*.cpp", "tests/proof/*.cpp", "chapters/**/*.cpp")
+    files = [path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix in {".cpp", ".py", ".sh", ""} and path.is_file()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return set(re.findall(r"""(?<=[\s"'])--[a-z][\w-]+(?=["')\s])""", text))
 
 
 @functools.cache
@@ -366,8 +355,12 @@ class Table:
 
 
 def runs(found: list[Command], table: Table) -> dict[str, Command]:
-    """What is run for the commands of the pages, each with the first of them; not what the workflow of the night runs."""
+    """What is run for the commands of the pages, each with the first of them.
+
+    Without what the workflow of the night runs by itself, which begins with ./book build and so with all that is recorded.
+    """
     night = re.findall(r"run: (.*)", (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8"))
+    night += [path.read_text(encoding="utf-8").strip() for path in ROOT.glob("recorded/*/*/command.txt")]
     lines: dict[str, Command] = {}
     for command in found:
         if ".md:" in command.place and not command.text.startswith("-") and command.text not in night:
@@ -394,11 +387,12 @@ def check(found: list[Command], table: Table) -> list[str]:
 def run(lines: dict[str, Command]) -> int:
     """Runs them, and returns how many failed."""
     failed = 0
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=BUILD.parent) as name:
         folder = Path(name)
         (folder / "build").mkdir()
         for path in [path for path in ROOT.iterdir() if path.name != "build"] + [BUILD, BUILD.parent / "venv"]:
             (folder / path.relative_to(ROOT)).symlink_to(path)
+        shutil.copytree(BUILD / "checkpoints", folder / "build/checkpoints", copy_function=os.link)
         environment = os.environ | {"ABH_CHECKPOINTS": str(folder / "build/checkpoints")}
         for line, command in lines.items():
             start = time.monotonic()

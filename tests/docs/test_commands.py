@@ -96,7 +96,7 @@ class Options(unittest.TestCase):
             "cmake -S chapters/04_attention -B build/ch04": "there is no chapters/04_attention",
             "cmake -S chapters/04_scaled_dot_product_attention -DABH_GPU=ON": "CMake finds no ABH_GPU",
             "cmake --build build/book --target test_04 bench_all": "CMake finds no bench_all",
-            "ctest --preset fast": "there is no test preset fast",
+            "ctest --preset fast": "CTest finds no fast",
             "cd a && python3 docs/tangle.py build/book/html --target b": "unrecognized arguments: --target b",
             "build/venv/bin/pip install -r docs/needs.txt": "there is no docs/needs.txt",
             "tests/compilers.sh --change": "does not know --change",
