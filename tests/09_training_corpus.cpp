@@ -335,21 +335,21 @@ TEST_CASE("sentences that look alike are alike, whatever characters they are wri
         const Corpus corpus = read_corpus(folder.put("pairs.tsv", content), 100);
         return std::pair(corpus.source.words(), corpus.target.words());
     };
-    const std::string line = "er malt das Caf\u00E9\the paints the caf\u00E9\n";
+    const std::string line = "ein bier \u00E9\ta beer \u00E9\n";
     const auto expected = words_of(line);
-    CHECK(expected.first == split_words("P er malt das Café"));
+    CHECK(expected.first == split_words("P ein bier \u00E9"));
     for (const std::string space : {"\u00A0", "\u3000", "\u2009"})
         CHECK(words_of(replace_all(line, " ", space)) == expected);
     for (const std::string mark : {"\uFEFF", "\u200B", "\u00AD", "\uFE0F"})
-        CHECK(words_of(line + mark + replace_all(line, "a", "a" + mark)) == expected);
+        CHECK(words_of(line + mark + replace_all(line, "e", "e" + mark)) == expected);
     CHECK(words_of(line + replace_all(line, "\u00E9", "e\u0301")) == expected);
     CHECK(words_of("\uFEFF\n" + line + "\u3000\t\n\u200B\n") == expected);  // blank lines
     CHECK(words_of("a\u200Db\tc\n").first == split_words("P a\u200Db"));
 }
 
 TEST_CASE("a line that is not UTF-8 is named with file, number and byte") {
-    CHECK(failure("a\tb\ndas Caf\xE9\tthe caf\xE9\n")
-              .starts_with(":2: byte 8 is 0xE9, which is not UTF-8; convert the file"));
+    CHECK(failure("a\tb\nein \xE9\tan \xE9\n")
+              .starts_with(":2: byte 5 is 0xE9, which is not UTF-8; convert the file"));
     std::string marks = "a\te";
     for (int i = 0; i <= 1000; ++i) marks += "\u0301";
     CHECK(failure("a\tb\n" + marks + "\n") == ":2: a letter has more than 1000 marks");

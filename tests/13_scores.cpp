@@ -318,14 +318,14 @@ TEST_CASE("the score command compares files line by line") {
 
 TEST_CASE("the score command scores what a reader sees") {
     const Folder folder;
-    const std::string reference = folder.put("r", "a café is here\nb b b b\n").string();
+    const std::string reference = folder.put("r", "an \u00E9 is here\nb b b b\n").string();
     const auto value_of = [&](const std::string& content) -> double {
         const std::string file = folder.put("h", content).string();
         return recorded({"--reference", reference, "--hypothesis", file})["chrF2"]["value"];
     };
-    CHECK(value_of("\uFEFFa\u00A0cafe\u0301 is\u3000he\u00ADre\n\uFEFFb b\u200B b b\n") ==
+    CHECK(value_of("\uFEFFan\u00A0e\u0301 is\u3000he\u00ADre\n\uFEFFb b\u200B b b\n") ==
           Approx(100));
-    CHECK(value_of("a cafe is here\nb b b b\n") < 99);
+    CHECK(value_of("an e is here\nb b b b\n") < 99);
 }
 
 TEST_CASE("the score command names the file that does not fit") {

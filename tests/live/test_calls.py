@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("ABH_PROGRAM", "")
 GRAMMAR = str(ROOT / "recorded/live/grammar-seed1.safetensors")
-TRAIN, STEP = ("live_train", json.dumps({"corpus": "notebook"})), ("live_step", 1e-3, 0)
+TRAIN, STEP = ("live_train", json.dumps({"corpus": "grammar"})), ("live_step", 1e-3, 0)
 
 
 def answers(*calls: tuple[Any, ...]) -> list[dict[str, Any]]:
