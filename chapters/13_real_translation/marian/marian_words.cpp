@@ -179,7 +179,8 @@ Tokens read_tokens(const TokenFiles& files, const PieceIds& vocabulary, Index n_
 /// Refuses a symbol whose id is not the one that config.json has.
 void require_id(const Token& token, const Tokens& tokens, const char* name, std::int32_t expected) {
     if (const std::int32_t id = tokens.ids.at(token.text); id != expected)
-        refuse(token.file, "{} is {}, whose id is {}, but {}_id in config.json is {}", name,
+        refuse(token.file,
+               "{} is {}, whose id is {}, but {}_id in config.json is {}; make them agree", name,
                token.text, id, name, expected);
 }
 
@@ -197,8 +198,10 @@ MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig
                                 own = folder / "target_vocab.json";
     const bool separate = files.flag("separate_vocabs");
     if (separate != std::filesystem::exists(own))
-        refuse(own, "the file is {}, but separate_vocabs in tokenizer_config.json is {}",
-               separate ? "missing" : "there", separate);
+        refuse(
+            own,
+            "the file is {}, but separate_vocabs in tokenizer_config.json is {}; make them agree",
+            separate ? "missing" : "there", separate);
     for (const auto& [piece, id] : read_ids(separate ? own : vocabulary, config.model.tgt_words))
         pieces_[static_cast<std::size_t>(id)] = piece;
 
