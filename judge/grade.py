@@ -317,7 +317,7 @@ class Marks:
 
 def settled(verdict: dict | None, origin: dict) -> bool:
     """Whether a verdict of an earlier call stands. One that the judge could not give is tried again."""
-    return verdict is not None and verdict["origin"] == origin and verdict["reason"] != "judge"
+    return verdict is not None and verdict.get("origin") == origin and verdict["reason"] != "judge"
 
 
 def grade(place: Path, marks: Marks, exercises: list[Exercise], seed: int, *, tight: bool, jobs: int) -> None:
@@ -422,6 +422,8 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no file {options.moodle}")
     try:
         return grade_class(parser, options)
+    except BrokenPipeError:  # of who reads what is printed
+        raise
     except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
         what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
         print(f"book: {what}; finished grades are kept, and the same command continues: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, a command says so in a line and not in a traceback."""
+"""Whatever goes wrong, a command says so in one line, and what to do."""
 
 import contextlib
 import errno
