@@ -106,7 +106,7 @@ def commands() -> list[Command]:
 
 
 def simple(text: str) -> list[list[str]]:
-    """A line's commands without what is around them: pipes, lists, loops, redirections, variables."""
+    """A line's commands without what is around them: pipes, loops, variables, files to read and write."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     found: list[list[str]] = [[]]
