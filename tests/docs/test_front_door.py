@@ -101,6 +101,14 @@ class FrontDoor(unittest.TestCase):
         done = subprocess.run([root / "book", "serve"], env=self.environment | settings, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "PYTHONUTF8=1\n", ""))
 
+    def test_a_build_folder_that_cannot_be_written_to_is_said(self) -> None:
+        root = self.checkout()
+        (root / "build").touch()
+        for verb in (["build"], ["build", "--recorded"], ["run", "00"], ["test"], ["check-pages"], ["record"], ["proof"], ["mutate"], ["bench"], ["check"], ["grade"]):
+            done = subprocess.run([root / "book", *verb], env=self.environment, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, f"^book: nothing can be written into {root}/build; [^\\n]*\\n$")
+
     def test_a_closed_output_is_said(self) -> None:
         script = self.checkout() / "book"
         for verb in ("--help", "run", "build"):
