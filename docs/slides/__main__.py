@@ -157,6 +157,8 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
+    if not (build / "doctrees").is_dir():
+        raise cli.Failure("there are no pages yet; make them with: ./book build")
     stamp, now = build / "slides.stamp", fingerprint(root, build)
     if stamp.is_file() and stamp.read_text() == now and (build / "figures.zip").is_file():
         print("book: the slides have not changed")

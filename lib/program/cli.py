@@ -1,4 +1,4 @@
-"""How a command in Python ends: with a status and, if something is wrong, one line that says what, never with a traceback.
+"""How a command in Python ends: with a status and, if something is wrong, one line that says what, never a list of calls.
 
     sys.path.insert(0, str(ROOT / "lib/program"))
     import cli                  # before packages that may be missing
@@ -6,7 +6,7 @@
     if __name__ == "__main__":
         cli.run(main)
 
-program.cpp does the same for programs. Under `python3 -X dev` the traceback is printed, too. Standard library only.
+program.cpp does the same for programs. Under `python3 -X dev` the calls are printed, too. Standard library only.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def complain(error: BaseException, name: str) -> int:
 
 
 def refuse(_: argparse.ArgumentParser, message: str) -> NoReturn:
-    raise Failure(f"{message}; --help shows what there is")
+    raise Failure(f"{message} (see --help)")
 
 
 def named(file: str) -> str:

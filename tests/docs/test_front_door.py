@@ -92,6 +92,30 @@ class FrontDoor(unittest.TestCase):
             done = self.run_book(*how, CDPATH=f"{other.parent}:.:{root}")
             self.expect_built_in(root, done)
 
+    def test_settings_for_other_work_do_not_reach_its_tools(self) -> None:
+        root = self.checkout()
+        python = self.folder / "bin/python3"
+        python.write_text("#!/bin/sh\nenv | grep -E '^(PYTHON|GREP)'\n")
+        python.chmod(0o755)
+        settings = {"PYTHONPATH": "/else", "PYTHONHOME": "/else", "PYTHONSAFEPATH": "1", "PYTHONOPTIMIZE": "2", "GREP_OPTIONS": "-n"}
+        done = subprocess.run([root / "book", "serve"], env=self.environment | settings, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "PYTHONUTF8=1\n", ""))
+
+    def test_a_build_folder_that_cannot_be_written_to_is_said(self) -> None:
+        root = self.checkout()
+        (root / "build").touch()
+        for verb in (["build"], ["build", "--recorded"], ["run", "00"], ["test"], ["check-pages"], ["record"], ["proof"], ["mutate"], ["bench"], ["check"], ["grade"]):
+            done = subprocess.run([root / "book", *verb], env=self.environment, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, f"^book: nothing can be written into {root}/build; [^\\n]*\\n$")
+
+    def test_a_closed_output_is_said(self) -> None:
+        script = self.checkout() / "book"
+        for verb in ("--help", "run", "build"):
+            done = subprocess.run(["bash", "-c", '"$@" >&-', "bash", script, verb], env=self.environment, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, "^book: the standard output is closed; [^\n]*\n$")
+
     def test_what_was_built_before_a_checkout_was_moved_is_deleted_and_said(self) -> None:
         old = self.checkout("old")
         self.run_book("old/book")

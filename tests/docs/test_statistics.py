@@ -28,7 +28,9 @@ class Statistics(unittest.TestCase):
 
     def test_another_story_is_told(self) -> None:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+            folder = Path(name, "tests/golden")
+            folder.mkdir(parents=True)
+            Path(name, "lib").symlink_to(GOLDEN.parents[1] / "lib")
             script = folder / SCRIPT.name
             script.write_text(SCRIPT.read_text())
             for system in ("book", "pytorch"):
