@@ -91,10 +91,10 @@ class RunOfTraining(unittest.TestCase):
         )
         try:
             if moment == "any time":
-                time.sleep(draw.uniform(0, 0.2 * self.seconds))
-            else:  # the beginning of a file that is being written, the third or a later one
+                time.sleep(draw.uniform(0, 0.1 * self.seconds))
+            else:  # the beginning of a file that is being written, the second or a later one
                 files: set[str] = set()
-                wanted = draw.randint(2, 6)
+                wanted = draw.randint(2, 4)
                 while len(files) < wanted and process.poll() is None:
                     if save.is_dir():
                         files |= {name for name in os.listdir(save) if ".part" in name}

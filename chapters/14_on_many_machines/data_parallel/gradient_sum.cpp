@@ -154,7 +154,9 @@ std::span<Parameter> GradientSum::finish(std::size_t bucket) {
     Index at = 0;
     for (Parameter& slice : slices) {
         const Index count = slice.value.size();
-        slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()));
+        // a copy, because Eigen rounds some sums by where in memory they begin, and the next
+        // backward adds to this gradient
+        slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()).clone());
         at += count;
     }
     of = {};  // frees its memory
