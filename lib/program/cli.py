@@ -93,7 +93,7 @@ def call(main: Callable[[], int | None]) -> int:
             status = int(end.code or 0)
         sys.stdout.flush()
         return status
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         return complain(error, name)
 
 
