@@ -31,6 +31,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "lib/program"))
+
+import cli
+
 BUILD = ROOT / "build/book"
 LONGEST = 900  # seconds for one command
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "chapters/**/*.md", "judge/**/*.md", "bench/**/*.md")
@@ -428,4 +432,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.run(main)

@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -93,13 +94,15 @@ def call(main: Callable[[], int | None]) -> int:
             status = int(end.code or 0)
         sys.stdout.flush()
         return status
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         return complain(error, name)
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Calls `main`, and exits with its status."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C, and leaves nothing running
+    if not sys.flags.dev_mode:  # what a pool's own thread raises while it is stopped; work hands its errors on to us
+        threading.excepthook = lambda _: None
     sys.exit(call(main))
 
 

@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
 warnings.filterwarnings("ignore")
-import transformers  # noqa: E402
-from transformers import MarianTokenizer  # noqa: E402
+
+import cli
+import transformers
+from transformers import MarianTokenizer
 
 HERE = Path(__file__).parent
 TEXTS = [
@@ -145,4 +149,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.run(main)
