@@ -172,7 +172,7 @@ void check_field(const FieldRule& rule, const std::string& name, const fs::path&
     put(file, before);
 }
 
-/// The names of a rule, with one for the wildcard.
+/// The names of a rule, with something in place of `*`.
 std::vector<std::string> names_of(const FieldRule& rule) {
     std::istringstream words(replaced(std::string(rule.names), "*", "other"));
     return {std::istream_iterator<std::string>(words), {}};

@@ -25,14 +25,7 @@ import transformers
 from transformers import MarianTokenizer
 
 HERE = Path(__file__).parent
-TEXTS = [
-    "Der <ent> Hund schläft!",
-    "Der Hund >>eng<< schläft?",
-    "Ich ▁dog habe. Ķ",
-    "Das</s>Haus <unk> ist",
-    "<ent2><ent> und <ent2>gut<ent",
-    ">>eng<< Hund<ent>>>eng<< schläft",
-]
+TEXTS = json.loads((HERE / "marian_sentences.json").read_text(encoding="utf-8"))["with_tokens"]
 # Ids of the pieces "▁", "'", "s", "." and others; 109 and up only where a case has such tokens.
 SPOKEN = [[48, 33, 48, 9, 1, 0], [2, 33, 1, 10, 9, 108, 22], [48, 11, 48, 60, 48, 10, 48]]
 
@@ -112,7 +105,7 @@ CASES = [
     (
         "stripped",
         settings(added_tokens_decoder=LISTED | {"109": token("<ent>", lstrip=True)}),
-        "lstrip of the token",
+        "lstrip of",
     ),
     ("left", settings(padding_side="left"), "padding_side"),
 ]
