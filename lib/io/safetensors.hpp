@@ -24,7 +24,7 @@ struct TensorFile {
 void save_safetensors(const std::filesystem::path& path, const TensorFile& content);
 /// Does the same, but removes the new file instead of moving it into place. Before long work, this
 /// shows whether its result could be saved: what it will be called, its notes, its size.
-/// @throws as `save_safetensors` does
+/// @throws std::runtime_error or std::invalid_argument, as `save_safetensors` does
 void try_to_save_safetensors(const std::filesystem::path& path, const TensorFile& content);
 
 /// Reads a safetensors file. Tensors of rank 0 to 4 and of the types F32, F64, F16 and BF16 are
