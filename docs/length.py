@@ -5,8 +5,8 @@
 
 Listings are the book's code. Checks are programs' output, common mistakes, tests, and sections that compare with
 differences or with PyTorch. All the rest is the idea. A word is anything between blanks that contains a letter or a
-digit. Code, tables and console output count, and a formula counts as its symbols, but notes on where numbers come from
-do not. Each page that is too long is printed, and the exit status is then 1.
+digit. Code, tables and console output count, and a formula counts as its symbols, but notes on where numbers come from,
+and marks on what this machine measured, do not. Each page that is too long is printed, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Words(HTMLParser):
         classes = set(found.get("class", "").split())
         if tag == "article":
             kind = "idea"
-        elif tag in UNSEEN or {"katex-mathml", "headerlink", "origin"} & classes:
+        elif tag in UNSEEN or {"katex-mathml", "headerlink", "origin", "mark"} & classes:
             kind = "outside"
         elif tag == "details" and "open" not in found and kind in {"idea", "listing", "checks"}:
             kind = "folded"
