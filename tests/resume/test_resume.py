@@ -92,12 +92,13 @@ class RunOfTraining(unittest.TestCase):
         try:
             if moment == "any time":
                 time.sleep(draw.uniform(0, 0.1 * self.seconds))
-            else:  # the beginning of a file that is being written, the second or a later one
+            else:  # the beginning of a file of the run that is being written, the second or a later one
                 files: set[str] = set()
                 wanted = draw.randint(2, 4)
                 while len(files) < wanted and process.poll() is None:
                     if save.is_dir():
-                        files |= {name for name in os.listdir(save) if ".part" in name}
+                        names = [name for name in os.listdir(save) if ".part" in name]
+                        files |= {name for name in names if name.startswith(("state", "epoch"))}
         finally:
             process.send_signal(signal.SIGKILL)
             self.interrupted += process.wait() == -signal.SIGKILL
