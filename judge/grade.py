@@ -422,7 +422,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no file {options.moodle}")
     try:
         return grade_class(parser, options)
-    except BrokenPipeError:  # of who reads what is printed
+    except BrokenPipeError:  # whoever reads the output has stopped
         raise
     except (OSError, sandbox.Unfit, BrokenProcessPool) as error:
         what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
