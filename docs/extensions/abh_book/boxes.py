@@ -167,7 +167,7 @@ def exercise_box(
 exercises = ByPage[list[tuple[str, int]]]("exercises")  # number and line of each exercise
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=None)
 def _names(path: str, stamp: int) -> frozenset[str]:
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     return frozenset(

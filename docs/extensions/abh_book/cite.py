@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docutils import nodes
+from pybtex.backends.plaintext import Backend
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
@@ -29,6 +30,7 @@ from sphinxcontrib.bibtex.style.referencing import BracketStyle, PersonStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
 LOOK = "abh"
+PLAIN = Backend()  # one for all: to look it up by its name takes longer than to render an entry
 
 
 class Labels(BaseLabelStyle):  # type: ignore[misc]
@@ -98,7 +100,7 @@ class LinksByKey(SphinxPostTransform):
 def say_entries(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """The entry's text is the title of each link that leads to it."""
     entries = {
-        (citation.bibliography_key.docname, citation.citation_id): citation.formatted_entry.text.render_as("text")
+        (citation.bibliography_key.docname, citation.citation_id): citation.formatted_entry.text.render(PLAIN)
         for citation in app.env.get_domain("cite").citations
     }
     addresses = {
