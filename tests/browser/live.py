@@ -10,7 +10,8 @@ Chromium, in light and dark and at both widths, from the disk and from a server 
 the part after that, the page must not scroll sideways, a part that starts by itself must have had its height from the
 beginning, and in print its figure takes its place. There, too, the checkpoints that
 `./book build` has trained are dropped into chapter 10's page, which must translate as the programs of chapters 10 and
-13 do, word by word. In Firefox the scripts and the numbers alone are tried; without it, that is said.
+13 do, word by word. In Firefox the scripts and the numbers alone are tried; without it, that is said. By day each part has
+two of the four looks, and Firefox tries one part for each half of the code; with ABH_NIGHTLY=1 or --only all is done.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ BOUND = {"layers": 1e-10, "transformer": 1e-5}  # double and single precision
 TRUSTED = 10  # steps of training: later on, round-off has grown so much that only the losses are compared, with
 LATER = 1e-2  # this bound; the native plain and fast ways differ as much from each other
 CHECKS = {"live_attention_check": 0, "live_layer_norm": -4}  # from here on come comparisons with differences
-LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
+LOOKS = [(1400, "light"), (390, "dark"), (1400, "dark"), (390, "light")]
+BY_DAY = {"chromium": 2, "firefox": ("attention", "translate")}  # looks; parts
 GRAMMAR = "the grammar's model"  # the name under which the pages open what comes with them
 RUN = """(async () => {
   live.log ??= [];
@@ -356,6 +358,8 @@ def main() -> int:
     options = parser.parse_args()
     html = options.html.resolve()
     parts = [options.only] if options.only else sorted(path.stem for path in (HERE / "live").glob("*.js"))
+    by_day = not options.only and os.environ.get("ABH_NIGHTLY") != "1"
+    looks = LOOKS[: BY_DAY["chromium"]] if by_day else LOOKS
     firefox = next((name for name in map(shutil.which, ("firefox-esr", "firefox")) if name and works(name)), None)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, served(html) as server:
@@ -368,10 +372,12 @@ def main() -> int:
                 continue
             browser = Chromium(options.chromium) if name == "chromium" else Firefox(firefox, folder)
             for part in parts:
+                if name == "firefox" and by_day and part not in BY_DAY["firefox"]:
+                    continue
                 try:
                     path = page_of(html, part)
                     page = path.as_uri()
-                    for width, theme in LOOKS if isinstance(browser, Chromium) else [(0, "")]:
+                    for width, theme in looks if isinstance(browser, Chromium) else [(0, "")]:
                         if isinstance(browser, Chromium):
                             address = page if theme == "light" else server + path.relative_to(html).as_posix()
                             browser.open(address, width, theme)

@@ -45,6 +45,7 @@ class Compiler(unittest.TestCase):
         with ThreadPoolExecutor(2) as pool:
             return [k for found in pool.map(lambda file: kernels.assemble(file, arch), KERNELS) for k in found]
 
+    @nightly
     def test_what_the_assembler_says_is_what_is_recorded(self) -> None:
         made = kernels.RECORD.read_text(encoding="utf-8").splitlines()
         assembled = self.assemble("sm_90")
