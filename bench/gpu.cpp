@@ -176,10 +176,7 @@ public:
           trainer_(model_, {.optimizer = adam ? "adam" : "sgd"}),
           batch_(random_batch(sentences, words, o.src_words, words, o.tgt_words, 2)) {}
 
-    void step() {
-        trainer_.forward_backward(batch_);
-        trainer_.update(Real(1e-4));
-    }
+    void step() { trainer_.step(batch_, Real(1e-4)); }
 
 private:
     Transformer model_;

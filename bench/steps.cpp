@@ -52,10 +52,7 @@ struct Training {
           batch(std::move(data)),
           rate(adam ? Real(1e-4) : Real(1e-3)) {}
 
-    void step() {
-        trainer.forward_backward(batch);
-        trainer.update(rate);
-    }
+    void step() { trainer.step(batch, rate); }
 };
 
 Batch batch_of(const TransformerOptions& o, Index sentences, Index words) {

@@ -5,6 +5,7 @@
 namespace abh {
 // [gradient]
 Tensor& Gradient::tensor() {
+    tell();
     State& s = *state_;
     if (waits())
         s.waiting->add_to(s.sum, s.is_zero);
@@ -16,6 +17,7 @@ Tensor& Gradient::tensor() {
 }
 
 Gradient::Target Gradient::target() {
+    tell();
     State& s = *state_;
     if (waits()) tensor();
     if (s.is_zero && (s.sum.empty() || s.sum.shared())) s.sum = Tensor(shape_);
@@ -25,11 +27,11 @@ Gradient::Target Gradient::target() {
 void Gradient::zero() {
     state_->is_zero = true;
     forget();
-    state_->added = 0;
 }
 
 void Gradient::add(const Tensor& share) {
     require_shape(share.shape(), shape_, "gradient", "share");
+    tell();
     if (state_->is_zero && !waits())
         state_->sum = share.clone();
     else
@@ -44,10 +46,9 @@ void Gradient::assign(Tensor numbers) {
     forget();
 }
 
-void Gradient::added() {
-    if (++state_->added < state_->layers) return;
-    state_->added = 0;
-    if (state_->complete) state_->complete();
+std::unique_ptr<Gradient::Waiting>& Gradient::waiting() {
+    tell();
+    return state_->waiting;
 }
 
 }  // namespace abh

@@ -29,14 +29,14 @@ public:
         Tensor sum;
         bool is_zero = true;               ///< if so, the contents of `sum` do not count
         std::unique_ptr<Waiting> waiting;  ///< null if nothing has ever waited
-        int layers = 1, added = 0;         ///< how many have the parameter; how many have added
-        std::function<void()> complete;
+        std::function<void()> before_add;
     };
 
     Gradient() = default;
     explicit Gradient(const Shape& shape) : shape_(shape) {}
 
-    /// The gradient, including everything that waited; zeros if nothing has been added.
+    /// The gradient, including everything that waited; zeros if nothing has been added. Who has it
+    /// may add to it.
     Tensor& tensor();
     /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero();
@@ -47,20 +47,22 @@ public:
     void add(const Tensor& share);
     /// Replaces the gradient by `numbers`, of its shape; it keeps their tensor and copies nothing.
     void assign(Tensor numbers);
-    // [gradient: complete]
-    /// Says that one more layer adds to this gradient.
-    void add_layer() { ++state_->layers; }
-    /// Says that a layer has added its share. Once all have, in one backward, it is complete.
-    void added();
-    /// From here on, calls `hook`, unless it is empty, when backward has completed the gradient.
-    void on_complete(std::function<void()> hook) { state_->complete = std::move(hook); }
+    // [gradient: hook]
+    /// From here on, calls `hook`, unless it is empty, whenever somebody asks for the sum in order
+    /// to add a share to it, before the share is added.
+    void before_add(std::function<void()> hook) { state_->before_add = std::move(hook); }
 
     const Shape& shape() const { return shape_; }
     /// Whether anything is still waiting to be added.
     bool waits() const { return state_->waiting && !state_->waiting->empty(); }
+    /// Where shares wait, for who postpones an addition.
+    std::unique_ptr<Waiting>& waiting();
     State& state() { return *state_; }
 
 private:
+    void tell() {
+        if (state_->before_add) state_->before_add();
+    }
     void forget() {
         if (state_->waiting) state_->waiting->clear();
     }

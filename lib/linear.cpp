@@ -41,11 +41,8 @@ Tensor Linear::forward(const Tensor& x, Cache* cache) const {
 Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.x.shape().with(-1, d_out()), "linear backward", "dy");
     const ScopedWay scoped(cache.way);
-    const Tensor dx = Ways{"linear", plain::linear_backward, fast::linear_backward,
-                           cuda::linear_backward}(dy, *this, cache);
-    weight.added();
-    bias.added();
-    return dx;
+    return Ways{"linear", plain::linear_backward, fast::linear_backward, cuda::linear_backward}(
+        dy, *this, cache);
 }
 // [plain]
 Tensor plain::linear(const Tensor& x, const Linear& map) {

@@ -15,11 +15,6 @@ void Parameter::assign(const Tensor& numbers) {
     require_shape(numbers.shape(), value.shape(), "parameter", "numbers");
     std::ranges::copy(numbers.values(), value.values().begin());
 }
-
-Parameter Parameter::shared() {
-    gradient.add_layer();
-    return *this;
-}
 // [list]
 std::string join_name(const std::string& prefix, const std::string& name) {
     return prefix.empty() ? name : prefix + "." + name;

@@ -21,10 +21,6 @@ struct Parameter {
     Tensor& grad() { return gradient.tensor(); }
     /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero_grad() { gradient.zero(); }
-    /// A handle for one more layer that uses this parameter.
-    Parameter shared();
-    /// A layer calls this at the end of its `backward`, after adding its share to the gradient.
-    void added() { gradient.added(); }
     /// Copies `numbers` into the elements of `value`, and so into those of all copies.
     /// @throws std::invalid_argument if the shapes differ
     void assign(const Tensor& numbers);

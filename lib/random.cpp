@@ -37,9 +37,9 @@ Stream Random::stream() {
     return {seed_, next_id_++, place_};
 }
 
-void Random::go_to(const RandomPlace& place) {
-    require(place.shard < 1 << 20, "random: shard {}, expected less than 2^20", place.shard);
-    *place_ = place;
+void Random::begin_part(Index part) {
+    require(part >= 0 && part < 1 << 20, "random: part {}, expected 0 to 2^20 - 1", part);
+    place_->part = static_cast<std::uint64_t>(part);
 }
 // [fill]
 Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream) {

@@ -23,14 +23,14 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
     return c;
 }
 // [stream]
-/// The position that all streams of a model share.
+/// Where all streams of a model are in its training.
 struct RandomPlace {
-    std::uint64_t step = 0;   ///< of training
-    std::uint64_t shard = 0;  ///< the part of the step that is being computed
+    std::uint64_t step = 0;
+    std::uint64_t part = 0;  ///< of the step
 };
 
 /// One numbered sequence of random numbers: element i is a pure function of (seed, stream id,
-/// training step, shard, i), so it is the same on every device and for any number of threads.
+/// training step, its part, i), so it is the same on every device and for any number of threads.
 class Stream {
 public:
     /// @param place  read again each time numbers are drawn
@@ -45,8 +45,8 @@ public:
     std::uint64_t seed() const { return seed_; }
     std::uint32_t id() const { return id_; }
     std::uint64_t step() const { return place_->step; }
-    /// The block that holds element 0. Shards are so far apart that no tensor reaches the next one.
-    std::uint64_t first() const { return place_->shard << 44; }
+    /// The block that holds element 0. Parts are so far apart that no tensor reaches the next one.
+    std::uint64_t first() const { return place_->part << 44; }
 
 private:
     std::uint64_t seed_;
@@ -61,12 +61,13 @@ public:
     explicit Random(std::uint64_t seed) : seed_(seed) {}
 
     Stream stream();
-    void next_step() { ++place_->step; }
+    void next_step() { *place_ = {place_->step + 1, 0}; }
+    /// Moves all streams to a part of the step, 0, 1, ... @throws std::invalid_argument for 2^20
+    void begin_part(Index part);
     std::uint64_t step() const { return place_->step; }
     std::uint64_t seed() const { return seed_; }
-    /// Moves all streams of this model to `place`.
-    /// @throws std::invalid_argument for a shard of 2^20 or more
-    void go_to(const RandomPlace& place);
+    /// Moves all streams to the beginning of a step.
+    void go_to(std::uint64_t step) { *place_ = {step, 0}; }
 
 private:
     std::uint64_t seed_;

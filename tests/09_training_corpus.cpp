@@ -205,22 +205,33 @@ TEST_CASE("a batch is padded to its longest sentence, and the target is shifted 
     CHECK(row(batch.target_out, 1) == std::vector{4, 3, 4, 2});
 }
 
-TEST_CASE("a batch in one block is the same batch") {
-    const Corpus corpus = toy_corpus();
-    const Batch padded = make_batch(corpus, corpus.train);
-    const Batch before = leave_out_pads(padded, 0), after = in_one_block(before);
-    const auto all = [](const Batch& b) {
-        return std::array{b.source.ids, b.source.packing.offsets, b.target_in.ids,
-                          b.target_in.packing.offsets, b.target_out};
-    };
-    for (std::size_t i = 0; i < 5; ++i) {
-        CHECK(same_bits(all(after)[i], all(before)[i]));
-        CHECK_FALSE(all(after)[i].is(all(before)[i]));
-        if (i > 0)
-            CHECK(all(after)[i].data() == all(after)[i - 1].data() + all(after)[i - 1].size());
+TEST_CASE("a batch is packed, counted, and in one block of memory") {
+    const Ids source({2, 3}, {1, 2, 3, 2, 0, 0}), target_in({2, 2}, {1, 3, 1, 0}),
+        target_out({2, 2}, {3, 2, 2, 0});
+    const Batch batch = make_batch(source, target_in, target_out);
+    CHECK(same_bits(batch.source.ids, source));
+    CHECK(same_bits(batch.source.packing.offsets, Ids({3}, {0, 3, 4})));
+    CHECK(batch.source.packing.length == 3);
+    CHECK(same_bits(batch.target_in.ids, target_in));
+    CHECK(same_bits(batch.target_in.packing.offsets, Ids({3}, {0, 2, 3})));
+    CHECK(same_bits(batch.target_out, target_out));
+    CHECK(same_bits(batch.targets, Ids({1, 3}, {3, 2, 2})));
+    CHECK(batch.n_targets == 3);
+    const std::array all{batch.source.ids, batch.source.packing.offsets, batch.target_in.ids,
+                         batch.target_in.packing.offsets, batch.targets};
+    for (std::size_t i = 1; i < all.size(); ++i)
+        CHECK(all[i].data() == all[i - 1].data() + all[i - 1].size());
+}
+
+TEST_CASE("a batch without pads, or with a source that begins with one, is not packed") {
+    const Ids full({2, 1}, {1, 2}), first({2, 2}, {0, 2, 1, 0});
+    for (const auto& [source, target] : {std::pair{full, full}, {first, first}}) {
+        const Batch batch = make_batch(source, target, target);
+        CHECK(batch.source.packing.empty());
+        CHECK(batch.target_in.packing.empty());
+        CHECK(same_bits(batch.targets, target));
+        CHECK(batch.n_targets == 2);
     }
-    CHECK(after.source.packing.length == 8);
-    CHECK(in_one_block(padded).source.packing.empty());
 }
 
 TEST_CASE("a sentence to translate must have words, all of them known") {

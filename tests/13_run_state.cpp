@@ -94,7 +94,7 @@ TEST_CASE("a state holds everything that the next step depends on", "[fast]") {
     CHECK(
         !ends_alike([](TensorFile& s) { s.tensors.at("optimizer.square.output.weight").fill(1); }));
     CHECK(
-        !ends_alike([&](TensorFile& s) { progress(s, "\"random_step\":6", "\"random_step\":5"); }));
+        !ends_alike([&](TensorFile& s) { progress(s, "\"random_step\":3", "\"random_step\":2"); }));
     CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"batch\":6", "\"batch\":4"); }));
     CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"epoch\":1", "\"epoch\":2"); }));
     CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"step\":3", "\"step\":2"); }));

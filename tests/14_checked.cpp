@@ -35,7 +35,6 @@ void on_a_pair(const F& f, double seconds = 60) {
     });
 }
 
-
 }  // namespace
 
 TEST_CASE("collectives that are checked give the same bits and count the same traffic") {

@@ -142,7 +142,8 @@ TEST_CASE("one rank and one shard train as the trainer of chapter 9 does") {
     Trainer trainer(model, adam);
     Trained expected;
     for (const Batch& batch : batches) {
-        expected.losses.push_back(trainer.forward_backward(batch));
+        trainer.begin();
+        expected.losses.push_back(trainer.add_part(batch, batch.n_targets, 0));
         expected.norms.push_back(clip_gradients(parameters_of(model), 1));
         trainer.update(adam.learning_rate);
     }
@@ -201,7 +202,7 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
         }
 }
 
-TEST_CASE("each gradient tells once that it is complete, that of a shared table at its last use") {
+TEST_CASE("each gradient is known to be complete once, that of a shared table after its last use") {
     const Batch batch = drawn_batches().front();
     std::vector<TransformerOptions> all{small(), marian_like(), paper_like(NormPlacement::pre)};
     all.push_back(small());
@@ -211,20 +212,52 @@ TEST_CASE("each gradient tells once that it is complete, that of a shared table 
         Transformer model(o, Random(5));
         const Parameters parameters = parameters_of(model);
         Trainer trainer(model, adam);
-        std::vector<Tensor> told(parameters.size());
-        for (std::size_t i = 0; i < parameters.size(); ++i)
-            parameters[i].parameter->gradient.on_complete([&, i] {
-                INFO(parameters[i].name);
-                CHECK(told[i].empty());
-                told[i] = parameters[i].parameter->grad().clone();
-            });
-        trainer.forward_backward(batch);
+        std::vector<Tensor> known(parameters.size());
+        std::optional<GradientWatch> watch;
+        watch.emplace(parameters, [&] {
+            for (std::size_t i = 0; i < parameters.size(); ++i)
+                if (known[i].empty() && watch->complete(i))
+                    known[i] = parameters[i].parameter->grad().clone();
+        });
+        for (int time = 0; time < 2; ++time) {
+            INFO("time " << time);
+            CHECK(std::ranges::all_of(known, &Tensor::empty));
+            watch->begin(1);
+            trainer.begin();
+            trainer.add_part(batch, batch.n_targets, 0);
+            watch->end();
+        }
+        std::string late;  // what is complete only when backward is over
         for (std::size_t i = 0; i < parameters.size(); ++i) {
             INFO(parameters[i].name);
-            REQUIRE(!told[i].empty());
-            CHECK(max_difference(told[i], parameters[i].parameter->grad()) == 0);
+            if (known[i].empty())
+                late += parameters[i].name + " ";
+            else
+                CHECK(max_difference(known[i], parameters[i].parameter->grad()) == 0);
         }
+        CHECK(late == parameters.front().name + " ");
     }
+}
+
+TEST_CASE("a gradient that is added to after it was complete is an error") {
+    Transformer model(small(), Random(5));
+    const Parameters parameters = parameters_of(model);
+    Trainer trainer(model, adam);
+    const Batch batch = drawn_batches().front();
+    GradientWatch watch(parameters, [] {});
+    const auto parts = [&](Index count, Index told) {
+        watch.begin(told);
+        trainer.begin();
+        for (Index part = 0; part < count; ++part)
+            trainer.add_part(batch, count * batch.n_targets, part);
+        watch.end();
+    };
+    parts(1, 1);
+    parts(2, 2);
+    CHECK_THROWS_WITH(parts(2, 1), Contains("output adds to its gradients, which were complete"));
+    watch.end();
+    trainer.begin();
+    CHECK_NOTHROW(trainer.add_part(batch, batch.n_targets, 0));  // nobody watches
 }
 
 TEST_CASE("gradients that leave during backward are the same bits, and leave before it is over") {
@@ -240,8 +273,10 @@ TEST_CASE("gradients that leave during backward are the same bits, and leave bef
         run_local_ranks(2, [&](Ranks& team) {
             Transformer model(small(), Random(5));
             DataParallel steps(model, adam, team, {.shards = 2, .overlap = overlap, .bucket = 300});
-            steps.forward_backward(batch);
-            steps.clip(0);
+            for (int step = 0; step < 2; ++step) {  // the first shows what a backward does
+                steps.forward_backward(batch);
+                steps.clip(0);
+            }
             const std::vector<Trip>& trips = steps.sum().trips();
             require(trips.size() > 5, "{} buckets", trips.size());
             require((trips.front().left < steps.sum().computed()) == overlap,
@@ -345,7 +380,7 @@ TEST_CASE("shards are neighbors with about equally many words, and none is lost"
             CHECK(std::is_sorted(first.begin(), first.end()));
         }
     const Ids source({4, 3}, {5, 5, 5, 5, 0, 0, 5, 0, 0, 5, 0, 0});
-    const Batch uneven{source, source, source};
+    const Batch uneven = make_batch(source, source, source);
     CHECK(cut_into_shards(uneven, 2, 0) == std::vector<Index>{0, 1, 4});  // 3 words, 3 words
     CHECK_THROWS_WITH(trained(3, 2), Contains("2 shards for 3 ranks"));
 }
@@ -367,7 +402,7 @@ TEST_CASE("a batch of fewer sentences than ranks is computed, and some ranks add
     Transformer model(small(0), Random(5));
     Trainer whole(model, adam);
     CHECK(losses.front() ==
-          Approx(whole.forward_backward(batch)).epsilon(in_double ? 1e-13 : 1e-6));
+          Approx(whole.step(batch, Real(1e-2))).epsilon(in_double ? 1e-13 : 1e-6));
     for (std::size_t r = 0; r < 4; ++r) {
         CHECK(losses[r] == losses.front());
         CHECK(max_difference(weights[r], weights.front()) == 0);
@@ -396,7 +431,7 @@ TEST_CASE("what the slices' optimizers remember is put together and taken apart"
                     for (const NamedTensor& t : memory) tensors.push_back(t.tensor);
                     team.barrier();
                     steps.remember(tensors, static_cast<Index>(first));
-                    model.random().go_to({.step = first});
+                    model.random().go_to(first);
                 }
                 for (std::size_t i = first; i < end; ++i) {
                     steps.forward_backward(batches[i]);

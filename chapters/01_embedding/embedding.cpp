@@ -58,7 +58,6 @@ void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cac
     const ScopedWay scoped(cache.way);
     Ways{"embedding", plain::embedding_backward, plain::embedding_backward,
          cuda::embedding_backward}(dy, words, cache);
-    words.table.added();
 }
 // [plain]
 Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {

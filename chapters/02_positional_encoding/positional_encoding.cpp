@@ -88,7 +88,6 @@ Tensor PositionalEncoding::backward(const Tensor& dy, const Cache& cache) {
     require_shape(dy.shape(), cache.positions.shape, "positional encoding backward", "dy");
     const Tensor dx = dropout_.backward(dy, cache.dropout);  // [B, L, d_model]
     if (kind_ == Positions::learned) add_positions_backward(table.grad(), dx, cache.positions);
-    table.added();
     return dx;
 }
 // [operation: backward]

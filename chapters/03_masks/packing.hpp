@@ -42,6 +42,9 @@ struct Sentences {
     Ids ids;               ///< [B, L]
     Packing packing = {};  ///< if not empty, they follow one another without their pads
 
+    /// The rows that sentence b has in the layers.
+    Index count(Index b) const { return packing.empty() ? ids.dim(1) : packing.count(b); }
+
     Sentences() = default;
     Sentences(Ids padded, Packing without_pads = {})
         : ids(std::move(padded)), packing(std::move(without_pads)) {}

@@ -44,10 +44,7 @@ AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, Lay
         const Real factor = dropout.factor();
         for (Index i = 0; i < n; ++i) to[i] = from[i] * (factor * static_cast<Real>(kept[i]));
     };
-    const Tensor dsum = normalize_rows_backward(dy, norm, cache.norm, drop);
-    norm.gamma.added();
-    norm.beta.added();
-    return {dsum, dsublayer};
+    return {normalize_rows_backward(dy, norm, cache.norm, drop), dsublayer};
 }
 
 }  // namespace abh::fast

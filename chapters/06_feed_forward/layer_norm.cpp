@@ -50,11 +50,8 @@ Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cach
 Tensor layer_norm_backward(const Tensor& dy, LayerNorm& norm, const LayerNorm::Cache& cache) {
     require_shape(dy.shape(), cache.normalized.shape(), "layer norm backward", "dy");
     const ScopedWay scoped(cache.way);
-    const Tensor dx = Ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
-                           cuda::layer_norm_backward}(dy, norm, cache);
-    norm.gamma.added();
-    norm.beta.added();
-    return dx;
+    return Ways{"layer norm", plain::layer_norm_backward, fast::layer_norm_backward,
+                cuda::layer_norm_backward}(dy, norm, cache);
 }
 // [plain]
 Tensor plain::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {

@@ -270,8 +270,6 @@ AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, Lay
     }
     backward(d.dx, d.dsublayer.on_device(), norm, dy, cache.norm, cache.dropout.kept.on_device(),
              dropout.factor());
-    norm.gamma.added();
-    norm.beta.added();
     return d;
 }
 

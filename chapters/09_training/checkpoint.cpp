@@ -20,10 +20,43 @@ TensorFile checkpoint_of(Transformer& model, const Corpus& corpus, const std::st
                      {"options", to_json(model.options())},
                      {"source_words", json(corpus.source.words()).dump()},
                      {"target_words", json(corpus.target.words()).dump()}};
-    for (const NamedParameter& p : parameters_of(model)) file.tensors[p.name] = p.parameter->value;
+    put_weights(file, model);
     return file;
 }
-// [load]
+// [weights]
+void put_weights(TensorFile& file, Transformer& model) {
+    for (const NamedParameter& p : parameters_of(model)) file.tensors[p.name] = p.parameter->value;
+}
+
+void require_weights(const TensorFile& file, Transformer& model) {
+    for (const NamedParameter& p : parameters_of(model))
+        file.at(p.name, p.parameter->value.shape());
+}
+
+void take_weights(const TensorFile& file, Transformer& model) {
+    require_weights(file, model);
+    for (const NamedParameter& p : parameters_of(model))
+        p.parameter->assign(file.tensors.at(p.name));
+}
+
+namespace {
+
+std::string note(const TensorFile& file, const char* name) {
+    const auto found = file.metadata.find(name);
+    require(found != file.metadata.end(), "no {} in its notes", name);
+    return found->second;
+}
+
+}  // namespace
+
+Transformer model_of(const TensorFile& file) {
+    const TransformerOptions options = transformer_options(note(file, "options"));
+    require_plausible(options, file);
+    Transformer model(options, Random(0));
+    take_weights(file, model);
+    return model;
+}
+
 void require_plausible(const TransformerOptions& o, const TensorFile& file) {
     double held = 0;
     for (const auto& [name, tensor] : file.tensors) held += static_cast<double>(tensor.size());
@@ -40,33 +73,25 @@ void require_plausible(const TransformerOptions& o, const TensorFile& file) {
             "it holds {} numbers, too few for its options", held);
 }
 
+// [load]
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
     const TensorFile file = load_safetensors(path);
-    const auto note = [&](const char* name) {
-        const auto found = file.metadata.find(name);
-        require(found != file.metadata.end(), "no {} in its notes", name);
-        return found->second;
-    };
     const auto words = [&](const char* name) {
-        const std::string list = note(name);
+        const std::string list = note(file, name);
         require(list.size() <= 1 << 24, "its {} have {} bytes, expected at most 16777216", name,
                 list.size());
         return Vocabulary(json::parse(list).get<std::vector<std::string>>());
     };
     try {
-        const TransformerOptions options = transformer_options(note("options"));
-        require_plausible(options, file);
         const auto made = file.metadata.find("made");  // older files lack it
-        Checkpoint checkpoint{Transformer(options, Random(0)), words("source_words"),
-                              words("target_words"),
+        Checkpoint checkpoint{model_of(file), words("source_words"), words("target_words"),
                               made == file.metadata.end() ? "" : made->second};
+        const TransformerOptions& options = checkpoint.model.options();
         require(checkpoint.source.size() == options.src_words &&
                     checkpoint.target.size() == options.tgt_words,
                 "its vocabularies have {} and {} words, but its model has {} and {}",
                 checkpoint.source.size(), checkpoint.target.size(), options.src_words,
                 options.tgt_words);
-        for (const NamedParameter& p : parameters_of(checkpoint.model))
-            p.parameter->assign(file.at(p.name, p.parameter->value.shape()));
         return checkpoint;
     } catch (const std::exception& error) {
         throw std::runtime_error(

@@ -20,9 +20,20 @@ struct Checkpoint {
 /// The file that holds all this, for `save_safetensors`. Its tensors are the model's, not copies:
 /// it can be made, and tried, before the model is trained.
 TensorFile checkpoint_of(Transformer& model, const Corpus& corpus, const std::string& made = "");
+// [weights]
+/// Adds the weights to a file, under their names. Its tensors are the model's, not copies.
+void put_weights(TensorFile& file, Transformer& model);
+/// @throws std::invalid_argument naming a tensor of the model that is missing or has another shape
+void require_weights(const TensorFile& file, Transformer& model);
+/// Copies a file's weights into the model, if `require_weights` finds them all.
+void take_weights(const TensorFile& file, Transformer& model);
+/// The model with a file's options and weights.
+/// @throws std::invalid_argument naming what is missing or does not fit
+Transformer model_of(const TensorFile& file);
 /// Checks the options before a model is made: one of absurd sizes would not fit into memory.
 /// @throws std::invalid_argument if the file holds too few numbers for the model's matrices
 void require_plausible(const TransformerOptions& o, const TensorFile& file);
+// [load]
 /// @throws std::runtime_error naming the file and what is wrong with it
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 /// Where programs keep a checkpoint: `NAME-seedN.safetensors` in the folder that the environment

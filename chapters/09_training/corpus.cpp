@@ -78,17 +78,12 @@ Corpus notebook_corpus() {
     return corpus;
 }
 // [batch: pads]
-Batch leave_out_pads(const Batch& padded, std::int32_t pad) {
-    const Ids &source = padded.source.ids, &target = padded.target_in.ids;
-    const Packing sources = leave_out_pads(source, pad), targets = leave_out_pads(target, pad);
-    if (sources.rows() + targets.rows() == source.size() + target.size()) return padded;
-    if (sources.begins_with_pad >= 0) return padded;
-    return {{source, sources}, {target, targets}, pack(padded.target_out, targets)};
-}
-// [batch: one block]
-Batch in_one_block(Batch batch) {
+namespace {
+
+/// Puts all numbers that a step reads into one block of memory.
+void move_together(Batch& batch) {
     Ids* const parts[] = {&batch.source.ids, &batch.source.packing.offsets, &batch.target_in.ids,
-                          &batch.target_in.packing.offsets, &batch.target_out};
+                          &batch.target_in.packing.offsets, &batch.targets};
     Index size = 0;
     for (const Ids* part : parts) size += part->size();
     Ids block({size});
@@ -100,6 +95,21 @@ Batch in_one_block(Batch batch) {
         *part = piece;
         begin = end;
     }
+}
+
+}  // namespace
+
+Batch make_batch(const Ids& source, const Ids& target_in, const Ids& target_out, std::int32_t pad) {
+    const Packing sources = leave_out_pads(source, pad), targets = leave_out_pads(target_in, pad);
+    Batch batch{source, target_in, target_out, target_out};
+    if (sources.begins_with_pad < 0 &&
+        sources.rows() + targets.rows() < source.size() + target_in.size()) {
+        batch.source.packing = sources;
+        batch.target_in.packing = targets;
+        batch.targets = pack(target_out, targets);
+    }
+    for (const std::int32_t id : target_out.values()) batch.n_targets += id != pad;
+    move_together(batch);
     return batch;
 }
 // [batch]
@@ -126,22 +136,21 @@ Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
         std::fill(ids.values().begin(), ids.values().end(), id);  // on the CPU, where the words are
         return ids;
     };
-    Batch batch{pads(source_length, source_pad), pads(target_length, pad),
-                pads(target_length, pad)};
+    Ids source = pads(source_length, source_pad), target_in = pads(target_length, pad),
+        target_out = pads(target_length, pad);
     for (Index b = 0; b < n; ++b) {
         const SentencePair& pair = pair_at(b);
         Index i = 0;
-        for (const std::string& word : pair.source)
-            batch.source.ids(b, i++) = corpus.source.id(word);
+        for (const std::string& word : pair.source) source(b, i++) = corpus.source.id(word);
         i = 0;
-        batch.target_in.ids(b, 0) = corpus.target.id(start_word);
+        target_in(b, 0) = corpus.target.id(start_word);
         for (const std::string& word : pair.target) {
-            batch.target_out(b, i) = corpus.target.id(word);
-            batch.target_in.ids(b, ++i) = corpus.target.id(word);
+            target_out(b, i) = corpus.target.id(word);
+            target_in(b, ++i) = corpus.target.id(word);
         }
-        batch.target_out(b, i) = corpus.target.id(end_word);
+        target_out(b, i) = corpus.target.id(end_word);
     }
-    return batch;
+    return make_batch(source, target_in, target_out, pad);
 }
 
 Ids source_ids(const Vocabulary& vocabulary, const std::vector<std::string>& words) {

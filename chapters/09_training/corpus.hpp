@@ -67,26 +67,28 @@ Corpus notebook_corpus();
 ///         UTF-8; naming the file if it contains no pair or cannot be read
 Corpus read_corpus(const std::filesystem::path& path, Index max_words);
 // [batch]
-/// Sentences that are computed together, padded to the longest or without their pads. `target_out`
-/// is `target_in` shifted by one place: the model predicts its word t from words 0..t of that.
+/// Sentences that are computed together, padded to the longest, and how they are packed.
+/// `target_out` is `target_in` shifted by one place: the model predicts its word t from words 0..t
+/// of that.
 struct Batch {
     Sentences source;     ///< [B, Ls]
     Sentences target_in;  ///< [B, Lt], start symbol, then the words
-    Ids target_out;       ///< [B, Lt], the words, then the end symbol; or [1, rows] without pads
+    Ids target_out;       ///< [B, Lt], the words, then the end symbol
+    Ids targets;  ///< `target_out` without the pads after its sentences, as the loss reads it
+    Index n_targets = 0;  ///< target words, with the end symbols and without pads
 };
 
-/// The batch without the pads after its sentences, so that layers compute nothing for them. It is
-/// returned as it is if it has no pads, or if a source begins with one, because attention would
-/// then find no key.
-/// @param padded  the batch with its pads
-Batch leave_out_pads(const Batch& padded, std::int32_t pad);
-/// The same batch with all its numbers in one block of memory, which goes to the device as one.
-Batch in_one_block(Batch batch);
-
-/// The ids of some pairs.
+/// Packs a batch and counts its target words. Its packing leaves out the pads after the sentences,
+/// so that layers compute nothing for them. A batch without pads is not packed, nor is one in which
+/// a source begins with a pad, because attention would then find no key. All that a step reads
+/// stands in one block of memory, which goes to a device as one.
+/// @param source, target_in, target_out  `[B, Ls]`, `[B, Lt]`, `[B, Lt]`
+Batch make_batch(const Ids& source, const Ids& target_in, const Ids& target_out,
+                 std::int32_t pad = 0);
+/// The batch of some pairs.
 /// @throws std::invalid_argument naming a word that is not in the vocabularies
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs);
-/// The ids of the pairs with these numbers.
+/// The batch of the pairs with these numbers.
 Batch make_batch(const Corpus& corpus, std::span<const SentencePair> pairs,
                  std::span<const Index> numbers);
 /// The ids of one source sentence, `[1, L]`.

@@ -113,11 +113,12 @@ void show_pads(std::uint64_t seed, Results& results) {
         for (Index i = 0; i < batches.count(); ++i) {
             const Batch batch = make_batch(corpus, corpus.train, batches[i]);
             if (!with_pads) {
-                trainer.forward_backward(batch);
+                trainer.begin();
+                trainer.add_part(batch, batch.n_targets, 0);
                 continue;
             }
             zero_grad(parameters);
-            const Tensor y = model.forward(batch.source, batch.target_in, &cache);
+            const Tensor y = model.forward(batch.source.ids, batch.target_in.ids, &cache);
             vocabulary_loss(y, model.output, batch.target_out, {}, &loss_cache);
             model.backward(vocabulary_loss_backward(model.output, loss_cache), cache);
         }

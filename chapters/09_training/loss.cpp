@@ -29,10 +29,11 @@ Index count_targets(const Ids& targets, Index n_words, const CrossEntropyOptions
         counted += target != options.ignore;
     }
     require(counted > 0, "cross entropy: all {} targets are ignored", targets.size());
-    if (options.of_words == 0) return counted;
-    require(options.of_words >= counted,
-            "cross entropy: {} targets count, but the step has only {}", counted, options.of_words);
-    return options.of_words;
+    if (options.n_targets == 0) return counted;
+    require(options.n_targets >= counted,
+            "cross entropy: {} targets count, but the step has only {}", counted,
+            options.n_targets);
+    return options.n_targets;
 }
 // [cross entropy]
 double cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,

@@ -181,6 +181,8 @@ void check(const TrainingOptions& o) {
             o.smoothing);
 }
 
+}  // namespace
+
 std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const TrainingOptions& o) {
     check(o);
     if (o.optimizer == "sgd") return std::make_unique<Sgd>(parameters, o.momentum);
@@ -188,8 +190,6 @@ std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters, const Tr
     return std::make_unique<Adam>(parameters,
                                   AdamOptions{.beta2 = o.beta2, .weight_decay = weight_decay});
 }
-
-}  // namespace
 
 Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
     check(options);
@@ -200,42 +200,51 @@ Index count_steps(const Corpus& corpus, const TrainingOptions& options) {
 }
 // [trainer]
 Trainer::Trainer(Transformer& model, const TrainingOptions& options)
-    : Trainer(model, options, parameters_of(model)) {}
+    : Trainer(model, options, make_optimizer(parameters_of(model), options)) {}
 
-Trainer::Trainer(Transformer& model, const TrainingOptions& options, Parameters moved)
+Trainer::Trainer(Transformer& model, const TrainingOptions& options,
+                 std::unique_ptr<Optimizer> optimizer)
     : model_(model),
       parameters_(parameters_of(model)),
-      optimizer_(make_optimizer(moved, options)),
-      loss_{model.options().pad, options.smoothing} {}
+      optimizer_(std::move(optimizer)),
+      smoothing_(options.smoothing) {}
 
-Index Trainer::count_targets(std::span<const Batch> batches) const {
-    Index words = 0;
-    for (const Batch& batch : batches)
-        words += std::ranges::count_if(batch.target_out.values(),
-                                       [&](std::int32_t id) { return id != loss_.ignore; });
-    return words;
+/// The loss, which is divided by so many words.
+CrossEntropyOptions Trainer::loss_of(Index n_targets) const {
+    return {model_.options().pad, smoothing_, n_targets};
 }
 // [step]
-// forward was:  loss = sum over all words of the step / of_words
-// hence:        each batch adds its share to the gradients, which are set to zero once
-double Trainer::forward_backward(std::span<const Batch> batches, Index of_words) {
-    loss_.of_words = of_words > 0 ? of_words : count_targets(batches);
+void Trainer::begin() {
     zero_grad(parameters_);
-    double loss = 0;
-    for (const Batch& padded : batches) {
-        const auto& [src, tgt_in, tgt_out] = in_one_block(leave_out_pads(padded, loss_.ignore));
-        const Tensor y = model_.forward(src, tgt_in, &cache_);  // [B, Lt, d_model]
-        loss += vocabulary_loss(y, model_.output, tgt_out, loss_, &loss_cache_);
-        const Tensor dy = vocabulary_loss_backward(model_.output, loss_cache_);
-        model_.backward(dy, cache_);
-        if (&padded != &batches.back()) model_.random().next_step();
-    }
+}
+
+double Trainer::add_part(const Batch& batch, Index n_targets, Index part) {
+    model_.random().begin_part(part);  // dropout drops other elements in each part
+    const Tensor y = model_.forward(batch.source, batch.target_in, &cache_);  // [B, Lt, d_model]
+    const double loss =
+        vocabulary_loss(y, model_.output, batch.targets, loss_of(n_targets), &loss_cache_);
+    model_.backward(vocabulary_loss_backward(model_.output, loss_cache_), cache_);
     return loss;
 }
 
 void Trainer::update(Real learning_rate) {
     optimizer_->step(learning_rate);
-    model_.random().next_step();  // dropout drops other elements next time
+    model_.random().next_step();
+}
+
+double Trainer::step(const Batch& batch, Real learning_rate) {
+    begin();
+    const double loss = add_part(batch, batch.n_targets, 0);
+    require_finite(loss);
+    update(learning_rate);
+    return loss;
+}
+// [finite]
+void Trainer::require_finite(double loss) const {
+    if (std::isfinite(loss)) return;
+    throw std::runtime_error(
+        fmt::format("train: the loss of step {} is not finite; try a smaller learning rate",
+                    optimizer_->steps() + 1));
 }
 // [train]
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,
@@ -248,15 +257,9 @@ void train(Transformer& model, const Corpus& corpus, const TrainingOptions& opti
     for (Index epoch = 1; epoch <= options.epochs; ++epoch) {
         batches.draw(of_pairs, of_batches);  // a new order for every epoch
         for (Index i = 0; i < batches.count(); ++i) {
-            const double loss =
-                trainer.forward_backward(make_batch(corpus, corpus.train, batches[i]));
-            if (!std::isfinite(loss))
-                throw std::runtime_error(fmt::format(
-                    "train: the loss of step {} is not finite; try a smaller learning rate",
-                    step + 1));
             const Real rate = learning_rate(++step, options.learning_rate, options.warmup);
+            const double loss = trainer.step(make_batch(corpus, corpus.train, batches[i]), rate);
             report({epoch, step, loss, rate});
-            trainer.update(rate);
         }
     }
 }
@@ -268,17 +271,18 @@ Evaluation evaluate(const Transformer& model, const Corpus& corpus,
     Evaluation result;
     for (std::size_t first = 0; first < pairs.size(); first += at_once) {
         const auto some = pairs.subspan(first, std::min(at_once, pairs.size() - first));
-        const Batch batch = in_one_block(make_batch(corpus, some));
-        const Tensor logits = model.logits(batch.source, batch.target_in);  // [B, Lt, tgt_words]
-        CrossEntropyCache cache;
-        const double mean = cross_entropy(logits, batch.target_out, {.ignore = pad}, &cache);
-        result.loss += mean * static_cast<double>(cache.counted);
-        result.words += cache.counted;
-        const BasicTensor<Prediction> choices = argmax(logits);  // [B, Lt]
-        for (Index b = 0; b < logits.dim(0); ++b) {
+        const Batch batch = make_batch(corpus, some);
+        const Tensor logits = model.logits(batch.source, batch.target_in);  // a row for each word
+        const double mean = cross_entropy(logits, batch.targets, {.ignore = pad});
+        result.loss += mean * static_cast<double>(batch.n_targets);
+        result.words += batch.n_targets;
+        const BasicTensor<Prediction> choices = argmax(logits);
+        for (std::size_t b = 0, row = 0; b < some.size(); ++b) {
             bool exact = true;
-            for (Index t = 0; t < logits.dim(1); ++t) {
-                const std::int32_t likeliest = choices(b, t).word, target = batch.target_out(b, t);
+            for (Index left = batch.target_in.count(static_cast<Index>(b)); left > 0;
+                 --left, ++row) {
+                const std::int32_t likeliest = choices.values()[row].word,
+                                   target = batch.targets.values()[row];
                 exact = exact && (target == pad || target == likeliest);
             }
             result.exact += exact;

@@ -62,41 +62,50 @@ Task make_task(const std::string& name, const std::filesystem::path& file,
 std::string full_name(const Task& task);
 /// The same in full: `toy, seed 1, the task's own model, epochs 100, batch 2, ..., way fast`.
 std::string how_made(const Task& task, std::uint64_t seed);
+// [optimizer]
+/// The optimizer that the options name, for these parameters.
+/// @throws std::invalid_argument if an option is out of its range
+std::unique_ptr<Optimizer> make_optimizer(const Parameters& parameters,
+                                          const TrainingOptions& options);
 // [trainer]
-/// A model in training, with its optimizer and what one step keeps for the next. A step is
-/// `forward_backward`, then `update`.
+/// A model in training, with its optimizer and what one step keeps for the next.
 class Trainer {
 public:
     /// @param model  the model to train; must outlive this object
     /// @throws std::invalid_argument if an option is out of its range
     Trainer(Transformer& model, const TrainingOptions& options);
-    /// The same, but the optimizer moves only the parameters in `moved`.
-    Trainer(Transformer& model, const TrainingOptions& options, Parameters moved);
+    /// The same with an optimizer of one's own.
+    Trainer(Transformer& model, const TrainingOptions& options,
+            std::unique_ptr<Optimizer> optimizer);
 
-    /// Sets the gradients of all parameters to those of a step, which may consist of several
-    /// batches. Loss and gradients are those of one batch that holds all their pairs.
-    /// @param batches   with their pads
-    /// @param of_words  target words of the step, if these batches are only a part of it; 0: count
-    ///                  theirs
-    /// @return          the loss, or the share of these batches in it
-    double forward_backward(std::span<const Batch> batches, Index of_words = 0);
-    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
-    /// The number of target words that count.
-    Index count_targets(std::span<const Batch> batches) const;
-    /// Moves the weights, and takes dropout's random numbers on to the next step.
+    /// Begins a step: sets the gradients of all parameters to zero.
+    void begin();
+    /// Adds a part of a step. When all parts are added, loss and gradients are those of one batch
+    /// that holds all their pairs.
+    /// @param n_targets  target words of the whole step, by which the loss is divided
+    /// @param part       its number, 0, 1, ...; in each part dropout drops other elements
+    /// @return           its share of the loss
+    double add_part(const Batch& batch, Index n_targets, Index part);
+    /// Ends a step: moves the weights, and takes dropout's random numbers on to the next one.
     void update(Real learning_rate);
+    /// A whole step, of one part. @return the loss
+    /// @throws std::runtime_error if the loss is not a finite number; no weight has been moved then
+    double step(const Batch& batch, Real learning_rate);
     Optimizer& optimizer() { return *optimizer_; }
 
 private:
+    CrossEntropyOptions loss_of(Index n_targets) const;
+    void require_finite(double loss) const;
+
     Transformer& model_;
     Parameters parameters_;
     std::unique_ptr<Optimizer> optimizer_;
-    CrossEntropyOptions loss_;
+    Real smoothing_;
     Transformer::Cache cache_;
     VocabularyLossCache loss_cache_;
 };
 // [train]
-/// What is known of a step after its loss and before its update.
+/// What is known of a step.
 struct StepReport {
     Index epoch, step;  ///< from 1; steps are counted across epochs
     double loss;
@@ -105,7 +114,7 @@ struct StepReport {
 
 /// Trains in place. Each epoch takes all pairs in a new random order, in `Batches`; each batch goes
 /// through forward, loss, backward and update.
-/// @param report  called once per step, while the gradients are those of the step
+/// @param report  called after each step, while the gradients are still those of the step
 /// @throws std::invalid_argument if an option is out of its range
 /// @throws std::runtime_error if the loss is not a finite number
 void train(Transformer& model, const Corpus& corpus, const TrainingOptions& options,

@@ -41,8 +41,8 @@ void Transformer::tie() {
             options_.src_words, options_.tgt_words);
     for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
         words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
-    output.weight = tgt_embed.table.shared();  // handles: one value, one gradient
-    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table.shared();
+    output.weight = tgt_embed.table;  // handles: one value, one gradient
+    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
 }
 
 bool Transformer::tables_are_tied() const {

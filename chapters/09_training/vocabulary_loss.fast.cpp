@@ -64,8 +64,6 @@ Tensor vocabulary_loss_backward(Linear& output, const VocabularyLossCache& cache
     if (const auto* sums = std::get_if<VocabularyLossCache::Blocks>(&cache.kept)) {
         output.weight.gradient.add(sums->dweight);
         if (output.has_bias()) output.bias.gradient.add(sums->dbias);
-        output.weight.added();
-        output.bias.added();
         return sums->dx;
     }
     const auto& whole = std::get<VocabularyLossCache::Whole>(cache.kept);

@@ -161,10 +161,7 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
     Trainer trainer(model, {.optimizer = work.optimizer == OptimizerKind::adam ? "adam" : "sgd"});
     const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
                                      work.tgt_words, work.options.tgt_words, seed);
-    const Work step = [&] {
-        trainer.forward_backward(batch);
-        trainer.update(Real(1e-4));
-    };
+    const Work step = [&] { trainer.step(batch, Real(1e-4)); };
     for (int i = 0; i < 3; ++i) step();  // warms up: then all buffers are allocated
     start_profile();
     const Measured time = measure(step, 9);

@@ -221,10 +221,7 @@ MeasuredOperation whole_step() {
                 const Batch batch =
                     random_batch(toy.sentences, toy.src_words, toy.options.src_words, toy.tgt_words,
                                  toy.options.tgt_words, 1);
-                return [=] {
-                    training->trainer.forward_backward(batch);
-                    training->trainer.update(Real(1e-6));
-                };
+                return [=] { training->trainer.step(batch, Real(1e-6)); };
             }};
 }
 

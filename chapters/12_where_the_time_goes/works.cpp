@@ -29,7 +29,8 @@ Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt
     const auto ids = [&](Index length, Index n) {
         return random_ids({sentences, length}, 1, static_cast<std::int32_t>(n), random.stream());
     };
-    return {ids(src_length, src_words), ids(tgt_length, tgt_words), ids(tgt_length, tgt_words)};
+    const Ids source = ids(src_length, src_words), target_in = ids(tgt_length, tgt_words);
+    return make_batch(source, target_in, ids(tgt_length, tgt_words));
 }
 
 }  // namespace abh

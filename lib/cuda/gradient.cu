@@ -32,7 +32,7 @@ void add_column_sums(Gradient& gradient, const Tensor& x) {
         Tensor whole = sum.reshape({1, n});
         return column_sums(whole, x, add);
     }
-    std::unique_ptr<Gradient::Waiting>& waiting = gradient.state().waiting;
+    std::unique_ptr<Gradient::Waiting>& waiting = gradient.waiting();
     if (!waiting) waiting = std::make_unique<ColumnSums>();
     auto& sums = dynamic_cast<ColumnSums&>(*waiting);
     if (sums.of_parts.dim(0) != parts) {

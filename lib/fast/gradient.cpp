@@ -94,7 +94,7 @@ void fast::add_product(Gradient& gradient, const Tensor& dy, const Tensor& x) {
                 gradient.shape() == Shape{dy.dim(1), x.dim(1)},
             "gradient: {}^T {} does not fit a value of shape {}", dy.shape(), x.shape(),
             gradient.shape());
-    std::unique_ptr<Gradient::Waiting>& waiting = gradient.state().waiting;
+    std::unique_ptr<Gradient::Waiting>& waiting = gradient.waiting();
     if (!waiting) waiting = std::make_unique<Products>();
     std::vector<Factors>& factors = static_cast<Products&>(*waiting).factors;
     factors.push_back({dy, x});

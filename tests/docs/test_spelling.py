@@ -75,6 +75,7 @@ def without_code(text: str) -> str:
         found = re.match(r"(`{3,}|~{3,})(\{?)([\w-]*)", line)
         if found and fences and found[1] == fences[-1][0] and line.strip() == found[1]:
             fences.pop()
+            line = ""  # its backticks are no quotation marks
         elif found:
             fences.append((found[1], not found[2] or found[3] in {"listing", "console", "source", "checked", "toctree"}))
         out.append(re.sub(".", " ", line) if any(code for _, code in fences) else line)

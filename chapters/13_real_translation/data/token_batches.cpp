@@ -22,7 +22,7 @@ TokenBatches::TokenBatches(std::span<const IdPair> pairs, Index tokens, std::uin
 }
 
 void TokenBatches::draw(Index epoch) {
-    random_.go_to({.step = static_cast<std::uint64_t>(epoch)});
+    random_.go_to(static_cast<std::uint64_t>(epoch));
     std::iota(order_.begin(), order_.end(), Index{0});
     shuffle(order_, of_pairs_);
     cut_.clear();
@@ -105,8 +105,9 @@ Batch make_batch(std::span<const IdPair> pairs, std::span<const Index> numbers,
         sources.push_back(&pair.source);
         targets.push_back(&pair.target);
     }
-    return {source_batch(sources, symbols), padded(targets, symbols.start, {}, symbols.pad),
-            padded(targets, {}, symbols.end, symbols.pad)};
+    return make_batch(source_batch(sources, symbols),
+                      padded(targets, symbols.start, {}, symbols.pad),
+                      padded(targets, {}, symbols.end, symbols.pad), symbols.pad);
 }
 
 }  // namespace abh

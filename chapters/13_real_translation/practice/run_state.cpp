@@ -81,8 +81,7 @@ void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& or
     std::vector<Tensor> memory;
     for (const NamedTensor& t : run.trainer().memory())
         memory.push_back(state.at("optimizer." + t.name, t.tensor.shape()));
-    for (const NamedParameter& p : parameters_of(run.model()))
-        state.at(p.name, p.parameter->value.shape());
+    require_weights(state, run.model());
     run.go_on(progress_in(state), memory);  // the last step that may throw
     take_weights(state, run.model());
 }
@@ -212,8 +211,7 @@ void RunFolder::try_results() const {
 TensorFile load_weights(const fs::path& path, Transformer& model) {
     TensorFile file = load_checked(path);
     try {
-        for (const NamedParameter& p : parameters_of(model))
-            file.at(p.name, p.parameter->value.shape());
+        require_weights(file, model);
     } catch (const std::invalid_argument& error) {
         throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
     }

@@ -6,6 +6,12 @@
 
 namespace abh {
 // [own steps]
+Index count_targets(std::span<const Batch> batches) {
+    Index words = 0;
+    for (const Batch& batch : batches) words += batch.n_targets;
+    return words;
+}
+
 namespace {
 
 /// Computes the steps in this process alone.
@@ -14,9 +20,16 @@ public:
     OwnTrainer(Transformer& model, const TrainingOptions& options)
         : parameters_(parameters_of(model)), trainer_(model, options) {}
 
+    // [several batches]
     double forward_backward(std::span<const Batch> batches) override {
-        return trainer_.forward_backward(batches);
+        const Index n_targets = count_targets(batches);
+        trainer_.begin();
+        double loss = 0;
+        for (Index part = 0; const Batch& batch : batches)
+            loss += trainer_.add_part(batch, n_targets, part++);
+        return loss;
     }
+    // [own steps: the rest]
     double clip(Real largest) override { return clip_gradients(parameters_, largest); }
     void update(Real learning_rate) override { trainer_.update(learning_rate); }
     std::vector<NamedTensor> memory() override { return trainer_.optimizer().memory(); }

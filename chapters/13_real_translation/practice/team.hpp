@@ -10,12 +10,16 @@
 
 namespace abh {
 // [steps]
+/// The number of target words in all these batches.
+Index count_targets(std::span<const Batch> batches);
+
 /// Computes the steps of training, in this process alone or together with others.
 class TeamTrainer {
 public:
     virtual ~TeamTrainer() = default;
-    /// Does forward, loss and backward for a step's batches. @return the loss
+    /// Sets the gradients to those of a step of these batches. @return its loss
     virtual double forward_backward(std::span<const Batch> batches) = 0;
+    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
     /// Does what `clip_gradients` does, with all gradients of the team.
     virtual double clip(Real largest) = 0;
     /// Moves the weights.

@@ -26,11 +26,5 @@ std::pair<Subwords, Subwords> subwords_of(const Notes& notes);
 /// Reads the file of a model, or a state of its training.
 /// @throws std::runtime_error naming the file and what is wrong with it
 TextModel load_text_model(const std::filesystem::path& path);
-// [weights]
-/// Adds the weights to a file, under their names.
-void put_weights(TensorFile& file, Transformer& model);
-/// Copies a file's weights into the model.
-/// @throws std::invalid_argument naming a tensor that is missing or has another shape
-void take_weights(const TensorFile& file, Transformer& model);
 
 }  // namespace abh

@@ -38,14 +38,11 @@ TrainingRun::TrainingRun(Transformer& model, std::span<const IdPair> train, cons
 StepResult TrainingRun::step() {
     RunProgress& p = progress_;
     std::vector<Batch> batches;
-    Index tokens = 0, target_words = 0;
+    Index tokens = 0;
     for (Index i = 0; i < options_.accumulate && !epoch_over(); ++i, ++p.batch) {
         batches.push_back(make_batch(train_, batches_[p.batch], symbols_));
-        for (const Index number : batches_[p.batch]) {
-            const IdPair& pair = train_[static_cast<std::size_t>(number)];
-            tokens += count_words(pair);
-            target_words += static_cast<Index>(pair.target.size()) + 1;  // with the end symbol
-        }
+        for (const Index number : batches_[p.batch])
+            tokens += count_words(train_[static_cast<std::size_t>(number)]);
     }
 
     const double loss = trainer_->forward_backward(batches);  // zero, forward, loss, both backwards
@@ -56,6 +53,7 @@ StepResult TrainingRun::step() {
     trainer_->update(rate);
 
     p.random_step = model_.random().step();
+    const Index target_words = count_targets(batches);
     p.loss_sum += loss * static_cast<double>(target_words);
     p.norm_sum += norm;
     p.target_words += target_words;
@@ -143,7 +141,7 @@ void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> mem
     require(fits, "progress: batch {} of an epoch of {}, with {} words in {} steps", progress.batch,
             batches(), progress.target_words, progress.epoch_steps);
     progress_ = progress;
-    model_.random().go_to({.step = progress.random_step});
+    model_.random().go_to(progress.random_step);
     trainer_->remember(memory, progress.step);
 }
 // [a bad run]

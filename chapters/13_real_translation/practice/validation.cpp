@@ -34,12 +34,10 @@ double mean_loss(const Transformer& model, std::span<const IdPair> pairs, const 
     require(!pairs.empty(), "validation: there are no pairs");
     const auto batches = by_length(pairs, 16);  // few, because all their logits are in memory
     const auto sums = team.share_out(static_cast<Index>(batches.size()), [&](Index i) {
-        const Batch batch =
-            in_one_block(make_batch(pairs, batches[static_cast<std::size_t>(i)], symbols));
-        const auto counted = static_cast<double>(std::ranges::count_if(
-            batch.target_out.values(), [&](std::int32_t id) { return id != symbols.pad; }));
+        const Batch batch = make_batch(pairs, batches[static_cast<std::size_t>(i)], symbols);
+        const auto counted = static_cast<double>(batch.n_targets);
         const Tensor y = model.forward(batch.source, batch.target_in);
-        const double mean = vocabulary_loss(y, model.output, batch.target_out, {symbols.pad});
+        const double mean = vocabulary_loss(y, model.output, batch.targets, {symbols.pad});
         return to_bytes(std::vector{mean * counted, counted});
     });
     double sum = 0, words = 0;

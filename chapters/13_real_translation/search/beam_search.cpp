@@ -132,8 +132,9 @@ std::vector<std::int32_t> extend(std::vector<Beam>& beams, IncrementalDecoder& d
 
 }  // namespace
 // [beam search]
-std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const Ids& src,
-                                                 const BeamOptions& options) {
+std::vector<std::vector<Hypothesis>> beam_search(
+    const Transformer& model, const Ids& src, const BeamOptions& options,
+    const std::function<void(std::span<const Beam>)>& watch) {
     check(model, src, options);
     Ids never({std::ssize(options.never)});
     std::ranges::copy(options.never, never.data());
@@ -147,6 +148,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const
             if (std::isnan(choice.log_probability))
                 throw std::runtime_error("beam search: a probability of the model is not a number");
         words = extend(beams, decoder, choices);
+        if (watch) watch(beams);
     }
     std::vector<std::vector<Hypothesis>> found;
     for (const Beam& beam : beams) found.push_back(beam.best());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 #include <span>
 #include <vector>
@@ -87,11 +88,13 @@ private:
 /// within one prefix the earlier choice, so the result is unique. With k = 1 it is that of
 /// `greedy_decode_cached`, unless `Stopping::proven` searches on.
 ///
-/// @param src  ids `[B, Ls]`, shorter sentences padded at their ends
-/// @return     each sentence's hypotheses, best first: `n_best`, or as many as there are
+/// @param src    ids `[B, Ls]`, shorter sentences padded at their ends
+/// @param watch  called after each round with all sentences' searches
+/// @return       each sentence's hypotheses, best first: `n_best`, or as many as there are
 /// @throws std::invalid_argument if `src` has another shape or does not fit the model, or an option
 ///         is out of its range; std::runtime_error if a probability is not a number
-std::vector<std::vector<Hypothesis>> beam_search(const Transformer& model, const Ids& src,
-                                                 const BeamOptions& options);
+std::vector<std::vector<Hypothesis>> beam_search(
+    const Transformer& model, const Ids& src, const BeamOptions& options,
+    const std::function<void(std::span<const Beam>)>& watch = {});
 
 }  // namespace abh

@@ -59,40 +59,47 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
       slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
       slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
       sum_(parameters_, partition_, ranks, slices_, options.shards, options.bfloat16),
-      trainer_(model, training, slices_list_) {
+      trainer_(model, training, make_optimizer(slices_list_, training)) {
     for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
 }
 // [forward and backward]
 double DataParallel::forward_backward(std::span<const Batch> batches) {
-    if (options_.shards == 1) return trainer_.forward_backward(batches);  // nothing to sum
-    const Index words = trainer_.count_targets(batches);  // of all ranks, because a mean of the
-                                                          // ranks' means would be another loss
-    const std::uint64_t step = model_.random().step();
+    const Index n_targets = count_targets(batches);  // of all ranks, because a mean of the ranks'
+                                                     // means would be another loss
+    const auto compute = [&](const std::vector<Part>& parts) {
+        trainer_.begin();
+        double loss = 0;
+        for (const Part& part : parts)
+            loss += trainer_.add_part(part.batch, n_targets, part.number);
+        return loss;
+    };
+    if (options_.shards == 1) return compute(parts_of_shard(batches, 0));  // nothing to sum
     const Parts own = sum_.begin();
     std::vector<double> losses;
     for (Index shard = own.begin; shard < own.end; ++shard) {
-        const std::vector<Batch> parts = shard_of(batches, shard);
-        sum_.begin_shard(shard, options_.overlap ? static_cast<Index>(parts.size()) : 0);
-        model_.random().go_to({step, static_cast<std::uint64_t>(shard)});
-        losses.push_back(trainer_.forward_backward(parts, words));
+        const std::vector<Part> parts = parts_of_shard(batches, shard);
+        sum_.begin_shard(shard, options_.overlap ? std::ssize(parts) : 0);
+        losses.push_back(compute(parts));
         sum_.end_shard();
     }
-    model_.random().go_to({step + batches.size() - 1, 0});
     return sum_in_order(losses, sum_.owners());
 }
 
 /// One shard of each batch, for those batches that have pairs in it.
-std::vector<Batch> DataParallel::shard_of(std::span<const Batch> batches, Index shard) const {
-    std::vector<Batch> parts;
-    for (const Batch& batch : batches) {
-        const std::vector<Index> first =
-            cut_into_shards(batch, options_.shards, model_.options().pad);
+std::vector<DataParallel::Part> DataParallel::parts_of_shard(std::span<const Batch> batches,
+                                                             Index shard) const {
+    const std::int32_t pad = model_.options().pad;
+    std::vector<Part> parts;
+    for (Index number = shard; const Batch& batch : batches) {
+        const std::vector<Index> first = cut_into_shards(batch, options_.shards, pad);
         const Index begin = first[static_cast<std::size_t>(shard)],
                     end = first[static_cast<std::size_t>(shard) + 1];
         if (begin < end)
-            parts.push_back({batch.source.ids.rows(begin, end),
-                             batch.target_in.ids.rows(begin, end),
-                             batch.target_out.rows(begin, end)});
+            parts.push_back(
+                {make_batch(batch.source.ids.rows(begin, end), batch.target_in.ids.rows(begin, end),
+                            batch.target_out.rows(begin, end), pad),
+                 number});
+        number += options_.shards;
     }
     return parts;
 }

@@ -35,10 +35,10 @@ public:
     DataParallel(Transformer& model, const TrainingOptions& training, Ranks& ranks,
                  const DataParallelOptions& options);
 
-    /// Forward, loss and backward for a step's batches, which are the same on every rank.
-    /// @return the loss
+    /// Does what `forward_backward` of one process does, with batches that are the same on every
+    /// rank.
     double forward_backward(std::span<const Batch> batches) override;
-    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
+    using TeamTrainer::forward_backward;
     /// Scales all gradients so that the norm of the whole gradient is at most `largest`; 0 leaves
     /// them as they are. @return the norm before that
     double clip(Real largest) override;
@@ -56,7 +56,13 @@ public:
     void remember(std::span<const Tensor> memory, Index steps) override;
 
 private:
-    std::vector<Batch> shard_of(std::span<const Batch> batches, Index shard) const;
+    /// What one shard has of a batch, and its number among all parts of the step.
+    struct Part {
+        Batch batch;
+        Index number;
+    };
+
+    std::vector<Part> parts_of_shard(std::span<const Batch> batches, Index shard) const;
     double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
     void gather(std::span<const Tensor> whole);
 

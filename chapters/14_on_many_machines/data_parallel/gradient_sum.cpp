@@ -1,7 +1,6 @@
 #include "chapters/14_on_many_machines/data_parallel/gradient_sum.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 namespace abh {
@@ -13,7 +12,8 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
       ranks_(ranks),
       slices_(slices),
       bfloat16_(bfloat16),
-      own_(parts_of(ranks.rank(), ranks.size(), shards)) {
+      own_(parts_of(ranks.rank(), ranks.size(), shards)),
+      watch_(parameters, [this] { turned(); }) {
     require(shards >= ranks.size(),
             "data parallel: {} shards for {} ranks, expected at least one each", shards,
             ranks.size());
@@ -27,28 +27,11 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
     }
 }
 
-GradientSum::~GradientSum() {
-    if (listening_) listen(false);  // the last step may not have been finished
-}
-
-// [listen]
-/// Asks each gradient to report when it is complete, or to stop reporting.
-void GradientSum::listen(bool on) {
-    listening_ = on;
-    for (std::size_t p = 0; p < parameters_.size(); ++p)
-        parameters_[p].parameter->gradient.on_complete(on ? [this, p] { added(p); }
-                                                          : std::function<void()>());
-}
-
-/// Called when a backward has completed a parameter's gradient. Adds the buckets that this makes
-/// complete, in their order, which is the same on all ranks.
-void GradientSum::added(std::size_t parameter) {
-    if (backwards_ == 0) return;
-    if (++added_[parameter] > backwards_)
-        throw std::logic_error(fmt::format("gradient sum: {} is complete for the second time",
-                                           parameters_[parameter].name));
-    if (added_[parameter] < backwards_) return;
-    const auto complete = [&](std::size_t p) { return added_[p] == backwards_; };
+// [turned]
+/// Called in backward when it is another layer's turn. Adds the buckets that are complete, in their
+/// order, which is the same on all ranks.
+void GradientSum::turned() {
+    const auto complete = [&](std::size_t p) { return watch_.complete(p); };
     const std::vector<Bucket>& buckets = partition_.buckets();
     while (next_ < buckets.size() && std::ranges::all_of(buckets[next_].parameters, complete))
         add(next_++);
@@ -108,21 +91,19 @@ Parts GradientSum::begin() {
     sums_.clear();
     sums_.resize(partition_.buckets().size());
     trips_.clear();
-    listen(true);
     return own_;
 }
 
 void GradientSum::begin_shard(Index shard, Index backwards) {
     shard_ = shard;
     next_ = 0;
-    backwards_ = backwards;
-    added_.assign(parameters_.size(), 0);
+    watch_.begin(backwards);
 }
 
 void GradientSum::end_shard() {
     computed_ = now();
+    watch_.end();
     while (next_ < sums_.size()) add(next_++);
-    if (shard_ + 1 == own_.end) listen(false);
 }
 // [look]
 /// Checks the messages under way, which also keeps them moving.

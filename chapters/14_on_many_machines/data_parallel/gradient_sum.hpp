@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "chapters/14_on_many_machines/data_parallel/gradient_watch.hpp"
 #include "chapters/14_on_many_machines/data_parallel/partition.hpp"
 #include "chapters/14_on_many_machines/ranks/bfloat16.hpp"
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
@@ -22,7 +23,8 @@ struct Trip {
 /// Sums the gradients of all shards over all ranks, and gives each rank the sum for its slice.
 ///
 /// Each bucket is summed separately. It goes out as soon as its gradients are complete in the last
-/// of this rank's shards, while backward continues with the layers below.
+/// of this rank's shards, while backward continues with the layers below. (In the first shard of
+/// all, whose gradients are complete is not known before backward is over.)
 class GradientSum {
 public:
     /// @param parameters  of the model
@@ -32,7 +34,6 @@ public:
     /// @throws std::invalid_argument if there are fewer shards than ranks
     GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
                 std::span<Parameter> slices, Index shards, bool bfloat16 = false);
-    ~GradientSum();
     GradientSum(const GradientSum&) = delete;
     GradientSum& operator=(const GradientSum&) = delete;
 
@@ -69,8 +70,7 @@ private:
         bool finished = false;
     };
 
-    void listen(bool on);
-    void added(std::size_t parameter);
+    void turned();
     void add(std::size_t bucket);
     void send(std::size_t bucket);
     Message leaving(Sum& sum, const Tensor& x) const;
@@ -88,10 +88,8 @@ private:
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, those that each rank has
 
-    bool listening_ = false;    ///< to the gradients
-    Index shard_ = 0;           ///< being computed
-    Index backwards_ = 0;       ///< of the shard
-    std::vector<Index> added_;  ///< how many of them have completed each gradient
+    GradientWatch watch_;
+    Index shard_ = 0;  ///< being computed
     std::vector<Sum> sums_;
     std::size_t next_ = 0;  ///< the bucket whose gradients are added next
     std::chrono::steady_clock::time_point start_;

@@ -12,7 +12,6 @@
 #include "chapters/09_training/checkpoint.hpp"
 #include "chapters/09_training/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
 
 using namespace abh;
@@ -138,12 +137,8 @@ EMSCRIPTEN_KEEPALIVE const char* live_open_subwords(const char* name, int start,
     return text([&] {
         close_model();
         const TensorFile file = load_safetensors(name);
-        const TransformerOptions options = transformer_options(file.metadata.at("options"));
-        require_plausible(options, file);
-        Transformer model(options, Random(0));
-        for (const NamedParameter& p : parameters_of(model))
-            p.parameter->assign(file.at(p.name, p.parameter->value.shape()));
-        json about{{"options", json::parse(to_json(options))},
+        Transformer model = model_of(file);
+        json about{{"options", json::parse(to_json(model.options()))},
                    {"parameters", count_elements(parameters_of(model))},
                    {"end", end}};
         open_model =
@@ -210,28 +205,13 @@ EMSCRIPTEN_KEEPALIVE const char* live_search(const char* asked) {
         options.never = {model.options().pad, translator().start};
         require(options.beam >= 1 && options.beam <= 16, "beam {}, expected 1 to 16", options.beam);
         json result{{"source", src.values()}};
-        const Ids never({2}, {std::min(model.options().pad, translator().start),
-                              std::max(model.options().pad, translator().start)});
-        const Index n = std::min(2 * options.beam, model.options().tgt_words - 2),
-                    limit = std::min({options.max_words, model.tgt_positions.max_len(),
-                                      src.dim(1) + options.max_more});
-        Beam beam(options, limit);
-        IncrementalDecoder decoder(model, src);
-        std::vector<std::int32_t> words{translator().start};
-        while (!words.empty()) {
-            beam.extend(top_k(decoder.next(words), n, never).values());
+        const auto note_round = [&](std::span<const Beam> beams) {
             json round = json::array();
-            std::vector<std::int32_t> parents;
-            words.clear();
-            for (const Beam::Prefix& p : beam.prefixes()) {
+            for (const Beam::Prefix& p : beams.front().prefixes())
                 round.push_back({p.words.back(), p.parent, p.log_probability});
-                parents.push_back(p.parent);
-                words.push_back(p.words.back());
-            }
-            decoder.select(parents);
             result["rounds"].push_back(round);
-        }
-        for (const auto& h : beam.best())
+        };
+        for (const Hypothesis& h : beam_search(model, src, options, note_round).front())
             result["hypotheses"].push_back({{"ids", h.ids},
                                             {"score", h.score},
                                             {"log_probability", h.log_probability},
@@ -286,12 +266,11 @@ EMSCRIPTEN_KEEPALIVE double live_step(double peak, int warmup) {
         require(session != nullptr, "no training has begun");
         Session& s = *session;
         if (s.next == 0) s.batches.draw(s.of_pairs, s.of_batches);
-        loss = s.trainer.forward_backward(
-            make_batch(s.task.corpus, s.task.corpus.train, s.batches[s.next]));
-        require(std::isfinite(loss),
-                "the loss of step {} is not finite; try a smaller learning rate", s.step + 1);
+        const Real rate = learning_rate(s.step + 1, static_cast<Real>(peak), warmup);
+        loss =
+            s.trainer.step(make_batch(s.task.corpus, s.task.corpus.train, s.batches[s.next]), rate);
         s.next = (s.next + 1) % s.batches.count();
-        s.trainer.update(learning_rate(++s.step, static_cast<Real>(peak), warmup));
+        ++s.step;
     });
     return done ? loss : NAN;
 }
