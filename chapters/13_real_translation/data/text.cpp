@@ -3,7 +3,6 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <ranges>
 
 namespace abh {
 // [characters]
@@ -45,12 +44,13 @@ bool is_ignored_by_case(char32_t code) {
 /// Whether the letter at this place is the last of a word of several, by the condition Final_Sigma
 /// of Unicode's SpecialCasing.txt.
 bool ends_word(std::u32string_view text, std::size_t at) {
-    const auto meets_letter = [](auto&& characters) {
-        const auto first = std::ranges::find_if_not(characters, is_ignored_by_case);
-        return first != characters.end() && is_cased(*first);
+    const auto meets_letter = [](auto first, auto end) {
+        first = std::find_if_not(first, end, is_ignored_by_case);
+        return first != end && is_cased(*first);
     };
-    return meets_letter(text.substr(0, at) | std::views::reverse) &&
-           !meets_letter(text.substr(at + 1));
+    const std::u32string_view before = text.substr(0, at), after = text.substr(at + 1);
+    return meets_letter(before.rbegin(), before.rend()) &&
+           !meets_letter(after.begin(), after.end());
 }
 
 }  // namespace

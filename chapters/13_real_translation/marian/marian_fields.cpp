@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <ranges>
+#include <sstream>
 
 #include "chapters/13_real_translation/marian/marian_json.hpp"
 
@@ -132,8 +132,8 @@ constexpr FieldRule rules[] = {
 /// Calls `use` with each of a rule's names.
 template <class Use>
 void for_names(const FieldRule& rule, const Use& use) {
-    for (const auto name : std::views::split(rule.names, ' '))
-        use(std::string_view(name.begin(), name.end()));
+    std::istringstream names{std::string(rule.names)};
+    for (std::string name; names >> name;) use(std::string_view(name));
 }
 
 bool names_it(const FieldRule& rule, std::string_view field) {

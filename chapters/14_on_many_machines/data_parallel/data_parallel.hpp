@@ -38,7 +38,7 @@ public:
     /// Does what `forward_backward` of one process does, with batches that are the same on every
     /// rank.
     double forward_backward(std::span<const Batch> batches) override;
-    using TeamTrainer::forward_backward;
+    double forward_backward(const Batch& batch) { return forward_backward(std::span(&batch, 1)); }
     /// Scales all gradients so that the norm of the whole gradient is at most `largest`; 0 leaves
     /// them as they are. @return the norm before that
     double clip(Real largest) override;
