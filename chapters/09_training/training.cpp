@@ -218,6 +218,8 @@ void Trainer::begin() {
     zero_grad(parameters_);
 }
 
+// forward was:  loss = sum over all target words of the step / n_targets
+// hence:        each part adds its share to the gradients, which are set to zero once
 double Trainer::add_part(const Batch& batch, Index n_targets, Index part) {
     model_.random().begin_part(part);  // dropout drops other elements in each part
     const Tensor y = model_.forward(batch.source, batch.target_in, &cache_);  // [B, Lt, d_model]
