@@ -21,6 +21,11 @@ DECLARED = re.compile(
       | ^\ {4}(?:virtual\ )?(?!return|if|for|using|explicit)[\w:<>&*,\ ]+?[\ *&](\w+)\(""",
     re.MULTILINE | re.VERBOSE,
 )
+MEMBER = re.compile(
+    r"""^\ {4}(?!return|using|if|for|throw|else|template|friend|static_assert|//)
+        [\w:][\w:<>&*,\ ]*?[\ *&](\w+)(?:\ =\ [^;{]*|\ ?\{[^;]*\})?;""",
+    re.MULTILINE | re.VERBOSE,
+)
 
 # Where a later chapter takes hold of an earlier one, as PyTorch's DDP does of a parameter.
 HOOKS = {
@@ -116,7 +121,55 @@ def of_later_chapters(files: dict[str, str]) -> list[str]:
             in_own = sum(words[n].count(word) for n in others if stem(n) == stem(name))
             if word in late and in_own <= 2 and all(stem(n) == stem(name) for n in others):
                 found.append(f"{name}: {word}")
+        for word in MEMBER.findall(public(files[name])):
+            own = any(word in MEMBER.findall(text) for n, text in files.items() if chapter(n) > 10 and word in used[n])
+            taken = not own and any(re.search(rf"[.>]{word}\b", text) for n, text in files.items() if chapter(n) > 10 and word in used[n])
+            if taken and all(stem(n) == stem(name) for n in early if word in used[n]):
+                found.append(f"{name}: {word}")
+        found += [f"{name}: {word}" for word in parameters_of_later_chapters(name, files)]
     return sorted(set(found))
+
+
+def public(text: str) -> str:
+    """A header without what its classes hide."""
+    return re.sub(r"^(?:private|protected):.*?(?=^\};|^public:)", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def arguments(text: str, begin: int) -> str:
+    """What stands in the parentheses that open at `begin`."""
+    depth = 0
+    for end, sign in enumerate(text[begin:], begin):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth == 0:
+            return text[begin + 1 : end]
+    return ""
+
+
+def count(inside: str) -> int:
+    flat = inside
+    while (less := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "x", flat)) != flat:
+        flat = less
+    return flat.count(",") + bool(flat.strip())
+
+
+def parameters_of_later_chapters(header: str, files: dict[str, str]) -> list[str]:
+    """Functions with a default that only calls in 11 to 14 replace."""
+    found = []
+    text = files[header]
+    for name in {at[1] for at in re.finditer(r"(\w+)(?=\()", text) if " = " in arguments(text, at.end())}:
+        given = {False: 0, True: 0}  # by chapters up to 10, by later ones
+        for other, text in files.items():
+            if other == header or f"{name}(" not in text:
+                continue
+            own = rf"^(?: {{4}})?(?!return|else)[\w:<>&*]+[\w:<>&*, ]*[ *&]{name}\("
+            if chapter(other) > 10 and re.search(own, text, re.MULTILINE):
+                continue  # which has another function of this name
+            for call in re.finditer(rf"^\ .*?\b{name}(?=\()", text, re.MULTILINE):  # a definition has no space before it
+                late = chapter(other) > 10
+                given[late] = max(given[late], count(arguments(text, call.end())))
+        if given[True] > given[False]:
+            found.append(f"{name} with {given[True]} arguments")
+    return found
 
 
 class House(unittest.TestCase):
@@ -200,6 +253,16 @@ class Machinery(unittest.TestCase):
             "chapters/14_x/e.cpp": "void g() { late(1); shared(2); Early e; }\n",
         }
         self.assertEqual(of_later_chapters(files), ["lib/a.hpp: late"])
+
+    def test_a_member_and_a_parameter_for_a_later_chapter_are_found(self) -> None:
+        files = {
+            "lib/a.hpp": "struct Early {\n    int here = 0;\n    int late = 1;\nprivate:\n    int own_;\n};\n"
+            "void f(int x, int y = 0);\n",
+            "lib/a.cpp": "void f(int x, int y) {\n    e.late = e.own_;\n}\n",
+            "chapters/03_masks/d.cpp": "void i(Early e) {\n    f(e.here);\n}\n",
+            "chapters/14_x/e.cpp": "void j() {\n    f(1, i({.late = 2}, 3));\n    e.own_;\n}\n",
+        }
+        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: f with 2 arguments", "lib/a.hpp: late"])
 
 
 if __name__ == "__main__":
