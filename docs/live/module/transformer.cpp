@@ -211,7 +211,8 @@ EMSCRIPTEN_KEEPALIVE const char* live_search(const char* asked) {
                 round.push_back({p.words.back(), p.parent, p.log_probability});
             result["rounds"].push_back(round);
         };
-        for (const Hypothesis& h : beam_search(model, src, options, note_round).front())
+        const auto found = beam_search(model, src, options, note_round);
+        for (const Hypothesis& h : found.front())
             result["hypotheses"].push_back({{"ids", h.ids},
                                             {"score", h.score},
                                             {"log_probability", h.log_probability},
