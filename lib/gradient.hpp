@@ -35,7 +35,7 @@ public:
     Gradient() = default;
     explicit Gradient(const Shape& shape) : shape_(shape) {}
 
-    /// The gradient, including everything that waited; zeros if nothing has been added. Who has it
+    /// The gradient, including everything that waited; zeros if nothing has been added. The caller
     /// may add to it.
     Tensor& tensor();
     /// Sets the gradient to zero without touching memory: the next addition overwrites it.
