@@ -153,7 +153,6 @@ std::vector<Work> pass_works(Index rows, Index width) {
          [=] {
              const auto weight = std::make_shared<Parameter>(numbers(shape, 1));
              weight->grad() = numbers(shape, 2);
-             weight->added();
              const auto adam = std::make_shared<Adam>(Parameters{{"weight", weight.get()}});
              return [weight, adam] { adam->step(Real(1e-4)); };
          }},
