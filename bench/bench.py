@@ -32,6 +32,7 @@ import cli
 from cli import Failure
 from load import REPEATS, Load, Noise, busy_processes, spread
 from machine import describe_machine
+from systems import TREE, installed, peers_for, say_what_is_missing, systems_for
 from tables import report
 from turns import Clock, System, measure, quartiles, summary
 from works import (
@@ -52,16 +53,9 @@ from works import (
 )
 
 HERE = ROOT / "bench"
-TREE, OUT = ROOT / "build" / "book", ROOT / "build" / "bench"
+OUT = ROOT / "build" / "bench"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
 ROUNDS, QUICK_ROUNDS = 7, 3
-TURN_MS = 100  # a training step makes hundreds of calls in a row, so that none of them is cold
-# For glibc: keeps freed memory, because fresh pages from the system cost time.
-KEEP_MEMORY = {
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TOP_PAD_": str(64 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
-}
 QUICK_SECONDS = 150  # for measuring; what is under way at the end is cut short
 
 
@@ -95,42 +89,6 @@ def build() -> None:
     must(["cmake", "--preset", "book", "-DABH_BENCH=ON"], "CMake could not set up the build")
     programs = ["bench_steps", "bench_operations"]
     must(["cmake", "--build", TREE, "--target", *programs], "the benchmark programs do not compile")
-
-
-def installed(python: Path | str) -> set[str]:
-    """The peers' packages that this Python has."""
-    script = (
-        "import importlib.util as u\n"
-        "print(*[m for m in ('torch', 'ctranslate2') if u.find_spec(m)])"
-    )
-    try:
-        found = subprocess.run(
-            [str(python), "-c", script], capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise Failure(f"--python {python}: {error.strerror}") from None
-    if found.returncode != 0:
-        raise Failure(f"--python {python}: not a working Python")
-    return set(found.stdout.split())
-
-
-def systems_for(work: Work, threads: int, python: Path | str, peers: Sequence[str]) -> list[System]:
-    count = ["--threads", str(threads)]
-    program = str(TREE / "bench" / "bench_steps")
-    systems = [System(OURS, (program, work.kind, *work.sizes, *count), turn_ms=TURN_MS)]
-    environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
-    for peer in peers:
-        tuned = {} if peer == "eager" else KEEP_MEMORY
-        if peer == "ctranslate2":
-            command = (str(python), str(HERE / "ctranslate2_peer.py"), work.kind)
-            pause = 0.25  # its threads spin for 0.2 s
-        else:
-            style = ["--style", peer]
-            command = (str(python), str(HERE / "pytorch_peer.py"), work.kind, *style)
-            pause = 0.05
-        command = (*command, *work.sizes, *count)
-        systems.append(System(peer, command, environment | tuned, pause, TURN_MS))
-    return systems
 
 
 def show_progress(text: str) -> None:
@@ -184,13 +142,6 @@ def entry_of(noise: Noise) -> dict[str, object]:
     return {**asdict(noise), "disturbed": noise.disturbed}
 
 
-def peers_for(work: Work, have: set[str], quick: bool) -> list[str]:
-    """The peers that can do this work here. A quick run leaves out torch.compile, which takes a minute."""
-    package = {"ctranslate2": "ctranslate2"}
-    peers = [p for p in work.peers if package.get(p, "torch") in have]
-    return [p for p in peers if not (quick and p == "compile")]
-
-
 def run_work(work: Work, threads: int, systems: list[System], rounds: int, clock: Clock) -> dict:
     with progress(f"{work.name}, {threads} threads") as show:
         with busy_processes(len(os.sched_getaffinity(0)) if work.busy else 0):
@@ -216,18 +167,6 @@ def best_products(entries: list[dict]) -> dict[int, float]:
                 rate = 2 * 1024**3 / (min(system["times_ms"]) / 1e3)
                 best[entry["threads"]] = max(best.get(entry["threads"], 0.0), rate)
     return best
-
-
-def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -> None:
-    wanted = {p for work in works for p in work.peers}
-    missing = ["PyTorch"] if "torch" not in have and wanted - {"ctranslate2"} else []
-    missing += ["CTranslate2"] if "ctranslate2" not in have and "ctranslate2" in wanted else []
-    if missing:
-        print(
-            f"{' and '.join(missing)}: not installed for {python}, so measured without. To install "
-            "them:\n  python3 -m venv build/venv-bench && "
-            "build/venv-bench/bin/pip install -r bench/requirements.txt"
-        )
 
 
 def run_all(options: argparse.Namespace, works: list[Work], with_operations: bool) -> dict:
@@ -344,7 +283,7 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse() -> argparse.Namespace:
     cores = len(os.sched_getaffinity(0))
     both = [cores, 1] if cores > 1 else [1]
     parser = argparse.ArgumentParser(
@@ -389,7 +328,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--list", action="store_true", help="show the works and the peers, and exit"
     )
 
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     options.threads = options.threads or (both[:1] if options.quick else both)
     return options
 

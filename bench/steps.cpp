@@ -13,7 +13,8 @@
 #endif
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/fast/matmul.hpp"

@@ -36,8 +36,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
-from bench import KEEP_MEMORY
 from machine import processor
+from systems import KEEP_MEMORY
 
 PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
 PEER = ROOT / "bench" / "translation_peer.py"

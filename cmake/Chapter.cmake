@@ -169,7 +169,7 @@ endfunction()
 
 # abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in
 # chapters/NN_NAME/CMakeLists.txt: library abh_NN from the chapter's sources, including those in its folders, program
-# NAME from main.cpp, tests from tests/NN_*.cpp. A chapter builds on lib and on all earlier chapters. RUNS are the runs of
+# NAME from main.cpp, tests from tests/NN_NAME. A chapter builds on lib and on all earlier chapters. RUNS are the runs of
 # the program that the book shows; `main`, without options or with those of MAIN, is always one of them. MEASURES names
 # the runs that measure times: they start when everything is compiled and nothing else runs. AFTER: the runs need files
 # that those of chapter NN wrote. TWINS: see abh_library.
@@ -214,9 +214,9 @@ function(abh_chapter)
   endif()
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE ${below})
-  file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${number}_*.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS ${ABH_ROOT}/tests/${folder}/*.cpp)
   if(NOT ABH_DEVICE STREQUAL "emulator")
-    list(FILTER tests EXCLUDE REGEX "_emulator\\.cpp$")
+    list(FILTER tests EXCLUDE REGEX "/emulator[^/]*\\.cpp$")
   endif()
   cmake_path(GET CMAKE_SOURCE_DIR FILENAME top)
   if(ABH_TESTS AND tests AND (top STREQUAL folder OR CMAKE_SOURCE_DIR STREQUAL ABH_ROOT))

@@ -21,13 +21,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE / "extensions")]
 
 import cli
+import files
+import headers
 import record
 import tools
 from abh_book import weave
@@ -35,67 +36,10 @@ from abh_book import weave
 SOLUTIONS = not os.environ.get("ABH_NO_SOLUTIONS")
 SILENT = 8  # seconds between progress lines
 PHASE = re.compile(r"([a-z][a-z -]+)\.\.\. *(?:\[ *(\d+)%\])?")  # Sphinx's lines about its progress
-DOXYFILE = """\
-PROJECT_NAME = abh
-INPUT = {inputs} {foreign}
-OUTPUT_DIRECTORY = {output}
-STRIP_FROM_PATH = {root}
-FULL_PATH_NAMES = YES
-GENERATE_HTML = NO
-GENERATE_LATEX = NO
-GENERATE_XML = YES
-XML_PROGRAMLISTING = NO
-MARKDOWN_SUPPORT = YES
-JAVADOC_AUTOBRIEF = YES
-AUTOLINK_SUPPORT = NO
-ENABLE_PREPROCESSING = YES
-MACRO_EXPANSION = NO
-SEARCH_INCLUDES = NO
-EXTRACT_ALL = YES
-EXTRACT_PRIVATE = NO
-EXTRACT_STATIC = YES
-QUIET = YES
-WARNINGS = YES
-WARN_IF_UNDOCUMENTED = NO
-WARN_IF_DOC_ERROR = YES
-WARN_IF_INCOMPLETE_DOC = NO
-WARN_NO_PARAMDOC = NO
-WARN_FORMAT = "$file:$line: $text"
-"""
-
-# Namespaces that Doxygen must know before it accepts a specialization in them.
-FOREIGN = ("CLI", "fmt", "std")
 
 
 def say(text: str) -> None:
     print(f"book: {text}", flush=True)
-
-
-def write_if_changed(path: Path, content: str) -> None:
-    """Write a file. An unchanged one keeps its time, so that nothing that depends on it is redone."""
-    if path.is_file() and path.read_text(encoding="utf-8") == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
-
-
-def copy_if_changed(source: Path, target: Path) -> None:
-    """Copy with the time of the source, which is what Sphinx compares."""
-    old, new = (target.stat() if target.is_file() else None), source.stat()
-    if old and (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns):
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, target)
-
-
-def prune(folder: Path, keep: Iterable[Path]) -> None:
-    """Remove the files under `folder` that are not in `keep`, and folders left empty."""
-    kept = set(keep)
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_file() and path not in kept:
-            path.unlink()
-        elif path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
 
 
 # What goes in -------------------------------------------------------------------------------------
@@ -114,10 +58,6 @@ def pages(root: Path) -> dict[str, Path]:
     return found
 
 
-def headers(root: Path) -> list[str]:
-    return [name for name in weave.source_names(root) if name.endswith(".hpp")]
-
-
 def fingerprint(root: Path, build: Path) -> str:
     """A hash that changes with any file that the book is made from."""
     inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py")]
@@ -125,7 +65,7 @@ def fingerprint(root: Path, build: Path) -> str:
     inputs += [p for folder in ("_static", "live/page") for p in (HERE / folder).rglob("*") if p.is_file()]
     inputs += [*(root / "recorded" / "live").glob("*"), *(build / "checkpoints").glob("grammar-seed1.safetensors")]
     inputs += [*pages(root).values(), *(root / name for name in weave.source_names(root))]
-    inputs += sorted((root / "tests").glob("*.cpp"))
+    inputs += [*(root / "tests").glob("*.cpp"), *(root / "tests").glob("[0-9]*/*.cpp")]
     inputs += [p for p in root.glob("chapters/*/exercises/*/*") if p.suffix in {".md", ".json", ".cpp", ".txt"}]
     inputs += [p for p in (build / "results").glob("*/*/*") if p.suffix in {".txt", ".json"}]
     inputs += sorted((root / "bench" / "results").glob("*.json"))
@@ -174,103 +114,18 @@ def draw_figures(root: Path, build: Path, jobs: int) -> None:
         raise cli.Failure("some figures cannot be drawn; their names are above")
 
 
-# API reference ------------------------------------------------------------------------------------
-
-
-def with_folders(index: str, path: Path) -> str:
-    """Doxygen lists files without their folders, but Breathe finds them by the names in the index."""
-
-    def full(found: re.Match[str]) -> str:
-        text = path.with_name(f"{found.group(2)}.xml").read_text(encoding="utf-8")
-        place = re.search(r'<location file="([^"]+)"/>\s*</compounddef>', text)
-        return f"{found.group(1)}{place.group(1) if place else found.group(3)}</name>"
-
-    return re.sub(r'(<compound refid="(\w+)" kind="file"><name>)([^<]*)</name>', full, index)
-
-
-def run_doxygen(root: Path, build: Path) -> None:
-    """Write XML of all headers to BUILD/xml, but only the files that have changed."""
-    names = headers(root)
-    digest = hashlib.sha256(DOXYFILE.encode())
-    for name in names:
-        digest.update(f"{name}\n".encode() + (root / name).read_bytes())
-    stamp, xml, fresh = build / "xml.stamp", build / "xml", build / "doxygen"
-    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
-        return
-    if shutil.which("doxygen") is None:
-        raise cli.Failure("doxygen is not installed (apt-get install doxygen)")
-    say(f"reading the declarations of {len(names)} headers")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    foreign = fresh / "foreign.dox"
-    foreign.write_text("\n".join(f"/** \\namespace {name}\n * Not ours. */" for name in FOREIGN))
-    text = DOXYFILE.format(
-        inputs=" ".join(f'"{root / name}"' for name in names),
-        foreign=f'"{foreign}"',
-        output=f'"{fresh}"',
-        root=f'"{root}"',
-    )
-    run = subprocess.run(
-        ["doxygen", "-"], input=text, capture_output=True, text=True, check=False
-    )
-    complaints = run.stderr.replace(f"{root}/", "").strip()
-    if run.returncode != 0 or complaints:
-        raise cli.Failure(f"Doxygen:\n{complaints}")
-    new = sorted((fresh / "xml").iterdir())
-    for path in new:
-        text = path.read_text(encoding="utf-8")
-        write_if_changed(xml / path.name, with_folders(text, path) if path.name == "index.xml" else text)
-    if {path.name for path in xml.iterdir()} - {path.name for path in new}:
-        shutil.rmtree(build / "doctrees", ignore_errors=True)  # Breathe would remember deleted files
-    prune(xml, [xml / path.name for path in new])
-    shutil.rmtree(fresh)
-    stamp.write_text(digest.hexdigest())
-
-
-def short(header: str) -> str:
-    """`04 attention.hpp` for a chapter's header, for the narrow list beside the pages."""
-    return re.sub(r"^chapters/(\d+)_[^/]*/", r"\1 ", header)
-
-
-def api_pages(root: Path) -> dict[str, str]:
-    """A page for each header, and the list of these pages."""
-    names = headers(root)
-    out = {
-        f"api/{name}.md": (
-            f"# {name}\n\n"
-            f"```cpp\n#include \"{name}\"\n```\n\n"
-            f"```{{header}} {name}\n```\n"
-        )
-        for name in names
-    }
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(name.rpartition("/")[0], []).append(name)
-    lists = "\n".join(
-        f"```{{toctree}}\n:caption: {folder}\n:maxdepth: 1\n\n"
-        + "".join(f"{short(name)} <{name}>\n" for name in members)
-        + "```\n"
-        for folder, members in sorted(groups.items(), key=lambda group: group[0] != "lib")
-    )
-    out["api/index.md"] = (
-        "# API reference\n\nEvery header of the workbench and of the chapters, in namespace `abh`,\n"
-        f"from the comments in the sources.\n\n{lists}"
-    )
-    return out
-
-
 # The book -----------------------------------------------------------------------------------------
 
 
 def stage(root: Path, build: Path) -> Path:
     """Collect all pages in one tree, BUILD/src, with the times of their originals."""
     src = build / "src"
-    hand, made = pages(root), api_pages(root)
+    hand, made = pages(root), headers.pages(root)
     for name, path in hand.items():
-        copy_if_changed(path, src / name)
+        files.copy(path, src / name)
     for name, text in made.items():
-        write_if_changed(src / name, text)
-    prune(src, [src / name for name in [*hand, *made]])
+        files.write(src / name, text)
+    files.prune(src, [src / name for name in [*hand, *made]])
     return src
 
 
@@ -385,7 +240,7 @@ def build_book(root: Path, build: Path, jobs: int) -> None:
         say("no page has changed")
         return
     stamp.unlink(missing_ok=True)
-    run_doxygen(root, build)
+    headers.read(root, build)
     src = stage(root, build)
     remove_stale(root, src, build / "html")
     say("rendering the pages")

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "bench")]
 
 import cli
+import files
 from machine import processor
 
 DONE = "stdout.txt"  # a run writes it last
@@ -130,28 +131,18 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON. An unchanged file keeps its time, so that nothing that depends on it is redone."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    files.write(path, json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 
 # What the pages show ------------------------------------------------------------------------------
 
 
 def mirror(source: Path, target: Path) -> None:
-    """Make `target` hold the files of `source`; an unchanged file keeps its time."""
-    target.mkdir(parents=True, exist_ok=True)
+    """Make `target` hold the files of `source`."""
     names = {path.name for path in source.iterdir() if path.is_file() and path.suffix != ".part"}
     for name in names:
-        content, old = (source / name).read_bytes(), target / name
-        if not old.is_file() or old.read_bytes() != content:
-            old.write_bytes(content)
-    for path in target.iterdir():
-        if path.name not in names:
-            path.unlink()
+        files.write(target / name, (source / name).read_bytes())
+    files.prune(target, [target / name for name in names])
 
 
 def gather(root: Path, build: Path) -> None:

@@ -50,17 +50,6 @@ build with one line that names it. Nothing else is a source: no numbers typed in
 `signed=True` takes the diverging map, symmetric about 0, `low=`/`high=` fix the range (give both the
 same where two heat maps must compare), `bar="..."` adds a color bar with that label, `top=True` puts
 the column labels above.
-
-`box` and `arrow` draw the parts of a layer and the lines between them, left to right:
-
-    axes.set_axis_off()
-    box(axes, 2.0, "self-attention", 2.0, "C0")     center x, text, width, color of the frame
-    arrow(axes, (0.2, 0), (1.0, 0))                 through as many points as are given
-
-Draw one chapter, or all without its name, with
-
-    build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention \\
-        --results build/book/results --out build/book/figures
 """
 
 from __future__ import annotations
@@ -79,13 +68,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
-
-__all__ = [
-    "LOOKS", "Axes", "Data", "Figure", "FigureError", "arrow", "box", "diverging", "figure", "heat",
-    "ink", "look", "muted", "narrow", "panels", "paper", "sequential",
-]
 
 WIDTH, HEIGHT = 6.4, 3.6
 CJK_FONTS = (
@@ -202,22 +185,16 @@ def look(name: str, *, narrow: bool = False) -> Iterator[Look]:
         "font.family": ["DejaVu Sans", _cjk_font()],
         "font.size": 9.0,
         "axes.titlesize": 9.0,
-        "axes.labelsize": 9.0,
         "legend.fontsize": 8.5,
         "xtick.labelsize": 8.5,
         "ytick.labelsize": 8.5,
-        "mathtext.fontset": "dejavusans",
         "axes.prop_cycle": matplotlib.cycler(color=_current.cycle),
         "axes.edgecolor": _current.muted,
         "axes.labelcolor": _current.ink,
-        "axes.titlecolor": _current.ink,
-        "axes.linewidth": 0.8,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.facecolor": "none",
         "axes.axisbelow": True,
-        "axes.grid": False,
-        "axes.unicode_minus": True,
         "figure.facecolor": "none",
         "savefig.facecolor": "none",
         "savefig.edgecolor": "none",
@@ -227,7 +204,6 @@ def look(name: str, *, narrow: bool = False) -> Iterator[Look]:
         "xtick.labelcolor": _current.ink,
         "ytick.labelcolor": _current.ink,
         "grid.color": _current.grid,
-        "grid.linewidth": 0.8,
         "lines.linewidth": 1.6,
         "lines.markersize": 4.5,
         "patch.edgecolor": _current.paper,
@@ -235,7 +211,6 @@ def look(name: str, *, narrow: bool = False) -> Iterator[Look]:
         "legend.frameon": False,
         "legend.labelcolor": _current.ink,
         "image.interpolation": "none",
-        "figure.constrained_layout.use": True,
     }
     try:
         with matplotlib.rc_context():
@@ -413,23 +388,3 @@ def heat(
         color_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
         color_bar.outline.set_visible(False)
     return drawn
-
-
-def box(
-    axes: Axes, x: float, text: str, width: float, color: str, *, fontsize: float = 8.0
-) -> None:
-    """A part of a layer: a frame with text, 0.8 high, centered at (x, 0)."""
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, -0.4), width, 0.8, boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=paper(), edgecolor=color, linewidth=1.4, zorder=2,
-        )
-    )
-    axes.text(x, 0, text, ha="center", va="center", fontsize=fontsize, linespacing=1.4, zorder=3)
-
-
-def arrow(axes: Axes, *points: tuple[float, float]) -> None:
-    """A line through `points`, with an arrowhead at the last one."""
-    axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
-    head = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", points[-1], points[-2], zorder=1, arrowprops=head)

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
-from style import arrow, ink, muted, narrow, paper
-
-__all__ = ["Sublayer", "draw"]
+from style import ink, muted, narrow, paper
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,11 @@ class Plan:
         self.axes.text(x, y, text, **({"ha": "center", "va": "center"} | look))
 
     def arrow(self, *places: tuple[float, float]) -> None:
-        arrow(self.axes, *(self.at(*place) for place in places))
+        """A line through places, with an arrowhead at the last one."""
+        points = [self.at(*place) for place in places]
+        self.axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
+        head = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+        self.axes.annotate("", points[-1], points[-2], zorder=1, arrowprops=head)
 
     def sublayer(self, one: Sublayer, start: float) -> None:
         split, part, plus, norm = (start + x for x in (self.split, self.part, self.plus, self.norm))

@@ -1,1 +1,2 @@
-"""Judges the exercises: compiles a reader's C++, calls it with random inputs, and says what is wrong."""
+"""Judges the exercises. The room `answer` judges one answer; `hunt`, above it, is the fault hunt; above both are `reader`, which judges
+a reader's own answers, and `course`, which hands exercises out and grades a class."""

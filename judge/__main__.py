@@ -9,19 +9,19 @@ import os
 import signal
 import sys
 
-from .compile import Failed
-from .exercise import NAME, Mistaken
-from .sandbox import Unfit
+from .answer.exercise import NAME, Mistaken
+from .answer.limits import Unfit
+from .answer.setting import Failed
 
 VERBS = {  # the module, which a hand-out may lack, and the function in it
-    "check": ("check", "main"),
+    "check": ("reader.check", "main"),
     "gate": ("gate", "main"),
-    "grade": ("grade", "main"),
-    "handout": ("handout", "main"),
-    "hunt": ("check", "main_hunt"),
-    "mine": ("mine", "main"),
-    "prepare": ("grade", "main_prepare"),
-    "progress": ("check", "main_progress"),
+    "grade": ("course.grade", "main"),
+    "handout": ("course.handout", "main"),
+    "hunt": ("reader.check", "main_hunt"),
+    "mine": ("reader.mine", "main"),
+    "prepare": ("course.grade", "main_prepare"),
+    "progress": ("reader.check", "main_progress"),
 }
 TO_DO = {
     errno.ENOSPC: "make room, and give the command again",

@@ -18,17 +18,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import cases as draws
-from . import hunt
-from . import sandbox
-from .check import judge_answer
-from .compile import Failed, compile_answer, prepare, why_unfit
-from .exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
-from .grade import PROCESSORS, at_least_one, workers
-from .predict import GATE, given
-from .report import to_text
-from .sandbox import Unfit
-from .verdict import Verdict, judge
+from .answer import cases as draws
+from .answer import sandbox
+from .answer.build import prepare
+from .answer.compile import compile_answer, why_unfit
+from .answer.exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .answer.isolation import FIRST_USER
+from .answer.judging import judge_answer
+from .answer.limits import Unfit
+from .answer.predict import GATE, given
+from .answer.report import to_text
+from .answer.setting import Failed
+from .answer.verdict import Verdict, judge
+from .course.workers import PROCESSORS, at_least_one, workers
+from .hunt import faults as planted
+from .hunt import hunt, judging, sheet
 
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # the exercise that the attacks pretend to answer
@@ -89,14 +93,16 @@ def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[T
 def hunted(found: Exercise) -> list[Trial]:
     """The answers to try in a hunt: for each fault a test that finds it, one that also asks for too much, and one that
     finds nothing, with the wrong line."""
-    every = tuple(c.name for c in hunt.CRITERIA)
+    every = tuple(c.name for c in judging.CRITERIA)
     first = found.faults[0]
-    tried = [Trial(hunt.among((first,)), "stub", hunt.stub(first, "gate"), loses=every)]
+    tried = [Trial(hunt.among((first,)), "stub", sheet.stub(first, "gate"), loses=every)]
     for f in found.faults:
         e = hunt.among((f,))
-        tried.append(Trial(e, f"solution of {f.name!r}", hunt.answer_of(f, f.finds), loses=()))
-        tried.append(Trial(e, f"mutant of {f.name!r}, too wide", hunt.answer_of(f, hunt.both(f.finds, f.wide)), loses=(hunt.NO_WIDER.name,)))
-        tried.append(Trial(e, f"mutant of {f.name!r}, blind", hunt.answer_of(f, f.misses, line="namespace abh {"), loses=every, says="passes with the faulty copy"))
+        tried.append(Trial(e, f"solution of {f.name!r}", sheet.answer_of(f, f.finds), loses=()))
+        wide = sheet.answer_of(f, sheet.both(f.finds, f.wide))
+        tried.append(Trial(e, f"mutant of {f.name!r}, too wide", wide, loses=(judging.NO_WIDER.name,)))
+        blind = sheet.answer_of(f, f.misses, line="namespace abh {")
+        tried.append(Trial(e, f"mutant of {f.name!r}, blind", blind, loses=every, says="passes with the faulty copy"))
     return tried
 
 
@@ -135,7 +141,7 @@ def machine() -> dict[str, set]:
     running = {
         p.name
         for p in Path("/proc").iterdir()
-        if p.name.isdigit() and owner(p) >= sandbox.FIRST_USER
+        if p.name.isdigit() and owner(p) >= FIRST_USER
     }
     return {"files of the book": files, "shared files": shared, "temporary files": temporary, "processes": running}
 
@@ -257,7 +263,7 @@ def main(arguments: list[str]) -> int:
     found = shelf()
     every = found.exercises
     chosen = hunt.choose(found, options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
-    hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(hunt.faults()[:1])]
+    hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(planted.faults()[:1])]
     hunts += [e for e in chosen if e.kind == "hunt"]
     chosen = [e for e in chosen if e.kind != "hunt"]
     tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)

@@ -13,12 +13,13 @@ namespace abh {
 inline bool on_cuda() {
     return way() == Way::cuda;
 }
-/// The name that the device's maker gave it, or `cpu` if the processor computes.
+/// The device's name, or `cpu` unless the way is `cuda`.
 std::string device_name();
-/// Waits until the device has finished everything that it was asked to do.
+/// Waits until the device has finished everything that it was asked to do. Does nothing unless the
+/// way is `cuda`.
 void synchronize();
 // [transfers]
-/// What has been copied between the two memories since the program began.
+/// What tensors have copied between the two memories since the program began.
 struct Transfers {
     std::int64_t to_device = 0, to_host = 0;              ///< number of copies
     std::int64_t bytes_to_device = 0, bytes_to_host = 0;  ///< their bytes in total
@@ -44,7 +45,7 @@ struct OutOfMemory : std::runtime_error {
 };
 
 /// What a device must offer besides launches. Each build has one: a real device (runtime.cu), the
-/// emulated one (emulator.cpp), or neither (absent.cpp), and then `open` throws.
+/// emulated one (emulated/runtime.cpp), or neither (absent.cpp), and then `open` throws.
 class Device {
 public:
     virtual ~Device() = default;
@@ -65,7 +66,8 @@ public:
     virtual void synchronize() = 0;
 
     /// Computes `batch` products. Their matrices follow those of `first` without gaps.
-    /// @return  false if nothing was computed, as the library cannot sum up along with this product
+    /// @return  false if nothing was computed, because the library cannot compute `sums_of_a` along
+    ///          with this product
     virtual bool multiply(const Product& first, std::int64_t batch, const Epilogue& epilogue) = 0;
 };
 

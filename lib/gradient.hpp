@@ -40,22 +40,23 @@ public:
     Tensor& tensor();
     /// Sets the gradient to zero without touching memory: the next addition overwrites it.
     void zero();
-    /// For a kernel that writes a share itself. The sum stays where it is in memory unless somebody
-    /// else has a handle to it.
+    /// For a kernel that writes a share itself. If nothing waits, the sum stays where it is in
+    /// memory, unless the gradient is zero and somebody else has a handle to the sum.
     Target target();
     /// Adds `share`, which has the gradient's shape.
     void add(const Tensor& share);
     /// Replaces the gradient by `numbers`, of its shape; it keeps their tensor and copies nothing.
     void assign(Tensor numbers);
     // [gradient: hook]
-    /// From here on, calls `hook`, unless it is empty, whenever somebody asks for the sum in order
-    /// to add a share to it, before the share is added.
+    /// From here on, calls `hook`, unless it is empty, before a share is added or begins to wait,
+    /// and whenever `tensor` is called, because its caller may add to it. One share may cause
+    /// several calls.
     void before_add(std::function<void()> hook) { state_->before_add = std::move(hook); }
 
     const Shape& shape() const { return shape_; }
     /// Whether anything is still waiting to be added.
     bool waits() const { return state_->waiting && !state_->waiting->empty(); }
-    /// Where shares wait, for who postpones an addition.
+    /// Where shares wait, for code that postpones an addition.
     std::unique_ptr<Waiting>& waiting();
     State& state() { return *state_; }
 

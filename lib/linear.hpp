@@ -30,6 +30,7 @@ public:
     /// Adds to the gradients of weight and bias.
     /// @param dy  gradient of the loss with respect to `y`, `[..., d_out]`
     /// @return    `dx`, `[..., d_in]`
+    /// @throws std::invalid_argument if `dy` has another shape
     Tensor backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);

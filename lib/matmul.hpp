@@ -20,6 +20,7 @@ struct MatmulOptions {
 Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options = {});
 
 /// Writes the product into a `c` of its shape: `c = scale * op(a) op(b)`, or `c += ...` with `add`.
+/// @throws std::invalid_argument if the shapes do not fit
 void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add);
 /// `c += scale * op(a) op(b)`.
 inline void add_matmul(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options = {}) {

@@ -54,15 +54,17 @@ private:
     std::shared_ptr<const RandomPlace> place_;
 };
 // [random]
-/// The source of all randomness of a model. Each parameter and each dropout takes its own stream,
-/// in the order of construction; `next_step` moves all of them on by one training step.
+/// The source of all randomness of a model. Each dropout and each parameter that starts at random
+/// takes its own stream, in the order of construction; `next_step` moves all of them on by one
+/// training step.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : seed_(seed) {}
 
     Stream stream();
     void next_step() { *place_ = {place_->step + 1, 0}; }
-    /// Moves all streams to a part of the step, 0, 1, ... @throws std::invalid_argument for 2^20
+    /// Moves all streams to a part of the step, 0, 1, ...
+    /// @throws std::invalid_argument unless 0 <= part < 2^20
     void begin_part(Index part);
     std::uint64_t step() const { return place_->step; }
     std::uint64_t seed() const { return seed_; }
@@ -80,6 +82,7 @@ Tensor uniform(const Shape& shape, Real low, Real high, const Stream& stream);
 /// A fresh tensor of independent standard normal numbers (Box-Muller).
 Tensor normal(const Shape& shape, const Stream& stream);
 /// A fresh tensor of whole numbers, uniform in low..high-1.
+/// @throws std::invalid_argument unless low < high
 Ids random_ids(const Shape& shape, std::int32_t low, std::int32_t high, const Stream& stream);
 /// Puts `numbers` into random order (Fisher-Yates).
 void shuffle(std::span<Index> numbers, const Stream& stream);

@@ -24,9 +24,9 @@ void give_on_device(Block block) noexcept;
 /// shows when an element is read before it is written. Call it before the first block is taken.
 void check();
 
-/// Requests for the processor's memory.
+/// Requests for the processor's memory. With `check`, none are counted.
 struct FreshBlocks {
-    std::int64_t count = 0;    ///< pieces that the system gave
+    std::int64_t count = 0;    ///< pieces from the system, or for small blocks from the large heap
     std::int64_t largest = 0;  ///< bytes of the largest block, fresh or reused
 };
 /// The requests since the last call.
@@ -38,10 +38,9 @@ namespace abh {
 /// The elements of a tensor: in the processor's memory, in the device's, or the same in both.
 ///
 /// Each side gets the elements when it asks; if the other side wrote them last, they are copied
-/// first. So a tensor belongs to no device, and a training step on the device copies only what the
-/// device has not seen: the ids of a batch. Elements are not initialized.
-///
-/// Blocks of memory are 64-byte aligned.
+/// first. So a tensor belongs to no device, and a training step on the device copies only what a
+/// side has not seen: the ids of a batch and, on the way back, the loss. Elements are not
+/// initialized.
 class Storage {
 public:
     explicit Storage(std::size_t bytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Such a compiler takes every check for NaN and infinity away, and says nothing about it.
+// With these options, a compiler silently removes every check for NaN and infinity.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "compile without -ffast-math, -Ofast and -ffinite-math-only: they remove checks for NaN"
 #endif
@@ -22,7 +22,7 @@
 namespace abh {
 // [real]
 /// The number type of every computation. The library is built twice from the same sources:
-/// with `float` for programs, and with `double` for gradient checks.
+/// with `float` for programs, and with `double` for gradient checks and other proofs.
 #ifdef ABH_DOUBLE
 using Real = double;
 #else
@@ -72,7 +72,8 @@ private:
     int rank_ = 0;
 };
 // [shape: rows]
-/// The number of rows of this shape, read as a matrix: the product of all sizes but the last.
+/// The number of rows of this shape, read as a matrix: the product of all sizes but the last
+/// `inner_axes`.
 inline Index rows(const Shape& shape, int inner_axes = 1) {
     Index product = 1;
     for (int axis = 0; axis + inner_axes < shape.rank(); ++axis) product *= shape[axis];
@@ -100,8 +101,8 @@ struct fmt::formatter<abh::Shape> {
 
 namespace abh {
 // [check]
-/// Throws `std::invalid_argument` unless `condition` holds. Messages begin with the name of
-/// the function and give the values: `attention: key has d_k 32, query has 64`.
+/// Throws `std::invalid_argument` unless `condition` holds. Most messages begin with the name of
+/// the function or layer and give the values: `attention: key has d_k 32, query has 64`.
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
     if (!condition) throw std::invalid_argument(fmt::format(message, std::forward<Args>(args)...));
@@ -114,7 +115,7 @@ void require_shape(const Shape& actual, const Shape& expected, const char* who, 
 /// A contiguous, row-major array of rank up to 4.
 ///
 /// Copying a tensor copies a handle: both then share the same elements, as in PyTorch. `clone`
-/// copies the elements. No function of this book writes to an argument that it takes by const
+/// copies the elements. No function of this book writes to a tensor that it takes by const
 /// reference, but its result may share elements with one, as a view does.
 template <class T>
 class BasicTensor {
@@ -150,7 +151,7 @@ public:
         return shape_ == other.shape_ && storage_ == other.storage_ && first_ == other.first_;
     }
 
-    /// Whether another tensor shares these elements' memory.
+    /// Whether another tensor shares this one's storage, even if they have no element in common.
     bool shared() const { return storage_.use_count() > 1; }
 
     /// The elements in the processor's memory; if the device wrote last, they are fetched first.
@@ -158,7 +159,7 @@ public:
     const T* data() const {
         return storage_ ? static_cast<const T*>(storage_->host(false)) + first_ : nullptr;
     }
-    /// The elements in the device's memory; null if there are none.
+    /// The elements in the device's memory. Like `data`, null for a tensor made without a shape.
     T* on_device() { return storage_ ? static_cast<T*>(storage_->device(true)) + first_ : nullptr; }
     const T* on_device() const {
         return storage_ ? static_cast<const T*>(storage_->device(false)) + first_ : nullptr;
@@ -228,7 +229,7 @@ private:
 };
 // [tensor: kinds]
 using Tensor = BasicTensor<Real>;
-/// Token ids.
+/// Whole numbers, most often token ids.
 using Ids = BasicTensor<std::int32_t>;
 /// 0 or 1 for each element. An attention mask is 1 where attention must not look.
 using Mask = BasicTensor<std::uint8_t>;
@@ -246,10 +247,13 @@ Tensor& operator*=(Tensor& y, Real factor);
 /// @throws std::invalid_argument if the shapes do not fit
 void add_column_sums(Tensor& sums, const Tensor& x);
 /// `sum_i a_i b_i`, in double precision whatever `Real` is.
+/// @throws std::invalid_argument if the shapes differ
 double dot(const Tensor& a, const Tensor& b);
 /// The largest `|a_i - b_i|`; NaN if any of them is NaN.
+/// @throws std::invalid_argument if the shapes differ
 double max_difference(const Tensor& a, const Tensor& b);
 /// `[..., m, n]` becomes `[..., n, m]`; copies.
+/// @throws std::invalid_argument if the rank is below 2
 Tensor transpose(const Tensor& x);
 
 }  // namespace abh

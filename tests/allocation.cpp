@@ -8,7 +8,7 @@
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/heads.hpp"
-#include "chapters/09_training/vocabulary_loss.hpp"
+#include "chapters/09_training/loss/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/storage.hpp"

@@ -1,14 +1,15 @@
 #pragma once
 
-// Small models with random weights, and sentences for them, that chapter 10's tests share.
+// Small models with random weights that chapter 10's tests share.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "lib/device.hpp"
+#include "tests/sentences.hpp"
 #include "tests/transformers.hpp"
+#include "tests/ways.hpp"
 
 constexpr std::int32_t start = 8, no_end = -1;
 
@@ -56,33 +57,11 @@ inline abh::Transformer random_model(const abh::TransformerOptions& options, std
 }
 
 /// Where the processor plays the device, fewer models must do.
-inline bool emulated() {
-    return abh::cuda::device().emulated() && abh::on_cuda();
-}
-
 inline std::uint64_t seeds(std::uint64_t all) {
     return emulated() ? 1 : all;
 }
 
-inline abh::Ids row_of(const std::vector<std::int32_t>& words) {
-    abh::Ids ids({1, static_cast<abh::Index>(words.size())});
-    std::copy(words.begin(), words.end(), ids.data());
-    return ids;
-}
-
 inline const abh::Ids source = row_of({3, 1, 6, 2, 0, 0});
-
-/// Sentences of 4, 6, 1, 5 and 2 words.
-inline const std::vector<std::vector<std::int32_t>> sentences{
-    {3, 1, 6, 2}, {5, 5, 1, 2, 4, 3}, {6}, {1, 2, 3, 4, 5}, {2, 6}};
-
-/// All of them, each padded to the longest.
-inline abh::Ids padded_batch() {
-    abh::Ids ids = abh::Ids::zeros({5, 6});
-    for (std::size_t b = 0; b < sentences.size(); ++b)
-        std::copy(sentences[b].begin(), sentences[b].end(), &ids(b, 0));
-    return ids;
-}
 
 /// Its words, its probabilities, and whether it came to its end.
 inline std::vector<abh::Tensor> numbers_of(const abh::Translation& t) {

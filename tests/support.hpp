@@ -45,6 +45,11 @@ inline abh::Tensor random_tensor(const abh::Shape& shape, std::uint64_t seed = 9
     return abh::normal(shape, random.stream());
 }
 
+/// A number as a tensor, [1].
+inline abh::Tensor one_number(double x) {
+    return abh::Tensor({1}, {static_cast<abh::Real>(x)});
+}
+
 /// Gammas, betas and biases other than 1 and 0, so that an error in them shows.
 template <class Layer>
 void shake(Layer& layer, abh::Random& random) {

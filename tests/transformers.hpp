@@ -3,7 +3,7 @@
 // Small Transformers that the tests of the whole model and of its checkpoints share.
 #include <cmath>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/task.hpp"
 #include "tests/support.hpp"
 
 /// Sums in another order through some layers: tens of roundings of numbers of order one.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/device.hpp"
 #include "lib/way.hpp"
 #include "tests/support.hpp"
 
@@ -21,6 +22,11 @@ inline std::vector<abh::Way> ways_here() {
     } catch (const std::exception&) {
     }
     return ways;
+}
+
+/// Where the processor plays the device, fewer trials must do.
+inline bool emulated() {
+    return abh::on_cuda() && abh::cuda::device().emulated();
 }
 
 /// Whether all elements of `b` are within `bound` of those of `a`, relative to the largest of `a`,

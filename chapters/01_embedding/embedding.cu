@@ -43,9 +43,10 @@ __device__ std::uint32_t answers_of_warp(bool answer) {
 /// time as it has threads, for those that equal its own. If one comes earlier, another block is
 /// responsible for this word, and this block ends. So a single block, that of the word's first
 /// place, adds the word's rows in the order of their places, and keeps the sum in a register. No
-/// two blocks write the same element, and the sum equals that of the loop on the processor. Memory
-/// traffic: each row of `dy` is read once, and each row of the table that changes is read and
-/// written once; all blocks read the ids, 4 n bytes, from the cache.
+/// two blocks write the same element, and each sum has the order of the loop on the processor.
+/// Memory traffic: each row of `dy`, except those of the padding, is read once, and each row of
+/// `dtable` that changes is read and written once; the blocks read the ids, up to 4 n bytes each,
+/// from the cache.
 __global__ void scatter_add_rows_kernel(Index n, Index d_model, Global<Real> dtable,
                                         Global<const Real> dy, Global<const std::int32_t> ids,
                                         Real factor, std::int32_t padding_id) {

@@ -36,7 +36,7 @@ Tensor dropout(const Tensor& x, const Dropout& layer, Mask& kept) {
 // [backward]
 namespace {
 
-/// In single precision, each element takes 9 bytes for two products.
+/// In single precision, each element takes 9 bytes for one product.
 __global__ void apply_dropout_kernel(Elements all, Global<Real> y, Global<const Real> x,
                                      Global<const std::uint8_t> kept, Real factor) {
     for_elements(all, [&]<int n>(Index i) {

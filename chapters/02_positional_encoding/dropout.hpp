@@ -20,7 +20,8 @@ public:
     /// @throws std::invalid_argument unless 0 <= p < 1
     Dropout(Real p, Random& random);
 
-    /// Which elements are dropped depends only on seed, layer, training step and position.
+    /// Which elements are dropped depends only on the seed, the layer, the training step and its
+    /// part, and the position.
     /// @param x      any shape
     /// @param cache  filled for `backward`; dropout happens only if it is given
     /// @return       the same shape; `x` itself, not a copy, if nothing can be dropped

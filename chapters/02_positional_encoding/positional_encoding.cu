@@ -30,8 +30,9 @@ Tensor add_positions(const Tensor& x, const Tensor& table, Index first, Position
 // [table]
 namespace {
 
-/// One thread per element of the table, which adds that element of all sentences, in the same order
-/// as the processor. Each element of `dx` is read once, 4 bytes in single precision.
+/// One thread per element of the rows that were added, which adds up the gradients that all
+/// sentences have for it, in the same order as the processor. Each element of `dx` is read once, 4
+/// bytes in single precision.
 __global__ void add_positions_backward_kernel(Index batch, Index n, Global<Real> dcodes,
                                               Global<const Real> dx) {
     for (Index i = first_element(); i < n; i += all_threads()) {

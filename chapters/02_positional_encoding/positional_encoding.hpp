@@ -31,7 +31,7 @@ struct PositionalEncodingOptions {
     Real dropout = 0;
 };
 // [operation]
-/// What `add_positions_backward` needs.
+/// What the backward pass needs.
 struct PositionsCache {
     Way way = Way::fast;  ///< of the forward pass
     Shape shape;          ///< of x, [B, L, d_model]

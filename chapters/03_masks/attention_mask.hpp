@@ -20,8 +20,10 @@ struct AttentionMask {
 
     /// Whether sentences are packed one after another. Each sees only its own keys.
     bool packed() const { return !queries.empty(); }
-    /// Throws std::invalid_argument unless every part fits scores of this shape, `[B, H, Lq, Lk]`;
-    /// for packed sentences, the shape that the scores have with padding.
+    /// Throws std::invalid_argument unless pads and extra mask fit scores of this shape,
+    /// `[B, H, Lq, Lk]`; for packed sentences, the shape that the scores have with padding. Queries
+    /// and keys must both be packed, or neither. Packed sentences take no extra mask, and if pads
+    /// are hidden, none may begin with one.
     void check(const Shape& scores) const;
     /// Whether query i of head h of sentence b must not see key j.
     bool hides(Index b, Index h, Index i, Index j) const;
@@ -35,6 +37,7 @@ private:
 };
 // [makers]
 /// Hides the pads among the keys. @param keys  `[B, Lk]`
+/// @throws std::invalid_argument unless `keys` has two axes
 AttentionMask hide_pads(const Ids& keys, std::int32_t pad = 0);
 /// Hides the future.
 AttentionMask hide_future();

@@ -20,18 +20,21 @@ Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad = 0);
 /// @param values  `[m, n]`, or `[n]`, which means n equal rows
 /// @param offset  0 keeps the diagonal, 1 does not, -1 keeps one more diagonal
 /// @return        `[m, n]`
+/// @throws std::invalid_argument unless `values` has one or two axes
 Ids upper_triangle(const Ids& values, Index offset = 0);
 // [look ahead]
 /// Hides the future: `mask[b, i, j] = (j > i)`, ones strictly above the diagonal.
 /// @param ids  `[B, L]`; only the shape matters
 /// @return     `[B, L, L]`, 1 = hide
+/// @throws std::invalid_argument unless `ids` has two axes
 Mask look_ahead_mask(const Ids& ids);
 // [combine]
 /// 1 where `a` or `b` is 1. @throws std::invalid_argument if the shapes differ
 Mask mask_or(const Mask& a, const Mask& b);
 /// 1 where `mask` is 0: turns "1 = hide" into "1 = keep", and back.
 Mask invert(const Mask& mask);
-/// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence.
+/// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence; shares memory.
+/// @throws std::invalid_argument unless `mask` has three axes
 Mask over_heads(const Mask& mask);
 // [scores]
 /// Throws std::invalid_argument unless the mask is empty, or has four axes, each of the size in

@@ -24,7 +24,7 @@ __device__ Index padded_row() {
     return static_cast<Index>(blockIdx.x) * gridDim.y + blockIdx.y;
 }
 
-/// Each element is read once and written once.
+/// Each element of `y` is read once and written once.
 __global__ void pack_kernel(Index n, Global<Real> y, Global<const Real> x,
                             Global<const std::int32_t> offsets) {
     const Index to = packed_row(offsets), from = padded_row();

@@ -32,7 +32,7 @@ Packing leave_out_pads(const Ids& ids, std::int32_t pad = 0);
 Tensor pack(const Tensor& x, const Packing& packing);
 /// `[B, L]` becomes `[1, rows]`. @throws std::invalid_argument as above
 Ids pack(const Ids& ids, const Packing& packing);
-/// `[1, rows, n]` becomes `[B, L, n]` with zeros at the pads; the inverse of `pack`.
+/// `[1, rows, n]` becomes `[B, L, n]` with zeros at the pads left out; the inverse of `pack`.
 /// @throws std::invalid_argument for another shape
 Tensor unpack(const Tensor& x, const Packing& packing);
 // [sentences]

@@ -17,7 +17,8 @@ namespace abh::fast {
 namespace {
 
 /// At these sizes, a block of scores and what it is multiplied by stay in a core's own caches. Both
-/// are whole numbers of lanes, and multiples of the rows that `small_matmul` computes at once.
+/// are whole numbers of lanes. `small_matmul` computes some rows and columns at once: `query_block`
+/// is a multiple of the rows, and `key_block` of the columns.
 constexpr Index query_block = 48, key_block = 256;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
 constexpr Real lowest = std::numeric_limits<Real>::lowest();  // -inf minus itself is NaN
@@ -198,7 +199,7 @@ bool fill_counts(Real fill, const Real* max, Index n) {
     });
 }
 // [forward: one head]
-/// The rows of a matrix.
+/// A matrix in the form that `small_matmul` takes.
 Strided rows_of(const Tensor& t) {
     return Strided::of(t.data(), t.dim(1));
 }

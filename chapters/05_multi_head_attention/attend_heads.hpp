@@ -36,16 +36,18 @@ struct AttendHeadsCache {
 ///                 same bits without it
 /// @return         the shape of `q`
 ///
-/// A query whose keys are all hidden gives the same weight to every key of its sentence. Packed
-/// sentences have no such query, because they begin with a word.
+/// If the fill is finite, a query whose keys are all hidden gives the same weight to every key of
+/// its sentence. Packed sentences have no such query, because none may begin with a hidden pad.
 ///
-/// @throws std::invalid_argument if shapes do not fit; for packed sentences, also if the fill is
-///         above -10,000, which would let them see each other, or if weights are requested
+/// @throws std::invalid_argument if shapes do not fit, or as `AttentionMask::check`; for packed
+///         sentences, also if the fill is above -10,000, which would let them see each other, or if
+///         weights are requested
 Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_heads,
                     const AttentionMask& mask, const AttentionOptions& options = {},
                     AttendHeadsCache* cache = nullptr, Tensor* weights = nullptr);
 /// @param dy  gradient of the loss with respect to the result
 /// @return    gradients, of the shapes of q, k and v
+/// @throws std::invalid_argument if the cache is empty, or unless `dy` has the result's shape
 AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCache& cache);
 /// The shape of the scores, `[B, H, Lq, Lk]`; for packed sentences, as if they were padded.
 /// @throws std::invalid_argument if the shapes of q, k and v do not fit

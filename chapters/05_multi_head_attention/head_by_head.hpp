@@ -15,7 +15,7 @@ inline Tensor one_head(const Linear& projection, const Tensor& x, Index h, Index
     return y;
 }
 
-/// Multi-head attention built from chapter 4 alone: y = b_O + sum over heads of context_h W_O,h.
+/// Multi-head attention built from chapter 4 alone: y = b_O + sum over heads of context_h W_O,h^T.
 inline Tensor head_by_head(const MultiHeadAttention& layer, const Tensor& x, const Mask& mask) {
     const Index n_heads = layer.options().n_heads, d_k = layer.options().d_model / n_heads;
     Tensor y = Tensor::zeros(x.shape());  // [1, L, d_model]

@@ -95,7 +95,7 @@ void show_weights(const Results& results, const MultiHeadAttention& layer, const
 }
 // [shared]
 /// Largest difference between the first head's weights for `x` and the second head's weights for
-/// `x` with both slices exchanged.
+/// `x` with its first two slices exchanged.
 double exchanged_difference(const MultiHeadAttention& layer, const Tensor& x) {
     const Index d_k = layer.options().d_model / layer.options().n_heads, n = x.dim(1) * x.dim(1);
     Tensor other = x.clone();
@@ -128,7 +128,7 @@ void parameters(Program& program, Index length) {
     show("the same, one projection shared", small);
 }
 // [gradient]
-/// The gradient of self-attention, by hand and by finite differences, on odd sizes.
+/// Compares the gradient of self-attention, with and without dvalue, with finite differences.
 void gradient(Program& program) {
     section("The gradient of self-attention, in single precision");
     Random random(program.seed());

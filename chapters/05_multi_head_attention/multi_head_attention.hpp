@@ -9,7 +9,8 @@
 
 namespace abh {
 // [options]
-/// Choices on which the sources of this book differ; the defaults are PyTorch's.
+/// Choices on which the sources of this book differ; the defaults are PyTorch's, except for the
+/// fill of hidden scores.
 struct MultiHeadOptions {
     Index d_model = 512;
     Index n_heads = 8;
@@ -20,8 +21,8 @@ struct MultiHeadOptions {
     AttentionOptions attention = {};
 };
 // [multi-head attention]
-/// `join(attention of each head) W_O`, where head h works on its own d_k columns of `query W_Q`,
-/// `key W_K` and `value W_V`. Vaswani et al. 2017, section 3.2.2.
+/// `join(attention of each head) W_O^T + b_O`, where head h works on its own d_k columns of
+/// `query W_Q^T + b_Q`, and of key and value likewise. Vaswani et al. 2017, section 3.2.2.
 class MultiHeadAttention {
 public:
     struct Cache {

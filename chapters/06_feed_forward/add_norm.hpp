@@ -35,7 +35,7 @@ struct AddNormGradients {
 /// @throws std::invalid_argument unless both are `[..., d_model]`
 Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
                 const LayerNorm& norm, AddNormCache* cache);
-/// Adds to the gradients of gamma and beta.
+/// Adds to the gradients of gamma and beta, if they are parameters.
 AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, LayerNorm& norm,
                                    const AddNormCache& cache);
 // [add and norm]

@@ -34,8 +34,8 @@ __device__ Real row_sum(Real v) {
     return blockDim.x == warp ? warp_sum(v) : block_sum(v);
 }
 
-/// Whether a block's registers hold a row of `n` elements, of which there may be up to 4096. The
-/// processor takes wider rows.
+/// Whether a block's registers, which have 4096 places, hold a row of `n` elements. The processor
+/// takes wider rows.
 bool takes_rows_of(Index n) {
     return places(n) <= held * block_size;
 }
@@ -53,10 +53,11 @@ struct Branch {
     Real p, factor;
 };
 
-/// One warp per row, or one block if the row is wider than 512. The row is read once and stays in
-/// registers, 16 elements per thread, from the sum to the result, so the mean is known before the
-/// squares are added up. In single precision an element costs 8 bytes, with the cache 12, and in
-/// the residual connection 17: x and branch are read; kept (1), normalized and y are written.
+/// One warp per row, or one block if the row takes more than 512 places. The row is read once and
+/// stays in registers, 16 elements per thread, from the sum to the result, so the mean is known
+/// before the squares are added up. In single precision an element costs 8 bytes, with the cache
+/// 12, and in the residual connection with dropout 17: x and branch are read; kept (1), normalized
+/// and y are written.
 __global__ void __launch_bounds__(block_size)
     layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
                       Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gamma,
@@ -141,7 +142,7 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
 // [layer norm: backward]
 namespace {
 
-constexpr Index rows_of_share = 8;     // at least, so that shares are small beside the rows
+constexpr Index rows_of_share = 8;     // about, or more: shares are small beside the rows
 constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
 [[maybe_unused]] constexpr int blocks_at_once =
     sizeof(Real) == 4 ? 2 : 1;  // at least, as far as registers go
@@ -150,8 +151,8 @@ constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
 /// another, so that a thread can add up its columns' share of dgamma and dbeta in registers. The
 /// warps of a block then add their shares in turn. A row is loaded completely before anything is
 /// computed from it. In single precision an element costs 12 bytes, because dy and x_hat are read
-/// and dx is written, and in the residual connection 17, because kept (1) is read, too, and
-/// dsublayer is written.
+/// and dx is written, and with dropout 17, because kept (1) is read, too, and dsublayer is
+/// written.
 __global__ void __launch_bounds__(block_size, blocks_at_once)
     layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
                                Global<Real> shares, Global<const Real> dy, Global<const Real> x_hat,

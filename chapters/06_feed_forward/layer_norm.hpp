@@ -33,7 +33,7 @@ public:
     /// @param x  `[..., d_model]`
     /// @return   the same shape
     Tensor forward(const Tensor& x, Cache* cache = nullptr) const;
-    /// Adds to the gradients of gamma and beta.
+    /// Adds to the gradients of gamma and beta, if they are parameters.
     /// @param dy  gradient of the loss with respect to `y`
     /// @return    `dx`, the same shape
     Tensor backward(const Tensor& dy, const Cache& cache);

@@ -8,6 +8,7 @@ namespace abh {
 Tensor relu(const Tensor& x);
 /// Gradient of `relu`: `dy` where `y > 0`, else 0.
 /// @param y  what `relu` returned
+/// @throws std::invalid_argument if the shapes differ
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 // [linear and relu]
 /// `relu(map.forward(x, cache))`.

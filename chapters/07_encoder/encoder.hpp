@@ -44,6 +44,7 @@ public:
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
     /// @return         `[B, L, d_model]`
+    /// @throws std::invalid_argument for other shapes
     Tensor forward(const Tensor& x, const AttentionMask& mask, Cache* cache = nullptr,
                    Tensor* weights = nullptr) const;
     /// Adds to the gradients of all parameters.

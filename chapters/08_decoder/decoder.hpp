@@ -37,7 +37,8 @@ public:
     /// @param cache       filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights     if given, receives the weights of both attention blocks
     /// @return            `[B, Lt, d_model]`
-    /// @throws std::invalid_argument if memory's batch or width differs, or a mask does not fit
+    /// @throws std::invalid_argument if `x` has another shape, memory's batch or width differs from
+    ///         that of `x`, or a mask does not fit
     Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                    const AttentionMask& cross_mask, Cache* cache = nullptr,
                    AttentionWeights* weights = nullptr) const;

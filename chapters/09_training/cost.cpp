@@ -3,8 +3,9 @@
 #include <array>
 #include <tuple>
 
-#include "chapters/09_training/batches.hpp"
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/data/batches.hpp"
+#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "lib/fast/gradient.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -109,6 +110,7 @@ void show_pads(std::uint64_t seed, Results& results) {
     Batches any(corpus.train, 32, false), like(corpus.train, 32, true);
     Transformer::Cache cache;
     VocabularyLossCache loss_cache;
+    const CrossEntropyOptions loss{task.model.pad, task.training.smoothing};
     const auto epoch = [&](const Batches& batches, bool with_pads) {
         for (Index i = 0; i < batches.count(); ++i) {
             const Batch batch = make_batch(corpus, corpus.train, batches[i]);
@@ -119,7 +121,7 @@ void show_pads(std::uint64_t seed, Results& results) {
             }
             zero_grad(parameters);
             const Tensor y = model.forward(batch.source.ids, batch.target_in.ids, &cache);
-            vocabulary_loss(y, model.output, batch.target_out, {}, &loss_cache);
+            vocabulary_loss(y, model.output, batch.target_out, loss, &loss_cache);
             model.backward(vocabulary_loss_backward(model.output, loss_cache), cache);
         }
     };

@@ -2,10 +2,10 @@
 #include <functional>
 #include <vector>
 
-#include "chapters/09_training/checkpoint.hpp"
 #include "chapters/09_training/cost.hpp"
+#include "chapters/09_training/loop/train_with_output.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/09_training/systems.hpp"
-#include "chapters/09_training/train_with_output.hpp"
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
 #include "lib/program/program.hpp"
@@ -99,7 +99,7 @@ void show_result(const Transformer& model, const Corpus& corpus, Results& result
         fmt::print("{:<11} {:5} pairs   loss per word {:.6f}   perplexity {:.4f}   exact {:5}\n",
                    name, pairs.size(), e.loss, std::exp(e.loss), e.exact);
         results.set(fmt::format("pairs_{}", key), static_cast<double>(pairs.size()));
-        results.set(fmt::format("exact_{}", key), static_cast<double>(e.exact));
+        results.set_varying(fmt::format("exact_{}", key), static_cast<double>(e.exact));
         results.set_varying(fmt::format("loss_{}", key), e.loss);
         results.set_varying(fmt::format("perplexity_{}", key), std::exp(e.loss));
     };

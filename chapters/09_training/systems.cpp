@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {

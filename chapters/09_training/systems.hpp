@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/task.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/10_greedy_decoding/key_values.hpp"
 #include "lib/program/output.hpp"

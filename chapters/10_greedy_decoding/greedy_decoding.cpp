@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
 
 namespace abh {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 
 namespace abh {
 // [options]

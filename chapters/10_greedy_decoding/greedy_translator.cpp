@@ -27,7 +27,7 @@ bool show(const GreedyTranslator& translator, const SentencePair& pair,
 // [word by word]
 namespace {
 
-/// Softmax of the decoder's output after the start symbol and after each word of the translation,
+/// Softmax of the logits after each prefix from which a word or the end symbol was chosen,
 /// `[1, t, tgt_words]`. Word t was chosen from row t, because no row sees the words after it.
 Tensor probabilities(const GreedyTranslator& t, const Words& source,
                      const Translation& translation) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/program/output.hpp"
 

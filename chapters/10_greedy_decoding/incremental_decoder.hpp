@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 #include "chapters/10_greedy_decoding/key_values.hpp"
 
 namespace abh {

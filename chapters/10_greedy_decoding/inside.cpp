@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
-#include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/output.hpp"
 
@@ -32,7 +32,7 @@ Vectors encoder_vectors(const Transformer& model, const Ids& src) {
 /// The vectors of the start symbol and the words said, before the decoder's first layer and after
 /// each layer.
 Vectors decoder_vectors(const Transformer& model, const Ids& src, const Ids& tgt) {
-    const Tensor memory = encoder_vectors(model, src).back();
+    const Tensor memory = model.encode(src);
     Vectors y = {model.tgt_positions.forward(model.tgt_embed.forward(tgt))};
     for (const DecoderLayer& layer : model.decoder.layers)
         y.push_back(
@@ -127,6 +127,7 @@ void show_without_positions(const GreedyTranslator& translator, const Corpus& co
 /// share of them that is on, and the mean of each unit for each word of the source.
 void show_units(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
     const Transformer& model = translator.checkpoint.model;
+    const EncoderLayer& layer = model.encoder.layers.front();
     const Vocabulary& words = translator.checkpoint.source;
     const Index units = model.options().layer.d_ff;
     Tensor sums = Tensor::zeros({words.size(), units});
@@ -134,9 +135,11 @@ void show_units(const GreedyTranslator& translator, const Corpus& corpus, Result
     Index on = 0, all = 0;
     for (const SentencePair& pair : corpus.held_out) {
         const Ids src = translator.ids(pair.source);
-        Transformer::Cache cache;
-        model.encode(src, &cache);
-        const Tensor& hidden = cache.encoder.layers.front().ff.hidden;  // [1, L, d_ff]
+        const Tensor x = encoder_vectors(model, src).front(), h1 = layer.norm1.before(x);
+        const Tensor f1 = layer.self_attn.forward(h1, h1, h1, model.source_mask(src, src));
+        FeedForward::Cache cache;  // of this part alone: a cache turns dropout on elsewhere
+        layer.ff.forward(layer.norm2.before(layer.norm1.after(x, f1)), &cache);
+        const Tensor& hidden = cache.hidden;  // [1, L, d_ff]
         for (Index i = 0; i < src.size(); ++i) {
             const std::int32_t word = src(0, i);
             ++counts[static_cast<std::size_t>(word)];
@@ -198,7 +201,9 @@ void show_lens(const GreedyTranslator& translator, const Ids& src, const Ids& re
                const Translation& said, Results& results) {
     const Transformer& model = translator.checkpoint.model;
     const Vocabulary& words = translator.checkpoint.target;
-    const Vectors y = decoder_vectors(model, src, read);
+    Vectors y = decoder_vectors(model, src, read);
+    if (const auto& norm = model.decoder.norm)  // with pre-norm, the last map reads its result
+        for (Tensor& vectors : y) vectors = norm->forward(vectors);
     Tensor lens({static_cast<Index>(y.size()), read.size()});
     for (std::size_t l = 0; l < y.size(); ++l) {
         const Tensor p = softmax(model.output.forward(y[l]));  // [1, t, tgt_words]

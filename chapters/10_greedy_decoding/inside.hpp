@@ -11,7 +11,7 @@ namespace abh {
 ///                 weights `self`, `cross` and `heads` (of the encoder's first layer), those by
 ///                 distance with and `without` positions (`by_distance...`), `units`
 ///                 (hidden units by word), `uses` (cosines between uses of 老, by layer) and
-///                 `lens` (the next word after each layer)
+///                 `lens` (the probability of each word that is said, after each layer)
 /// @throws std::invalid_argument if the model does not know the sentence's words
 void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::uint64_t seed,
                  Results& results);

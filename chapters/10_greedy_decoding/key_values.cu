@@ -78,9 +78,9 @@ __device__ void to_weights(Index length, Index d, Real scale, Real fill, Global<
     __syncthreads();
 }
 
-/// One block per head of a query. It reads every key and every value once, in whole rows. Bytes are
-/// the limit, with two operations for each number of a key or value; if sentences are few and
-/// short, the time of a launch is.
+/// One block per head of a query. It reads every key and every value once, each warp 32 neighboring
+/// numbers at a time. Bytes are the limit, with two operations for each number of a key or value;
+/// if sentences are few and short, the time of a launch is.
 __global__ void attend_cached_kernel(Index heads, Index length, Index room, Index d, Real scale,
                                      Real fill, Global<Real> y, Global<Real> weights,
                                      Global<const Real> q, Global<const Real> k,

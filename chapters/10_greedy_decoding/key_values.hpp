@@ -4,8 +4,8 @@
 
 namespace abh {
 // [keys and values]
-/// Keys and values, split into heads. There is one row for each of B prefixes or sentences, with
-/// room for more words than it holds.
+/// Keys and values, split into heads. There is one row for each of B prefixes or sentences, which
+/// may have room for more words than it holds.
 struct KeyValues {
     Tensor k, v;  ///< [B, H, room, d_k]
 };

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chapters/09_training/checkpoint.hpp"
-#include "chapters/09_training/train_with_output.hpp"
+#include "chapters/09_training/loop/train_with_output.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"
 #include "chapters/10_greedy_decoding/inside.hpp"
@@ -100,7 +100,8 @@ void show_as_printed(const GreedyTranslator& translator, const Words& source) {
     fmt::print("{} -> {}\n", python_list(source), python_list(translator.words(translation)));
 }
 // [cache]
-/// Are the words the same? Raises `difference` to the largest one of their probabilities.
+/// Are the words the same? If so, raises `difference` to the largest difference between their
+/// probabilities, unless it is larger already.
 bool compare(const Translation& a, const Translation& b, double& difference) {
     if (a.ids != b.ids || a.finished != b.finished) return false;
     for (std::size_t i = 0; i < a.probabilities.size(); ++i)

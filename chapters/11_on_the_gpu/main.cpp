@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/ladder.cuh"

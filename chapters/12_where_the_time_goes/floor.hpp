@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 
 namespace abh {
 // [linear maps]

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/operations.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "chapters/12_where_the_time_goes/floor.hpp"
 
 namespace abh {

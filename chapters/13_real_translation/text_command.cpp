@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"

@@ -41,7 +41,7 @@ TRANSFORMER = """tensor matmul linear random parameter gradient.cpp embedding po
     attention_mask packing softmax scaled_dot_product_attention heads attend_heads multi_head_attention layer_norm
     add_norm relu swish feed_forward encoder decoder transformer loss vocabulary_loss optimizer argmax batches
     greedy_decoding incremental_decoder key_values beam_search top_k"""
-TEXT = "text safetensors options corpus grammar checkpoint training"  # compiled for size; what has loops over numbers never
+TEXT = "text safetensors options corpus grammar checkpoint task training"  # compiled for size; what has loops over numbers never
 
 FLAGS = """-std=c++20 -mbulk-memory -msimd128 -fwasm-exceptions -DNDEBUG -DFMT_HEADER_ONLY
     -DFMT_STATIC_THOUSANDS_SEPARATOR=44 -DEIGEN_DEFAULT_DENSE_INDEX_TYPE=int64_t -DEIGEN_MAX_STATIC_ALIGN_BYTES=16

@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / folder) for folder in ("lib/program", "docs/extensions", "docs")]
 
 import cli
-from abh_book.results import plot
+from abh_book.plot import plot
 from docutils import nodes
 
 OF_REVEAL = {"LICENSE", "dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js"}  # what a deck loads

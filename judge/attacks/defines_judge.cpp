@@ -1,7 +1,7 @@
 // Replaces the function that reads the judge's requests.
 #include <map>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::judge {
 int serve(const std::map<std::string, Function>&) {

@@ -27,7 +27,7 @@ inline std::vector<KernelCount> counts;
 }  // namespace detail
 
 /// Makes the emulator count from here on, beginning at 0, or stop counting.
-/// @return whether anything is counted, because a real device does not count
+/// @return whether the device is emulated, because a real one counts nothing
 inline bool count_kernels(bool on) {
     detail::counting = on;
     if (on) detail::counts.clear();

@@ -12,7 +12,7 @@ namespace {
 
 /// The sums of some parts of the rows, which are still to be added up.
 struct ColumnSums : Gradient::Waiting {
-    Tensor of_parts;  ///< [parts, n]; it stays where it is in memory
+    Tensor of_parts;  ///< [parts, n]; the same memory as long as `parts` is the same
     bool any = false;
 
     bool empty() const override { return !any; }
@@ -86,8 +86,8 @@ void complete(const Parameters& list) {
 // [norm]
 namespace {
 
-/// Adds up the squares of all elements in double precision. Each block takes every so many chunks
-/// and makes one part of the sum; the processor adds the parts.
+/// Adds up the squares of all elements in double precision. Block b takes the chunks b,
+/// b + gridDim.x, ... and makes one part of the sum; the processor adds the parts.
 __global__ void squares_kernel(Global<const Listed<const Real*>> list, Index length, Index chunks,
                                Global<double> parts) {
     double sum = 0;

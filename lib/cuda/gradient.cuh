@@ -13,7 +13,7 @@ void column_sums(Tensor& sums, const Tensor& x, bool add);
 // [gradients]
 /// Adds the column sums of `x` to a gradient. If there are several parts, their sums wait.
 void add_column_sums(Gradient& gradient, const Tensor& x);
-/// Adds what waits to the gradients of the list, all in one launch.
+/// Adds the column sums that wait to the gradients of the list, all in one launch.
 void complete(const Parameters& list);
 
 }  // namespace abh::cuda

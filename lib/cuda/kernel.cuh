@@ -21,7 +21,7 @@ struct Grid {
     std::size_t shared_bytes = 0;
 };
 
-constexpr int warp = 32;            ///< threads that run in step
+constexpr int warp = 32;            ///< threads that a device schedules together
 constexpr int block_size = 256;     ///< threads of a block, unless a kernel needs another number
 constexpr Index max_blocks = 8192;  ///< enough for any device; then threads take more elements
 

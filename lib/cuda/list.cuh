@@ -36,7 +36,7 @@ public:
     Index length() const { return static_cast<Index>(entries_.size()); }
     Index chunks() const { return chunks_; }
     /// The entries in the device's memory. They are sent only if they are not those of the last
-    /// call: from step to step, tensors stay where they are.
+    /// call for a list of this type: from step to step, tensors stay where they are.
     const Listed<T>* on_device() const {
         static thread_local std::vector<Listed<T>> sent;
         static thread_local BasicTensor<Listed<T>> there;
@@ -82,8 +82,8 @@ __device__ Chunk<T> chunk_of(Global<const Listed<T>> list, Index length, Index c
     return of_block[0];
 }
 
-/// The tensor at an address that a list holds. CUDA's compiler takes slower instructions for
-/// addresses of any memory.
+/// The tensor at an address that a list holds. CUDA's compiler does not know which memory such an
+/// address is in, and would use slower instructions, which work for any.
 template <class T>
 __device__ Global<T> in_device_memory(T* address) {
 #ifdef __CUDACC__

@@ -161,7 +161,8 @@ const Real* vector_of(const Epilogue& e) {
 }
 
 /// The library's name for an epilogue. Its documentation leaves open whether ReLU keeps NaN, as
-/// ours does and as CUTLASS's is documented to; tests/06_feed_forward.cpp asks the device.
+/// ours does and as CUTLASS's is documented to; tests/06_feed_forward/feed_forward.cpp asks the
+/// device.
 cublasLtEpilogue_t epilogue_of(const Epilogue& e) {
     if (e.sums_of_a) return CUBLASLT_EPILOGUE_BGRADB;  // its B is our a: see `layout`
     if (e.relu) return e.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;

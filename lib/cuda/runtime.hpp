@@ -9,7 +9,7 @@ namespace abh::cuda {
 struct Epilogue {
     const Real* bias = nullptr;  ///< `[n]`, is added to each row of the results
     bool relu = false;           ///< whether negative results then become 0
-    Real* sums_of_a = nullptr;   ///< `[m]`, becomes the sums of op(a) along k; alone among these
+    Real* sums_of_a = nullptr;   ///< `[m]`, becomes the sums of op(a) along k; not with the others
 };
 
 /// See `Device::multiply`.

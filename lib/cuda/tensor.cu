@@ -133,8 +133,8 @@ namespace {
 constexpr int tile = 32, tile_rows = 8;  // a block moves a tile of 32 x 32 with 32 x 8 threads
 
 /// Reads rows and writes rows, because the tile is transposed in shared memory. The extra column
-/// puts the elements of a column into different banks. Blocks are counted along x alone, where
-/// more than 65,535 may be needed: tiles across a matrix, then down, then those of the next matrix.
+/// puts the elements of a column into different banks. Blocks are counted along x alone, because
+/// only x may exceed 65,535: tiles across a matrix, then down, then those of the next matrix.
 __global__ void transpose_kernel(Index m, Index n, Global<Real> y, Global<const Real> x) {
     __shared__ Shared<Real, tile, tile + 1> turned;
     const Index block = static_cast<Index>(blockIdx.x), across = ceil_div(n, tile),

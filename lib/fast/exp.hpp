@@ -9,9 +9,10 @@ namespace abh {
 // [exp]
 /// Sets `y_i = exp(x_i - shift)`, many at a time, and returns their sum. Requires `x_i <= shift`.
 ///
-/// Where the true value is a normal number, `y_i` has a relative error of at most `exp_error`.
-/// Where it is smaller, and perhaps where it is within `exp_error` of the smallest normal number,
-/// `y_i` is exactly 0. Eigen's own function returns some small number there instead.
+/// The true value is that for the difference rounded to `Real`. Where it is a normal number, `y_i`
+/// has a relative error of at most `exp_error`. Where it is smaller, and perhaps where it is within
+/// `exp_error` of the smallest normal number, `y_i` is exactly 0. Eigen's own function returns some
+/// small number there instead.
 ///
 /// @param y  may be `x`
 inline Real exp_and_sum(const Real* x, Real shift, Real* y, Index n) {

@@ -17,6 +17,7 @@ constexpr bool worth_keeping(Index rows, Index d_out, Index d_in) {
 /// product, they are kept, and multiplied only when the gradient is asked for.
 /// @param dy  `[rows, d_out]`; not to be changed afterwards
 /// @param x   `[rows, d_in]`; not to be changed afterwards
+/// @throws std::invalid_argument if the shapes do not fit
 void add_product(Gradient& gradient, const Tensor& dy, const Tensor& x);
 // [update]
 /// What an optimizer does with a weight.
@@ -29,8 +30,8 @@ struct Update {
     std::span<const Tensor> touched;
 };
 
-/// Gives the gradient to `update`, part by part, on all threads. A product that waits is multiplied
-/// part by part, too, so the whole gradient is never in memory.
+/// Gives the gradient to `update`, part by part, on all threads. If all of it still waits, the
+/// products are multiplied part by part, too, so the whole gradient is never in memory.
 void update(Gradient& gradient, const Update& update);
 
 }  // namespace abh::fast

@@ -11,7 +11,9 @@ inline Tensor flat(const Tensor& x) {
 // [product]
 namespace fast {
 /// `x W^T + b`; with `relu`, negative elements become 0. Bias and ReLU together take one pass
-/// over the product. @param x  `[..., d_in]`
+/// over the product.
+/// @param x  `[..., d_in]`
+/// @return   `[..., d_out]`
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu);
 }  // namespace fast
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "lib/eigen.hpp"
 #include "lib/fast/lanes.hpp"
@@ -69,6 +70,8 @@ bool by_library(const Product& p) {
         done = dnnl_sgemm(p.a.by_columns() ? 'T' : 'N', p.b.by_columns() ? 'T' : 'N', p.m, p.n,
                           part.k, p.scale, part.a.data, row_a, part.b.data, row_b,
                           p.add || first > 0 ? 1.0f : 0.0f, p.c, p.width_c) == dnnl_success;
+        if (first > 0 && !done)
+            throw std::runtime_error("matmul: oneDNN failed in the middle of a product");
     }
     return done;
 }

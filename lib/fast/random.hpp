@@ -6,8 +6,8 @@
 
 namespace abh::fast {
 // [uniform]
-/// The uniform numbers of elements 4 * block .. 4 * block + n - 1 of a stream: the same as those of
-/// `stream.uniform`, but many at a time.
+/// Fills `numbers` with the uniform numbers of a stream, from element 4 * block on: the same as
+/// `stream.uniform` gives, but many at a time.
 void uniform_numbers(const Stream& stream, std::uint64_t block, std::span<Real> numbers);
 
 }  // namespace abh::fast

@@ -166,7 +166,8 @@ bool is_skinny(const Product& p) {
 void skinny_matmul(const Product& p) {
     const bool very = p.m <= 4 && p.b.by_columns();
     const Tensor a = very ? Tensor() : turned(p);
-    // Each thread gets neighboring columns, so that it uses what it prefetches at the end of a row.
+    // One range of columns for each thread: at the end of a smaller one, a thread would have
+    // prefetched rows of `b` that another thread needs.
     parallel_ranges(p.n, whole_lanes(ceil_div(p.n, threads())), [&](Index first, Index last) {
         very ? very_skinny<4>(p, first, last) : skinny(p, a, first, last);
     });

@@ -7,7 +7,7 @@ namespace abh {
 // [small product]
 /// The most that `small_matmul` computes at once: this many rows, and this many times `lanes`
 /// columns.
-#ifdef __AVX512F__  // 32 registers of 16 numbers; elsewhere 16 of 8, and `lanes` takes two
+#ifdef __AVX512F__  // 32 registers of 16 floats; with AVX2 16 of 8, and `lanes` takes two
 constexpr int tile_height = 6, tile_width = 4;
 #else
 constexpr int tile_height = 6, tile_width = 1;

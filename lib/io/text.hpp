@@ -42,7 +42,7 @@ struct JsonLimits {
     std::size_t values = 2'000'000;
 };
 
-/// Reads the object that a text holds, after checking the text before taking memory for its values.
+/// Reads the object that a text holds. The text is checked before memory is taken for its values.
 /// @throws std::invalid_argument saying what is wrong: the text is not JSON or not an object, an
 ///         object has the same name twice, or a limit is exceeded
 nlohmann::json strict_json(std::string_view text, const JsonLimits& limits = {});

@@ -41,7 +41,7 @@ const utf8proc_property_t& property(char32_t code) {
 }
 
 /// Normalization sorts the marks on a letter in time that grows with the square of their number. A
-/// language puts about four on a letter at most, but a hostile line may put a million.
+/// language puts about four on a letter at most, but a hostile line may put half a million.
 void require_few_marks(std::u32string_view codes) {
     constexpr Index most = 1000;
     Index marks = 0;
@@ -136,6 +136,16 @@ std::vector<std::string> lines_of(std::string_view text, const std::filesystem::
         lines.emplace_back(line);
     }
     return lines;
+}
+
+std::vector<std::string_view> columns_of(std::string_view line) {
+    std::vector<std::string_view> columns;
+    while (true) {
+        const std::size_t tab = line.find('\t');
+        columns.push_back(line.substr(0, tab));
+        if (tab == line.npos) return columns;
+        line.remove_prefix(tab + 1);
+    }
 }
 
 }  // namespace abh

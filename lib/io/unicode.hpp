@@ -29,7 +29,7 @@ std::string tidy(std::string_view text);
 /// writing. @throws std::invalid_argument if it is not UTF-8
 std::string one_line(std::string_view text);
 // [lines]
-/// The most that a text may hold after unpacking.
+/// The most that a text may hold, once it is unpacked if its file is compressed.
 struct TextLimits {
     std::size_t line_bytes = std::size_t{1} << 20, file_bytes = std::size_t{1} << 28,
                 lines = 4'000'000;
@@ -37,9 +37,12 @@ struct TextLimits {
 
 /// The lines of a file's text, without a byte order mark before the first and without line ends.
 /// @param path  names the file in messages
-/// @throws std::runtime_error naming file and line if a line is not UTF-8, then also the byte, or
-///         if a limit is exceeded
+/// @param limits  of these, `file_bytes` is left to the code that reads the file
+/// @throws std::runtime_error naming the file, and the line if it is too long or not UTF-8, then
+///         also the byte; or if there are too many lines
 std::vector<std::string> lines_of(std::string_view text, const std::filesystem::path& path,
                                   const TextLimits& limits = {});
+/// The columns of a line, which tabs separate; an empty line has one, which is empty.
+std::vector<std::string_view> columns_of(std::string_view line);
 
 }  // namespace abh

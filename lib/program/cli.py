@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-HERE = Path(__file__).resolve().parent
 STOPPED = 130  # what a shell reports after Ctrl-C
 
 

@@ -39,7 +39,8 @@ std::string refuse_other_than_whole(const std::string& s) {
     if (error != std::errc() || end != s.data() + s.size())
         return fmt::format("{} is not a whole number from {} to {}", s,
                            std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
-    return s.size() > 1 && s[0] == '0' ? s + " begins with a 0" : "";
+    const std::string digits = s.substr(s.starts_with('-'));
+    return digits.size() > 1 && digits[0] == '0' ? s + " begins with a 0" : "";
 }
 
 }  // namespace

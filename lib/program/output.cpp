@@ -111,7 +111,9 @@ void Table::print_row(const std::string& key, const std::vector<Cell>& cells, bo
                              : fmt::format(fmt::runtime("{:" + column.format + "}"), number));
         if (column.record.empty() || (text && text->empty())) continue;
         const std::string name = fmt::format(fmt::runtime(column.record), key);
-        if (text)
+        if (text && column.varies)
+            results_->set_varying(name, *text);
+        else if (text)
             results_->set(name, *text);
         else if (column.varies)
             results_->set_varying(name, number, column.unit, disturbed);

@@ -105,7 +105,8 @@ Column varying(std::string heading, std::string format, std::string record = "",
 ///     table.row(n, n, ms, parameters);
 class Table {
 public:
-    /// Prints the headings. @throws std::invalid_argument if `record` has no `{}`
+    /// Prints the headings.
+    /// @throws std::invalid_argument if a column is to be recorded under a name without `{}`
     Table(Results& results, std::vector<Column> columns);
 
     /// Prints one value in each column. Text in a column of numbers is aligned like them; `""`

@@ -51,7 +51,7 @@ struct Block {
 
 struct Profile {
     double start = steady_ms();
-    std::vector<Block> open, closed;  // of those closed, only the first: a trace may be short
+    std::vector<Block> open, closed;  // of those closed, the first `longest_trace`
     std::map<std::string_view, ProfileRow> sums;
 };
 
@@ -160,7 +160,8 @@ void repeat(int times, const Clock& clock, const Work& round) {
     for (int i = 0; i < times || clock() - start < 500; ++i) round();
 }
 
-/// Sums up these numbers. @param before  since when the load by other programs counts
+/// Median, quartiles and noise of these numbers.
+/// @param before  since when the load by other programs counts
 Measured measured(const std::vector<double>& numbers, const std::optional<ProcessorTime>& before) {
     const double median = quantile(numbers, 0.5), low = quantile(numbers, 0.25),
                  high = quantile(numbers, 0.75);

@@ -46,12 +46,12 @@ void print_profile();
 /// @throws std::runtime_error if the file cannot be written
 void save_trace(const std::filesystem::path& path);
 // [load]
-/// Seconds of processor time since the machine started.
+/// Seconds of processor time since the machine started, and the moment at which they were read.
 struct ProcessorTime {
     double busy = 0;  ///< spent on any program
     double own = 0;   ///< spent on this program
     double all = 0;   ///< busy or idle
-    double now = 0;   ///< on the machine's clock
+    double now = 0;   ///< seconds on the steady clock
 };
 
 /// The time so far, or none if the system does not provide it.

@@ -1,6 +1,6 @@
 """Use the pages' live parts as a reader would, and compare every number with the book's native program.
 
-    tests/browser/run.py live [--only attention] [--browser firefox]
+    tests/browser/run.py live [--only attention]
 
 Each part has a script here, live/PART.js: an expression `async (part) => {...}` that makes every kind of input and
 throws an Error if something is not shown. All calls that the part then made of the book's code, with what went in and
@@ -19,31 +19,26 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
-import importlib.resources
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+BUILD = ROOT / "build/book"
 sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
-from pages import FOREIGN, served
+from chromium import AXE, FOREIGN, WCAG, launched, served
+from native import Wrong, compare
+from playwright.sync_api import sync_playwright
 
-BOUND = {"layers": 1e-10, "transformer": 1e-5}  # double and single precision
-TRUSTED = 10  # steps of training: later on, round-off has grown so much that only the losses are compared, with
-LATER = 1e-2  # this bound; the native plain and fast ways differ as much from each other
-CHECKS = {"live_attention_check": 0, "live_layer_norm": -4}  # from here on come comparisons with differences
 LOOKS = [(1400, "light"), (390, "dark"), (1400, "dark"), (390, "light")]
 BY_DAY = {"chromium": 2, "firefox": ("attention", "translate")}  # looks; parts
 GRAMMAR = "the grammar's model"  # the name under which the pages open what comes with them
@@ -59,18 +54,10 @@ RUN = """(async () => {
 """
 
 
-class Wrong(Exception):
-    """A live part does not do what it should; the message says what."""
-
-
 class Chromium:
     def __init__(self, program: str) -> None:
-        from playwright.sync_api import sync_playwright
-
         self.playwright = sync_playwright().start()
-        self.browser = self.playwright.chromium.launch(
-            executable_path=program, chromium_sandbox=os.getuid() != 0, args=["--disable-gpu"]
-        )
+        self.browser = launched(self.playwright, program)
         self.complaints: list[str] = []
 
     def open(self, address: str, width: int = 1400, theme: str = "light") -> None:
@@ -140,95 +127,6 @@ def calls(browser: Chromium | Firefox, part: str) -> list[dict[str, Any]]:
     return result["log"]
 
 
-# Comparison ---------------------------------------------------------------------------------------
-
-
-class Native:
-    """The native program of a module, which is asked the same."""
-
-    def __init__(self, program: Path, files: dict[str, Path]) -> None:
-        self.files = files
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, name: str, given: list[Any]) -> Any:
-        if name.startswith("live_open"):
-            given = [str(self.files[given[0]]), *given[1:]]
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps({"name": name, "given": given}) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline() or '{"error": "the native program has ended"}')
-        if "error" in answer:
-            raise Wrong(f"{name}, natively: {answer['error']}")
-        return answer["out"]
-
-    def close(self) -> None:
-        self.process.communicate()
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """All values in a JSON, with the names on the way to them; places in lists are left out, so that a list is a group."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{path}/{key}")
-    elif isinstance(value, list):
-        for inner in value:
-            yield from leaves(inner, path)
-    else:
-        yield path, value
-
-
-def difference(name: str, page: Any, native: Any) -> float:
-    """The largest difference, relative to the largest number of its group."""
-    if isinstance(page, str):
-        page, native = json.loads(page), json.loads(native)
-    if name in CHECKS:  # which element is the worst is a matter of round-off
-        at = CHECKS[name]
-        for here, there in zip(page[at::4], native[at::4], strict=True):  # a flat row is off by more, here and there
-            if here > max(1e-6, 2 * there):
-                raise Wrong(f"{name}: a gradient is off by {here:.1e} from differences, natively by {there:.1e}")
-        page, native = (x[:at] if at else [] for x in (page, native))
-    ours, theirs = list(leaves(page)), list(leaves(native))
-    if [path for path, _ in ours] != [path for path, _ in theirs]:
-        raise Wrong(f"{name}: the page has {len(ours)} values, the native program {len(theirs)}")
-    largest: dict[str, float] = {}
-    for path, x in theirs:
-        if isinstance(x, float):  # ids, which may stand beside them, are whole
-            largest[path] = max(largest.get(path, 0), abs(x))
-    worst = 0.0
-    for (path, x), (_, y) in zip(ours, theirs, strict=True):
-        if isinstance(x, float) or isinstance(y, float):
-            worst = max(worst, abs(x - y) / (largest.get(path) or 1))
-        elif x != y:
-            raise Wrong(f"{name}{path}: {x} in the page, {y} natively")
-    return worst
-
-
-def compare(log: list[dict[str, Any]], native: Path, files: dict[str, Path]) -> str:
-    programs: dict[str, Native] = {}
-    worst = 0.0
-    steps: Counter[str] = Counter()
-    try:
-        for call in log:
-            module = call["module"]
-            steps[module] = 0 if call["name"] == "live_train" else steps[module] + (call["name"] == "live_step")
-            if module not in programs:
-                programs[module] = Native(native / f"live_{module.split()[0]}", files)
-            later = steps[module] > TRUSTED
-            native_out = programs[module].ask(call["name"], call["given"])
-            if later and call["name"] != "live_step":
-                continue
-            found = difference(call["name"], call["out"], native_out)
-            bound = LATER if later else BOUND[module.split()[0]]
-            if not found <= bound:
-                raise Wrong(f"{call['name']}: differs by {found:.1e} from the native program, at most {bound:.0e}")
-            if not later:
-                worst = max(worst, found)
-    finally:
-        for program in programs.values():
-            program.close()
-    return f"{len(log)} calls, largest difference {worst:.1e}"
-
-
 # Looks --------------------------------------------------------------------------------------------
 
 LOOK = """async ([part, axe, rules]) => {
@@ -251,12 +149,11 @@ LOOK = """async ([part, axe, rules]) => {
 
 
 def look(browser: Chromium, part: str, width: int, theme: str, used: bool) -> None:
-    axe = (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     browser.page.evaluate(f"window.liveUsed = {json.dumps(used)}")
     wrong = []
     for media in ("screen", "print"):
         browser.page.emulate_media(media=media)
-        wrong += browser.page.evaluate(LOOK, [part, axe, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]])
+        wrong += browser.page.evaluate(LOOK, [part, AXE, WCAG])
     browser.page.emulate_media(media="screen")
     if wrong:
         raise Wrong(f"{width} px, {theme}: " + "; ".join(wrong))
@@ -305,9 +202,9 @@ def said_by(program: Path, *options: str, text: str = "") -> str:
     return run.stdout
 
 
-def compare_programs(browser: Chromium, page: str, build: Path) -> str:
+def compare_programs(browser: Chromium, page: str) -> str:
     """Drops checkpoints into chapter 10's page, and compares its translations with those of the programs."""
-    trained, chapters = build / "checkpoints", build / "chapters"
+    trained, chapters = BUILD / "checkpoints", BUILD / "chapters"
     ten, thirteen = chapters / "10_greedy_decoding/greedy_decoding", chapters / "13_real_translation/real_translation"
     browser.open(page)
     browser.page.evaluate("document.querySelector('abh-translate').begin()")
@@ -342,35 +239,25 @@ def compare_programs(browser: Chromium, page: str, build: Path) -> str:
     return f"{count} sentences as the programs translate them"
 
 
-def works(program: str) -> bool:
-    """Ubuntu's package of that name is a script that asks for a snap, which may not be there."""
-    return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="use the pages' live parts, and compare their numbers with the native program's")
     parser.add_argument("--html", type=Path, default=ROOT / "build/book/html", help="the rendered book")
-    parser.add_argument("--native", type=Path, default=ROOT / "build/book/tests", help="folder of the native programs, beside the checkpoints")
     parser.add_argument("--chromium", required=True, help="the browser's program")
-    parser.add_argument("--out", type=Path, help="folder for screenshots; without it none is taken")
+    parser.add_argument("--firefox", help="the other browser's program")
     parser.add_argument("--only", default="", metavar="PART", help="one part alone")
-    parser.add_argument("--browser", choices=("chromium", "firefox"), help="one browser alone")
     options = parser.parse_args()
     html = options.html.resolve()
     parts = [options.only] if options.only else sorted(path.stem for path in (HERE / "live").glob("*.js"))
     by_day = not options.only and os.environ.get("ABH_NIGHTLY") != "1"
     looks = LOOKS[: BY_DAY["chromium"]] if by_day else LOOKS
-    firefox = next((name for name in map(shutil.which, ("firefox-esr", "firefox")) if name and works(name)), None)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, served(html) as server:
         files = checkpoints(html, Path(folder))
         for name in ("chromium", "firefox"):
-            if options.browser not in {None, name}:
-                continue
-            if name == "firefox" and not firefox:
+            if name == "firefox" and not options.firefox:
                 print("live: there is no Firefox here; the package is firefox-esr")
                 continue
-            browser = Chromium(options.chromium) if name == "chromium" else Firefox(firefox, folder)
+            browser = Chromium(options.chromium) if name == "chromium" else Firefox(options.firefox, folder)
             for part in parts:
                 if name == "firefox" and by_day and part not in BY_DAY["firefox"]:
                     continue
@@ -385,20 +272,16 @@ def main() -> int:
                             browser.open(page)
                         if (width, theme) in {LOOKS[0], (0, "")}:
                             log = calls(browser, part)
-                            said = compare(log, options.native, files)
+                            said = compare(log, BUILD / "tests", files)
                             print(f"live: {part} in {name}: {said}", flush=True)
                         elif isinstance(browser, Chromium):
                             browser.page.evaluate(f"document.querySelector('abh-{part}').begin()")
                         if isinstance(browser, Chromium):
                             look(browser, part, width, theme, (width, theme) == LOOKS[0])
-                            if options.out:
-                                options.out.mkdir(parents=True, exist_ok=True)
-                                browser.page.locator(f"abh-{part}").screenshot(path=options.out / f"{part}-{width}-{theme}.png")
                         browser.close_page()
                     if part == "translate" and isinstance(browser, Chromium):
-                        build = options.native.parent
-                        if (build / "checkpoints/translation-seed1").is_dir():
-                            print(f"live: checkpoints dropped: {compare_programs(browser, page, build)}", flush=True)
+                        if (BUILD / "checkpoints/translation-seed1").is_dir():
+                            print(f"live: checkpoints dropped: {compare_programs(browser, page)}", flush=True)
                         else:
                             print("live: no checkpoint is dropped: ./book build trains those")
                 except Wrong as error:

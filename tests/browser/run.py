@@ -26,7 +26,6 @@ sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "docs")]
 import cli
 import tools
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SKIPPED = 77
 
 
@@ -34,13 +33,12 @@ class NotHere(Exception):
     """This machine cannot look; the message says why."""
 
 
-def chromium() -> str:
-    for name in BROWSERS:
-        found = shutil.which(name)
-        # Ubuntu's package of that name is a script that asks for a snap, which may not be there.
-        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+def working(*names: str) -> str | None:
+    """The first of these programs that works; in Ubuntu, one may be a script that asks for a snap, which may not be there."""
+    for found in filter(None, map(shutil.which, names)):
+        if subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
             return found
-    raise NotHere("there is no Chromium: install the package chromium")
+    return None
 
 
 def python(venv: Path) -> Path:
@@ -59,7 +57,9 @@ def main() -> int:
     parser.add_argument("--must", action="store_true", help="fail where it would be skipped")
     options, others = parser.parse_known_args()
     try:
-        browser = chromium()
+        browser = working("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+        if not browser:
+            raise NotHere("there is no Chromium: install the package chromium")
         if options.what != "faults" and not (options.html / "index.html").is_file():
             raise NotHere(f"there are no pages in {options.html}: ./book check-pages renders them first")
         if options.what == "why-not":
@@ -74,6 +74,8 @@ def main() -> int:
     else:
         script = HERE / f"{options.what}.py"
         command = [interpreter, script, "--html", options.html, "--chromium", browser, *others]
+        if options.what == "live" and (firefox := working("firefox-esr", "firefox")):
+            command += ["--firefox", firefox]
     return subprocess.run(command, check=False, env=environment).returncode
 
 

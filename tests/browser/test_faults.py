@@ -1,4 +1,4 @@
-"""Each check of pages.py refuses a page that has its fault, and none refuses a good one.
+"""Each check of reader.py refuses a page that has its fault, and none refuses a good one.
 
     python tests/browser/run.py faults
 """
@@ -10,7 +10,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import chromium
 import pages
+import reader
 
 GOOD = """\
 <!DOCTYPE html>
@@ -62,8 +64,8 @@ class Faults(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.html = Path(folder.name).resolve()
-        address = cls.enterClassContext(pages.served(cls.html))
-        cls.reader = pages.Reader(cls.html, None, address, os.environ["ABH_CHROMIUM"])
+        address = cls.enterClassContext(chromium.served(cls.html))
+        cls.reader = reader.Reader(cls.html, None, address, os.environ["ABH_CHROMIUM"])
         cls.addClassCleanup(cls.reader.close)
 
     def write(self, name: str, fault: str) -> None:
@@ -92,7 +94,7 @@ class Faults(unittest.TestCase):
                 if what in IN_EVERY_WAY:
                     complaints = self.reader.whole(name).complaints
                 else:
-                    complaints = self.reader.some(name, pages.FIRST, True).complaints
+                    complaints = self.reader.some(name, reader.FIRST, True).complaints
                 self.assertTrue(any(words in line for line in complaints), f"no {words!r} in {complaints}")
                 self.assertTrue(all(line.startswith(name) for line in complaints))
 

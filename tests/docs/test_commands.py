@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 sys.path.insert(0, str(ROOT / "tests"))
+import command_options
 import commands
 
 PAGE = """Call `./book run 04`, or `echo Guten
@@ -69,7 +70,7 @@ class Listing(unittest.TestCase):
         )
 
 
-@unittest.skipUnless((commands.BUILD / "chapters").is_dir(), "the programs are not built; ./book test builds them")
+@unittest.skipUnless((command_options.BUILD / "chapters").is_dir(), "the programs are not built; ./book test builds them")
 class Options(unittest.TestCase):
     def test_every_command_has_options_that_its_program_takes(self) -> None:
         table = commands.Table((ROOT / "tests/commands.toml").read_text(encoding="utf-8"))
@@ -103,4 +104,4 @@ class Options(unittest.TestCase):
             "--rows": "nothing has an option --rows",
         }.items():
             with self.subTest(line):
-                self.assertIn(reason, commands.wrong_line(line))
+                self.assertIn(reason, command_options.wrong_line(line))

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from test_book import REPOSITORY, Case, Project, run
+from project import REPOSITORY, Case, Project, run
 
 sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
 

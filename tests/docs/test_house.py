@@ -10,13 +10,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 sys.path.insert(0, str(ROOT / "tests"))
-from mutate import tokens
+from cpp_tokens import tokens
 
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 FLOORS = ["", "io", "program", "fast", "cuda"]  # of lib, from the ground up; "": lib itself
 INCLUDE = re.compile(r'^#include "((?:lib|chapters)/[^"]+)"', re.MULTILINE)
 DECLARED = re.compile(
-    r"""^(?:struct|class|enum\ class)\ (\w+)
+    r"""^(?:struct|class|enum\ class|using)\ (\w+)(?=[ ;{:])
       | ^(?!using|namespace|template|\#|/|return|static)[\w:<>&*,\ \[\]]+?[\ *&](\w+)\(
       | ^\ {4}(?:virtual\ )?(?!return|if|for|using|explicit)[\w:<>&*,\ ]+?[\ *&](\w+)\(""",
     re.MULTILINE | re.VERBOSE,
@@ -26,6 +26,8 @@ MEMBER = re.compile(
         [\w:][\w:<>&*,\ ]*?[\ *&](\w+)(?:\ =\ [^;{]*|\ ?\{[^;]*\})?;""",
     re.MULTILINE | re.VERBOSE,
 )
+
+TEMPLATE = re.compile(r"^ *template <[^\n]*>\n?(?: *requires [^\n]*\n)? *(?:struct |class |[\w:<>&*, ]+?[ *&])(\w+)(?=[ (;{])", re.MULTILINE)
 
 # Where a later chapter takes hold of an earlier one, as PyTorch's DDP does of a parameter.
 HOOKS = {
@@ -127,6 +129,7 @@ def of_later_chapters(files: dict[str, str]) -> list[str]:
             if taken and all(stem(n) == stem(name) for n in early if word in used[n]):
                 found.append(f"{name}: {word}")
         found += [f"{name}: {word}" for word in parameters_of_later_chapters(name, files)]
+        found += [f"{name}: {word}" for word in template_arguments_of_later_chapters(name, files)]
     return sorted(set(found))
 
 
@@ -172,6 +175,17 @@ def parameters_of_later_chapters(header: str, files: dict[str, str]) -> list[str
     return found
 
 
+def template_arguments_of_later_chapters(header: str, files: dict[str, str]) -> list[str]:
+    """Templates that the chapters up to 10 use with one argument, and those from 11 on with another."""
+    found = []
+    for name in set(TEMPLATE.findall(files[header])):
+        used: dict[bool, set[str]] = {False: set(), True: set()}  # by chapters up to 10, by later ones
+        for other, text in files.items():
+            used[chapter(other) > 10].update(re.findall(rf"\b{name}<([\w:, ]+)>(?! *struct)", text))
+        found += [f"{name}<{argument}>" for argument in used[True] - used[False] if len(used[False]) <= 1]
+    return found
+
+
 class House(unittest.TestCase):
     def test_arrows_run_down(self) -> None:
         self.assertEqual(upward(book()), [])
@@ -182,6 +196,12 @@ class House(unittest.TestCase):
     def test_no_folders_do_so_either(self) -> None:
         self.assertEqual(circles(folders(book())), [])
 
+    def test_no_file_has_more_than_400_lines(self) -> None:
+        folders = ("bench", "chapters", "docs", "figures", "judge", "lib", "tests")
+        paths = [path for name in folders for path in (ROOT / name).rglob("*") if path.suffix in {*SOURCES, ".py"}]
+        lines = {path.relative_to(ROOT).as_posix(): path.read_bytes().count(b"\n") for path in [*paths, ROOT / "book"]}
+        self.assertEqual({name: n for name, n in lines.items() if n > 400}, {})
+
     def test_nothing_of_a_later_chapter_is_declared_in_an_earlier_one(self) -> None:
         found = {place.rpartition(" ")[2]: place for place in of_later_chapters(book())}
         self.assertEqual([place for word, place in found.items() if word not in HOOKS], [])
@@ -191,21 +211,21 @@ class House(unittest.TestCase):
         backward = re.compile(r"\bmodel_?\.backward\(")
         places = [name for name, text in book().items() if backward.search(text)]
         # cost.cpp measures what the step saves: the same lines, with the pads
-        self.assertEqual(places, ["chapters/09_training/cost.cpp", "chapters/09_training/training.cpp"])
+        self.assertEqual(places, ["chapters/09_training/cost.cpp", "chapters/09_training/loop/training.cpp"])
         calls = re.compile(r"\badd_part\(")
         callers = {name for name, text in book().items() if calls.search(text) and name.endswith(".cpp")}
         self.assertEqual(
             callers,
             {
                 "chapters/09_training/cost.cpp",
-                "chapters/09_training/training.cpp",
+                "chapters/09_training/loop/training.cpp",
                 "chapters/13_real_translation/practice/team.cpp",
                 "chapters/14_on_many_machines/data_parallel/data_parallel.cpp",
             },
         )
         page = (ROOT / "chapters/09_training/learning.md").read_text(encoding="utf-8")
-        step = files_part("chapters/09_training/training.cpp", "step")
-        self.assertIn("```{listing} training.cpp\n:part: step\n```", page)
+        step = files_part("chapters/09_training/loop/training.cpp", "step")
+        self.assertIn("```{listing} loop/training.cpp\n:part: step\n```", page)
         add_part = step.partition("double Trainer::add_part(")[2].partition("\n}\n")[0]
         self.assertLessEqual(add_part.count(";"), 6)
         self.assertIn("    update(learning_rate);\n", step.partition("double Trainer::step(")[2])
@@ -263,6 +283,14 @@ class Machinery(unittest.TestCase):
             "chapters/14_x/e.cpp": "void j() {\n    f(1, i({.late = 2}, 3));\n    e.own_;\n}\n",
         }
         self.assertEqual(of_later_chapters(files), ["lib/a.hpp: f with 2 arguments", "lib/a.hpp: late"])
+
+    def test_a_template_argument_and_an_alias_for_a_later_chapter_are_found(self) -> None:
+        files = {
+            "lib/a.hpp": "template <class T>\nstruct Box {};\nusing Late = Box<int>;\nusing Early = Box<int>;\n",
+            "chapters/03_masks/d.cpp": "Early b;\n",
+            "chapters/14_x/e.cpp": "Box<float> c;\nLate d;\nEarly e;\n",
+        }
+        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: Box<float>", "lib/a.hpp: Late"])
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -13,21 +13,22 @@ from pathlib import Path
 from unittest import mock
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
-spec = importlib.util.spec_from_file_location("mutate", REPOSITORY / "tests" / "mutate.py")
-mutate = importlib.util.module_from_spec(spec)
-sys.modules["mutate"] = mutate  # where dataclasses look their module up
-spec.loader.exec_module(mutate)
+
+sys.path.insert(0, str(REPOSITORY / "tests"))
+import build_tree
+import mutate
+from cpp_tokens import places, tokens
 
 MUTANTS = mutate.read_list()
 
 
 def program(name: str) -> object:
     """A test program that is never run."""
-    return mutate.Program(name, "test", (), (), ".")
+    return build_tree.Program(name, "test", (), (), ".")
 
 
 def words(source: str) -> list[str]:
-    return [token.text for token in mutate.tokens(source)]
+    return [token.text for token in tokens(source)]
 
 
 class Programs(unittest.TestCase):
@@ -36,12 +37,12 @@ class Programs(unittest.TestCase):
             properties = {"LABELS": [label], "WORKING_DIRECTORY": "."}
             return {
                 "name": name,
-                "command": [str(mutate.BUILD / "a" / "test"), "--colour-mode=none"],
+                "command": [str(build_tree.BUILD / "a" / "test"), "--colour-mode=none"],
                 "properties": [{"name": n, "value": v} for n, v in properties.items()],
             }
 
         tests = [listed("04_fast", "fast"), listed("resume", "fast"), listed("fuzz_fast", "fuzz")]
-        found = list(mutate.programs_in({"tests": tests}))
+        found = list(build_tree.programs_in({"tests": tests}))
         self.assertEqual([p.name for p in found], ["04_fast"])
         self.assertEqual((found[0].way, found[0].path), ("fast", "a/test"))
 
@@ -72,7 +73,7 @@ class Tokens(unittest.TestCase):
 
     def test_each_token_says_where_it_stands(self) -> None:
         source = 'x = "a"\n"b" ;'
-        where = [source[token.begin : token.end] for token in mutate.tokens(source)]
+        where = [source[token.begin : token.end] for token in tokens(source)]
         self.assertEqual(where, ["x", "=", '"a"\n"b"', ";"])
 
 
@@ -83,7 +84,7 @@ class Faults(unittest.TestCase):
                 self.assertNotIn("\n", mutant.find + mutant.replace)
                 self.assertEqual(mutate.check([mutant]), [])
                 text = (REPOSITORY / mutant.file).read_text(encoding="utf-8")
-                (begin, end), *_ = mutate.places(mutant.find, text)
+                (begin, end), *_ = places(mutant.find, text)
                 planted = words(text[:begin]) + words(mutant.replace) + words(text[end:])
                 self.assertEqual(words(mutant.plant(text)), planted)  # nothing grew together
                 self.assertNotEqual(planted, words(text))
@@ -112,8 +113,8 @@ class Machinery(unittest.TestCase):
 
     def test_a_part_of_a_name_or_of_a_literal_is_no_place(self) -> None:
         for text in ("xx", "x1", '"x"', "// x", "1x"):
-            self.assertEqual(mutate.places("x", text), [], text)
-        self.assertEqual(mutate.places("a < b", "a << b; a <= b"), [])
+            self.assertEqual(places("x", text), [], text)
+        self.assertEqual(places("a < b", "a << b; a <= b"), [])
 
     def test_nothing_to_find_is_refused(self) -> None:
         for find in ("", "  ", "// a comment"):
@@ -219,15 +220,15 @@ class Machinery(unittest.TestCase):
             if label != "pages":
                 properties["ENVIRONMENT"] = [f"ABH_TEST_WAY={label}"]
             properties = [{"name": key, "value": value} for key, value in properties.items()]
-            path = str(mutate.BUILD / "tests" / "test_04")
+            path = str(build_tree.BUILD / "tests" / "test_04")
             return {"name": name, "command": [path, "~[cuda]"], "properties": properties}
 
         tests = [of("04_plain", "plain"), of("04_cuda", "cuda"), of("pages", "pages")]
-        with mock.patch.object(mutate, "must", return_value=json.dumps({"tests": tests})):
-            programs = mutate.find_programs()
+        with mock.patch.object(build_tree, "must", return_value=json.dumps({"tests": tests})):
+            programs = build_tree.find_programs()
         self.assertEqual([program.name for program in programs], ["04_plain", "04_cuda"])
         self.assertEqual([program.way for program in programs], ["plain", "cuda"])
-        expected = mutate.Program(
+        expected = build_tree.Program(
             "04_cuda", "tests/test_04", ("~[cuda]",), ("ABH_TEST_WAY=cuda",), "/b"
         )
         self.assertEqual(programs[1], expected)
@@ -277,11 +278,11 @@ class Machinery(unittest.TestCase):
         objects.compile.assert_not_called()
 
     def test_an_endless_program_is_stopped_with_what_it_started(self) -> None:
-        status, output = mutate.run("sh", "-c", "echo begun; sleep 100 & sleep 100", limit=0.2)
+        status, output = build_tree.run("sh", "-c", "echo begun; sleep 100 & sleep 100", limit=0.2)
         self.assertEqual((status, output), (-9, "begun\n"))
 
     def test_the_fault_is_compiled_and_linked_beside_the_build(self) -> None:
-        root = mutate.ROOT
+        root = build_tree.ROOT
         compiled = (
             f"c++ -DX -I{root} -isystem /e -Werror -MD -MT a.o -MF a.o.d -o a.o -c {root}/lib/a.cpp"
         )
@@ -294,17 +295,17 @@ class Machinery(unittest.TestCase):
             "u": ": && c++ -O3 t.o u.o -o u lib.a && :",  # has lib's source in a build of its own
         }
         listed = json.dumps([{"output": o, "command": c} for o, c in commands.items()])
-        inside = mutate.os.path.relpath(root, mutate.BUILD)
+        inside = os.path.relpath(root, build_tree.BUILD)
         both = f"#deps 2\n    {inside}/lib/a.cpp\n    {root}/lib/a.hpp\n"
         files = f"a.o: {both}\nt.o: #deps 1\n    {inside}/lib/a.hpp\n\nu.o: {both}"
-        with mock.patch.object(mutate, "must", side_effect=["ninja: in\n" + listed, files]):
-            objects = mutate.Objects()
+        with mock.patch.object(build_tree, "must", side_effect=["ninja: in\n" + listed, files]):
+            objects = build_tree.Objects()
         self.assertEqual(objects.changed("t", "lib/a.cpp"), ["a.o"])
         self.assertEqual(objects.changed("t", "lib/a.hpp"), ["t.o", "a.o"])
         self.assertEqual(objects.changed("u", "lib/a.cpp"), ["u.o"])
         with (
             tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(mutate, "run", return_value=(0, "")) as run,
+            mock.patch.object(build_tree, "run", return_value=(0, "")) as run,
         ):
             objects.compile("a.o", "lib/a.cpp", Path(folder))
             objects.link("t", ["t.o", "a.o"], Path(folder))

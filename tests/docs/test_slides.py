@@ -14,7 +14,7 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from test_book import OFFLINE, REPOSITORY, Case, Project, run
+from project import OFFLINE, REPOSITORY, Case, Project, run
 
 SLIDES = REPOSITORY / "docs" / "slides"
 HAVE = importlib.util.find_spec("sphinx_revealjs") is not None

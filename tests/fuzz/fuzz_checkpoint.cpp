@@ -1,4 +1,4 @@
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

@@ -1,4 +1,4 @@
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

@@ -1,4 +1,4 @@
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace abh;

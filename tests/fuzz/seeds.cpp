@@ -2,7 +2,7 @@
 // by the code of today, so that they stay valid; what fuzzing found stands in tests/fuzz/seeds.
 #include <cstring>
 
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #ifdef ABH_HAS_TEXT

@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib/program"))
 
 import cli
 import torch
-from components import COMPONENTS, Component, Sizes
+from components import COMPONENTS, Component
+from inputs import Sizes
 from safetensors.torch import save_file
 from torch import Tensor
 

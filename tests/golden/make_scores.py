@@ -1,4 +1,4 @@
-"""Writes scores.json: what sacrebleu says about small corpora, for tests/13_scores.cpp and 13_text.cpp.
+"""Writes scores.json: what sacrebleu says about small corpora, for tests/13_real_translation/scores.cpp and text.cpp.
 
     python3 -m venv /tmp/sacrebleu && /tmp/sacrebleu/bin/pip install sacrebleu==2.6.0
     /tmp/sacrebleu/bin/python tests/golden/make_scores.py

@@ -8,12 +8,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from judge import diagnose
-from judge.cases import Case, Mistake
-from judge.sandbox import Limits
-from judge.session import Threw
-from judge.values import Value
-from judge.verdict import compare, judge_case
+from judge.answer import diagnose
+from judge.answer.cases import Case, Mistake
+from judge.answer.limits import Limits
+from judge.answer.session import Threw
+from judge.answer.values import Value
+from judge.answer.verdict import compare, judge_case
 
 X = [0.3, -1.2, 2.5, 0.7, -0.4, 1.9]
 

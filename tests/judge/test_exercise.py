@@ -13,9 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, gate
-from judge.exercise import COMPUTED, Mistaken, load_all, shelf
-from judge.report import section
+from judge import gate
+from judge.answer.exercise import COMPUTED, Mistaken, load_all, shelf
+from judge.answer.libraries import base, libraries, members
+from judge.answer.report import section
+from judge.answer.setting import BUILD, Failed, setting
 
 SOUND = "chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward"
 
@@ -214,13 +216,10 @@ class TakingPart(unittest.TestCase):
                 self.assertEqual("", exercise.run)
                 continue
             chapter = exercise.run.split()[2]
-            sources = "".join(
-                p.read_text()
-                for p in (*(ROOT / "lib").glob("*.?pp"), *ROOT.glob("chapters/*/*.hpp"))
-                if p.parent.name == "lib" or p.parent.name[:2] <= chapter
-            )
+            below = (p for p in ROOT.glob("chapters/*/**/*.hpp") if p.relative_to(ROOT).parts[1][:2] <= chapter and "exercises" not in p.parts)
+            sources = "".join(p.read_text() for p in (*(ROOT / "lib").glob("*.?pp"), *below))
             for operation in exercise.mine:
-                self.assertRegex(sources, rf"\b{operation}\(", exercise.run)
+                self.assertTrue(re.search(rf"\b{operation}\(", sources), f"{exercise.run}: {operation}")
 
     def test_commands(self):
         found = {e.number: e.run for e in load_all()}
@@ -269,9 +268,9 @@ class Linked(unittest.TestCase):
     def setUp(self):
         self.exercises = {e.number: e for e in load_all()}
 
-    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_what_gives_the_answer_away_is_left_out(self):
-        found = compile.setting()
+        found = setting()
         for number, absent, there in (
             ("00.1", {"linear"}, {"matmul", "tensor"}),  # of the library below all chapters
             ("00.6", {"matmul"}, {"tensor"}),
@@ -279,16 +278,16 @@ class Linked(unittest.TestCase):
             ("04.2", {"softmax", "ranks"}, {"masks", "matmul"}),  # the chapter before is the last
             ("14.2", {"tree_sum", "ring"}, {"ranks", "optimizer"}),  # of a library that this chapter is the first to need
         ):
-            archives = compile.libraries(self.exercises[number], found)
-            objects = {compile.base(m) for archive in archives for m in compile.members(archive)}
+            archives = libraries(self.exercises[number], found)
+            objects = {base(m) for archive in archives for m in members(archive)}
             self.assertEqual(set(), objects & absent, number)
             self.assertLessEqual(there, objects, number)
 
-    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_what_is_to_be_left_out_must_be_there(self):
         exercise = dataclasses.replace(self.exercises["00.1"], without=("linear", "lineal"))
-        with self.assertRaisesRegex(compile.Failed, "no lineal"):
-            compile.libraries(exercise, compile.setting())
+        with self.assertRaisesRegex(Failed, "no lineal"):
+            libraries(exercise, setting())
 
     def test_headers_beside_the_call_and_beside_the_folder(self):
         self.assertEqual([ROOT / "chapters/00_workbench/exercises/linear.hpp"], self.exercises["00.1"].headers())

@@ -13,9 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, gate, hunt
-from judge.exercise import COMPUTED, KINDS, load_all
-from judge.verdict import Fault, refused
+from judge import gate
+from judge.answer.build import prepare
+from judge.answer.compile import compile_answer, why_not_compiled
+from judge.answer.exercise import COMPUTED, KINDS, load_all
+from judge.answer.setting import BUILD, Failed
+from judge.answer.verdict import Fault, refused
+from judge.hunt.faults import faults
 
 TARGET = next(e for e in load_all() if e.number == gate.TARGET)
 
@@ -37,24 +41,24 @@ class Complaints(unittest.TestCase):
         verdict = refused(TARGET, Fault("compile", "  it does not compile:\n    error: #error FOUND a secret file"))
         self.assertEqual("found what it must not see", gate.complain(attack(), verdict))
 
-    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_attacks_on_the_compiler_say_so_where_nothing_keeps_them_from_the_files(self):
         softmax = '"chapters/04_scaled_dot_product_attention/softmax.cpp"'
-        compile.prepare([TARGET])
+        prepare([TARGET])
         there = {"includes_secret": '"/etc/shadow"', "includes_solution": softmax}
         for name, file in there.items():
             text = (gate.ATTACKS / f"{name}.cpp").read_text().replace(file, '"lib/tensor.hpp"')
             with tempfile.TemporaryDirectory() as folder:
                 answer = Path(folder) / TARGET.file_name
                 answer.write_text(text)
-                outcome = compile.compile_answer(TARGET, answer, Path(folder) / "program", tight=False)
+                outcome = compile_answer(TARGET, answer, Path(folder) / "program", tight=False)
             verdict = refused(TARGET, Fault("compile", gate_text(outcome.printed)))
             self.assertEqual("found what it must not see", gate.complain(attack(), verdict), name)
 
 
 def gate_text(printed: str) -> str:
     """As the judge shows it."""
-    return compile.why_not_compiled("crash", printed)
+    return why_not_compiled("crash", printed)
 
 
 class Daily(unittest.TestCase):
@@ -131,7 +135,7 @@ class Main(unittest.TestCase):
     def test_a_criterion_without_a_case_is_one_line(self):
         def draw(exercise, _):
             if exercise.number == "04.2":
-                raise compile.Failed("04.2: criteria ['a', 'b'], but cases for ['a']")
+                raise Failed("04.2: criteria ['a', 'b'], but cases for ['a']")
 
         status, printed = self.run_gate("04.1", "04.2", draw=draw)
         self.assertEqual(1, status)
@@ -150,13 +154,13 @@ class Main(unittest.TestCase):
             status, printed = self.run_gate(*arguments, machines=changed)
             self.assertEqual(1, status)
             self.assertIn("WRONG the machine has changed: shared files: [('/tmp/left', 1)]", printed)
-        self.assertIn(f"{len(load_all()) + len(hunt.faults())} solutions", printed)  # of --all
+        self.assertIn(f"{len(load_all()) + len(faults())} solutions", printed)  # of --all
         self.assertEqual(0, self.run_gate("04.2", "--all", machines=changed)[0])  # nothing has attacked
         self.assertEqual(0, self.run_gate("--attacks", machines=[*changed[:2], changed[0]])[0])  # and nothing is left
 
     def test_a_judge_that_fails_is_one_complaint(self):
         def judge(*_, **__):
-            raise compile.Failed("04.2: plain.cpp\n  does not compile")
+            raise Failed("04.2: plain.cpp\n  does not compile")
 
         with unittest.mock.patch.object(gate, "judge_answer", judge):
             self.assertEqual(("seed 1: 04.2: plain.cpp; does not compile", "failed"), gate.attempt(attack("int a;"), False))

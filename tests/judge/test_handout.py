@@ -20,13 +20,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from judge import __main__ as judge
-from judge import cases as draws
-from judge import compile, handout
-from judge.exercise import Exercise, Mistaken, load_all
-from judge.handout import given, leaks
+from judge.answer import cases as draws
+from judge.answer import setting
+from judge.answer.build import prepare
+from judge.answer.exercise import Exercise, Mistaken, load_all
+from judge.course import autograders, handout, pack, tryout
+from judge.course.leaks import given, leaks
 
 
-def pack(exercises: list[Exercise]) -> dict[str, str]:
+def texts(exercises: list[Exercise]) -> dict[str, str]:
     return {f"{e.number} {name}": text for e in exercises for name, text in given(e).items()}
 
 
@@ -35,7 +37,7 @@ class Given(unittest.TestCase):
         for chapter, members in groupby(load_all(), lambda e: e.chapter):
             exercises = list(members)
             with self.subTest(chapter=chapter):
-                self.assertEqual([], leaks(exercises, pack(exercises)))
+                self.assertEqual([], leaks(exercises, texts(exercises)))
 
     def test_a_line_of_a_solution_is_found_wherever_it_stands(self):
         exercises = [e for e in load_all() if e.number == "04.2"]
@@ -61,13 +63,13 @@ class Given(unittest.TestCase):
                 for n in numbers
             ]
 
-        with unittest.mock.patch.object(handout, "judged_by", judged_by):
-            self.assertEqual(["04.2: part 1: dz is 1"], handout.refused(exercises, Path()))
+        with unittest.mock.patch.object(tryout, "judged_by", judged_by):
+            self.assertEqual(["04.2: part 1: dz is 1"], tryout.refused(exercises, Path()))
         self.assertEqual([["04.2", "10.6"]], [sorted(numbers) for _, numbers in asked])  # predictions are judged elsewhere
 
     def test_what_only_judge_and_instructor_need_stays_behind(self):
         for e in load_all():
-            self.assertEqual(set(), handout.manifest(e).keys() & {"mutants", "given", "trains", "needs"}, e.number)
+            self.assertEqual(set(), pack.manifest(e).keys() & {"mutants", "given", "trains", "needs"}, e.number)
 
 
 class Clone(unittest.TestCase):
@@ -77,7 +79,7 @@ class Clone(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        patch = unittest.mock.patch.object(handout, "ROOT", self.root)
+        patch = unittest.mock.patch.object(autograders, "ROOT", self.root)
         patch.start()
         self.addCleanup(patch.stop)
         own = self.root / "chapters/04_a/exercises/2_b"
@@ -93,7 +95,7 @@ class Clone(unittest.TestCase):
     def said(self):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            handout.require_clone([self.exercise])
+            autograders.require_clone([self.exercise])
         return said.getvalue()
 
     def test_a_folder_that_is_no_clone_is_one_line(self):
@@ -107,10 +109,10 @@ class Clone(unittest.TestCase):
     def test_a_clone_without_a_commit_or_around_the_book(self):
         self.git("init")
         with self.assertRaisesRegex(Mistaken, "git clone: fatal"):
-            handout.require_clone([self.exercise])
-        with unittest.mock.patch.object(handout, "ROOT", self.root / "chapters"):
+            autograders.require_clone([self.exercise])
+        with unittest.mock.patch.object(autograders, "ROOT", self.root / "chapters"):
             with self.assertRaisesRegex(Mistaken, "inside another clone"):
-                handout.require_clone([self.exercise])
+                autograders.require_clone([self.exercise])
 
     def test_changes_that_are_not_committed(self):
         self.git("init")
@@ -135,21 +137,21 @@ class Programs(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_a_pack_for_another_kind_of_processor_says_so(self):
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(setting, "ROOT", Path(folder)):
             (Path(folder) / "handout.json").write_text('{"machine": "pdp11"}')
-            with self.assertRaisesRegex(compile.Failed, "libraries are for pdp11, but this machine is "):
-                compile.setting_of_handout()
+            with self.assertRaisesRegex(setting.Failed, "libraries are for pdp11, but this machine is "):
+                setting.setting_of_handout()
 
     def test_a_pack_of_a_newer_system_says_so(self):
         for older, newer in (("2.36", "2.39"), ("2.9", "2.10"), ("2", "2.1")):
-            self.assertTrue(compile.before(older, newer))
-            self.assertFalse(compile.before(newer, older))
-        self.assertFalse(compile.before("", "2.39"))
-        self.assertFalse(compile.before("2.39", ""))
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compile, "ROOT", Path(folder)):
+            self.assertTrue(setting.before(older, newer))
+            self.assertFalse(setting.before(newer, older))
+        self.assertFalse(setting.before("", "2.39"))
+        self.assertFalse(setting.before("2.39", ""))
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(setting, "ROOT", Path(folder)):
             (Path(folder) / "handout.json").write_text(json.dumps({"machine": platform.machine(), "libc": "99.1"}))
-            with self.assertRaisesRegex(compile.Failed, "made on a system with glibc 99.1, but this one has 2"):
-                compile.setting_of_handout()
+            with self.assertRaisesRegex(setting.Failed, "made on a system with glibc 99.1, but this one has 2"):
+                setting.setting_of_handout()
 
     def test_the_pack_is_called_where_it_lies(self):
         """As `./book handout 04 --out pack` does, with a path that is not absolute."""
@@ -159,7 +161,7 @@ class Machine(unittest.TestCase):
             Path("pack").mkdir()
             Path("pack/check").write_text("#!/bin/sh\necho '[{\"points\": 7}]'\n")
             Path("pack/check").chmod(0o755)
-            self.assertEqual([{"points": 7}], handout.judged_by(Path("pack"), {}, ["04.2"]))
+            self.assertEqual([{"points": 7}], tryout.judged_by(Path("pack"), {}, ["04.2"]))
             os.chdir("/")
 
 
@@ -172,7 +174,7 @@ class Student(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.pack = Path(folder.name) / "pack"
         exercise = next(e for e in load_all() if e.number == "04.2")
-        compile.prepare([exercise])
+        prepare([exercise])
         handout.make([exercise], cls.pack, seed=1)
 
     def check(self, folder, *arguments, output=""):
@@ -213,7 +215,7 @@ class Student(unittest.TestCase):
         self.assertRegex(said, r"^check: the judge itself failed \(JSONDecodeError: .*\); put PYTHONDEVMODE=1 .*\n$")
 
     def test_python_3_10_is_enough(self):
-        script = "import sys; sys.modules['tomllib'] = None; from judge import __main__, check"  # which Python 3.11 brought
+        script = "import sys; sys.modules['tomllib'] = None; from judge import __main__; from judge.reader import check"  # which Python 3.11 brought
         done = subprocess.run([sys.executable, "-c", script], cwd=self.pack, capture_output=True, text=True, check=False)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
 
@@ -227,7 +229,7 @@ class Bundle(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             root = Path(name)
             root.chmod(0o755)
-            handout.classroom50([self.exercise], root / "bundle", release=release)
+            autograders.classroom50([self.exercise], root / "bundle", release=release)
             (cases,) = (root / "bundle/pack/chapters").rglob("cases.bin")
             self.assertNotEqual(draws.draw_raw(self.exercise, 1), cases.read_bytes())  # those in the students' pack
             (root / "clone/judge").mkdir(parents=True)
@@ -242,7 +244,7 @@ class Bundle(unittest.TestCase):
 
     def test_the_bundle_judges_and_not_the_repository(self):
         self.exercise = next(e for e in load_all() if e.number == "04.2")
-        compile.prepare([self.exercise])
+        prepare([self.exercise])
         result, body, _ = self.graded(None, self.exercise.solution())
         self.assertEqual((10, 10), (result["score"], result["max-score"]))
         self.assertIn("04.2", body)
@@ -263,7 +265,7 @@ class Scripts(unittest.TestCase):
             self.assertIn(match, handout.README)
 
     def test_every_command_in_them_is_there(self):
-        for script in (handout.TUTORS, handout.SETUP, handout.RUN, handout.WORKFLOW, handout.CHECK, handout.README, handout.NAMED, handout.OWN):
+        for script in (handout.TUTORS, autograders.SETUP, autograders.RUN, autograders.WORKFLOW, handout.CHECK, handout.README, handout.NAMED, handout.OWN):
             for verb, rest in re.findall(r"python3 -m judge (\S+)(.*)", script):
                 self.assertIn(verb, judge.VERBS)
                 command = [sys.executable, "-m", "judge", verb, "--help"]
@@ -275,7 +277,7 @@ class Scripts(unittest.TestCase):
                 self.assertIn(option, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
             for verb in re.findall(r"\./book ([a-z]+)", script):
                 self.assertRegex((ROOT / "book").read_text(), rf"(?m)^([a-z| -]+ )?{verb}( [a-z| -]+)?\)$")
-        self.assertIn("python3 -m judge prepare {numbers}", handout.SETUP)
+        self.assertIn("python3 -m judge prepare {numbers}", autograders.SETUP)
 
     def test_the_module_runs_as_check_does(self):
         script = handout.CHECK.splitlines()[-1]
@@ -312,7 +314,7 @@ class Scripts(unittest.TestCase):
             )
             if metadata is not None:
                 (root / "submission_metadata.json").write_text(metadata)
-            script = handout.RUN.format(numbers="04.2", release=release).replace("/autograder", name)
+            script = autograders.RUN.format(numbers="04.2", release=release).replace("/autograder", name)
             subprocess.run(["bash", "-c", script], check=True, capture_output=True)
             student, files, until = json.loads((root / "results/results.json").read_text())
             self.assertEqual((["a.cpp"], release.split()[1:]), (files, [until] if until else []))

@@ -12,11 +12,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, hunt, sandbox
-from judge.exercise import Mistaken, replaced
-from judge.values import Value
+from judge.answer.build import copy_headers
+from judge.answer.exercise import Mistaken, replaced
+from judge.answer.limits import Outcome
+from judge.answer.setting import BUILD
+from judge.answer.values import Value
+from judge.hunt import copies, hunt, judging, sheet
+from judge.hunt.faults import drawn, faults
 
-ALL = hunt.faults()
+ALL = faults()
 
 
 class Lists(unittest.TestCase):
@@ -37,8 +41,8 @@ class Lists(unittest.TestCase):
     def test_the_line_of_each_fault_is_right_and_no_other(self):
         for f in ALL:
             with self.subTest(fault=f.name):
-                self.assertIsNone(hunt.misquoted(f, hunt.answer_of(f, "")))
-                self.assertIsNotNone(hunt.misquoted(f, hunt.answer_of(f, "", line='"lib/tensor.hpp"')))
+                self.assertIsNone(judging.misquoted(f, sheet.answer_of(f, "")))
+                self.assertIsNotNone(judging.misquoted(f, sheet.answer_of(f, "", line='"lib/tensor.hpp"')))
 
     def test_a_symptom_does_not_quote_the_place(self):
         for f in ALL:
@@ -50,11 +54,11 @@ class Drawing(unittest.TestCase):
     def test_a_student_keeps_the_fault_when_others_are_added(self):
         few, more = hunt.among(ALL[::2]), hunt.among(ALL)
         students = [f"student {i}" for i in range(200)]
-        changed = [s for s in students if hunt.drawn(few, s) != hunt.drawn(more, s)]
+        changed = [s for s in students if drawn(few, s) != drawn(more, s)]
         self.assertTrue(changed)
         self.assertLess(len(changed), len(students))
-        self.assertEqual([], [s for s in changed if hunt.drawn(more, s) in few.faults])
-        self.assertGreater(len({hunt.drawn(more, s).id for s in students}), 50)
+        self.assertEqual([], [s for s in changed if drawn(more, s) in few.faults])
+        self.assertGreater(len({drawn(more, s).id for s in students}), 50)
 
     def test_chapters_and_level(self):
         self.assertEqual({"04", "05"}, {f.chapter[:2] for f in hunt.hunt("hunt:04-05").faults})
@@ -78,17 +82,17 @@ class Answers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             answer = Path(folder) / "hunt.cpp"
             answer.write_text(written)
-            verdict = hunt.judge(hunt.among((self.fault,)), answer, tight=False, student="ada")
+            verdict = judging.judge(hunt.among((self.fault,)), answer, tight=False, student="ada")
         self.assertEqual(0, verdict.points)
         return verdict.problem.text
 
     def tried(self, *outcomes):
         """A compiled test; from here on compiling and linking end so."""
-        compiled = unittest.mock.Mock(side_effect=[sandbox.Outcome(reason, 1, said) for reason, said in outcomes])
-        patch = unittest.mock.patch.object(hunt, "compile_answer", compiled)
+        compiled = unittest.mock.Mock(side_effect=[Outcome(reason, 1, said) for reason, said in outcomes])
+        patch = unittest.mock.patch.object(judging, "compile_answer", compiled)
         patch.start()
         self.addCleanup(patch.stop)
-        return hunt.Tried(hunt.among((self.fault,)), Path("test.o"), Path("folder"), tight=False)
+        return judging.Tried(hunt.among((self.fault,)), Path("test.o"), Path("folder"), tight=False)
 
     def test_a_program_that_printed_is_ended_before_the_next_is_written_in_its_place(self):
         running = set()
@@ -103,59 +107,59 @@ class Answers(unittest.TestCase):
 
             def close(self):
                 running.clear()
-                return sandbox.Outcome("ok", 0, "debug")
+                return Outcome("ok", 0, "debug")
 
         tried = self.tried(*[("ok", "")] * 3)
-        with unittest.mock.patch.object(hunt, "Session", Printing):
+        with unittest.mock.patch.object(judging, "Session", Printing):
             self.assertEqual(["", "", ""], [tried.fails() for _ in range(3)])
         self.assertEqual((set(), "debug"), (running, tried.printed))
 
     def test_a_test_that_cannot_be_linked_is_the_students(self):
         for said in ("undefined reference to `abh::mine::passes()'", "multiple definition of `abh::plain::softmax'"):
             self.tried(("ok", ""), ("crash", said))  # compiling it, and linking it
-            self.assertIn(said, self.refused(hunt.stub(self.fault, "ada")))
+            self.assertIn(said, self.refused(sheet.stub(self.fault, "ada")))
 
     def test_the_first_line_is_read_whichever_editor_wrote_it(self):
         with tempfile.TemporaryDirectory() as folder:
             answer = Path(folder) / "hunt.cpp"
             for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-                answer.write_bytes(hunt.stub(self.fault, "ada").encode(encoding))
+                answer.write_bytes(sheet.stub(self.fault, "ada").encode(encoding))
                 self.assertEqual((self.fault,), hunt.begun(answer).faults)
 
     def test_another_students_hunt(self):
-        self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(hunt.stub(ALL[1], "bob")))
+        self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(sheet.stub(ALL[1], "bob")))
 
     def test_another_way_of_the_operation_is_not_asked(self):
         for test in ("set_way(Way::fast);", "return abh::fast::softmax(x);", "set_way(static_cast<Way>(1));", "#define F fa##st\n"):
-            self.assertIn("say itself what is right", self.refused(hunt.answer_of(self.fault, test)), test)
+            self.assertIn("say itself what is right", self.refused(sheet.answer_of(self.fault, test)), test)
 
     def test_the_plain_way_may_be_named(self):
-        self.assertIsNone(hunt.OTHER_WAYS.search("const ScopedWay scoped(Way::plain); return way() == Way::plain;"))
+        self.assertIsNone(judging.OTHER_WAYS.search("const ScopedWay scoped(Way::plain); return way() == Way::plain;"))
 
     def test_a_cause_may_take_several_lines(self):
         written = "// LINE: a = b;\n// CAUSE: it adds\n// what it should\n// subtract\n#include <cmath>\n"
-        self.assertEqual("it adds what it should subtract", hunt.entry(written, "CAUSE"))
-        self.assertEqual("a = b;", hunt.entry(written, "LINE"))
-        self.assertEqual("", hunt.entry("// LINE:\n// CAUSE:\n", "LINE"))
+        self.assertEqual("it adds what it should subtract", sheet.entry(written, "CAUSE"))
+        self.assertEqual("a = b;", sheet.entry(written, "LINE"))
+        self.assertEqual("", sheet.entry("// LINE:\n// CAUSE:\n", "LINE"))
 
     def test_a_line_that_is_not_there_or_too_common_or_without_a_cause(self):
         said = {
-            hunt.answer_of(self.fault, "", line="no such line"): "occurs 0 times",
-            hunt.answer_of(self.fault, "", line="Tensor"): r"occurs \d+ times",
-            hunt.stub(self.fault, "ada"): "nothing after '// LINE:'",
-            hunt.stub(self.fault, "ada").replace("LINE:", "LINE: a"): "say the cause",
+            sheet.answer_of(self.fault, "", line="no such line"): "occurs 0 times",
+            sheet.answer_of(self.fault, "", line="Tensor"): r"occurs \d+ times",
+            sheet.stub(self.fault, "ada"): "nothing after '// LINE:'",
+            sheet.stub(self.fault, "ada").replace("LINE:", "LINE: a"): "say the cause",
         }
         for written, expected in said.items():
-            self.assertRegex(hunt.misquoted(self.fault, written).text, expected)
+            self.assertRegex(judging.misquoted(self.fault, written).text, expected)
 
 
 class Pack(unittest.TestCase):
-    @unittest.skipUnless((compile.BUILD / "build.CXX.json").is_file(), "the judge is not built")
+    @unittest.skipUnless((BUILD / "build.CXX.json").is_file(), "the judge is not built")
     def test_a_hand_out_says_only_what_users_notice(self):
-        compile.copy_headers()
+        copy_headers()
         with tempfile.TemporaryDirectory() as name:
             out = Path(name) / "hunt"
-            hunt.pack(hunt.among(ALL[:1]), [], out)
+            copies.pack(hunt.among(ALL[:1]), [], out)
             (known,) = json.loads((out / "faults.json").read_text())
             self.assertEqual({"id", "chapter", "source", "level", "symptom", "headers"}, set(known))
             self.assertTrue((out / f"{ALL[0].id}.o").is_file())

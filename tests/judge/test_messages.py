@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from judge import __main__ as judge
-from judge import compile, sandbox
-from judge.exercise import Mistaken
+from judge.answer.exercise import Mistaken
+from judge.answer.limits import Unfit
+from judge.answer.setting import Failed
 
 PRINTING = """
 import importlib, os, sys
@@ -52,9 +53,9 @@ class Verbs(unittest.TestCase):
             (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, None),
             (KeyboardInterrupt(), 130, "interrupted"),
             (MemoryError("the compiler was killed"), 2, "cannot judge answers here: the compiler was killed"),
-            (sandbox.Unfit("mounted noexec"), 2, "cannot judge answers here: mounted noexec"),
+            (Unfit("mounted noexec"), 2, "cannot judge answers here: mounted noexec"),
             (Mistaken("there is no exercise 1"), 2, "there is no exercise 1"),
-            (compile.Failed("cmake is not installed"), 2, "cmake is not installed"),
+            (Failed("cmake is not installed"), 2, "cmake is not installed"),
             (KeyError("a\nb"), 1, "the judge itself failed (KeyError: 'a\\nb'); put PYTHONDEVMODE=1 before the command to see where, and report it"),
             (json.JSONDecodeError("Expecting value", "", 0), 1, "the judge itself failed (JSONDecodeError: Expecting value: line 1 column 1 (char 0)); "
              "put PYTHONDEVMODE=1 before the command to see where, and report it"),

@@ -12,11 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, mine
-from judge.exercise import Mistaken, load_all
+from judge.answer.exercise import Mistaken, load_all
+from judge.answer.setting import BUILD
+from judge.reader import mine
 
 EXERCISE = next(e for e in load_all() if e.number == "04.2")
-PROGRAM = compile.BUILD / "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention"
+PROGRAM = BUILD / "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention"
 TERM = "softmax_backward"  # what the exercise writes
 
 
@@ -35,7 +36,7 @@ class TakingPart(unittest.TestCase):
     def linked(self, answer: str) -> Path:
         (self.folder / EXERCISE.file_name).write_text(answer)
         with unittest.mock.patch.object(mine, "ANSWERS", self.folder):
-            return mine.link(compile.BUILD, PROGRAM, [EXERCISE.number])
+            return mine.link(BUILD, PROGRAM, [EXERCISE.number])
 
     def numbers(self, program: Path) -> dict[str, object]:
         """What the program records, its times left out."""

@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import platforms
-from judge.exercise import Mistaken
+from judge.answer.exercise import Mistaken
+from judge.course import platforms
 
 SAMPLES = Path(__file__).parent / "samples"
 WORKSHEET = (SAMPLES / "moodle.csv").read_bytes().decode()

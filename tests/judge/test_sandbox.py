@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -13,11 +15,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from judge import compile, sandbox, session, verdict
-from judge.cases import Case
-from judge.exercise import load_all
-from judge.sandbox import MEBIBYTE, Limits, Outcome, Running, Unfit
-from judge.session import Ended, Session
+from judge.answer import compile, isolation, sandbox, session, verdict
+from judge.answer.cases import Case
+from judge.answer.exercise import load_all
+from judge.answer.group import Group
+from judge.answer.limits import MEBIBYTE, Limits, Outcome, Unfit
+from judge.answer.running import PAUSE, Running
+from judge.answer.session import Ended, Session
+from judge.answer.setting import Setting, compiler
 
 SOMEBODY = 54_321  # a user with processes of their own
 # Starts sixty processes and says so. Not bash, which waits and tries again where none can be started.
@@ -36,7 +41,7 @@ def shell(script, limits, **more):
 @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
 class Sandbox(unittest.TestCase):
     def test_children_count_together(self):
-        group = sandbox.Group(Limits(1))
+        group = Group(Limits(1))
         limited = bool(group.memory)
         group.close()
         if not limited:
@@ -54,13 +59,15 @@ class Sandbox(unittest.TestCase):
     def test_who_has_many_processes_can_grade(self):
         with tempfile.TemporaryDirectory() as name:
             Path(name).chmod(0o755)
-            shutil.copyfile(ROOT / "judge" / "sandbox.py", Path(name) / "sandbox.py")
-            (Path(name) / "sandbox.py").chmod(0o644)
+            copy = Path(shutil.copytree(ROOT / "judge" / "answer", Path(name) / "answer", ignore=shutil.ignore_patterns("__pycache__")))
+            for path in (copy, *copy.iterdir()):
+                path.chmod(0o755 if path.is_dir() else 0o644)
             script = (
-                "import sandbox, subprocess\n"
+                "import subprocess\n"
+                "from answer import limits, sandbox\n"
                 "others = [subprocess.Popen(['sleep', '60']) for _ in range(80)]\n"
-                "print(sandbox.run(['/bin/true'], {}, sandbox.Limits(10, processes=20), tight=True))\n"
-                f"print(sandbox.run({SIXTY}, {{}}, sandbox.Limits(20, processes=20), tight=True).printed)\n"
+                "print(sandbox.run(['/bin/true'], {}, limits.Limits(10, processes=20), tight=True))\n"
+                f"print(sandbox.run({SIXTY}, {{}}, limits.Limits(20, processes=20), tight=True).printed)\n"
                 "for other in others: other.kill()\n"
             )
             somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -73,11 +80,11 @@ class Sandbox(unittest.TestCase):
         if "Operation not permitted" in done.stdout or "Permission denied" in done.stdout:
             self.skipTest("only root may make namespaces here")
         self.assertIn("Outcome(reason='ok', status=0, printed='')", done.stdout, done.stderr)
-        if sandbox.counted(20):
+        if isolation.counted(20):
             self.assertNotIn("60\n", done.stdout)
 
     def test_who_is_timed_starts_nothing(self):
-        if not sandbox.system_calls(alone=True):
+        if not isolation.system_calls(alone=True):
             self.skipTest("there is no filter of system calls")
         thread = ["/usr/bin/python3", "-c", "import threading; threading.Thread(target=print, args=['started']).start()"]
         for alone in (False, True):
@@ -85,6 +92,35 @@ class Sandbox(unittest.TestCase):
                 limits = Limits(10, alone=alone)
                 self.assertEqual(not alone, "started" in sandbox.run(thread, {}, limits, tight=True).printed)
                 self.assertEqual(not alone, "started" in shell("/bin/echo started; true", limits).printed)
+
+    def test_nothing_is_left_of_what_ran(self):
+        before = {p.name for p in Path("/tmp").iterdir()}
+        limits = Limits(3, memory=256 << 20)
+        script = "for i in 1 2 3; do (setsid sleep 1000 &) ; done; echo x > /tmp/left; echo y > /dev/shm/left; exit 0"
+        script = script.replace("1000", f"1000.{os.getpid()}")
+        outcome = sandbox.run(["/bin/sh", "-c", script], {}, limits, tight=True)
+        self.assertEqual("ok", outcome.reason)
+        for _ in range(600):  # the kernel takes its time on a busy machine
+            running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+            if f"sleep 1000.{os.getpid()}" not in running:
+                break
+            time.sleep(0.1)
+        self.assertNotIn(f"sleep 1000.{os.getpid()}", running)
+        self.assertFalse(Path("/dev/shm/left").exists())
+        new = {p.name for p in Path("/tmp").iterdir()} - before
+        self.assertNotIn("left", new)
+
+    def test_the_sandbox_shows_nothing(self):
+        limits = Limits(5)
+        script = "ls / /home /root /etc /work 2>&1; env; cat /proc/1/environ 2>&1 | tr '\\0' '\\n'; id -u; cat /proc/net/dev"
+        os.environ["SECRET"] = "of the grader"
+        self.addCleanup(os.environ.pop, "SECRET")
+        printed = sandbox.run(["/bin/sh", "-c", script], {}, limits, tight=True).printed
+        self.assertNotIn("of the grader", printed)
+        self.assertNotIn("shadow", printed)
+        self.assertNotIn("eth", printed)
+        listing = printed.split("ls: ")[0].split()
+        self.assertLessEqual(set(listing) - {"/:", "/etc:", "/home:", "/root:", "/work:"}, {"bin", "dev", "lib", "lib64", "proc", "tmp", "usr"})
 
     def test_a_folder_may_be_hidden(self):
         folder = Path("/usr/include")
@@ -114,10 +150,10 @@ class Time(unittest.TestCase):
         with (
             unittest.mock.patch.object(Running, "at_work", lambda _: works(now)),
             unittest.mock.patch.object(Running, "computed", lambda _: computed(now)),
-            unittest.mock.patch.object(sandbox.time, "monotonic", lambda: now),
+            unittest.mock.patch.object(time, "monotonic", lambda: now),
         ):
             while now < seconds:
-                now += sandbox.PAUSE
+                now += PAUSE
                 if running.late():
                     return now
         return None
@@ -142,7 +178,7 @@ class Time(unittest.TestCase):
                 if works:
                     self.assertTrue(self.soon(lambda: running.computed() > before + 0.01))
                 else:
-                    sandbox.time.sleep(0.2)
+                    time.sleep(0.2)
                     self.assertLess(running.computed(), before + 0.01)
                 running.kill()
                 running.finish()
@@ -151,14 +187,14 @@ class Time(unittest.TestCase):
         running = Running.__new__(Running)
         with (
             unittest.mock.patch.object(Running, "processes", lambda _: [1, os.getpid()]),
-            unittest.mock.patch.object(sandbox.Path, "exists", lambda _: True),
-            unittest.mock.patch.object(sandbox.Path, "glob", lambda path, _: raised(path) if path.parts[2] == "1" else [path / f"{os.getpid()}/stat"]),
+            unittest.mock.patch.object(Path, "exists", lambda _: True),
+            unittest.mock.patch.object(Path, "glob", lambda path, _: raised(path) if path.parts[2] == "1" else [path / f"{os.getpid()}/stat"]),
         ):
             self.assertTrue(running.at_work())  # this process computes
 
     def soon(self, true):
         """Whether it becomes so, however busy the machine is."""
-        return any(true() or sandbox.time.sleep(0.05) for _ in range(1000))
+        return any(true() or time.sleep(0.05) for _ in range(1000))
 
 
     def test_a_speed_is_measured_in_processor_time_where_nothing_else_can_compute_for_the_answer(self):
@@ -172,8 +208,8 @@ class Time(unittest.TestCase):
         ):
             answer.tight = tight
             with (
-                unittest.mock.patch.object(sandbox, "system_calls", lambda filtered=filtered, **_: filtered),
-                unittest.mock.patch.object(sandbox, "without_rights", without_rights),
+                unittest.mock.patch.object(isolation, "system_calls", lambda filtered=filtered, **_: filtered),
+                unittest.mock.patch.object(isolation, "without_rights", without_rights),
                 unittest.mock.patch.object(session.time, "perf_counter", lambda: "the clock's"),
             ):
                 self.assertEqual(expected, answer.computed())
@@ -184,17 +220,17 @@ class Starting(unittest.TestCase):
 
     def test_a_machine_that_starts_nothing(self):
         for place, name, error in (
-            (sandbox.subprocess, "Popen", BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")),
-            (sandbox.subprocess, "Popen", OSError(errno.ENOMEM, "Cannot allocate memory")),
-            (sandbox.subprocess, "Popen", subprocess.SubprocessError("Exception occurred in preexec_fn.")),
-            (sandbox.os, "pipe", OSError(errno.EMFILE, "Too many open files")),
-            (sandbox.tempfile, "TemporaryFile", OSError(errno.EROFS, "Read-only file system")),
-            (sandbox.threading.Thread, "start", RuntimeError("can't start new thread")),
+            (subprocess, "Popen", BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")),
+            (subprocess, "Popen", OSError(errno.ENOMEM, "Cannot allocate memory")),
+            (subprocess, "Popen", subprocess.SubprocessError("Exception occurred in preexec_fn.")),
+            (os, "pipe", OSError(errno.EMFILE, "Too many open files")),
+            (tempfile, "TemporaryFile", OSError(errno.EROFS, "Read-only file system")),
+            (threading.Thread, "start", RuntimeError("can't start new thread")),
         ):
             open_files = len(os.listdir("/proc/self/fd"))
             with (
                 self.subTest(str(error)),
-                unittest.mock.patch.object(sandbox, "system_calls", lambda **_: b"filter"),
+                unittest.mock.patch.object(isolation, "system_calls", lambda **_: b"filter"),
                 unittest.mock.patch.object(place, name, side_effect=error),
                 self.assertRaisesRegex(Unfit, f"^cannot start a program: .*{str(error).split('] ')[-1][:20]}"),
             ):
@@ -203,7 +239,8 @@ class Starting(unittest.TestCase):
 
     def test_limits_of_ones_own_are_kept(self):
         script = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        script += "from judge.sandbox import *; print(run(['/bin/bash', '-c', 'ulimit -f'], {}, Limits(1), tight=False).printed)"
+        script += "from judge.answer.limits import Limits\nfrom judge.answer.sandbox import run\n"
+        script += "print(run(['/bin/bash', '-c', 'ulimit -f'], {}, Limits(1), tight=False).printed)"
         done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual("4", done.stdout.strip(), done.stderr)
 
@@ -220,27 +257,27 @@ class Starting(unittest.TestCase):
             return compile.why_unfit(tight=tight)
 
     def test_a_machine_that_compiles_and_runs(self):
-        found = compile.Setting("g++", [], [], [], "", {})
+        found = Setting("g++", [], [], [], "", {})
         self.assertEqual("", self.unfit(found))
         if not sandbox.why_unavailable():
-            self.assertEqual("", self.unfit(compile.Setting(compile.compiler(shutil.which("g++")), [], [], [], "", {}), tight=True))
+            self.assertEqual("", self.unfit(Setting(compiler(shutil.which("g++")), [], [], [], "", {}), tight=True))
 
     def test_a_compiler_that_is_missing(self):
-        said = self.unfit(compile.Setting("/nowhere/g++", [], [], [], "", {}))
+        said = self.unfit(Setting("/nowhere/g++", [], [], [], "", {}))
         self.assertRegex(said, "^the compiler, /nowhere/g[+][+], cannot compile an empty program .*No such file or directory$")
 
     def test_a_library_that_is_missing_when_programs_run(self):
         with tempfile.TemporaryDirectory() as name:
             library = Path(name) / "libthere.so"
             subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", library, f"-Wl,-soname,libgone.so"], check=True)
-            found = compile.Setting("g++", [], [], [str(library)], "", {})
+            found = Setting("g++", [], [], [str(library)], "", {})
             self.assertRegex(self.unfit(found), "^not even an empty program runs here .*libgone.so")
 
     def outcome_of(self, printed, reason="crash"):
         """What compiling an answer comes to if the compiler ends so, where others compile."""
         target = next(e for e in load_all() if e.number == "04.2")
         with unittest.mock.patch.multiple(
-            compile, setting=lambda: compile.Setting("g++", [], [], [], "", {}), call_object=lambda *_: Path("call.o"),
+            compile, setting=lambda: Setting("g++", [], [], [], "", {}), call_object=lambda *_: Path("call.o"),
             libraries=lambda *_: [], why_unfit=lambda **_: "", run_compiler=lambda *_, **__: Outcome(reason, 1, printed),
         ):  # fmt: skip
             return compile.compile_answer(target, Path("answer.cpp"), Path("program"), tight=False).reason

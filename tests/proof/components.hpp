@@ -41,11 +41,13 @@ struct Trial {
     std::function<Pass()> forward = {};
 };
 
+/// Makes a trial of these sizes, with random inputs and weights.
+using Maker = std::function<Trial(const Sizes&, Random&)>;
+
 struct Component {
     std::string name;  ///< that of its fixture, where it has one
     int chapter;
-    /// A trial with random inputs and weights.
-    std::function<Trial(const Sizes&, Random&)> make;
+    Maker make;
     bool in_pytorch = true;    ///< false: it drops out at random, and PyTorch drops others
     bool has_gradient = true;  ///< false: a mask
 };

@@ -4,12 +4,12 @@
 #include <memory>
 #include <set>
 
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
-#include "lib/device.hpp"
+#include "chapters/09_training/loss/loss.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/io/files.hpp"
 #include "tests/proof/proof.hpp"
 #include "tests/support.hpp"
+#include "tests/ways.hpp"
 
 using namespace abh;
 using proof::Component;
@@ -126,9 +126,7 @@ TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
     for (const std::string& system : systems)
         for (const std::string method : {"sgd", "adam", "adamw"})
             for (const bool smoothed : {false, true}) {
-                if (on_cuda() && cuda::device().emulated() &&
-                    !one_of_four(system, method, smoothed))
-                    continue;
+                if (emulated() && !one_of_four(system, method, smoothed)) continue;
                 const std::string run = method + (smoothed ? "_smoothed" : "");
                 const TensorFile theirs =
                     load_safetensors(golden / ("steps_" + system + ".safetensors"));

@@ -5,11 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "chapters/09_training/training.hpp"
-#include "judge/cases.hpp"
+#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
+#include "judge/answer/cases.hpp"
 
 // The model that the ablations of this chapter train: the toy's, but with one encoder layer, one
-// decoder layer and d_model 64.
+// decoder layer, d_model 64, 4 heads and d_ff 128.
 namespace abh::judge {
 
 inline TransformerOptions small_model() {
@@ -21,7 +22,7 @@ inline TransformerOptions small_model() {
     return options;
 }
 
-/// The losses of all steps of ten epochs, as chapter 9's program prints them.
+/// The losses of all steps of ten epochs, which chapter 9's program prints with six decimals.
 inline std::vector<double> losses(const TransformerOptions& model_options, TrainingOptions options,
                                   Index seed) {
     options.epochs = 10;

@@ -132,20 +132,19 @@ void add_pair(const TextPair& as_read, const CleanOptions& options, std::vector<
 /// The pairs in the columns of a file; an empty line is a pair of empty sentences.
 std::vector<TextPair> from_columns(const PairFiles& files, const TextLimits& limits) {
     std::vector<TextPair> pairs;
-    const auto column = [&](std::string_view line, Index wanted) {
-        for (Index i = 1; i < wanted; ++i) {
-            const std::size_t tab = line.find('\t');
-            if (tab == line.npos)
-                fail(at_line(files.source, pairs.size()), "{} column{}, but column {} is wanted", i,
-                     i == 1 ? "" : "s", wanted);
-            line.remove_prefix(tab + 1);
-        }
-        return std::string(line.substr(0, line.find('\t')));
-    };
+    const auto wanted = std::max(files.source_column, files.target_column);
     for (const std::string& line : read_lines(files.source, limits)) {
         TextPair& pair = pairs.emplace_back();
-        if (!line.empty())
-            pair = {column(line, files.source_column), column(line, files.target_column)};
+        if (line.empty()) continue;
+        const std::vector<std::string_view> columns = columns_of(line);
+        const auto there = static_cast<Index>(columns.size());
+        if (there < wanted)
+            fail(at_line(files.source, pairs.size()), "{} column{}, but column {} is wanted", there,
+                 there == 1 ? "" : "s", wanted);
+        const auto column = [&](Index i) {
+            return std::string(columns[static_cast<std::size_t>(i) - 1]);
+        };
+        pair = {column(files.source_column), column(files.target_column)};
     }
     return pairs;
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "lib/random.hpp"
 
 namespace abh {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <set>
 
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian_json.hpp"
 #include "lib/io/safetensors.hpp"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/io/files.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/training.hpp"
 
 namespace abh {
 // [steps]

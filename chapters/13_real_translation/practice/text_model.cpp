@@ -1,6 +1,6 @@
 #include "chapters/13_real_translation/practice/text_model.hpp"
 
-#include "chapters/09_training/checkpoint.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 
 namespace abh {
 // [notes]

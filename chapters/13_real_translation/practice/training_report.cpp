@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/scores/scores.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"

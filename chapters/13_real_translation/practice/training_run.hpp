@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "chapters/13_real_translation/data/token_batches.hpp"
 #include "chapters/13_real_translation/practice/team.hpp"
 #include "chapters/13_real_translation/practice/validation.hpp"

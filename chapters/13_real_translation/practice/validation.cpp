@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "chapters/09_training/vocabulary_loss.hpp"
+#include "chapters/09_training/loss/vocabulary_loss.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "lib/io/files.hpp"
 

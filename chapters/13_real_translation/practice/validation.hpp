@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 #include "chapters/13_real_translation/data/token_batches.hpp"
 #include "chapters/13_real_translation/practice/team.hpp"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <regex>
 
-#include "chapters/09_training/corpus.hpp"
+#include "chapters/09_training/data/corpus.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "lib/random.hpp"
 

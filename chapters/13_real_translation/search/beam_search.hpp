@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "chapters/09_training/transformer.hpp"
+#include "chapters/09_training/model/transformer.hpp"
 #include "chapters/13_real_translation/search/top_k.hpp"
 
 namespace abh {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "lib/eigen.hpp"
 #include "lib/way.hpp"
 

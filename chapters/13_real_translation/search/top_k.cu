@@ -1,4 +1,4 @@
-#include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "chapters/13_real_translation/search/top_k.hpp"
 #include "lib/cuda/kernel.cuh"
 

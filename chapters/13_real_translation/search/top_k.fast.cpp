@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "chapters/09_training/argmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "lib/eigen.hpp"
 #include "lib/fast/parallel.hpp"
 

@@ -6,12 +6,15 @@
 | `by_page` | what pages leave in the environment, forgotten and merged with them         |
 | `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directives `listing` and `source`, the check that what teaches is shown once, source pages |
-| `results` | role `value`, directives `console` and `plot`                                  |
+| `results` | files that runs wrote, and what each page asked of them                        |
+| `value`   | role `value`: a number of a run                                                |
+| `console` | directive `console`: what a run printed                                        |
+| `plot`    | directive `plot`: a figure                                                     |
 | `live`    | directive `live`: parts of a page that run the book's own code                 |
 | `origin`  | when and where the runs took place, said at the end of each page               |
 | `yours`   | directive `your-numbers`: this machine's numbers beside the recorded ones         |
-| `boxes`   | directives `exercise`, `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
-| `exercises` | directive `exercises`: those that the judge knows                             |
+| `boxes`   | directives `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
+| `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
 | `lists`   | directive `list-of`: all figures, derivations, mistakes, exercises or skills   |
@@ -26,11 +29,17 @@
 from __future__ import annotations
 
 import zlib
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+PARTS = [
+    "folders", "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists",
+    "live", "cite", "access", "navigation", "search", "yours",
+]
 
 
 def env_version() -> int:
@@ -40,13 +49,11 @@ def env_version() -> int:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from . import access, api, boxes, cite, exercises, folders, katex, listing, lists, live, navigation, origin, results, search, yours
-
     app.add_config_value("abh_root", "", "env", str)  # the repository
     app.add_config_value("abh_results", "", "env", str)  # what the programs wrote
     app.add_config_value("abh_figures", "", "env", str)  # what figures/draw.py wrote
-    for module in (folders, listing, results, origin, boxes, exercises, katex, api, lists, live, cite, access, navigation, search, yours):
-        module.setup(app)
+    for name in PARTS:
+        import_module(f".{name}", __name__).setup(app)
     return {
         "version": "1",
         "env_version": env_version(),

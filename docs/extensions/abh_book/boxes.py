@@ -1,17 +1,4 @@
-"""Directives `exercise`, `question`, `mistake`, `checked`, `derivation`, `gradients` and `fold`.
-
-    ```{exercise} 04.1 Title
-    :difficulty: 2
-    :points: 10
-    :kind: derive a backward
-    :trains: the chain rule through a normalizer that all outputs share
-    :needs: 00.2
-
-    The statement.
-    ```
-
-Difficulty counts from one to three. The number starts with the chapter's own and is used once in
-the book. The table `{list-of} skills` shows what an exercise trains, and which ones it needs first.
+"""Directives `question`, `mistake`, `checked`, `derivation`, `gradients` and `fold`.
 
     ````{question} All scores of a row grow by 5. What happens to its attention weights?
     - [ ] They grow.
@@ -30,7 +17,7 @@ In the EPUB and the PDF the replies stand at the end of the page.
     The wrong code, what it does to the numbers, and `the name of the test that catches it`.
     ````
 
-One of the literals in a mistake must be the name of a test in `tests/*.cpp`, or the build fails. What else
+One of the literals in a mistake must be the name of a test in `tests/`, or the build fails. What else
 a test holds is noted beside the text, not in it, a test's name on each line:
 
     ```{checked}
@@ -61,119 +48,47 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from .by_page import ByPage
 from .folders import look_into
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
-HARDEST = 3
 TWIN = re.compile(r'^@twin\("([^"]+)"', re.MULTILINE)
-TEST = re.compile(
-    r"\b(?:TEMPLATE_)?(?:TEST_CASE|SCENARIO|SECTION)(?:_METHOD)?\s*\(\s*(?:\w+\s*,\s*)?"
-    r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
-)
+TEST = re.compile(r'\bTEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 
 
-def box(kind: str, title: list[nodes.Node], identifier: str) -> nodes.container:
+def box(kind: str, label: str, title: list[nodes.Node], identifier: str) -> nodes.container:
     """A titled box that a reference can point at."""
     node = nodes.container(classes=["box", kind])
-    node["ids"].append(identifier)
-    paragraph = nodes.paragraph(classes=["box-title"])
-    paragraph += title
-    node += paragraph
+    node["ids"].append(nodes.make_id(identifier))
+    kind_of_box = nodes.inline("", label, classes=["box-kind"])
+    name = nodes.inline("", "", *title, classes=["box-name"])
+    node += nodes.paragraph("", "", kind_of_box, nodes.Text(" "), name, classes=["box-title"])
     return node
 
 
-class Exercise(SphinxDirective):
-    required_arguments = 1
-    final_argument_whitespace = True
-    has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {
-        "difficulty": directives.positive_int,
-        "points": directives.positive_int,
-        "kind": directives.unchanged_required,
-        "trains": directives.unchanged_required,
-        "needs": directives.unchanged_required,
-    }
-
-    def run(self) -> list[nodes.Node]:
-        where = self.get_location()
-        found = re.fullmatch(r"(\d\d)\.(\d+)\s+(\S.*)", self.arguments[0].strip())
-        if not found:
-            logger.warning(
-                "exercise %s: expected a number like 04.1 and a title", self.arguments[0],
-                location=where,
-            )
-            return []
-        chapter, _, title = found.groups()
-        number = f"{chapter}.{found.group(2)}"
-        required = ("difficulty", "points", "kind", "trains")
-        missing = [o for o in required if o not in self.options]
-        if missing:
-            logger.warning("exercise %s: no option :%s:", number, missing[0], location=where)
-            return []
-        difficulty, points = self.options["difficulty"], self.options["points"]
-        if not 1 <= difficulty <= HARDEST:
-            logger.warning(
-                "exercise %s: difficulty %d, expected 1 to %d", number, difficulty, HARDEST,
-                location=where,
-            )
-        own = chapter_of(self.env.docname)
-        if own is not None and not own.startswith(chapter):
-            logger.warning("exercise %s is in chapter %s", number, own, location=where)
-        node = exercise_box(self, number, title, difficulty, points, self.options["kind"])
-        needs = tuple(self.options.get("needs", "").replace(",", " ").split())
-        node["facts"] |= {"trains": self.options["trains"], "needs": needs}
-        node += self.parse_content_to_nodes()
-        self.set_source_info(node)
-        return [node]
+@cache
+def _found(path: Path, time: int, pattern: re.Pattern[str]) -> frozenset[str]:
+    return frozenset(pattern.findall(path.read_text(encoding="utf-8")))
 
 
-def exercise_box(
-    directive: SphinxDirective, number: str, title: str, difficulty: int, points: int, kind: str
-) -> nodes.container:
-    """The box of an exercise, without its statement; notes that the page has it."""
-    env = directive.env
-    exercises(env).setdefault(env.docname, []).append((number, directive.lineno))
-    heading: list[nodes.Node] = [
-        nodes.inline("", f"Exercise {number}", classes=["box-kind"]),
-        nodes.Text(" "),
-        nodes.inline("", title, classes=["box-name"]),
-    ]
-    node = box("exercise", heading, nodes.make_id(f"exercise-{number.replace('.', '-')}"))
-    env.domains.standard_domain.note_object("exercise", number, node["ids"][0])  # so that the search finds it
-    node["facts"] = {"number": number, "difficulty": difficulty, "points": points, "kind": kind}
-    facts = nodes.paragraph(classes=["box-facts"])
-    dots = "●" * difficulty + "○" * max(0, HARDEST - difficulty)
-    facts += nodes.inline("", dots, classes=["difficulty"])
-    worth = f"{points} {'point' if points == 1 else 'points'}"
-    facts += nodes.Text(f" difficulty {difficulty} of {HARDEST} · {worth} · {kind}")
-    node += facts
-    return node
-
-
-exercises = ByPage[list[tuple[str, int]]]("exercises")  # number and line of each exercise
-
-
-@lru_cache(maxsize=None)
-def _names(path: str, stamp: int) -> frozenset[str]:
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    return frozenset(
-        "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found)).replace('\\"', '"').replace("\\\\", "\\")
-        for found in TEST.findall(text)
-    )
+def found_in(env: BuildEnvironment, folder: Path, files: str, pattern: re.Pattern[str]) -> set[str]:
+    """What the pattern finds in the files of a folder. The page that asks for it then depends on them."""
+    look_into(env, folder)
+    found: set[str] = set()
+    for path in sorted(folder.glob(files)):
+        env.note_dependency(str(path))
+        found |= _found(path, path.stat().st_mtime_ns, pattern)
+    return found
 
 
 class Titled(SphinxDirective):
@@ -183,30 +98,29 @@ class Titled(SphinxDirective):
     final_argument_whitespace = True
     has_content = True
 
-    def titled(
-        self, kind: str, label: str
-    ) -> tuple[nodes.container, list[nodes.system_message]]:
+    def titled(self, kind: str, label: str) -> tuple[nodes.container, list[nodes.system_message]]:
         title, messages = self.parse_inline(self.arguments[0].strip())
-        heading: list[nodes.Node] = [
-            nodes.inline("", label, classes=["box-kind"]),
-            nodes.Text(" "),
-            nodes.inline("", "", *title, classes=["box-name"]),
-        ]
-        node = box(kind, heading, nodes.make_id(f"{kind}-{self.arguments[0]}"))
+        node = box(kind, label, title, f"{kind}-{self.arguments[0]}")
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
         return node, messages
 
 
+@cache
+def joined(literals: str) -> str:
+    """The text of adjacent literals of C++."""
+    text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
+    return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
 def tests_known(env: BuildEnvironment) -> set[str]:
-    """Names of all tests. The page that asks for them then depends on their files."""
-    known: set[str] = set()
+    """Names of all tests."""
     tests = Path(env.config.abh_root) / "tests"
-    look_into(env, tests)
-    for path in sorted(tests.glob("*.cpp")):
-        env.note_dependency(str(path))
-        known |= _names(str(path), path.stat().st_mtime_ns)
-    return known
+    return {
+        joined(literals)
+        for folder in (tests, *sorted(tests.glob("[0-9]*")))
+        for literals in found_in(env, folder, "*.cpp", TEST)
+    }
 
 
 class Mistake(Titled):
@@ -217,7 +131,7 @@ class Mistake(Titled):
         node["facts"] = {"tests": sorted(literals & known)}
         if not literals & known:
             logger.warning(
-                "mistake %s: it names no test of tests/*.cpp in backticks; its literals: %s",
+                "mistake %s: it names no test of tests/ in backticks; its literals: %s",
                 self.arguments[0], ", ".join(sorted(literals)) or "none",
                 location=self.get_location(),
             )
@@ -230,7 +144,7 @@ class Checked(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         names = [line.strip() for line in self.content if line.strip()]
         for name in sorted(set(names) - tests_known(self.env)):
-            logger.warning("checked: no test of tests/*.cpp is named %r", name, location=self.get_location())
+            logger.warning("checked: no test of tests/ is named %r", name, location=self.get_location())
         node = nodes.paragraph(classes=["checked"])
         node += nodes.Text("Tested: ")
         for number, name in enumerate(names):
@@ -303,22 +217,6 @@ def depart_answer_text(self: HTML5Translator, node: answer_text) -> None:
 # Derivations --------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
-def _twins(path: str, stamp: int) -> frozenset[str]:
-    return frozenset(TWIN.findall(Path(path).read_text(encoding="utf-8")))
-
-
-def twins(env: BuildEnvironment) -> set[str]:
-    """Names of all twins. The page that asks for them then depends on their files."""
-    known: set[str] = set()
-    folder = Path(env.config.abh_root) / "tests" / "docs" / "twins"
-    look_into(env, folder)
-    for path in sorted(folder.glob("*.py")):
-        env.note_dependency(str(path))
-        known |= _twins(str(path), path.stat().st_mtime_ns)
-    return known
-
-
 def equality(tex: str) -> bool:
     """Whether a formula says that two things are equal; a definition by `:=` does not."""
     bare = re.sub(r"\\(text|mathrm)\{[^}]*\}|_\{[^{}]*\}|\\sum|1\[[^\]]*\]|:=", "", tex)
@@ -328,7 +226,7 @@ def equality(tex: str) -> bool:
 class Derivation(Titled):
     def run(self) -> list[nodes.Node]:
         node, messages = self.titled("derivation", "Derivation")
-        known = twins(self.env)
+        known = found_in(self.env, Path(self.env.config.abh_root) / "tests/docs/twins", "*.py", TWIN)
         for block in node.findall(nodes.math_block):
             label = block.get("label") or ""
             tex = " ".join(block.astext().split())
@@ -349,12 +247,8 @@ class Gradients(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        heading: list[nodes.Node] = [
-            nodes.inline("", "All gradients", classes=["box-kind"]),
-            nodes.Text(" "),
-            nodes.inline("", "with their shapes", classes=["box-name"]),
-        ]
-        node = box("gradients", heading, f"gradients-{self.env.new_serialno('gradients')}")
+        title = [nodes.Text("with their shapes")]
+        node = box("gradients", "All gradients", title, f"gradients-{self.env.new_serialno('gradients')}")
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
         return [node]
@@ -389,23 +283,7 @@ def depart_fold(self: HTML5Translator, node: fold) -> None:
     self.body.append("</div></details>\n")
 
 
-# Exercises of all pages ---------------------------------------------------------------------------
-
-
-def check_numbers(app: Sphinx, env: BuildEnvironment) -> None:
-    first: dict[str, str] = {}
-    for page, found in sorted(exercises(env).items()):
-        for number, line in found:
-            place = f"{env.doc2path(page)}:{line}"
-            if number in first:
-                logger.warning(
-                    "exercise %s is already at %s", number, first[number], location=(page, line)
-                )
-            first.setdefault(number, place)
-
-
 def setup(app: Sphinx) -> None:
-    app.add_directive("exercise", Exercise)
     app.add_directive("mistake", Mistake)
     app.add_directive("checked", Checked)
     app.add_node(answer, html=(visit_answer, depart_answer))
@@ -415,5 +293,3 @@ def setup(app: Sphinx) -> None:
     app.add_directive("gradients", Gradients)
     app.add_node(fold, html=(visit_fold, depart_fold))
     app.add_directive("fold", Fold)
-    exercises.connect(app)
-    app.connect("env-updated", check_numbers)

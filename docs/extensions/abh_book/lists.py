@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from .by_page import ByPage
-from .results import plot
+from .plot import plot
 
 logger = logging.getLogger(__name__)
 KINDS = ("figures", "derivations", "mistakes", "exercises", "skills")

@@ -19,6 +19,8 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
+from .results import asked
+
 YOURS = "your_numbers"  # the page that compares
 
 
@@ -110,8 +112,6 @@ def sentences(config: Config, runs: set[str]) -> list[str]:
 
 def statements(app: Sphinx) -> dict[str, list[str]]:
     """What each page says about its numbers."""
-    from .results import asked
-
     config = app.config
     said = {page: sentences(config, runs_behind(config, known)) for page, known in asked(app.env).items()}
     return {page: lines for page, lines in said.items() if lines}

@@ -49,7 +49,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_revealjs.nodes import revealjs_section
 
-from . import boxes, katex, listing, results
+from . import boxes, console, katex, listing, plot, results, value
 
 logger = logging.getLogger(__name__)
 QUESTIONS = 2  # in each deck
@@ -76,13 +76,13 @@ def page_of(directive: SphinxDirective) -> nodes.document:
 
 def name_of(node: nodes.Element, kind: str) -> str:
     """How a deck calls this part of the page; empty if it is of another kind."""
-    if kind == "figure" and isinstance(node, results.plot):
+    if kind == "figure" and isinstance(node, plot.plot):
         return node["figure"]
     if kind == "equation" and isinstance(node, nodes.math_block):
         return node.get("label") or next(iter(node["names"]), "")
     if kind == "listing" and isinstance(node, listing.listing) and not node["quote"]:
         return f"{posixpath.basename(node['file'])}: {node['part']}"
-    if kind == "console" and isinstance(node, results.console):
+    if kind == "console" and isinstance(node, console.console):
         return node["section"]
     if kind == "table" and isinstance(node, nodes.section) and any(isinstance(child, nodes.table) for child in node):
         return node["ids"][0]
@@ -154,8 +154,8 @@ class Page(SphinxDirective):
             drawn[0]["classes"].append("small")
         return drawn
 
-    def draw_figure(self, node: results.plot) -> list[nodes.Node]:
-        shown = results.figures(self.env).setdefault(self.env.docname, set())
+    def draw_figure(self, node: plot.plot) -> list[nodes.Node]:
+        shown = plot.figures(self.env).setdefault(self.env.docname, set())
         shown.add((node["chapter"], node["figure"]))
         node["narrow"] = False
         if "caption" not in self.options:
@@ -169,7 +169,7 @@ class Page(SphinxDirective):
         place = nodes.paragraph("", f"{node['file']}, from line {node['first']}", classes=["place"])
         return [code(node["code"]), place]
 
-    def draw_console(self, node: results.console) -> list[nodes.Node]:
+    def draw_console(self, node: console.console) -> list[nodes.Node]:
         node["lines"] = [line for line in node["lines"] if line is not None][: self.options.get("head")]
         return [in_size(node, node["lines"])]
 
@@ -267,7 +267,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """The extension of docs/slides/conf.py. Of the pages' extensions it takes what draws the parts that are copied."""
     for name in ("root", "results", "figures", "doctrees"):
         app.add_config_value(f"abh_{name}", "", "env", str)
-    for module in (results, boxes, katex):
+    for module in (results, value, console, plot, boxes, katex):
         module.setup(app)
     app.add_node(notes, html=(visit_notes, depart_notes))
     app.add_node(sized, html=(visit_sized, depart_sized))

@@ -21,7 +21,8 @@ from sphinx.util.docutils import SphinxDirective
 from .boxes import fold
 from .by_page import ByPage
 from .lists import row, table
-from .results import asked, formatted
+from .results import asked
+from .value import formatted
 
 pages = ByPage[bool]("your_numbers")
 

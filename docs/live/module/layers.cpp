@@ -8,7 +8,7 @@
 #include "chapters/04_scaled_dot_product_attention/sentence.hpp"
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
 

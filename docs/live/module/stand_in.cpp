@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "calls.hpp"
-#include "chapters/09_training/corpus.hpp"
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/data/corpus.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
 #include "lib/storage.hpp"

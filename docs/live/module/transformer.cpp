@@ -8,9 +8,10 @@
 
 #include "calls.hpp"
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
-#include "chapters/09_training/batches.hpp"
-#include "chapters/09_training/checkpoint.hpp"
-#include "chapters/09_training/training.hpp"
+#include "chapters/09_training/data/batches.hpp"
+#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/13_real_translation/search/beam_search.hpp"
 

@@ -2,76 +2,48 @@
 
 #include <algorithm>
 #include <bit>
-#include <boost/context/fiber.hpp>
 #include <boost/context/pooled_fixedsize_stack.hpp>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <numeric>
 #include <random>
 
-#include "lib/cuda/counts.hpp"
-#include "lib/cuda/runtime.hpp"
-#include "lib/eigen.hpp"
+#include "lib/cuda/emulated/running_kernel.hpp"
 
 namespace abh::emulator {
-// [threads]
+// [messages]
+std::string line(const Place& place) {
+    return fmt::format("{}:{}", std::filesystem::path(place.file).filename().string(), place.line);
+}
+
+dim3 position(unsigned i, const dim3& among) {
+    return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
+}
+
+std::string to_string(const dim3& i, const dim3& among) {
+    return among.y == 1 && among.z == 1 ? fmt::format("{}", i.x)
+                                        : fmt::format("({}, {}, {})", i.x, i.y, i.z);
+}
+
+std::string to_string(int thread) {
+    return to_string(thread_of(thread).index, blockDim);
+}
+
+void stop(int thread, const std::string& what, const Place& place) {
+    throw std::runtime_error(fmt::format("cuda emulator: {}: thread {} of block {} {} ({})",
+                                         kernel.name, to_string(thread),
+                                         to_string(blockIdx, gridDim), what, line(place)));
+}
+
+void fail(const std::string& what, const Place& place) {
+    stop(kernel.thread, what, place);
+}
+// [fibers]
 namespace {
 
 namespace context = boost::context;
 
-/// A copy from device memory to shared memory that has been begun.
-struct Copy {
-    Region *to, *from;
-    Use there, here;
-    int group;
-    Place place;
-};
-
-/// What a lane holds of A and, in the last two, of B for a product on tensor cores.
-using Registers = std::array<std::uint32_t, 6>;
-
-/// A thread of the running block.
-struct Thread {
-    dim3 index;
-    Waits waits = Waits::no;
-    Place place;                           ///< where it waits
-    context::fiber fiber;                  ///< that it waits in
-    std::array<std::uint64_t, 2> given{};  ///< to the others of its warp, used in turn
-    int exchanges = 0;
-    std::map<Place, int> visits;  ///< of each access, while counting
-    std::vector<Copy> copies = {};
-    int group = 0;                            ///< of the copies that are begun next
-    std::array<Registers, 2> registers = {};  ///< given to the others of its warp, used in turn
-};
-// [state]
-/// The running kernel.
-struct Kernel {
-    const char* name;
-    const std::function<void()>* body;
-    std::vector<Thread> threads;
-    std::vector<int> order;  ///< in which the threads begin
-    std::size_t begun = 0;
-    int thread = -1;         ///< the running one
-    std::uint32_t time = 1;  ///< barriers of the block so far
-    std::uint32_t launch = 0, block = 0;
-    std::vector<std::uint32_t> warp_time;
-    Region::Touch now;         ///< an access by the running thread
-    context::fiber scheduler;  ///< which waits for the thread
-    std::exception_ptr error;
-};
-
-Kernel kernel;
 std::mt19937_64 shuffler(1);
-
-// Of a stamp, which says which block of which launch used an element last. Two are no blocks.
-constexpr std::uint32_t launches = 1 << 12, blocks_of_stamp = 1 << 20;
-constexpr std::uint32_t several = blocks_of_stamp - 1, by_atomics = several - 1;
-
-Thread& thread_of(int t) {
-    return kernel.threads[static_cast<std::size_t>(t)];
-}
 
 /// Makes `t` the running thread.
 void enter(int t) {
@@ -97,7 +69,7 @@ context::fiber run_threads(context::fiber&& scheduler) {
     }
     return std::move(kernel.scheduler);
 }
-// [state: resume]
+
 /// Resumes a fiber until its thread must wait, or until no thread is left to begin.
 void resume(context::fiber fiber) {
     fiber = std::move(fiber).resume();
@@ -116,79 +88,6 @@ void go_on(int t) {
     thread.waits = Waits::no;
     enter(t);
     resume(std::move(thread.fiber));
-}
-// [counts]
-/// An access by one thread. Those with the same warp, place and visit are one request.
-struct Access {
-    int warp;
-    Place place;
-    int visit;
-    bool shared;
-    const void* region;
-    std::int64_t unit;  ///< sector, or word of shared memory
-
-    auto operator<=>(const Access&) const = default;
-};
-
-using cuda::detail::counting, cuda::detail::counts;
-cuda::KernelCount* count = nullptr;  // of the running kernel
-std::vector<Access> accesses;        // of the running block
-
-void note(const Region& region, std::int64_t at, std::size_t size, const Place& place) {
-    const bool shared = region.element_bytes > 0;
-    accesses.push_back({kernel.thread / 32, place, thread_of(kernel.thread).visits[place]++, shared,
-                        &region, at / (shared ? 4 : 32)});
-    if (!shared) count->bytes += static_cast<Index>(size);
-}
-
-/// Adds up the block's requests.
-void add_block() {
-    std::sort(accesses.begin(), accesses.end());
-    accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
-    const auto same_request = [](const Access& a, const Access& b) {
-        return a.warp == b.warp && a.place == b.place && a.visit == b.visit && a.shared == b.shared;
-    };
-    for (auto first = accesses.begin(); first != accesses.end();) {
-        auto last = first;
-        std::array<Index, 32> words_of_bank{};
-        for (; last != accesses.end() && same_request(*first, *last); ++last)
-            ++words_of_bank[static_cast<std::size_t>(last->unit % 32)];
-        if (first->shared) {
-            ++count->shared_requests;
-            count->shared_turns += *std::max_element(words_of_bank.begin(), words_of_bank.end());
-        } else {
-            ++count->requests;
-            count->sectors += last - first;
-        }
-        first = last;
-    }
-    accesses.clear();
-    for (Thread& thread : kernel.threads) thread.visits.clear();
-}
-// [messages]
-std::string line(const Place& place) {
-    return fmt::format("{}:{}", std::filesystem::path(place.file).filename().string(), place.line);
-}
-
-/// The index of element `i` in a grid of the size `among`, where x varies fastest.
-dim3 position(unsigned i, const dim3& among) {
-    return {i % among.x, i / among.x % among.y, i / (among.x * among.y)};
-}
-
-/// The index of a thread or block, as its kernel knows it.
-std::string to_string(const dim3& i, const dim3& among) {
-    return among.y == 1 && among.z == 1 ? fmt::format("{}", i.x)
-                                        : fmt::format("({}, {}, {})", i.x, i.y, i.z);
-}
-
-std::string to_string(int thread) {
-    return to_string(thread_of(thread).index, blockDim);
-}
-
-[[noreturn]] void stop(int thread, const std::string& what, const Place& place) {
-    throw std::runtime_error(fmt::format("cuda emulator: {}: thread {} of block {} {} ({})",
-                                         kernel.name, to_string(thread),
-                                         to_string(blockIdx, gridDim), what, line(place)));
 }
 // [release]
 /// Lets a warp, threads `first` to `last - 1`, go on unless one of them waits for its block.
@@ -230,7 +129,7 @@ void release_block(int first, std::vector<int>& released) {
         released.push_back(t);
     }
     ++kernel.time;
-    if (counting) ++count->barriers;
+    if (counting) count_barrier();
 }
 
 /// The threads that go on next, in random order; none if all have ended.
@@ -263,9 +162,6 @@ void run_block() {
 
 }  // namespace
 // [run]
-/// Gives the launch a number. When none is left, all elements forget which launches used them.
-void begin_launch();
-
 void set_seed(std::uint64_t seed) {
     shuffler.seed(seed);
 }
@@ -297,14 +193,7 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     std::iota(kernel.order.begin(), kernel.order.end(), 0);
     for (unsigned i = 0; Thread & thread : kernel.threads) thread.index = position(i++, threads);
     dynamic_region.resize(shared_bytes);
-    if (counting) {
-        const auto known = std::ranges::find(counts, name, &cuda::KernelCount::name);
-        count =
-            known == counts.end() ? &counts.emplace_back(cuda::KernelCount{.name = name}) : &*known;
-        ++count->launches;
-        count->blocks += n_blocks;
-        count->threads += n_blocks * n;
-    }
+    if (counting) count_launch(n_blocks, n);
     std::vector<unsigned> order(static_cast<std::size_t>(n_blocks));
     std::iota(order.begin(), order.end(), 0u);
     std::ranges::shuffle(order, shuffler);
@@ -313,10 +202,9 @@ void run(const char* name, dim3 blocks, dim3 threads, std::size_t shared_bytes,
             kernel.block = b % by_atomics;
             blockIdx = position(b, blocks);
             run_block();
-            if (counting) add_block();
+            if (counting) count_block();
         }
     } catch (...) {
-        accesses.clear();
         kernel.threads.clear();  // abandons those that wait
         throw;
     }
@@ -376,324 +264,5 @@ void multiply(int together, float (&c)[4], const std::uint32_t (&a)[4], const st
         }
     }
 }
-// [checks]
-void fail(const std::string& what, const Place& place) {
-    stop(kernel.thread, what, place);
-}
-
-namespace {
-
-/// Whether another thread made the access `before`, and no barrier separates it from `now`.
-bool races(const Region::Touch& before, const Region::Touch& now) {
-    if (before.time != now.time || before.thread == now.thread) return false;
-    return before.warp != now.warp || before.warp_time == now.warp_time;
-}
-// [checks: accesses]
-/// Notes that this thread reads an element of shared memory. Fails if another one writes it.
-void read_element(Region::Touches& touch, const Place& place) {
-    Region::Touch now = kernel.now;
-    if (races(touch.write, now))
-        fail("reads what thread " + to_string(touch.write.thread) +
-                 " writes, with no barrier in between",
-             place);
-    if (touch.read.time == now.time) {
-        if (touch.read.thread != now.thread) now.thread = -2;
-        if (touch.read.warp != now.warp) now.warp = -2;
-    }
-    touch.read = now;
-}
-
-void write_element(Region::Touches& touch, const Place& place) {
-    const Region::Touch now = kernel.now;
-    if (races(touch.write, now))
-        fail("writes what thread " + to_string(touch.write.thread) + " writes too", place);
-    if (races(touch.read, now))
-        fail("writes what " +
-                 (touch.read.thread < 0 ? "others" : "thread " + to_string(touch.read.thread)) +
-                 " may still read, with no barrier in between",
-             place);
-    touch = {.write = now, .read = {}};
-}
-
-/// Calls `f` for each element of `elements` that is used. Elements have `size` bytes, a power of
-/// two, and a division would take longer than all the rest.
-template <class Elements, class F>
-void for_used(Elements& elements, std::size_t size, const Use& use, const F& f) {
-    const int shift = std::countr_zero(size);
-    const auto at = static_cast<std::size_t>(use.at);
-    for (std::size_t i = at >> shift; i << shift < at + use.size; ++i) f(elements[i]);
-}
-
-void touch_elements(Region& region, const Use& use, const Place& place) {
-    for_used(region.touches, region.element_bytes, use, [&](Region::Touches& touch) {
-        use.write ? write_element(touch, place) : read_element(touch, place);
-    });
-}
-// [checks: blocks]
-/// Says that `block` of the running kernel used an element. No two launches that an element still
-/// knows have the same number: `begin_launch`.
-std::uint32_t stamp(std::uint32_t block) {
-    return kernel.launch * blocks_of_stamp + block;
-}
-
-/// Whether another block of this launch left this stamp.
-bool by_another(std::uint32_t before) {
-    return before / blocks_of_stamp == kernel.launch && before != stamp(kernel.block);
-}
-
-std::string block_of(std::uint32_t stamp) {
-    const std::uint32_t block = stamp % blocks_of_stamp;
-    if (block == by_atomics) return "an atomic function";
-    return block == several ? "others" : "block " + to_string(position(block, gridDim), gridDim);
-}
-
-std::array<Place, 1 << 16> places;  // that have used device memory, by `number_of`
-
-/// A number to find a line by. Two lines of a file never share one.
-std::uint16_t number_of(const Place& place) {
-    const auto file = reinterpret_cast<std::uintptr_t>(place.file);
-    const auto number = static_cast<std::uint16_t>(place.line + 8191 * file);
-    places[number] = place;
-    return number;
-}
-
-/// Notes that this block uses an element of device memory. Blocks run in any order, or at the same
-/// time, so nothing orders what two of them do to one element.
-void use_element(Region::Blocks& element, const Use& use, std::uint16_t at, const Place& place) {
-    const bool added = use.atomic && element.wrote == stamp(by_atomics);
-    if (by_another(element.wrote) && !added)
-        fail(fmt::format("{} what {} writes at {}, in the same launch",
-                         use.write ? "writes" : "reads", block_of(element.wrote),
-                         line(places[element.wrote_at])),
-             place);
-    if ((use.write || use.atomic) && by_another(element.read))
-        fail(fmt::format("writes what {} may still read at {}, in the same launch",
-                         block_of(element.read), line(places[element.read_at])),
-             place);
-    if (use.write) {
-        element.wrote = stamp(use.atomic ? by_atomics : kernel.block);
-        element.wrote_at = at;
-    } else if (by_another(element.read)) {
-        element.read = stamp(several);
-    } else if (!use.atomic) {
-        element.read = stamp(kernel.block);
-        element.read_at = at;
-    }
-}
-
-void use_elements(Region& region, const Use& use, const Place& place) {
-    if (region.unit_bytes == 0 || region.unit_bytes > use.size) {  // finer than any use before
-        region.unit_bytes = std::min<std::size_t>(use.size, 4);
-        region.blocks.assign(region.bytes.size() / region.unit_bytes + 1, {});
-    }
-    const std::uint16_t number = number_of(place);
-    for_used(region.blocks, region.unit_bytes, use,
-             [&](Region::Blocks& element) { use_element(element, use, number, place); });
-}
-
-/// Whether all `size` bytes are 1. Most often, there are four.
-bool all_written(const std::uint8_t* bytes, std::size_t size) {
-    if (size == 4) return std::memcmp(bytes, "\1\1\1\1", 4) == 0;
-    return std::find(bytes, bytes + size, 0) == bytes + size;
-}
-
-}  // namespace
-// [checks: all of an access]
-std::byte* access(Region& region, const Use& use, const Place& place) {
-    const auto n = static_cast<std::int64_t>(use.size),
-               all = static_cast<std::int64_t>(region.bytes.size());
-    if (use.at < 0 || use.at + n > all)
-        fail(fmt::format("{} element {} of {} memory that has {}", use.write ? "writes" : "reads",
-                         use.at >= 0 ? use.at / n : (use.at - n + 1) / n, region.kind, all / n),
-             place);
-    if ((static_cast<std::size_t>(use.at) & (use.alignment - 1)) != 0)
-        fail(fmt::format("{} {} bytes at offset {} of {} memory, which is no multiple of {}",
-                         use.write ? "writes" : "reads", n, use.at, region.kind, use.alignment),
-             place);
-    std::uint8_t* const written = region.written.data() + use.at;
-    if (!use.write && !all_written(written, use.size))
-        fail(fmt::format("reads element {} of {} memory, which nothing wrote", use.at / n,
-                         region.kind),
-             place);
-    if (counting) note(region, use.at, use.size, place);
-    region.used = true;
-    if (region.element_bytes == 0)
-        use_elements(region, use, place);
-    else if (!use.atomic)
-        touch_elements(region, use, place);
-    if (use.write) std::memset(written, 1, use.size);
-    return region.bytes.data() + use.at;
-}
-// [asynchronous copies]
-void begin_copy(Region* to, std::int64_t at, Region* from, std::int64_t from_at, std::size_t bytes,
-                const Place& place) {
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-        fail(fmt::format("copies {} bytes at once, expected 4, 8 or 16", bytes), place);
-    if (!to || to->element_bytes == 0 || !from || from->element_bytes > 0)
-        fail("copies asynchronously, but not from device memory to shared memory", place);
-    Thread& thread = thread_of(kernel.thread);
-    const Copy copy{
-        to,           from, {at, bytes, bytes, true, false}, {from_at, bytes, bytes, false, false},
-        thread.group, place};
-    access(*from, copy.here, place);
-    access(*to, copy.there, place);
-    std::memset(to->written.data() + at, 0, bytes);  // until it has arrived
-    thread.copies.push_back(copy);
-}
-
-void end_group() {
-    ++thread_of(kernel.thread).group;
-}
-
-void wait_for_copies(int groups) {
-    Thread& thread = thread_of(kernel.thread);
-    std::erase_if(thread.copies, [&](const Copy& copy) {
-        if (copy.group >= thread.group - groups) return false;
-        touch_elements(*copy.to, copy.there, copy.place);  // not counted again
-        std::memset(copy.to->written.data() + copy.there.at, 1, copy.there.size);
-        std::memcpy(copy.to->bytes.data() + copy.there.at, copy.from->bytes.data() + copy.here.at,
-                    copy.here.size);
-        return true;
-    });
-}
-// [memory]
-namespace {
-
-/// Device addresses, which cannot be read or written directly: the elements are elsewhere, and only
-/// kernels, products and copies find them. No address is used twice, and gaps separate the blocks.
-constexpr std::uintptr_t first_address = std::uintptr_t{1} << 54;  // above the system's
-std::uintptr_t next_address = first_address;
-std::mutex to_blocks;
-
-std::map<std::uintptr_t, Region>& blocks() {
-    static auto* const all = new std::map<std::uintptr_t, Region>;  // outlives every tensor
-    return *all;
-}
-
-std::uintptr_t number(const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address);
-}
-
-}  // namespace
-
-void begin_launch() {
-    kernel.launch = kernel.launch % (launches - 1) + 1;
-    if (kernel.launch > 1) return;
-    const std::lock_guard lock(to_blocks);
-    for (auto& [address, region] : blocks()) std::ranges::fill(region.blocks, Region::Blocks{});
-}
-
-std::pair<Region*, std::size_t> find(const void* address) {
-    const std::lock_guard lock(to_blocks);
-    auto block = blocks().upper_bound(number(address));
-    if (block != blocks().begin()) {
-        --block;
-        const std::size_t offset = number(address) - block->first;
-        if (offset <= block->second.bytes.size()) return {&block->second, offset};
-    }
-    throw std::runtime_error("cuda emulator: an address is not in device memory");
-}
 
 }  // namespace abh::emulator
-// [runtime]
-namespace abh::cuda {
-
-class EmulatedDevice final : public Device {
-public:
-    void open() override;
-    std::string name() override;
-    bool emulated() const override { return true; }
-    void* take(std::size_t bytes) override;
-    void give(void* block) noexcept override;
-    void copy_bytes(void* to, const void* from, std::size_t bytes) override;
-    void send(void* to, const void* from, std::size_t bytes) override;
-    void synchronize() override;
-    bool multiply(const Product& p, Index batch, const Epilogue& e) override;
-};
-
-Device& device() {
-    static Device* const one = new EmulatedDevice;  // never deleted, as tensors may end later
-    return *one;
-}
-
-void EmulatedDevice::open() {
-    if (const char* seed = std::getenv("ABH_EMULATOR_SEED"))
-        emulator::set_seed(std::strtoull(seed, nullptr, 10));
-}
-
-std::string EmulatedDevice::name() {
-    return "emulated on the processor";
-}
-
-void* EmulatedDevice::take(std::size_t bytes) {
-    constexpr std::size_t gap = 256;
-    const std::lock_guard lock(emulator::to_blocks);
-    const std::uintptr_t address = emulator::next_address;
-    emulator::next_address += (bytes + gap - 1) / gap * gap + gap;
-    emulator::blocks().try_emplace(address, "device", bytes);
-    return reinterpret_cast<void*>(address);
-}
-
-void EmulatedDevice::give(void* block) noexcept {
-    const std::lock_guard lock(emulator::to_blocks);
-    emulator::blocks().erase(emulator::number(block));
-}
-
-void EmulatedDevice::copy_bytes(void* to, const void* from, std::size_t bytes) {
-    const auto region_of = [](const void* address) {
-        return emulator::number(address) < emulator::first_address
-                   ? std::pair<emulator::Region*, std::size_t>()
-                   : emulator::find(address);
-    };
-    const auto [source, at] = region_of(from);
-    const auto [target, there] = region_of(to);
-    std::memcpy(target ? target->bytes.data() + there : to,
-                source ? source->bytes.data() + at : from, bytes);
-    if (target && source)
-        std::memcpy(target->written.data() + there, source->written.data() + at, bytes);
-    else if (target)
-        std::memset(target->written.data() + there, 1, bytes);
-}
-
-void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
-    copy_bytes(to, from, bytes);
-}
-
-void EmulatedDevice::synchronize() {}
-// [runtime: product]
-/// Eigen takes the place of the library.
-bool EmulatedDevice::multiply(const Product& p, Index batch, const Epilogue& e) {
-    if (e.sums_of_a && sizeof(Real) == 8) return false;  // as the library may: this tests it
-    const auto numbers = [](const Real* address, Index count, bool read) {
-        const auto [region, at] = emulator::find(address);
-        const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto last = first + count * static_cast<Index>(sizeof(Real));
-        if (last > region->written.end() || (read && std::find(first, last, 0) != last))
-            throw std::runtime_error("cuda emulator: product: unwritten or out-of-range elements");
-        if (!read) std::fill(first, last, std::uint8_t{1});
-        return reinterpret_cast<Real*>(region->bytes.data() + at);
-    };
-    const Real* const a = numbers(p.a.data, batch * p.m * p.k, true);
-    const Real* const b = numbers(p.b.data, batch * p.k * p.n, true);
-    if (p.add) numbers(p.c, batch * p.m * p.n, true);
-    const Real* const bias = e.bias ? numbers(e.bias, p.n, true) : nullptr;
-    Real* const c = numbers(p.c, batch * p.m * p.n, false);
-    Real* const sums = e.sums_of_a ? numbers(e.sums_of_a, p.m, false) : nullptr;
-    const auto matrix = [](const Strided& of, const Real* at, Index rows, Index columns) {
-        using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
-        return Eigen::Map<const ConstMatrixMap::PlainObject, 0, Stride>(at, rows, columns,
-                                                                        Stride(of.row, of.column));
-    };
-    for (Index i = 0; i < batch; ++i) {
-        MatrixMap C(c + i * p.m * p.n, p.m, p.n);
-        if (!p.add) C.setZero();
-        C.noalias() += p.scale * matrix(p.a, a + i * p.m * p.k, p.m, p.k) *
-                       matrix(p.b, b + i * p.k * p.n, p.k, p.n);
-        if (bias) C.rowwise() += ConstMatrixMap(bias, 1, p.n).row(0);
-        if (e.relu) C = (C.array() < 0).select(Real(0), C);
-    }
-    if (sums) MatrixMap(sums, p.m, 1) = matrix(p.a, a, p.m, p.k).rowwise().sum();
-    return true;
-}
-
-}  // namespace abh::cuda

@@ -92,7 +92,8 @@ struct Region {
 };
 inline Region dynamic_region("shared", 0, 4);  // of dynamic shared memory; a launch sets its size
 
-/// The region of device memory that holds `address`, and the offset in it. Throws if none does.
+/// The region of device memory that holds `address` or ends there, and the offset in it. Throws
+/// `std::runtime_error` if there is none.
 std::pair<Region*, std::size_t> find(const void* address);
 /// An access to memory by the running thread: `size` bytes from `at` on, which a device can move
 /// only if `at` is a multiple of `alignment`.
@@ -249,7 +250,8 @@ void begin_copy(Region* to, std::int64_t at, Region* from, std::int64_t from_at,
                 const Place& place);
 /// Ends a group of copies, to which those belong that this thread has begun since the last group.
 void end_group();
-/// Waits until all copies of this thread have arrived but those of the last `groups` groups.
+/// Waits until this thread's copies have arrived, except those of the last `groups` groups that it
+/// has ended and those of the group that it has not ended yet.
 void wait_for_copies(int groups);
 
 /// Runs `body` once for every thread of the grid.

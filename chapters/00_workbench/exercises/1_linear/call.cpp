@@ -1,5 +1,5 @@
 #include "../linear.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor linear(const Tensor& x, const Linear& map);

@@ -1,5 +1,5 @@
 #include "../linear.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache);

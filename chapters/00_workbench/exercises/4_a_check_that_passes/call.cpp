@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/matmul.hpp"
 #include "lib/random.hpp"
 

@@ -1,14 +1,14 @@
 #include <cmath>
 
 #include "chapters/01_embedding/embedding.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh {
 namespace mine {
 decltype(embedding_backward) embedding_backward;
 }
 
-// The members of the chapter's class that the reader's function needs; its library is not linked.
+// The members of the chapter's class that are needed here; the chapter's library is not linked.
 Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Random&)
     : table(Tensor::zeros({n_words, d_model})), options_(options) {}
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh::mine {
@@ -61,7 +61,7 @@ void from_zero(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     right(dtable, ids, dy);
 }
 
-/// Adds the columns in pairs; the last column of an odd width is overwritten.
+/// Adds all columns but the last one of an odd width, in which only a word's last place counts.
 void column_left_over(Tensor& dtable, const Ids& ids, const Tensor& dy) {
     const Tensor before = dtable.clone();
     const Index odd = dy.dim(1) % 2, even = dy.dim(1) - odd;

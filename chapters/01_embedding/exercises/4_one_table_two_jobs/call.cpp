@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor logits(const Tensor& x, const Tensor& table);

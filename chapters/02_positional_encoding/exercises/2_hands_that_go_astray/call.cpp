@@ -5,7 +5,7 @@
 #include <string>
 
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor shifted(const Tensor& codes, Index delta);
@@ -20,7 +20,7 @@ using namespace abh;
 struct Kind {
     bool halves = false;             ///< turns columns i and d_model/2 + i, not 2i and 2i + 1
     bool counts_columns = false;     ///< in the exponent, not pairs
-    Index direction = 1, least = 0;  ///< of the turn; shift used for delta, unless either is 0
+    Index direction = 1, least = 0;  ///< of the turn; what replaces delta, unless either is 0
 };
 
 Tensor turned(const Tensor& codes, Index delta, const Kind& kind) {

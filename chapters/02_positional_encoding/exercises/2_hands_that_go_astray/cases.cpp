@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"

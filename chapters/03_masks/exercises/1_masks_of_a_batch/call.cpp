@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Mask cross_mask(const Ids& target, const Ids& source, std::int32_t pad);

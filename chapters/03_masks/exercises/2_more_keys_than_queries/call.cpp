@@ -1,6 +1,6 @@
 #include <string>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Mask look_ahead_mask(Index n_queries, Index n_keys);

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <cmath>
 
@@ -54,7 +54,7 @@ Tensor bias_gradient(Tensor ds, bool adds = true) {
     return dbias;
 }
 
-/// dq, dk and dbias from ds, and dv.
+/// dq and dk from ds, then dv and dbias.
 Values gradients(const Inputs& in, const Tensor& ds, Real c, const Tensor& dv,
                  const Tensor& dbias) {
     return values(matmul(ds, in.k, {.scale = c}),

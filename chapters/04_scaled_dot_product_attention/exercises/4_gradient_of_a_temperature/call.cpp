@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Real scale_gradient(const Tensor& ds, const Tensor& q, const Tensor& k);

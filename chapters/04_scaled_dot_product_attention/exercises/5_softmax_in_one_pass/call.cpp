@@ -1,7 +1,7 @@
 #include <limits>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 void take(Real& m, Real& l, Real z);

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using Weights = std::function<Tensor(const Tensor&, const Tensor&, const Mask&, Real, Real)>;

@@ -1,5 +1,5 @@
 #include "chapters/05_multi_head_attention/heads.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 decltype(split_heads) split_heads;

@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor grouped_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,

@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Mask with_heads(const Mask& any);

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
@@ -22,7 +22,7 @@ void add_mask(Cases& cases, const Shape& shape) {
                              values(any.reshape({1, any.dim(0), any.dim(1), any.dim(2)}))}}});
 }
 
-/// What attention does when two sentences, if there are two, have different masks.
+/// What attention does with the mask as it was, if neighboring sentences have different masks.
 std::string outcome(Cases& cases, Index batch, Index heads) {
     const Tensor q = cases.normal({batch, heads, 2, 3}), k = cases.normal({batch, heads, 2, 3});
     Mask any({batch, 2, 2});

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 struct FeedForwardGradients {

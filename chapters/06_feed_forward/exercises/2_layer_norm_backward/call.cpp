@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "chapters/06_feed_forward/layer_norm.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh {
 

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include "chapters/06_feed_forward/layer_norm.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "chapters/06_feed_forward/add_norm.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 decltype(add_norm) add_norm;

@@ -55,7 +55,7 @@ bool accepts(const BlockBackward& f) {
     pre.after(x, ff.forward(pre.before(x, &pre_cache), &ff_cache), &pre_cache);
     if (!near(f(dy, pre, ff, pre_cache, ff_cache), dy)) return false;
 
-    // Post-norm: x + F(x) = -9 for every x, so dx = 0.
+    // Post-norm: x + F(x) = -9 for every x above -9, so dx = 0.
     AddNorm post(3, {}, random);
     post.after(x, ff.forward(post.before(x, &post_cache), &ff_cache), &post_cache);
     return near(f(dy, post, ff, post_cache, ff_cache), Tensor::zeros(dy.shape()));

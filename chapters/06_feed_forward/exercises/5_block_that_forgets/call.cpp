@@ -4,7 +4,7 @@
 
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using BlockBackward = std::function<Tensor(const Tensor&, AddNorm&, FeedForward&,

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"

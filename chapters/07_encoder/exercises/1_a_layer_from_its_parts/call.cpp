@@ -1,7 +1,7 @@
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Tensor encoder_layer(const Tensor& x, const AttentionMask& mask,

@@ -1,6 +1,6 @@
 #include <functional>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "model.hpp"
 
 namespace abh::mine {
@@ -14,7 +14,7 @@ using namespace abh::judge;
 
 namespace {
 
-/// The results of both, and the original's result after one weight of the copy is set to 42.
+/// The results of both, and the original's result after 42 fills one parameter of the copy.
 std::vector<Tensor> copied(const Tensor& x, Index n_layers, bool pre, Index weight, Index seed) {
     const LayerOptions options = options_of(x.dim(2), pre);
     Encoder original = encoder_of(options, n_layers, seed);
@@ -66,7 +66,7 @@ Encoder other_copy(const std::string& what, Encoder& original, const LayerOption
             b.grad() += a.grad();
         }
     }
-    return copy;  // "fresh weights"
+    return copy;  // for "fresh weights", as constructed
 }
 
 bool accepts(const std::string& what) {

@@ -1,6 +1,6 @@
 #include <functional>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "model.hpp"
 
 namespace abh::mine {

@@ -2,7 +2,7 @@
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/08_decoder/decoder.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using Rows = std::function<Tensor(const Ids& target)>;

@@ -3,7 +3,7 @@
 
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 std::pair<Tensor, Tensor> memory_backward(const Tensor& dy, std::vector<MultiHeadAttention>& layers,

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
-#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/loss/loss.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh::mine {

@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 double cross_entropy(const Tensor& logits, const Ids& targets, Real smoothing, std::int32_t ignore);

@@ -1,5 +1,5 @@
-#include "chapters/09_training/loss.hpp"
-#include "judge/serve.hpp"
+#include "chapters/09_training/loss/loss.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 double z_cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options,

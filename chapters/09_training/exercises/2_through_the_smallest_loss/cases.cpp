@@ -1,9 +1,9 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <cmath>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
-#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/loss/loss.hpp"
 #include "lib/eigen.hpp"
 
 using namespace abh;

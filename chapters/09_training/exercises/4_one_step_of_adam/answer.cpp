@@ -2,7 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 
 namespace abh::mine {
 

@@ -1,5 +1,5 @@
-#include "chapters/09_training/optimizer.hpp"
-#include "judge/serve.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam);

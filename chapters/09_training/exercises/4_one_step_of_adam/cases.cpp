@@ -1,8 +1,8 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <cmath>
 
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 
 using namespace abh;
 using namespace abh::judge;

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <functional>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh::mine {

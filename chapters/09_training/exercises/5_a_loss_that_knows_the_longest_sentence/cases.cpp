@@ -1,6 +1,6 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
-#include "chapters/09_training/loss.hpp"
+#include "chapters/09_training/loss/loss.hpp"
 
 using namespace abh;
 using namespace abh::judge;

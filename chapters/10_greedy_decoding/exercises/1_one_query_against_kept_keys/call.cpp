@@ -1,5 +1,5 @@
 #include "chapters/10_greedy_decoding/key_values.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 decltype(abh::attend_cached) attend_cached;

@@ -2,7 +2,7 @@
 #include <functional>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using Word = std::int32_t;

@@ -15,10 +15,10 @@ using Word = std::int32_t;
 using Model = std::function<Tensor(const Ids& prefix)>;
 
 /// The likeliest translation that a beam finds.
-/// @param max_words  the number of rounds, at least 1
-/// @param width      how many prefixes are kept, at least 1
+/// @param max_words  stop after this many rounds at the latest; at least 1
+/// @param width      how many prefixes are kept at most; at least 1
 /// @return           the words, without start and end symbol, and the sum of their
-///                   log-probabilities, including that of the end symbol
+///                   log-probabilities, including that of the end symbol if it came
 std::pair<std::vector<Word>, Real> beam_decode(const Model& model, Word start, Word end,
                                                Index max_words, Index width) {
     // solution

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,7 @@ namespace {
 
 /// The mistakes that a beam may make.
 struct Slips {
-    bool extend_finished = false, drop_finished = false, per_word = false, raw = false,
-         first_finished = false;
+    bool drop_finished = false, per_word = false, raw = false, first_finished = false;
 };
 
 struct Found {

@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Ids next_words(const Tensor& y, const Tensor& weight);

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using Word = std::int32_t;

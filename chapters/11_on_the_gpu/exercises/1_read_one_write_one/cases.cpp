@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <functional>
 #include <memory>
@@ -7,8 +7,8 @@
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "chapters/06_feed_forward/relu.hpp"
-#include "chapters/09_training/loss.hpp"
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/loss/loss.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/cuda/counts.hpp"
 
 using namespace abh;

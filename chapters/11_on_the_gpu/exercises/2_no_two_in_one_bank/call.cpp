@@ -2,7 +2,7 @@
 #include <array>
 #include <set>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/cuda/counts.hpp"
 #include "lib/tensor.hpp"
 

@@ -1,4 +1,4 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 using namespace abh;
 using namespace abh::judge;

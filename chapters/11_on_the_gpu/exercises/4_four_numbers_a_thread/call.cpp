@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/cuda/counts.hpp"
 #include "lib/tensor.hpp"
 

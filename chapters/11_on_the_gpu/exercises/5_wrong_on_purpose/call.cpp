@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/cuda/kernel.cuh"
 #include "lib/tensor.hpp"
 

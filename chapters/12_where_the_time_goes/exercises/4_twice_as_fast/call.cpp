@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 using Run = std::function<void()>;

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/random.hpp"
 
 namespace abh::mine {

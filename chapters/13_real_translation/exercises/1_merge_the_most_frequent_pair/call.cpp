@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Ids learn_merges(const Ids& words, const Ids& counts, Index n);

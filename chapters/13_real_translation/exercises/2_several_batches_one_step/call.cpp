@@ -1,7 +1,7 @@
 #include <functional>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/parameter.hpp"
 
 namespace abh::mine {

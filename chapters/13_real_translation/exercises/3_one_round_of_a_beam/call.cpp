@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 struct Round {

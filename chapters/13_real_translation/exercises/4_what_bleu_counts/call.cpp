@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 Real bleu(const Ids& hypotheses, const Ids& references);

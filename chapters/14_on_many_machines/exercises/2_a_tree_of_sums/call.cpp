@@ -1,4 +1,4 @@
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh::mine {

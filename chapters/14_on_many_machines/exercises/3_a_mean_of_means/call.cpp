@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../on_ranks.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh::mine {

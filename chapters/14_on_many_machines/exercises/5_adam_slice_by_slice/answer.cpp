@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
 
 namespace abh::mine {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "../on_ranks.hpp"
-#include "judge/serve.hpp"
+#include "judge/answer/serve.hpp"
 
 namespace abh::mine {
 struct Memory {

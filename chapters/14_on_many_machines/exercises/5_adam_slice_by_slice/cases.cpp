@@ -1,9 +1,9 @@
-#include "judge/cases.hpp"
+#include "judge/answer/cases.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "chapters/09_training/optimizer.hpp"
+#include "chapters/09_training/optimizer/optimizer.hpp"
 
 using namespace abh;
 using namespace abh::judge;

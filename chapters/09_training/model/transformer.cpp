@@ -1,0 +1,109 @@
+#include "chapters/09_training/model/transformer.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "lib/part.hpp"
+
+namespace abh {
+// [construct]
+Transformer::Transformer(const TransformerOptions& o, Random random)
+    : options_(o),
+      random_(std::move(random)),
+      src_embed(o.src_words, o.layer.attention.d_model, o.embedding, random_),
+      tgt_embed(o.tgt_words, o.layer.attention.d_model, o.embedding, random_),
+      src_positions(o.layer.attention.d_model, o.positions, random_),
+      tgt_positions(o.layer.attention.d_model, o.positions, random_),
+      encoder(o.layer, o.n_encoder_layers, random_),
+      decoder(o.layer, o.n_decoder_layers, random_),
+      output(o.layer.attention.d_model, o.tgt_words, o.output_bias, random_) {
+    if (o.tied != Tied::none) tie();
+}
+
+void Transformer::collect(Parameters& list, const std::string& name) {
+    if (!tables_are_tied())
+        throw std::logic_error("transformer: tied tables no longer share their elements");
+    src_embed.collect(list, join_name(name, "src_embed"));
+    src_positions.collect(list, join_name(name, "src_positions"));
+    encoder.collect(list, join_name(name, "encoder"));
+    if (options_.tied != Tied::all) tgt_embed.collect(list, join_name(name, "tgt_embed"));
+    tgt_positions.collect(list, join_name(name, "tgt_positions"));
+    decoder.collect(list, join_name(name, "decoder"));
+    if (options_.tied == Tied::none)
+        output.collect(list, join_name(name, "output"));
+    else if (output.has_bias())
+        list.push_back({join_name(name, "output.bias"), &output.bias});
+}
+// [tie]
+void Transformer::tie() {
+    require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
+            "transformer: {} source words and {} target words cannot share one table",
+            options_.src_words, options_.tgt_words);
+    for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
+        words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
+    output.weight = tgt_embed.table;  // handles: one value, one gradient
+    if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
+}
+
+bool Transformer::tables_are_tied() const {
+    const Tensor& table = tgt_embed.table.value;
+    return (options_.tied == Tied::none || output.weight.value.is(table)) &&
+           (options_.tied != Tied::all || src_embed.table.value.is(table));
+}
+// [masks]
+AttentionMask Transformer::source_mask(const Sentences& src, const Sentences& queries) const {
+    AttentionMask mask = hide_pads(src.ids, options_.pad);
+    mask.queries = queries.packing;
+    mask.keys = src.packing;
+    return mask;
+}
+
+AttentionMask Transformer::target_mask(const Sentences& tgt) const {
+    AttentionMask mask = hide_future();
+    if (options_.mask_target_pads) mask = mask | hide_pads(tgt.ids, options_.pad);
+    mask.queries = mask.keys = tgt.packing;
+    return mask;
+}
+// [forward]
+Tensor Transformer::encode(const Sentences& src, Cache* cache, AttentionWeights* weights) const {
+    const Tensor vectors = src_embed.forward(src.ids, part(cache, &Cache::src_embed));
+    const Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
+    if (cache) cache->src = src.packing;
+    return encoder.forward(pack(x, src.packing), source_mask(src, src),
+                           part(cache, &Cache::encoder),
+                           part(weights, &AttentionWeights::encoder));  // [B, Ls, d_model]
+}
+
+Tensor Transformer::decode(const Sentences& tgt, const Tensor& memory, const Sentences& src,
+                           Cache* cache, AttentionWeights* weights) const {
+    const Tensor vectors = tgt_embed.forward(tgt.ids, part(cache, &Cache::tgt_embed));
+    const Tensor x = tgt_positions.forward(vectors, part(cache, &Cache::tgt_positions));
+    if (cache) cache->tgt = tgt.packing;
+    return decoder.forward(pack(x, tgt.packing), memory, target_mask(tgt), source_mask(src, tgt),
+                           part(cache, &Cache::decoder),
+                           part(weights, &AttentionWeights::decoder));  // [B, Lt, d_model]
+}
+
+Tensor Transformer::forward(const Sentences& src, const Sentences& tgt, Cache* cache,
+                            AttentionWeights* weights) const {
+    const Tensor memory = encode(src, cache, weights);
+    return decode(tgt, memory, src, cache, weights);
+}
+
+Tensor Transformer::logits(const Sentences& src, const Sentences& tgt) const {
+    return output.forward(forward(src, tgt));
+}
+// [backward]
+// forward was:  memory = encoder(src),  y = decoder(tgt, memory)
+// hence:        the same steps from last to first; memory's gradient goes into the encoder
+void Transformer::backward(const Tensor& dy, const Cache& cache) {
+    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
+    tgt_embed.backward(tgt_positions.backward(unpack(dtgt, cache.tgt), cache.tgt_positions),
+                       cache.tgt_embed);
+
+    const Tensor dsrc = encoder.backward(dmemory, cache.encoder);
+    src_embed.backward(src_positions.backward(unpack(dsrc, cache.src), cache.src_positions),
+                       cache.src_embed);
+}
+
+}  // namespace abh

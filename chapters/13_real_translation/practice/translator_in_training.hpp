@@ -1,0 +1,87 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chapters/13_real_translation/practice/run_state.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
+#include "chapters/13_real_translation/practice/train_options.hpp"
+#include "chapters/13_real_translation/practice/training_data.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
+#include "lib/program/output.hpp"
+
+namespace abh {
+// [translator]
+/// A translator in training, with everything that its run reads, writes and says.
+struct TranslatorInTraining {
+    const TrainOptions& options;
+    const Team& team;  ///< its first process writes
+    const RunFolder& folder;
+    Results& results;
+    std::string begun_with;  ///< the origin in `state_of`
+    std::pair<Subwords, Subwords> subwords;
+    TranslationData data;
+    Transformer model;
+
+    Symbols symbols = subwords.second.symbols();
+    Notes notes = model_notes(model.options(), subwords.first, subwords.second);
+    TrainingRun run{model, data.train, symbols, options.run, team};
+    /// The loss of a model that knows only the words' frequencies.
+    double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
+                                       static_cast<double>(options.run.training.smoothing));
+    TextScoring scoring{
+        [this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
+        [this](std::span<const std::string> texts, std::span<const std::string> references) {
+            return bleu(texts, references, {options.tokenization});
+        }};
+    Index dev = static_cast<Index>(data.dev.ids.size());
+    std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
+    std::set<Index> needed = {};  ///< the epochs whose weights the newest state needs
+
+    /// Prints the sizes of model and training, and the sentences whose translations are shown.
+    void describe();
+    /// Goes on from this state. Also reads the weights that the run will need at its end, so that
+    /// it fails now if they are gone.
+    /// @throws std::invalid_argument as `go_on_from` does; std::runtime_error as `load_weights`
+    /// does
+    void go_on(const TensorFile& state);
+    /// Writes the state of the run.
+    void save();
+    /// Trains until the run is over, and saves what each epoch gave.
+    void train();
+    /// Keeps the best epoch's weights, or the mean of the last epochs' weights.
+    void choose();
+    /// Reports on the test pairs, by which nothing was chosen.
+    void report();
+
+    Validation validated(const HeldOut& pairs) const {
+        return validate(model, pairs, symbols, scoring, team);
+    }
+    /// Prints a line to the error stream, once for all processes.
+    void say(const std::string& line) const {
+        if (line.empty() || !team.first()) return;
+        std::fflush(stdout);
+        fmt::print(stderr, "{}\n", line);
+    }
+    /// The last epochs, whose weights are averaged.
+    std::set<Index> last_epochs() const {
+        std::set<Index> epochs;
+        const Index last = run.progress().epochs.back().epoch;
+        for (Index e = std::max<Index>(1, last - options.average + 1); e <= last; ++e)
+            epochs.insert(e);
+        return epochs;
+    }
+    std::vector<std::filesystem::path> files_of(const std::set<Index>& epochs) const {
+        std::vector<std::filesystem::path> files;
+        for (const Index epoch : epochs) files.push_back(folder.epoch_file(epoch));
+        return files;
+    }
+};
+
+}  // namespace abh

@@ -1,0 +1,1 @@
+"""Judges one answer: compiles it, calls it with random inputs, and says what is wrong."""

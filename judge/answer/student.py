@@ -1,0 +1,31 @@
+"""Whose an answer is: a name in one form, however it was written."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+from .written import as_utf8
+
+
+def student_of(answers: Path) -> str:
+    """The student for whom numbers are drawn: the name in student.txt, if there is one."""
+    file = answers / "student.txt"
+    return (student_in(file.read_bytes()) if file.is_file() else "") or "reader"
+
+
+def student_in(content: bytes) -> str:
+    """The name in student.txt, whichever editor wrote it."""
+    return known_as(as_utf8(content).decode(errors="replace"))[:200]
+
+
+def known_as(name: str) -> str:
+    """One form of a name, however a system or an editor writes its spaces and its accented letters, which may be one
+    character or two. Upper and lower case stay as they are, because Anna and anna may be two students."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def typed(name: str) -> str:
+    """The argument of --student, as student.txt would have it."""
+    return student_in(os.fsencode(name))

@@ -1,0 +1,1 @@
+"""What an instructor does with a class: hands exercises out, and grades what is handed in."""

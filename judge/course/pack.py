@@ -1,0 +1,121 @@
+"""What judges exercises without the book, and what else of an exercise goes with it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from ..answer import cases as draws
+from ..answer.exercise import COMPUTED, ROOT, Exercise, Mistaken
+from ..answer.libraries import libraries
+from ..answer.predict import variants
+from ..answer.report import section
+from ..answer.setting import INCLUDE, Failed, include_flags, setting
+from ..hunt import copies
+
+MODULES = "__init__ __main__ answer/* hunt/* reader/__init__ reader/check".split()
+GRADING = tuple(f"course/{name}" for name in "__init__ appeal grade marks origins platforms reading submissions workers".split())
+PACKAGES = "g++ libeigen3-dev libfmt-dev libboost-context-dev".split()
+FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
+
+
+def pages(exercise: Exercise) -> str:
+    """The statement, with the pack's own command."""
+    return (exercise.folder / "statement.md").read_text().replace("`./book check", "`./check")
+
+
+def manifest(exercise: Exercise) -> dict:
+    """exercise.json without the entries that only the judge and the instructor need."""
+    full = json.loads((exercise.folder / "exercise.json").read_text())
+    for name in ("mutants", "given", "trains", "needs"):
+        full.pop(name, None)
+    full["section"] = section(exercise).partition(" (")[0]
+    return full
+
+
+def compile_call(exercise: Exercise, target: Path) -> None:
+    """Compiles call.cpp, which in a bug exercise contains the faulty functions that the student's test must find.
+
+    :raises Failed: with what the compiler printed
+    """
+    found = setting()
+    command = [found.compiler, *FLAGS, *include_flags(found, str(INCLUDE)), "-c", exercise.folder / "call.cpp"]
+    done = subprocess.run([*command, "-o", target], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(done.stderr)
+
+
+def plainly(exercises: list[Exercise]) -> list[Exercise]:
+    """The exercises by the numbers that a pack has for them; it holds no faults but those of its hunt."""
+    return [replace(e, number="hunt") if e.kind == "hunt" else e for e in exercises]
+
+
+def require_empty(out: Path) -> None:
+    """Checks that a pack can be written there.
+
+    :raises Mistaken: if something is there
+    """
+    if out.is_dir() and any(out.iterdir()):
+        raise Mistaken(f"{out} is not empty; --out needs an empty folder")
+    if out.exists() and not out.is_dir():
+        raise Mistaken(f"{out} is no folder; --out needs an empty one")
+
+
+def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tuple[str, ...] = ()) -> None:
+    """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it.
+
+    :param grading: modules that students do not need
+    """
+    require_empty(out)
+    exercises = plainly(exercises)
+    computed = [e for e in exercises if e.kind in COMPUTED]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / ".gitattributes").write_text("* text=auto eol=lf\n")  # git on Windows would end the lines of ./check as no shell can read them
+    for pattern in (*MODULES, *grading):
+        for module in (ROOT / "judge").glob(f"{pattern}.py"):
+            target = out / module.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(module, target)
+    shutil.copytree(INCLUDE, out / "include")
+    found = setting()
+    listed: dict[str, list[str]] = {}
+    (out / "libraries").mkdir()
+    for e in computed:
+        listed[e.number] = [f"libraries/{Path(file).name}" for file in libraries(e, found)]
+        for file in map(Path, libraries(e, found)):
+            target = out / "libraries" / file.name
+            if not target.exists():
+                shutil.copyfile(file, target)
+        listed[e.number].append(f"libraries/{Path(found.fmt).name}")
+    shutil.copyfile(found.serve, out / "libraries" / "serve.a")
+    shutil.copyfile(found.fmt, out / "libraries" / Path(found.fmt).name)
+    for e in exercises:
+        if e.kind == "hunt":  # ./check begins it, with the student's fault
+            copies.pack(e, [o for o in computed if o is not e], out / "hunt")
+            compile_call(e, out / "hunt" / "call.o")
+            continue
+        folder = out / e.folder.relative_to(ROOT)
+        folder.mkdir(parents=True)
+        (folder / "exercise.json").write_text(json.dumps(manifest(e), indent=2))
+        (folder / "statement.md").write_text(pages(e))
+        (folder / f"stub{e.source.suffix}").write_text(e.stub())
+        if e not in computed:  # ./check begins it, with the student's numbers
+            (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
+        else:
+            (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
+            compile_call(e, folder / "call.o")
+            if e.faster:
+                (folder / "plain.cpp").write_text(beaten(e))
+    (out / "handout.json").write_text(
+        json.dumps({"machine": platform.machine(), "libc": platform.libc_ver()[1], "flags": FLAGS, "links": ["-lboost_context"],
+                    "serve": "libraries/serve.a", "libraries": listed}, indent=2)
+    )  # fmt: skip
+
+
+def beaten(exercise: Exercise) -> str:
+    """The plain way that a speed exercise is timed against; empty for other exercises."""
+    return (exercise.folder / "plain.cpp").read_text() if exercise.faster else ""

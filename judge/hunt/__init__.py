@@ -1,0 +1,1 @@
+"""The fault hunt: an exercise whose answer is a test that finds a fault."""

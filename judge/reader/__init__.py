@@ -1,0 +1,1 @@
+"""What readers do with their own answers, on their own machines."""

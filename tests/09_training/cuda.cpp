@@ -1,0 +1,169 @@
+// Per way: training on the device: the processor's losses, and what moves between the memories.
+#include "chapters/09_training/loss/argmax.hpp"
+#include "chapters/09_training/model/checkpoint.hpp"
+#include "lib/cuda/counts.hpp"
+#include "tests/devices.hpp"
+#include "tests/transformers.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// Five pairs of different lengths.
+Corpus small_corpus() {
+    Corpus corpus = empty_corpus();
+    corpus.train = {{split_words("a b c"), split_words("x y")},
+                    {split_words("b"), split_words("y x y")},
+                    {split_words("c a"), split_words("z")},
+                    {split_words("c c a b"), split_words("z z x y")},
+                    {split_words("a c"), split_words("x z")}};
+    for (const SentencePair& pair : corpus.train) add_words(corpus, pair);
+    return corpus;
+}
+
+TransformerOptions fitting(TransformerOptions o, const Corpus& corpus) {
+    o.src_words = corpus.source.size();
+    o.tgt_words = corpus.target.size();
+    return o;
+}
+
+/// Twenty steps, two of them an epoch of five pairs in batches of three.
+TrainingOptions twenty_steps(const std::string& optimizer) {
+    TrainingOptions o;
+    o.epochs = 10;
+    o.batch_size = 3;
+    o.optimizer = optimizer;
+    o.learning_rate = Real(1e-3);
+    o.momentum = Real(0.9);
+    o.smoothing = Real(0.1);
+    return o;
+}
+
+/// What a step moved between the memories.
+Transfers difference(const Transfers& a, const Transfers& b) {
+    return {b.to_device - a.to_device, b.to_host - a.to_host, b.bytes_to_device - a.bytes_to_device,
+            b.bytes_to_host - a.bytes_to_host};
+}
+
+void check_training(TransformerOptions options, const std::string& optimizer) {
+    INFO(optimizer);
+    const Corpus corpus = small_corpus();
+    options.n_encoder_layers = options.n_decoder_layers = 1;
+    const auto run = [&] {
+        Transformer model(fitting(options, corpus), Random(1));
+        std::vector<double> losses;
+        Transfers before = transfers();
+        train(model, corpus, twenty_steps(optimizer), [&](const StepReport& r) {
+            losses.push_back(r.loss);
+            const Transfers moved = difference(before, transfers());
+            before = transfers();
+            INFO("step " << r.step);
+            // weights go over in the first step, and the optimizer's list in its update
+            if (!on_cuda() || r.step <= 2) return;
+            CHECK(moved.to_host == 1);
+            CHECK(moved.bytes_to_host == sizeof(double));
+            // the ids of source, target in and out, 3 sentences of 5 words, and where each begins
+            CHECK(moved.to_device == 1);
+            CHECK(moved.bytes_to_device <= (3 * 3 * 5 + 2 * 4) * 4);
+        });
+        losses.push_back(evaluate(model, corpus, corpus.train).loss);
+        return losses;
+    };
+    const auto [host, device] = on_both(run);
+    REQUIRE(device.size() == 21);
+    // The same pairs, and the same elements dropped; what is left is the order of sums. In float a
+    // gradient differs by some 1e-6 of the largest, a step at a rate of 1e-3 carries that into
+    // weights of order one, and Adam, which divides by the gradient's own size, may carry a weight
+    // whose gradient is round-off by up to the rate: a few such weights among hundreds move a loss
+    // by some 1e-5.
+    const double tolerance = in_double ? 1e-8 : 1e-4;
+    for (std::size_t i = 0; i < device.size(); ++i) {
+        INFO("step " << i + 1);
+        CHECK(device[i] == Approx(host[i]).epsilon(tolerance));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("training the toy takes the same way on the device, and moves ids and a loss", "[cuda]") {
+    check_training(toy_like(), "sgd");
+    check_training(toy_like(), "adam");
+}
+
+TEST_CASE("training the paper's model takes the same way on the device, and moves ids and a loss",
+          "[cuda]") {
+    check_training(paper_like(NormPlacement::post), "sgd");
+    check_training(paper_like(NormPlacement::pre), "adamw");
+}
+
+TEST_CASE("training shared heads takes the same way on the device, and moves ids and a loss",
+          "[cuda]") {
+    check_training(shared_head_like(), "sgd");
+    check_training(shared_head_like(), "adam");
+}
+
+TEST_CASE("a step of the base model with clipping takes few launches and two fetches", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    TransformerOptions o = TransformerOptions::article();  // with six layers in each half
+    o.src_words = o.tgt_words = 7;
+    o.layer.attention.d_model = o.layer.d_ff = 4;
+    o.layer.attention.n_heads = 1;
+    Transformer model(o, Random(1));
+    const Parameters parameters = parameters_of(model);
+    Trainer trainer(model, {.optimizer = "adam"});
+    const Ids words = random_ids({2, 3}, 1, 7, Random(2).stream());
+    const auto moved_by_step = [&] {
+        const Batch batch = make_batch(words, words, words);
+        const Transfers before = transfers();
+        trainer.begin();
+        trainer.add_part(batch, batch.n_targets, 0);
+        scale_grad(parameters, static_cast<Real>(1 / grad_norm(parameters)));
+        trainer.update(Real(1e-4));
+        return difference(before, transfers());
+    };
+    moved_by_step();  // sends weights and lists
+    cuda::count_kernels(true);
+    const Transfers moved = moved_by_step();
+    cuda::count_kernels(false);
+    CHECK(moved.to_host == 2);                   // the loss and the norm
+    CHECK(moved.to_device == 1);                 // ids
+    Index launches = 3 * (18 * 4 + 12 * 2 + 1);  // products: one forward, two backward for each map
+    for (const cuda::KernelCount& count : cuda::kernel_counts()) {
+        UNSCOPED_INFO(count.name << ": " << count.launches);
+        launches += count.launches;
+    }
+    CHECK(launches <= 700);
+}
+
+TEST_CASE("evaluation brings back losses and words", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    const Corpus corpus = small_corpus();
+    Transformer model(fitting(toy_like(), corpus), Random(1));
+    evaluate(model, corpus, corpus.train);  // the weights go over
+    const Transfers before = transfers();
+    const Evaluation found = evaluate(model, corpus, corpus.train);
+    const Transfers after = transfers();
+    CHECK(after.to_host - before.to_host == 2);  // the loss, and one choice a word
+    CHECK(after.bytes_to_host - before.bytes_to_host ==
+          8 + static_cast<std::size_t>(found.words) * sizeof(Prediction));
+    CHECK(after.to_device - before.to_device == 1);  // ids
+}
+
+TEST_CASE("a checkpoint from the device holds the weights, and goes back there", "[cuda]") {
+    const Folder folder;
+    const Corpus corpus = small_corpus();
+    double expected = 0;
+    {
+        const ScopedWay device(Way::cuda);
+        Transformer model(fitting(paper_like(NormPlacement::post), corpus), Random(1));
+        train(model, corpus, twenty_steps("adam"), [](const StepReport&) {});
+        save_safetensors(folder / "m.safetensors", checkpoint_of(model, corpus));
+        expected = evaluate(model, corpus, corpus.train).loss;
+        const Checkpoint again = load_checkpoint(folder / "m.safetensors");
+        CHECK(evaluate(again.model, corpus, corpus.train).loss == expected);
+    }
+    const ScopedWay processor(Way::fast);
+    const Checkpoint here = load_checkpoint(folder / "m.safetensors");
+    CHECK(evaluate(here.model, corpus, corpus.train).loss ==
+          Approx(expected).epsilon(in_double ? 1e-12 : 1e-5));
+}

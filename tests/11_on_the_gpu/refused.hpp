@@ -1,0 +1,22 @@
+#pragma once
+
+// A kernel that the emulator must refuse.
+#include <stdexcept>
+#include <string>
+
+#include "lib/cuda/kernel.cuh"
+#include "lib/way.hpp"
+
+/// What a launch that must fail says.
+template <class F>
+std::string refused(const F& f) {
+    const abh::ScopedWay device(abh::Way::cuda);
+    try {
+        f();
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "nothing";
+}
+
+inline const abh::cuda::Grid one_block{dim3(1), dim3(64)};

@@ -1,0 +1,378 @@
+// Once: what a run of training leaves behind, so that nothing is lost.
+#include "chapters/13_real_translation/practice/run_state.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "chapters/13_real_translation/practice/text_model.hpp"
+#include "lib/io/files.hpp"
+#include "tests/13_real_translation/pairs.hpp"
+#include "tests/ways.hpp"
+
+using namespace abh;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string origin = R"({"training": {"rate": 0.5, "seed": 3}, "data": "5 pairs"})";
+const RunOptions some_options{
+    .training = {.optimizer = "adam", .warmup = 5}, .tokens = 60, .accumulate = 2};
+
+/// A model in training on drawn pairs, with dropout.
+struct Run {
+    std::vector<IdPair> pairs = drawn_pairs(40, 21);
+    Transformer model{tiny_model(Real(0.1)), Random(1)};
+    TrainingRun run{model, pairs, {}, some_options};  // knows where the other two are
+
+    Run() = default;
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    void steps(Index n) {
+        for (Index i = 0; i < n; ++i) {
+            if (run.epoch_over()) run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
+            run.step();
+        }
+    }
+};
+
+/// Weights, the optimizer's tensors and the numbers of the progress, times aside.
+bool same_state(Run& a, Run& b) {
+    TensorFile x = state_of(a.run, origin, {}), y = state_of(b.run, origin, {});
+    bool same = x.metadata == y.metadata && x.tensors.size() == y.tensors.size();
+    for (const auto& [name, tensor] : x.tensors)
+        same = same && same_bits(tensor, y.tensors.at(name));
+    return same;
+}
+
+void flip(const fs::path& file, std::size_t byte, char bit) {
+    std::string content = read_file(file);
+    content[byte] = static_cast<char>(content[byte] ^ bit);
+    put(file, content);
+}
+
+}  // namespace
+
+TEST_CASE("a run that goes on from a state makes the steps of one that was never interrupted") {
+    const Folder folder;
+    const Index all = emulated() ? 8 : 30;  // more than an epoch
+    Run straight;
+    straight.steps(all);
+    REQUIRE(straight.run.progress().epoch > 1);
+    for (const Index cut : {1, 6, 7, 13, 29}) {
+        if (cut >= all) continue;
+        Run before, after;
+        before.steps(cut);
+        save_checked(folder / "state", state_of(before.run, origin, {}));
+        go_on_from(load_checked(folder / "state"), after.run, origin);
+        CHECK(same_state(before, after));
+        after.steps(all - cut);
+        CAPTURE(cut);
+        CHECK(same_state(straight, after));
+    }
+}
+
+TEST_CASE("a state holds everything that the next step depends on", "[fast]") {
+    Run reference;
+    reference.steps(6);
+    const auto ends_alike = [&](auto change) {  // after three steps from a changed state
+        Run start, run;
+        start.steps(3);
+        TensorFile state = state_of(start.run, origin, {});
+        for (auto& [name, tensor] : state.tensors) tensor = tensor.clone();
+        change(state);
+        go_on_from(state, run.run, origin);
+        run.steps(3);
+        return same_state(run, reference);
+    };
+    const auto progress = [](TensorFile& state, const std::string& from, const std::string& to) {
+        std::string& text = state.metadata.at("progress");
+        const std::size_t at = text.find(from);
+        REQUIRE(at != std::string::npos);
+        text.replace(at, from.size(), to);
+    };
+    CHECK(ends_alike([](TensorFile&) {}));
+    CHECK(!ends_alike([](TensorFile& s) { s.tensors.at("optimizer.mean.output.weight").fill(0); }));
+    CHECK(
+        !ends_alike([](TensorFile& s) { s.tensors.at("optimizer.square.output.weight").fill(1); }));
+    CHECK(
+        !ends_alike([&](TensorFile& s) { progress(s, "\"random_step\":3", "\"random_step\":2"); }));
+    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"batch\":6", "\"batch\":4"); }));
+    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"epoch\":1", "\"epoch\":2"); }));
+    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"step\":3", "\"step\":2"); }));
+}
+
+TEST_CASE("a run goes on only with what it was begun with, and says what differs") {
+    Run run, other;
+    run.steps(2);
+    const TensorFile state = state_of(run.run, origin, {});
+    const auto goes_on = [&](const std::string& with) { go_on_from(state, other.run, with); };
+    CHECK_THROWS_WITH(goes_on(R"({"training": {"rate": 0.25, "seed": 3}, "data": "5 pairs"})"),
+                      Contains("training/rate is 0.25, and was 0.5 when the run began"));
+    CHECK_THROWS_WITH(goes_on(R"({"training": {"rate": 0.5}, "data": "5 pairs"})"),
+                      Contains("training/seed is missing, and was 3"));
+    CHECK_THROWS_WITH(
+        goes_on(R"({"training": {"rate": 0.5, "seed": 3, "new": 1}, "data": "5 pairs"})"),
+        Contains("training/new is 1, and was missing"));
+    CHECK_THROWS_WITH(goes_on(R"({"training": {"rate": 0.5, "seed": 3}, "data": "6 pairs"})"),
+                      Contains("data is \"6 pairs\", and was \"5 pairs\""));
+    Run untouched;
+    CHECK(same_state(other, untouched));
+    goes_on(R"({"data": "5 pairs", "training": {"seed": 3, "rate": 0.5}})");
+    CHECK(same_state(other, run));
+}
+
+TEST_CASE("a state that lacks something, or has another model's, leaves the run as it was") {
+    Run run, other, untouched;
+    run.steps(2);
+    const auto without = [&](auto change) {
+        TensorFile state = state_of(run.run, origin, {});
+        change(state);
+        go_on_from(state, other.run, origin);
+    };
+    CHECK_THROWS_WITH(without([](TensorFile& s) { s.tensors.erase("output.weight"); }),
+                      Contains("output.weight is missing"));
+    CHECK_THROWS_WITH(without([](TensorFile& s) {
+                          s.tensors["optimizer.mean.output.weight"] = Tensor({2, 2});
+                      }),
+                      Contains("has shape [2, 2], expected [12, 8]"));
+    CHECK_THROWS_WITH(without([](TensorFile& s) { s.metadata.erase("progress"); }),
+                      Contains("no progress in its notes"));
+    CHECK(same_state(other, untouched));
+    other.steps(2);
+    CHECK(same_state(other, run));
+}
+
+TEST_CASE("notes of a state that say what cannot be are refused", "[fast]") {
+    Run run, other, untouched;
+    run.steps(3);
+    const auto with = [&](const std::string& note, const std::string& text) {
+        TensorFile state = state_of(run.run, origin, {});
+        state.metadata.at(note) = text;
+        go_on_from(state, other.run, origin);
+    };
+    const std::string progress = state_of(run.run, origin, {}).metadata.at("progress");
+    const auto altered = [&](const std::string& field, const std::string& value) {
+        std::string text = progress;
+        const std::size_t at = text.find('"' + field + "\":") + field.size() + 3;
+        with("progress", text.replace(at, text.find_first_of(",}", at) - at, value));
+    };
+    for (const char* field : {"batch", "epoch", "epoch_steps", "random_step", "step", "tokens"})
+        for (const char* value : {"-1", "2.5", "1e300", "18446744073709551615", "true", "null"})
+            CHECK_THROWS_WITH(altered(field, value), Contains("progress: "));
+    for (const char* value : {"null", "[0.5]", "\"nan\""})
+        CHECK_THROWS_WITH(altered("seconds", value), Contains("progress: "));
+    for (const char* value : {"3", "[3]", "[{}]"})
+        CHECK_THROWS_WITH(altered("epochs", value), Contains("progress: "));
+    CHECK_THROWS_WITH(altered("target_words", "0"), Contains("with 0 words in 3 steps"));
+    CHECK_THROWS_WITH(altered("batch", "999"), Contains("batch 999 of an epoch of"));
+    for (const char* note : {"origin", "progress"})
+        for (const std::string text : {"{", "3", "{}"}) CHECK_THROWS(with(note, text));
+    CHECK(same_state(other, untouched));
+}
+
+TEST_CASE("a byte that changes anywhere in a state is noticed", "[fast]") {
+    const Folder folder;
+    const fs::path file = folder / "state.safetensors";
+    Run run;
+    run.steps(1);
+    const TensorFile before = state_of(run.run, origin, {{"words", "你好"}});
+    save_checked(file, before);
+    const std::size_t size = fs::file_size(file);
+    std::uint64_t header = 0;
+    std::memcpy(&header, read_file(file).data(), 8);
+    Index refused = 0, tried = 0;
+    for (std::size_t byte = 0; byte < size; byte += byte < header + 8 ? 1 : 13) {
+        const char bit = static_cast<char>(1 << (byte % 8));
+        flip(file, byte, bit);
+        ++tried;
+        try {
+            const TensorFile found = load_checked(file);  // what does not matter may change
+            CHECK(found.metadata.at("progress") == before.metadata.at("progress"));
+            CHECK(found.tensors.size() == before.tensors.size());
+        } catch (const std::runtime_error& error) {
+            const std::string what = error.what();
+            refused += what.find(file.string()) == 0 && what.find('\n') == what.npos;
+            CHECK(std::none_of(what.begin(), what.end(),
+                               [](char c) { return static_cast<unsigned char>(c) < ' '; }));
+        }
+        flip(file, byte, bit);
+    }
+    CHECK(refused >= tried - 8);  // spaces that pad the header may become other white space
+    load_checked(file);
+}
+
+TEST_CASE("a state that is cut, or another file, is refused in one line") {
+    const Folder folder;
+    const fs::path file = folder / "state.safetensors";
+    Run run;
+    save_checked(file, state_of(run.run, origin, {}));
+    const std::string content = read_file(file);
+    for (std::size_t n = 0; n < content.size(); n += 97) {
+        put(file, content.substr(0, n));
+        CHECK_THROWS_WITH(load_checked(file), Contains(file.string()));
+    }
+    put(file, content + "x");
+    CHECK_THROWS_WITH(load_checked(file), Contains("after the last tensor"));
+    save_safetensors(file, state_of(run.run, origin, {}));
+    CHECK_THROWS_WITH(load_checked(file),
+                      Contains("not a checkpoint of this chapter: it has no checksum"));
+    CHECK_THROWS_WITH(load_checked(folder / "nothing"), Contains("No such file"));
+}
+
+TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no memory asked for") {
+    const Folder folder;
+    const fs::path file = folder / "model.safetensors";
+    const std::vector<std::string> sentences{"I have a good friend .", "I have no friend ."};
+    const Subwords words = Subwords::train(sentences, 30, false);
+    TransformerOptions options = tiny_model(0);
+    options.src_words = options.tgt_words = words.size();
+    Transformer model(options, Random(1));
+    RunFolder(folder.path).save_weights(file, model, model_notes(options, words, words));
+    TextModel back = load_text_model(file);
+    CHECK(back.target.model() == words.model());
+    const Parameters p = parameters_of(model), q = parameters_of(back.model);
+    for (std::size_t i = 0; i < p.size(); ++i)
+        CHECK(same_bits(p[i].parameter->value, q[i].parameter->value));
+    const TensorFile content = load_checked(file);
+    for (const char* name : {"d_model", "d_ff", "max_len", "n_encoder_layers"}) {
+        TensorFile other = content;
+        std::string& text = other.metadata.at("options");
+        const std::size_t at = text.find(fmt::format("\"{}\": ", name)) + std::strlen(name) + 4;
+        text.replace(at, text.find_first_of(",\n", at) - at, "1000000000");
+        save_checked(file, other);
+        CHECK_THROWS_WITH(load_text_model(file),
+                          Contains(file.string()) && Contains("too few for its options"));
+    }
+}
+
+TEST_CASE("a folder keeps the last two states, and the epochs that it is told") {
+    const Folder folder;
+    Run run;
+    const RunFolder kept(folder / "run");
+    const auto files = [&] {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(folder / "run"))
+            names.push_back(entry.path().filename().string());
+        std::sort(names.begin(), names.end());
+        return names;
+    };
+    for (Index i = 0; i < 4; ++i) {
+        run.steps(1);
+        kept.save_state(run.run.progress().step, state_of(run.run, origin, {}));
+        kept.save_weights(kept.epoch_file(i + 1), run.model, {});
+    }
+    kept.keep_epochs({kept.epoch_file(2), kept.epoch_file(4)});
+    CHECK(files() == std::vector<std::string>{"epoch-0002.safetensors", "epoch-0004.safetensors",
+                                              "state-00000003.safetensors",
+                                              "state-00000004.safetensors"});
+    Run other;
+    go_on_from(kept.newest_state(), other.run, origin);
+    CHECK(same_state(run, other));
+}
+
+TEST_CASE("where the newest state is damaged the one before it serves, and is not lost later") {
+    const Folder folder;
+    Run run, third;
+    const RunFolder kept(folder / "run");
+    third.steps(3);
+    for (Index i = 0; i < 4; ++i) {
+        run.steps(1);
+        kept.save_state(run.run.progress().step, state_of(run.run, origin, {}));
+    }
+    const fs::path newest = folder / "run" / "state-00000004.safetensors";
+    flip(newest, fs::file_size(newest) - 3, 4);
+    Run other;
+    go_on_from(kept.newest_state(), other.run, origin);
+    CHECK(same_state(third, other));
+    CHECK(fs::exists(newest.string() + ".damaged"));
+    other.steps(1);
+    kept.save_state(other.run.progress().step, state_of(other.run, origin, {}));
+    go_on_from(kept.newest_state(), third.run, origin);
+    CHECK(same_state(third, run));
+
+    for (const char* name : {"state-00000003.safetensors", "state-00000004.safetensors"})
+        put(folder / "run" / name, "nothing");
+    CHECK_THROWS_WITH(kept.newest_state(), Contains("state-00000003.safetensors"));
+    CHECK(fs::exists(newest));  // refused, and left as they are
+}
+
+TEST_CASE("a folder belongs to one program, is made if need be, and loses what a kill left") {
+    const Folder folder;
+    const fs::path place = folder / "a" / "b";
+    {
+        const RunFolder first(place);
+        CHECK_THROWS_WITH(RunFolder(place),
+                          Contains(place.string()) && Contains("another program"));
+        put(place / "state-00000007.safetensors.part4711", "half");
+        put(place / "test.reference.txt.part4711", "half");
+    }
+    const RunFolder second(place);
+    CHECK(!fs::exists(place / "state-00000007.safetensors.part4711"));
+    CHECK(!fs::exists(place / "test.reference.txt.part4711"));
+    CHECK_THROWS_WITH(second.newest_state(), Contains("no state of a run"));
+    const fs::path file = folder.put("file", "");
+    CHECK_THROWS_WITH(RunFolder(file), Contains("cannot use") && Contains("file"));
+}
+
+TEST_CASE("the places of what a run writes at its end are tried, and stay empty") {
+    const Folder folder;
+    const RunFolder run(folder / "run");
+    run.try_results();
+    CHECK(fs::is_empty(folder / "run"));
+    for (const char* name : {"model.safetensors", "test.source.txt", "test.translation.txt"}) {
+        fs::create_directory(folder / "run" / name);
+        CHECK_THROWS_WITH(run.try_results(), Contains(name) && Contains("Is a directory"));
+        fs::remove(folder / "run" / name);
+    }
+}
+
+TEST_CASE("a new run sets another one aside, and nothing else that lies there") {
+    const Folder folder;
+    Run run;
+    RunFolder kept(folder / "run");
+    CHECK(!kept.set_aside());
+    for (const std::string word : {"first", "second"}) {
+        kept.save_state(run.run.progress().step, state_of(run.run, origin, {{"word", word}}));
+        kept.save_weights(kept.epoch_file(3), run.model, {});
+        put(folder / "run" / "letter.txt", "dear reader");
+        CHECK(kept.set_aside());
+    }
+    const fs::path previous = folder / "run" / "previous";
+    CHECK(load_checked(previous / "state-00000000.safetensors").metadata.at("word") == "second");
+    CHECK(fs::exists(previous / "epoch-0003.safetensors"));
+    CHECK(read_file(folder / "run" / "letter.txt") == "dear reader");
+    CHECK(!kept.set_aside());
+}
+
+TEST_CASE("averaged weights are the mean of those in the files") {
+    const Folder folder;
+    const RunFolder kept(folder / "run");
+    Transformer a(tiny_model(0), Random(1)), b(tiny_model(0), Random(2)),
+        c(tiny_model(0), Random(3));
+    kept.save_weights(kept.epoch_file(1), a, {});
+    kept.save_weights(kept.epoch_file(2), b, {});
+    average_weights({kept.epoch_file(1), kept.epoch_file(2)}, c);
+    const Parameters p = parameters_of(a), q = parameters_of(b), mean = parameters_of(c);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        Tensor expected = p[i].parameter->value + q[i].parameter->value;
+        expected *= Real(0.5);
+        CHECK(max_difference(mean[i].parameter->value, expected) < 1e-6);
+    }
+    average_weights({kept.epoch_file(2)}, c);
+    for (std::size_t i = 0; i < p.size(); ++i)
+        CHECK(same_bits(mean[i].parameter->value, q[i].parameter->value));
+    Transformer larger(tiny_model(0, 12), Random(1));
+    CHECK_THROWS_WITH(average_weights({kept.epoch_file(1)}, larger),
+                      Contains("epoch-0001.safetensors") && Contains("shape"));
+    CHECK_THROWS_WITH(average_weights({}, c), Contains("no file of an epoch"));
+}
+
+TEST_CASE("bytes become digits and come back, and other digits are refused") {
+    std::string all;
+    for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+    CHECK(from_hex(to_hex(all)) == all);
+    CHECK(to_hex("\x7f\xff") == "7fff");
+    CHECK(checksum("123456789") != checksum("123456798"));
+    for (const char* digits : {"abc", "0g", "0A", "-1"})
+        CHECK_THROWS_WITH(from_hex(digits), Contains("hexadecimal digits"));
+}

@@ -1,0 +1,277 @@
+// Per way: what ranks do together: sums, copies, and what is said when they do not do the same.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+#include "chapters/14_on_many_machines/costs.hpp"
+#include "chapters/14_on_many_machines/ranks/bfloat16.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
+#include "chapters/14_on_many_machines/ranks/slowed.hpp"
+#include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
+#include "tests/14_on_many_machines/collectives.hpp"
+#include "tests/14_on_many_machines/device_messages.hpp"
+#include "tests/14_on_many_machines/on_ranks.hpp"
+
+using namespace abh;
+
+namespace {
+
+/// Numbers of rank `rank`, whose sums round.
+Tensor numbers_of(Index rank, const Shape& shape) {
+    Random random(static_cast<std::uint64_t>(rank) + 17);
+    return normal(shape, random.stream());
+}
+
+/// Requires that `sum` is that of the numbers of all ranks.
+void check_sum(const Tensor& sum, Index ranks) {
+    for (std::size_t i = 0; i < sum.values().size(); ++i) {
+        double expected = 0;
+        for (Index r = 0; r < ranks; ++r)
+            expected += static_cast<double>(numbers_of(r, sum.shape()).values()[i]);
+        // a few roundings of numbers of order one
+        CHECK(static_cast<double>(sum.values()[i]) ==
+              Approx(expected).margin(in_double ? 4e-14 : 4e-6));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an all-reduce gives every rank the sum, the same bits on each") {
+    for (const Index n : {1, 2, 3, 4, 5, 8})
+        for (const Shape& shape : {Shape{1}, Shape{3, 4}, Shape{7}, Shape{0}, Shape{2, 3, 5}}) {
+            const auto sums = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), shape);
+                ranks.all_reduce(x);
+                return x;
+            });
+            for (const Tensor& sum : sums) CHECK(same_bits(sum, sums.front()));
+            check_sum(sums.front(), n);
+        }
+}
+
+TEST_CASE(
+    "reduce-scatter leaves each rank its rows of the sum, and all-gather puts them together") {
+    for (const Index n : {1, 2, 3, 4}) {
+        const Shape shape{2 * n, 3};
+        const auto pairs = on_ranks(n, [&](Ranks& ranks) {
+            const Tensor own = ranks.reduce_scatter(numbers_of(ranks.rank(), shape));
+            return std::pair(own, ranks.all_gather(own));
+        });
+        for (Index r = 0; r < n; ++r) {
+            const auto& [own, all] = pairs[static_cast<std::size_t>(r)];
+            CHECK(own.shape() == Shape{2, 3});
+            CHECK(all.shape() == shape);
+            CHECK(same_bits(own, all.rows(2 * r, 2 * r + 2)));
+            check_sum(all, n);
+        }
+    }
+    run_local_ranks(1, [](Ranks& ranks) {
+        CHECK(same_bits(ranks.reduce_scatter(numbers_of(0, {3})), numbers_of(0, {3})));
+    });
+    CHECK_THROWS_WITH(on_ranks(2, [](Ranks& ranks) { return ranks.reduce_scatter(Tensor({3})); }),
+                      Contains("[3] in 2 equal parts"));
+}
+
+TEST_CASE("a broadcast gives every rank what the root has") {
+    for (const Index n : {1, 2, 3, 4, 5, 7, 8})
+        for (Index root = 0; root < n; ++root) {
+            const auto copies = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), {2, 3});
+                ranks.broadcast(x, root);
+                return x;
+            });
+            for (const Tensor& copy : copies) CHECK(same_bits(copy, numbers_of(root, {2, 3})));
+        }
+}
+
+TEST_CASE("a broadcast sends the row n - 1 times, and no rank more often than there are rounds") {
+    constexpr Index size = 50'000;
+    const auto row = static_cast<double>(size * static_cast<Index>(sizeof(Real)));
+    for (const auto& [n, rounds] : {std::pair<Index, int>{2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
+        const auto bytes = on_ranks(n, [](Ranks& ranks) {
+            Tensor x = Tensor::full({size}, 1);
+            ranks.broadcast(x);
+            return static_cast<double>(ranks.traffic().bytes);
+        });
+        const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0) / row;
+        const double most = *std::ranges::max_element(bytes) / row;
+        CHECK(all == Approx(static_cast<double>(n) - 1).margin(0.05));  // and what they compare
+        CHECK(most == Approx(rounds).margin(0.01));
+    }
+}
+
+TEST_CASE("texts of any length come to all ranks in the order of ranks") {
+    for (const Index n : {1, 2, 4}) {
+        const auto all = on_ranks(n, [&](Ranks& ranks) {
+            return ranks.all_gather(std::string(static_cast<std::size_t>(3 * ranks.rank()), 'a'));
+        });
+        for (const auto& texts : all)
+            for (Index r = 0; r < n; ++r)
+                CHECK(texts[static_cast<std::size_t>(r)].size() == static_cast<std::size_t>(3 * r));
+    }
+}
+
+TEST_CASE("ranks that come to different calls are told so, with both calls") {
+    using Call = std::function<void(Ranks&)>;
+    const Call reduce = [](Ranks& ranks) {
+        Tensor x = Tensor::zeros({3, 4});
+        ranks.all_reduce(x);
+    };
+    const Call reduce_more = [](Ranks& ranks) {
+        Tensor x = Tensor::zeros({3, 5});
+        ranks.all_reduce(x);
+    };
+    const Call gather = [](Ranks& ranks) { ranks.all_gather(Tensor::zeros({3, 4})); };
+    const auto broadcast_from = [](Index root) {
+        return [=](Ranks& ranks) {
+            Tensor x = Tensor::zeros({2});
+            ranks.broadcast(x, root);
+        };
+    };
+    const Call fail = [](Ranks&) { throw std::runtime_error("the disk is full"); };
+    struct Case {
+        Call even, odd;
+        const char *said, *too;
+    };
+    for (const Case& c : {Case{reduce, reduce_more, "all_reduce of [3, 4]", "all_reduce of [3, 5]"},
+                          Case{reduce, gather, "all_reduce of [3, 4]", "all_gather of [3, 4]"},
+                          Case{broadcast_from(0), broadcast_from(1), "broadcast of [2] from rank 0",
+                               "broadcast of [2] from rank 1"},
+                          Case{reduce, [](Ranks&) {}, "rank 1 has ended", ""},
+                          Case{reduce, fail, "the disk is full", ""}})
+        CHECK_THROWS_WITH(
+            run_local_ranks(2, [&](Ranks& ranks) { ranks.first() ? c.even(ranks) : c.odd(ranks); }),
+            Contains(c.said) && Contains(c.too));
+}
+
+TEST_CASE("collectives give the same bits where messages stand in the device's memory", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    for (const Index n : {2, 3})
+        require_same(
+            collectives_of(n,
+                           [](std::unique_ptr<Engine> engine) {
+                               return std::make_unique<device_messages::Engine>(std::move(engine));
+                           }),
+            collectives_of(n, [](std::unique_ptr<Engine> engine) { return engine; }));
+}
+
+TEST_CASE("a tree sum has the same bits no matter which rank adds which parts") {
+    for (const Index n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16}) {
+        const auto summed_by = [&](Index ranks) {
+            TreeSum whole;
+            for (Index r = 0; r < ranks; ++r) {
+                const Parts own = parts_of(r, ranks, n);
+                TreeSum some;
+                for (Index part = own.begin; part < own.end; ++part)
+                    some.add({part, part + 1}, numbers_of(part, {33}));
+                const std::vector<Parts> expected = TreeSum::nodes_of(own);
+                REQUIRE(some.nodes().size() == expected.size());
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    CHECK(some.nodes()[i].parts == expected[i]);
+                    whole.add(expected[i], some.nodes()[i].sum.clone());
+                }
+            }
+            return whole.total();
+        };
+        const Tensor alone = summed_by(1);
+        for (Index ranks = 2; ranks <= n; ++ranks) CHECK(same_bits(summed_by(ranks), alone));
+        check_sum(alone, n);
+    }
+    TreeSum sum;
+    CHECK_THROWS_AS(sum.total(), std::logic_error);
+    sum.add({0, 1}, Tensor::zeros({2}));
+    CHECK_THROWS_WITH(sum.add({2, 3}, Tensor::zeros({2})), Contains("do not follow"));
+}
+
+TEST_CASE("a ring all-reduce sums, sends to the next rank alone, and sends as little as can be") {
+    for (const Index n : {1, 2, 3, 4, 5})
+        for (const Index size : {1, 4, 12, 60}) {
+            const auto results = on_ranks(n, [&](Ranks& ranks) {
+                Tensor x = numbers_of(ranks.rank(), {size});
+                ring_all_reduce(ranks, x);
+                return std::pair(x, ranks.traffic());
+            });
+            Index bytes = 0;
+            for (const auto& [sum, traffic] : results) {
+                CHECK(same_bits(sum, results.front().first));
+                CHECK(traffic.messages <= 2 * (n - 1));
+                bytes += traffic.bytes;
+            }
+            CHECK(bytes == 2 * (n - 1) * size * static_cast<Index>(sizeof(Real)));
+            check_sum(results.front().first, n);
+        }
+}
+
+TEST_CASE("reduce-scatter and all-gather together send as much as a ring") {
+    for (const Index n : {2, 3, 4}) {
+        const auto sent = on_ranks(n, [&](Ranks& ranks) {
+            const Index before = ranks.traffic().bytes;
+            ranks.barrier();
+            const Index meeting = ranks.traffic().bytes - before;  // what a call compares
+            Tensor x = numbers_of(ranks.rank(), {12 * n});
+            ranks.all_reduce(x);
+            return ranks.traffic().bytes - before - 4 * meeting;
+        });
+        for (const Index bytes : sent)
+            CHECK(bytes == 2 * (n - 1) * 12 * static_cast<Index>(sizeof(Real)));
+    }
+}
+
+TEST_CASE("bfloat16 rounds to the nearest, to even where two are as near") {
+    const Tensor x({5}, {1, 1 + Real(0x1p-8), 1 + Real(0x1.8p-7), Real(-0x1p-126), Real(3e38)});
+    Tensor y({5});
+    assign(y, to_bfloat16(x));
+    CHECK(y(0) == 1);
+    CHECK(y(1) == 1);
+    CHECK(y(2) == 1 + Real(0x1p-6));
+    CHECK(y(3) == Real(-0x1p-126));
+    CHECK(static_cast<double>(y(4)) == Approx(3e38).epsilon(1.0 / 256));
+    CHECK_THROWS_WITH(assign(y, to_bfloat16(Tensor({4}))), Contains("4 numbers for shape [5]"));
+}
+
+TEST_CASE("a rank that computes longer than the others is named") {
+    CHECK(slow_rank({10, 11, 19, 10}) == std::optional<std::size_t>(2));
+    CHECK(slow_rank({10, 30}) == std::optional<std::size_t>(1));
+    CHECK(slow_rank({10, 14.9}) == std::optional<std::size_t>(1));
+    CHECK(!slow_rank({10, 11.9}));
+    CHECK(!slow_rank({10, 11, 10.5}));
+    CHECK(!slow_rank({10}));
+    CHECK(!slow_rank({}));
+}
+
+TEST_CASE("a link is fitted to times that it would give, and a ring of two is two messages") {
+    const Link link{3e-6, 2e-10};
+    const std::vector<double> bytes{4, 1e3, 1e5, 1e7};
+    std::vector<double> seconds;
+    for (const double b : bytes) seconds.push_back(link(b));
+    const Link fitted = fit_link(bytes, seconds);
+    CHECK(fitted.latency == Approx(link.latency).epsilon(1e-9));
+    CHECK(fitted.seconds_per_byte == Approx(link.seconds_per_byte).epsilon(1e-9));
+    CHECK(link.ring(1e6, 2) == Approx(2 * link(5e5)).epsilon(1e-12));
+    CHECK_THROWS_WITH(fit_link(std::vector{4.0, 4.0}, std::vector{1.0, 2.0}),
+                      Contains("tell no latency"));
+}
+
+TEST_CASE("messages over a slowed link come one after the other, when they are due") {
+    run_local_engines(2, [&](std::unique_ptr<Engine> engine) {
+        const double beta = 1e-7, latency = 5e-3;
+        double now = 0;
+        const Timer timer{[&now] { return now; },
+                          [&now](double time) { now = std::max(now, time); }};
+        const auto link = slowed(std::move(engine), {latency, beta}, timer);
+        std::vector<std::byte> first(200'000), second(200'000);
+        const std::vector<std::byte> sent(first.size(), std::byte(1));
+        const auto is = [&now](double time) { return std::abs(now - time) < 1e-9; };
+        const auto a = exchange(*link, "test", sent, first),
+                   b = exchange(*link, "test", sent, second);
+        require(a->missing() == std::vector{1 - link->rank()}, "there at once");
+        a->wait();
+        require(is(0.025) && first == sent, "the first took {} s, expected 0.025", now);
+        b->wait();
+        require(is(0.045) && second == sent, "the second took {} s, expected 0.045", now);
+        require(b->missing().empty(), "a message is missing after it came");
+        link->exchange("nothing", std::vector<Message>(2), std::vector<Room>(2))->wait();
+        require(is(0.045), "no message took until {} s", now);
+    });
+}

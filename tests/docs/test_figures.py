@@ -1,0 +1,72 @@
+"""Figures are drawn from what a program wrote, light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from project import REPOSITORY, Case, run
+
+
+class Figures(Case):
+    SOURCE = """
+from style import Data, Figure, figure, heat, muted
+
+@figure("weights", width=4, height=3)
+def weights(data: Data, fig: Figure) -> None:
+    words = data.value("words").split()
+    heat(fig.subplots(), data.array("weights"), rows=words, columns=words, numbers="{:.1f}", bar="w")
+"""
+
+    def draw(self, folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+        import numpy
+
+        folder.mkdir(exist_ok=True)
+        (folder / "04_small_attention.py").write_text(source, encoding="utf-8")
+        results = folder / "results" / "04_small_attention" / "main"
+        results.mkdir(parents=True, exist_ok=True)
+        numpy.save(results / "weights.npy", numpy.eye(3, dtype="f4"))
+        words = {"words": {"value": "我 有 P"}}
+        (results / "results.json").write_text(json.dumps(words), encoding="utf-8")
+        return run(
+            REPOSITORY / "figures/draw.py", "04_small_attention", "--figures", folder, "--results", folder / "results",
+            "--out", folder / "out",
+        )
+
+    def test_two_looks_the_same_bytes_each_time_and_no_missing_glyph(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            done = self.draw(folder, self.SOURCE)
+            self.assert_succeeds(done)
+            self.assertNotIn("missing from font", done.stderr)
+            pictures = sorted((folder / "out/04_small_attention").glob("*.svg"))
+            self.assertEqual([p.name for p in pictures], ["weights.dark.svg", "weights.light.svg"])
+            before = [p.read_bytes() for p in pictures]
+            self.assertNotEqual(before[0], before[1])
+            self.assertNotIn(b"<text", before[0])
+            for picture in pictures:
+                picture.unlink()
+            self.assert_succeeds(self.draw(folder, self.SOURCE))
+            self.assertEqual([p.read_bytes() for p in pictures], before)
+
+    def test_a_narrow_shape_for_phones(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            source = self.SOURCE.replace('@figure("weights"', '@figure("weights", narrow=(3.0, 5.0)')
+            self.assertNotEqual(source, self.SOURCE)
+            self.assert_succeeds(self.draw(folder, source))
+            pictures = {p.name: p.read_text() for p in (folder / "out/04_small_attention").glob("*.svg")}
+            self.assertEqual(len(pictures), 4)
+            self.assertIn('width="216pt"', pictures["weights.narrow.dark.svg"])
+
+    def test_missing_array_is_named(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            done = self.draw(Path(name), self.SOURCE.replace('array("weights")', 'array("wieghts")'))
+            self.assert_refused(done, "figure weights", "wieghts.npy", "arrays of this run: weights")
+
+
+if __name__ == "__main__":
+    unittest.main()
