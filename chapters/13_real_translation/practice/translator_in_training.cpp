@@ -8,11 +8,19 @@
 #include <nlohmann/json.hpp>
 
 #include "chapters/13_real_translation/practice/training_report.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "lib/io/text.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
+// [scoring]
+TextScoring scoring_of(const Subwords& subwords, const TrainOptions& options) {
+    return {[&](std::span<const std::int32_t> ids) { return subwords.decode(ids); },
+            [&](std::span<const std::string> texts, std::span<const std::string> references) {
+                return bleu(texts, references, {options.tokenization});
+            }};
+}
 // [describe]
 void TranslatorInTraining::describe() {
     const TransformerOptions& o = model.options();

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +12,13 @@
 #include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/practice/train_options.hpp"
 #include "chapters/13_real_translation/practice/training_data.hpp"
-#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
+// [scoring]
+/// Text from these subwords, scored by BLEU with the tokenization that the options name; both must
+/// outlive it.
+TextScoring scoring_of(const Subwords& subwords, const TrainOptions& options);
 // [translator]
 /// A translator in training, with everything that its run reads, writes and says.
 struct TranslatorInTraining {
@@ -35,11 +37,7 @@ struct TranslatorInTraining {
     /// The loss of a model that knows only the words' frequencies.
     double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
                                        static_cast<double>(options.run.training.smoothing));
-    TextScoring scoring{
-        [this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
-        [this](std::span<const std::string> texts, std::span<const std::string> references) {
-            return bleu(texts, references, {options.tokenization});
-        }};
+    TextScoring scoring = scoring_of(subwords.second, options);
     Index dev = static_cast<Index>(data.dev.ids.size());
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
     std::set<Index> needed = {};  ///< the epochs whose weights the newest state needs

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lib/cuda/emulated/running_kernel.hpp"
+#include "lib/cuda/emulated/running_kernel.cuh"
 
 namespace abh::emulator {
 // [checks]

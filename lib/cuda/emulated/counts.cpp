@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lib/cuda/emulated/running_kernel.hpp"
+#include "lib/cuda/emulated/running_kernel.cuh"
 
 namespace abh::emulator {
 // [access]

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "lib/cuda/emulated/running_kernel.hpp"
+#include "lib/cuda/emulated/running_kernel.cuh"
 
 namespace abh::emulator {
 // [messages]

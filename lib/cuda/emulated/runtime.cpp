@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "lib/cuda/emulated/running_kernel.hpp"
+#include "lib/cuda/emulated/running_kernel.cuh"
 #include "lib/eigen.hpp"
 
 namespace abh::emulator {
