@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 TOKEN = re.compile(
     r"""(?P<space> \s+ | \\\r?\n | //[^\n]* | /\*.*?\*/ )
@@ -30,7 +31,8 @@ class Token:
     end: int
 
 
-def tokens(source: str) -> list[Token]:
+@lru_cache(maxsize=64)
+def tokens(source: str) -> tuple[Token, ...]:
     """The tokens of C++, without white space and comments; adjacent string literals are one."""
     found: list[Token] = []
     joins = False  # whether the last token is a string literal that the next one may continue
@@ -44,7 +46,7 @@ def tokens(source: str) -> list[Token]:
         else:
             found.append(Token(text, match.start(), match.end()))
         joins = match["string"] is not None
-    return found
+    return tuple(found)
 
 
 def places(find: str, source: str) -> list[tuple[int, int]]:

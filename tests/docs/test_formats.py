@@ -21,9 +21,10 @@ from typing import Any
 
 from project import REPOSITORY, Case, Project, run
 
-sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
+sys.path[:0] = [str(REPOSITORY / "docs" / "extensions"), str(REPOSITORY / "tests")]
 
 from abh_book import weave
+from nightly import nightly
 
 FORMATS = REPOSITORY / "docs" / "formats"
 HAVE = all(importlib.util.find_spec(name) for name in ("tinyhtml5", "weasyprint", "pypdf"))
@@ -305,6 +306,7 @@ class Pdf(Case):
             self.assertRegex(row, r"\s(yes)\s+(yes|no)\s+(yes|no)\s+\d+\s+\d+$")
 
 
+@nightly
 @unittest.skipUnless(HAVE, WITHOUT)
 class Refused(Case):
     """What a reader of the PDF would miss stops the build; wide code does not."""

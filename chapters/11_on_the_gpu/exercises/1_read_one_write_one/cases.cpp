@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
-#include "chapters/06_feed_forward/relu.hpp"
 #include "chapters/09_training/loss/loss.hpp"
 #include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/cuda/counts.hpp"
@@ -37,8 +37,8 @@ Index asked(const char* kernel, const std::function<void()>& f, Index others) {
 
 int main(int argc, char** argv) {
     Cases cases(argc, argv);
-    const Index R = cases.between(10, 60), d = 4 * cases.between(5, 30), V = cases.between(20, 90),
-                n = 100 * cases.between(10, 60) + 7;
+    const Index R = 3 * cases.between(4, 20), d = 4 * cases.between(5, 30),
+                V = cases.between(20, 90), n = 100 * cases.between(10, 60) + 7;
     const Values drawn = values(R, d, V, n);
     cases.given(drawn, {"R", "d", "V", "n"});
     const auto ask = [&](const char* criterion, const char* line, Index number,
@@ -70,16 +70,19 @@ int main(int argc, char** argv) {
          {"the block has 128 threads, even if a row is shorter or longer",
           single * (R * d + 2 * R * d)}});
 
-    const Linear map(d, d, true, random);
-    const Tensor x = cases.normal({1, R, d});
-    const Index bias = single * (2 * R * d + d), bias_asked = asked(
-                                                     "bias", [&] { linear_relu(x, map); }, 0);
-    ask("bias", "bias", bias,
-        {{"the bias itself is forgotten", 2 * single * R * d},
-         {"this is what the threads ask for", bias_asked}});
-    ask("bias, asked for", "bias_asked", bias_asked, {{"every row reads the bias again", bias}});
+    const PositionalEncoding codes(d, {.max_len = R}, random);
+    const Tensor sentences = cases.normal({3, R / 3, d});
+    const Index positions = single * (2 * R * d + R / 3 * d),
+                positions_asked = asked(
+                    "positions", [&] { codes.forward(sentences); }, 0);
+    ask("positions", "positions", positions,
+        {{"the codes are forgotten", 2 * single * R * d},
+         {"this is what the threads ask for", positions_asked}});
+    ask("positions, asked for", "positions_asked", positions_asked,
+        {{"every sentence reads the codes again", positions}});
 
     const LayerNorm norm(d, {});
+    const Tensor x = cases.normal({1, R, d});
     const auto normalize = [&] {
         LayerNorm::Cache cache;
         norm.forward(x, &cache);
@@ -128,7 +131,7 @@ int main(int argc, char** argv) {
             throw std::logic_error(std::string(what) + ": the formula disagrees with the count");
     };
     require_equal(gather_asked, single * (128 * R + 2 * R * d), "gather rows");
-    require_equal(bias_asked, single * 3 * R * d, "bias");
+    require_equal(positions_asked, single * 3 * R * d, "positions");
     require_equal(layer_norm_asked, single * (5 * R * d + R), "layer norm");
     require_equal(loss_asked, single * (3 * R * V + R + R) + 8 * R, "cross entropy");
     require_equal(adam, 7 * single * n, "adam");
