@@ -1,11 +1,12 @@
 // Per real: exponentials, many at a time.
+#include "lib/fast/exp.hpp"
+
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "lib/fast/exp.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

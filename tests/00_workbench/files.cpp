@@ -1,10 +1,11 @@
 // Once: files: written whole or not at all, read up to a limit; and text of strangers.
+#include "lib/io/files.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
 #include "lib/random.hpp"
 #include "tests/ways.hpp"

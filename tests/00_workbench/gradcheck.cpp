@@ -1,10 +1,11 @@
 // Per real: the gradient check.
+#include "lib/gradcheck.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lib/eigen.hpp"
-#include "lib/gradcheck.hpp"
 #include "lib/linear.hpp"
 #include "tests/products.hpp"
 

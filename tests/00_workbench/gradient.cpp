@@ -1,7 +1,8 @@
 // Per way: gradients, and products that wait in them.
+#include "lib/fast/gradient.hpp"
+
 #include <algorithm>
 
-#include "lib/fast/gradient.hpp"
 #include "lib/parameter.hpp"
 #include "tests/products.hpp"
 

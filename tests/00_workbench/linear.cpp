@@ -1,8 +1,9 @@
 // Per real and way: the linear map.
+#include "lib/fast/linear.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "lib/fast/linear.hpp"
 #include "lib/linear.hpp"
 #include "tests/gradients.hpp"
 #include "tests/products.hpp"

@@ -1,8 +1,9 @@
 // Once: what programs print and record: results, arrays, tables.
+#include "lib/program/output.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include "lib/io/files.hpp"
-#include "lib/program/output.hpp"
 #include "tests/printed.hpp"
 #include "tests/ways.hpp"
 

@@ -1,5 +1,6 @@
 // Per real: products whose operands are put in order first.
 #include "lib/fast/packed_matmul.hpp"
+
 #include "tests/products.hpp"
 
 using namespace abh;

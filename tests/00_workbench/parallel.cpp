@@ -1,4 +1,6 @@
 // Once: threads.
+#include "lib/fast/parallel.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "lib/fast/parallel.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;

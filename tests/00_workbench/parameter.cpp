@@ -1,8 +1,9 @@
 // Once: parameters and their gradients.
+#include "lib/parameter.hpp"
+
 #include <cmath>
 
 #include "lib/linear.hpp"
-#include "lib/parameter.hpp"
 #include "tests/products.hpp"
 
 using namespace abh;

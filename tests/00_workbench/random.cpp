@@ -1,4 +1,6 @@
 // Per real and way: random numbers.
+#include "lib/fast/random.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,7 +9,6 @@
 #include <set>
 #include <vector>
 
-#include "lib/fast/random.hpp"
 #include "lib/random.hpp"
 #include "tests/ways.hpp"
 

@@ -1,4 +1,6 @@
 // Once: safetensors: saved and read, and what is refused.
+#include "lib/io/safetensors.hpp"
+
 #include <unistd.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 #include <limits>
 
 #include "lib/io/files.hpp"
-#include "lib/io/safetensors.hpp"
 #include "tests/ways.hpp"
 
 using namespace abh;

@@ -1,7 +1,8 @@
 // Per real: products with few rows.
+#include "lib/fast/skinny_matmul.hpp"
+
 #include <algorithm>
 
-#include "lib/fast/skinny_matmul.hpp"
 #include "tests/products.hpp"
 
 using namespace abh;

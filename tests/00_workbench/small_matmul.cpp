@@ -1,5 +1,6 @@
 // Per real: products in a core's cache.
 #include "lib/fast/small_matmul.hpp"
+
 #include "tests/products.hpp"
 
 using namespace abh;

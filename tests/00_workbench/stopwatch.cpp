@@ -1,4 +1,6 @@
 // Once: measuring: quantiles, the profile of `--profile`, turns, what disturbs, tables of gains.
+#include "lib/program/stopwatch.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 
 #include "lib/fast/parallel.hpp"
 #include "lib/io/files.hpp"
-#include "lib/program/stopwatch.hpp"
 #include "tests/printed.hpp"
 #include "tests/support.hpp"
 

@@ -1,9 +1,10 @@
 // Per real and way: shapes, tensors, and what is computed element by element.
+#include "lib/tensor.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "lib/tensor.hpp"
 #include "tests/ways.hpp"
 
 using namespace abh;

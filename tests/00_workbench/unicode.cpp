@@ -1,7 +1,8 @@
 // Once: text: its characters, its normal form, its lines.
+#include "lib/io/unicode.hpp"
+
 #include <stdexcept>
 
-#include "lib/io/unicode.hpp"
 #include "tests/catch.hpp"
 
 using namespace abh;

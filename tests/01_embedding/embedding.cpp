@@ -1,7 +1,8 @@
 // Per real and way: looking up words, and adding their gradients back.
+#include "chapters/01_embedding/embedding.hpp"
+
 #include <cmath>
 
-#include "chapters/01_embedding/embedding.hpp"
 #include "lib/eigen.hpp"
 #include "tests/gradients.hpp"
 

@@ -1,7 +1,8 @@
 // Once: the attention mask, as one value.
+#include "chapters/03_masks/attention_mask.hpp"
+
 #include <vector>
 
-#include "chapters/03_masks/attention_mask.hpp"
 #include "chapters/03_masks/masks.hpp"
 #include "tests/support.hpp"
 

@@ -1,8 +1,9 @@
 // Per way: masks of padding and of what comes later, and packing.
+#include "chapters/03_masks/masks.hpp"
+
 #include <algorithm>
 #include <string>
 
-#include "chapters/03_masks/masks.hpp"
 #include "chapters/03_masks/packing.hpp"
 #include "tests/ways.hpp"
 

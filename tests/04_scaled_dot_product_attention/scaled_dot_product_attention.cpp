@@ -1,4 +1,6 @@
 // Per real and way: softmax and attention, forward and backward.
+#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "lib/matmul.hpp"
 #include "lib/random.hpp"
 #include "tests/gradients.hpp"

@@ -1,11 +1,12 @@
 // Per real and way: projections, split and join, the whole layer.
+#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <vector>
 
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "lib/device.hpp"
 #include "tests/gradients.hpp"
 

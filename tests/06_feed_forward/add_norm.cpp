@@ -1,10 +1,11 @@
 // Per real and way: dropout, sum and norm as one operation, against its pieces one after another.
+#include "chapters/06_feed_forward/add_norm.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "chapters/06_feed_forward/add_norm.hpp"
 #include "tests/gradients.hpp"
 
 using namespace abh;

@@ -1,11 +1,12 @@
 // Per real and way: ReLU, layer norm, the feed-forward network.
+#include "chapters/06_feed_forward/feed_forward.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "chapters/06_feed_forward/add_norm.hpp"
-#include "chapters/06_feed_forward/feed_forward.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "lib/eigen.hpp"
 #include "lib/part.hpp"

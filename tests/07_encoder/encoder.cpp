@@ -1,8 +1,9 @@
 // Per real and way: an encoder's layer and the stack.
+#include "chapters/07_encoder/encoder.hpp"
+
 #include <set>
 
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/07_encoder/encoder.hpp"
 #include "lib/eigen.hpp"
 #include "tests/layers.hpp"
 

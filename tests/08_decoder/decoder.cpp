@@ -1,8 +1,9 @@
 // Per real and way: a decoder's layer and the stack.
+#include "chapters/08_decoder/decoder.hpp"
+
 #include <algorithm>
 
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/08_decoder/decoder.hpp"
 #include "lib/eigen.hpp"
 #include "tests/layers.hpp"
 

@@ -145,7 +145,7 @@ TEST_CASE("evaluation brings back losses and words", "[cuda]") {
     const Transfers after = transfers();
     CHECK(after.to_host - before.to_host == 2);  // the loss, and one choice a word
     CHECK(after.bytes_to_host - before.bytes_to_host ==
-          8 + static_cast<std::size_t>(found.words) * sizeof(Prediction));
+          8 + found.words * static_cast<Index>(sizeof(Prediction)));
     CHECK(after.to_device - before.to_device == 1);  // ids
 }
 

@@ -1,10 +1,11 @@
 // Once: byte pairs.
+#include "chapters/13_real_translation/subwords/byte_pairs.hpp"
+
 #include <algorithm>
 
 #include "chapters/09_training/data/corpus.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/subwords/byte_pairs.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "tests/catch.hpp"
 

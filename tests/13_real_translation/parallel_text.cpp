@@ -1,11 +1,12 @@
 // Once: pairs of sentences from files.
+#include "chapters/13_real_translation/data/parallel_text.hpp"
+
 #include <zlib.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
 #include "tests/support.hpp"
 

@@ -1,4 +1,6 @@
 // Once: subwords.
+#include "chapters/13_real_translation/subwords/subwords.hpp"
+
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/random.hpp"
 #include "tests/support.hpp"
 

@@ -1,7 +1,8 @@
 // Once: text: lower case, and what spellings share.
+#include "chapters/13_real_translation/data/text.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "chapters/13_real_translation/data/text.hpp"
 #include "lib/io/files.hpp"
 #include "tests/catch.hpp"
 

@@ -1,8 +1,9 @@
 // Once: each mistake that the checking engine knows is planted, and named; a program without any
 // gets the same results as without the checks.
+#include "chapters/14_on_many_machines/ranks/checked.hpp"
+
 #include <array>
 
-#include "chapters/14_on_many_machines/ranks/checked.hpp"
 #include "tests/14_on_many_machines/collectives.hpp"
 #include "tests/printed.hpp"
 

@@ -1,10 +1,11 @@
 // Once: the engine on NCCL, compiled here with a stand-in for NCCL and CUDA, tests/nccl_stand_in.
 // nccl.cpp defines all that nccl.hpp declares, so the linker takes neither version of it from
 // abh_ranks.
+#include "chapters/14_on_many_machines/ranks/nccl.cpp"
+
 #include <future>
 
 #include "chapters/14_on_many_machines/ranks/checked.hpp"
-#include "chapters/14_on_many_machines/ranks/nccl.cpp"
 #include "tests/14_on_many_machines/collectives.hpp"
 
 using namespace abh;

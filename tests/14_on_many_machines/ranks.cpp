@@ -11,7 +11,6 @@
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 #include "tests/14_on_many_machines/collectives.hpp"
 #include "tests/14_on_many_machines/device_messages.hpp"
-#include "tests/14_on_many_machines/on_ranks.hpp"
 
 using namespace abh;
 
@@ -40,7 +39,7 @@ void check_sum(const Tensor& sum, Index ranks) {
 TEST_CASE("an all-reduce gives every rank the sum, the same bits on each") {
     for (const Index n : {1, 2, 3, 4, 5, 8})
         for (const Shape& shape : {Shape{1}, Shape{3, 4}, Shape{7}, Shape{0}, Shape{2, 3, 5}}) {
-            const auto sums = on_ranks(n, [&](Ranks& ranks) {
+            const auto sums = of_local_ranks(n, [&](Ranks& ranks) {
                 Tensor x = numbers_of(ranks.rank(), shape);
                 ranks.all_reduce(x);
                 return x;
@@ -54,7 +53,7 @@ TEST_CASE(
     "reduce-scatter leaves each rank its rows of the sum, and all-gather puts them together") {
     for (const Index n : {1, 2, 3, 4}) {
         const Shape shape{2 * n, 3};
-        const auto pairs = on_ranks(n, [&](Ranks& ranks) {
+        const auto pairs = of_local_ranks(n, [&](Ranks& ranks) {
             const Tensor own = ranks.reduce_scatter(numbers_of(ranks.rank(), shape));
             return std::pair(own, ranks.all_gather(own));
         });
@@ -69,14 +68,15 @@ TEST_CASE(
     run_local_ranks(1, [](Ranks& ranks) {
         CHECK(same_bits(ranks.reduce_scatter(numbers_of(0, {3})), numbers_of(0, {3})));
     });
-    CHECK_THROWS_WITH(on_ranks(2, [](Ranks& ranks) { return ranks.reduce_scatter(Tensor({3})); }),
-                      Contains("[3] in 2 equal parts"));
+    CHECK_THROWS_WITH(
+        of_local_ranks(2, [](Ranks& ranks) { return ranks.reduce_scatter(Tensor({3})); }),
+        Contains("[3] in 2 equal parts"));
 }
 
 TEST_CASE("a broadcast gives every rank what the root has") {
     for (const Index n : {1, 2, 3, 4, 5, 7, 8})
         for (Index root = 0; root < n; ++root) {
-            const auto copies = on_ranks(n, [&](Ranks& ranks) {
+            const auto copies = of_local_ranks(n, [&](Ranks& ranks) {
                 Tensor x = numbers_of(ranks.rank(), {2, 3});
                 ranks.broadcast(x, root);
                 return x;
@@ -89,7 +89,7 @@ TEST_CASE("a broadcast sends the row n - 1 times, and no rank more often than th
     constexpr Index size = 50'000;
     const auto row = static_cast<double>(size * static_cast<Index>(sizeof(Real)));
     for (const auto& [n, rounds] : {std::pair<Index, int>{2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
-        const auto bytes = on_ranks(n, [](Ranks& ranks) {
+        const auto bytes = of_local_ranks(n, [](Ranks& ranks) {
             Tensor x = Tensor::full({size}, 1);
             ranks.broadcast(x);
             return static_cast<double>(ranks.traffic().bytes);
@@ -103,7 +103,7 @@ TEST_CASE("a broadcast sends the row n - 1 times, and no rank more often than th
 
 TEST_CASE("texts of any length come to all ranks in the order of ranks") {
     for (const Index n : {1, 2, 4}) {
-        const auto all = on_ranks(n, [&](Ranks& ranks) {
+        const auto all = of_local_ranks(n, [&](Ranks& ranks) {
             return ranks.all_gather(std::string(static_cast<std::size_t>(3 * ranks.rank()), 'a'));
         });
         for (const auto& texts : all)
@@ -187,7 +187,7 @@ TEST_CASE("a tree sum has the same bits no matter which rank adds which parts") 
 TEST_CASE("a ring all-reduce sums, sends to the next rank alone, and sends as little as can be") {
     for (const Index n : {1, 2, 3, 4, 5})
         for (const Index size : {1, 4, 12, 60}) {
-            const auto results = on_ranks(n, [&](Ranks& ranks) {
+            const auto results = of_local_ranks(n, [&](Ranks& ranks) {
                 Tensor x = numbers_of(ranks.rank(), {size});
                 ring_all_reduce(ranks, x);
                 return std::pair(x, ranks.traffic());
@@ -205,7 +205,7 @@ TEST_CASE("a ring all-reduce sums, sends to the next rank alone, and sends as li
 
 TEST_CASE("reduce-scatter and all-gather together send as much as a ring") {
     for (const Index n : {2, 3, 4}) {
-        const auto sent = on_ranks(n, [&](Ranks& ranks) {
+        const auto sent = of_local_ranks(n, [&](Ranks& ranks) {
             const Index before = ranks.traffic().bytes;
             ranks.barrier();
             const Index meeting = ranks.traffic().bytes - before;  // what a call compares

@@ -1,9 +1,9 @@
 // Per real and way: a feed-forward layer and the heads of an attention, cut over ranks, against
 // the whole.
-#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/tensor_parallel/tensor_parallel.hpp"
+
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "lib/eigen.hpp"
-#include "tests/14_on_many_machines/on_ranks.hpp"
 #include "tests/gradients.hpp"
 
 using namespace abh;
@@ -63,7 +63,7 @@ void add_inputs(std::vector<Tensor>& list, Linear& whole, Index rank, Index n) {
 template <class Shard, class Make, class... Mask>
 std::vector<std::vector<Tensor>> on_shards(Index n, const Make& make, const Tensor& input,
                                            const Tensor& gradient, const Mask&... mask) {
-    return on_ranks(n, [&](Ranks& ranks) {
+    return of_local_ranks(n, [&](Ranks& ranks) {
         Shard shard(make(), ranks);
         typename Shard::Cache cache;
         const Tensor y = shard.forward(input.clone(), mask..., &cache);
@@ -128,7 +128,7 @@ FeedForward by_hand() {
 
 TEST_CASE("a row on two ranks by hand, forward and backward") {
     const Tensor row({1, 1, 2}, {2, 1}), gradient({1, 1, 2}, {3, 1});
-    const auto found = on_ranks(2, [&](Ranks& ranks) {
+    const auto found = of_local_ranks(2, [&](Ranks& ranks) {
         FeedForwardShard shard(by_hand(), ranks);
         FeedForward::Cache cache;
         const Tensor summand = shard.part.forward(row, &cache);
@@ -208,7 +208,7 @@ TEST_CASE("without the sum of dx a layer's own gradients are right, those of the
     upper.forward(lower.forward(x(), &of_lower), &of_upper);
     lower.backward(upper.backward(dy(), of_upper), of_lower);
     for (const bool with_sum : {true, false}) {
-        const auto found = on_ranks(2, [&](Ranks& ranks) {
+        const auto found = of_local_ranks(2, [&](Ranks& ranks) {
             FeedForwardShard below(feed_forward(true), ranks),
                 above(feed_forward(true, Activation::relu, 35), ranks);
             FeedForward::Cache of_below, of_above;
@@ -232,7 +232,7 @@ TEST_CASE("without the sum of dx a layer's own gradients are right, those of the
 
 TEST_CASE("summing dy over ranks as well multiplies every gradient by their number") {
     const auto whole = expected(feed_forward(true), 2);
-    const auto found = on_ranks(2, [](Ranks& ranks) {
+    const auto found = of_local_ranks(2, [](Ranks& ranks) {
         FeedForwardShard shard(feed_forward(true), ranks);
         FeedForward::Cache cache;
         const Tensor y = shard.forward(x(), &cache);
@@ -252,7 +252,7 @@ TEST_CASE("summing dy over ranks as well multiplies every gradient by their numb
 
 TEST_CASE("each parameter is on one rank: the second bias is added once") {
     for (const Index n : {1, 2, 4}) {
-        const auto counts = on_ranks(n, [](Ranks& ranks) {
+        const auto counts = of_local_ranks(n, [](Ranks& ranks) {
             FeedForwardShard ff(feed_forward(true), ranks);
             SelfAttentionShard heads(attention(true, true), ranks);
             return std::pair(count_elements(parameters_of(ff)),
@@ -283,7 +283,7 @@ TEST_CASE("a shard is a copy: the whole layer does not change with it") {
 
 TEST_CASE("attention and feed-forward send two all-reduces of B L d_model forward, two backward") {
     for (const Index n : {1, 2, 4}) {
-        const auto sent = on_ranks(n, [](Ranks& ranks) {
+        const auto sent = of_local_ranks(n, [](Ranks& ranks) {
             SelfAttentionShard heads(attention(true, true), ranks);
             FeedForwardShard ff(feed_forward(true), ranks);
             SelfAttentionShard::Cache of_heads;
@@ -309,11 +309,11 @@ TEST_CASE("attention and feed-forward send two all-reduces of B L d_model forwar
 }
 
 TEST_CASE("what cannot be cut is refused with its numbers") {
-    CHECK_THROWS_WITH(on_ranks(5,
-                               [](Ranks& ranks) {
-                                   return FeedForwardShard(feed_forward(true), ranks).forward(x());
-                               }),
-                      Contains("d_ff 12 is not divisible by 5 ranks"));
+    CHECK_THROWS_WITH(
+        of_local_ranks(
+            5,
+            [](Ranks& ranks) { return FeedForwardShard(feed_forward(true), ranks).forward(x()); }),
+        Contains("d_ff 12 is not divisible by 5 ranks"));
     const auto self_attention = [](const MultiHeadOptions& options, const AttentionMask& mask) {
         return [options, mask](Ranks& ranks) {
             Random random(1);
@@ -322,20 +322,20 @@ TEST_CASE("what cannot be cut is refused with its numbers") {
         };
     };
     // 8 columns in two halves would cut heads in pieces
-    CHECK_THROWS_WITH(on_ranks(2, self_attention({.d_model = 8, .n_heads = 1}, {})),
+    CHECK_THROWS_WITH(of_local_ranks(2, self_attention({.d_model = 8, .n_heads = 1}, {})),
                       Contains("n_heads 1 is not divisible by 2 ranks"));
     CHECK_THROWS_WITH(
-        on_ranks(2,
-                 self_attention({.d_model = 8, .n_heads = 4, .shared_head_projections = true}, {})),
+        of_local_ranks(
+            2, self_attention({.d_model = 8, .n_heads = 4, .shared_head_projections = true}, {})),
         Contains("4 heads share one projection"));
     const Mask for_each_head = Mask::zeros({1, n_heads, 3, 3});
     CHECK_THROWS_AS(
-        on_ranks(2, self_attention({.d_model = d_model, .n_heads = n_heads}, for_each_head)),
+        of_local_ranks(2, self_attention({.d_model = d_model, .n_heads = n_heads}, for_each_head)),
         std::invalid_argument);
-    CHECK_THROWS_WITH(on_ranks(2,
-                               [](Ranks& ranks) {
-                                   return FeedForwardShard(feed_forward(true), ranks)
-                                       .forward(Tensor::zeros({1, 2, 7}));
-                               }),
+    CHECK_THROWS_WITH(of_local_ranks(2,
+                                     [](Ranks& ranks) {
+                                         return FeedForwardShard(feed_forward(true), ranks)
+                                             .forward(Tensor::zeros({1, 2, 7}));
+                                     }),
                       Contains("[1, 2, 7]"));
 }
