@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     const Options links =
         options.command("links", "the time of a message here, and of a ring elsewhere");
     Options step = options.command("step", "the time of a step of the base model on these ranks");
-    Index steps = 9;
+    Index steps = 5;
     step.add("--steps", steps, "number of steps; the median is reported").range(1, 1000);
     Options overlap =
         options.command("overlap", "steps that send gradients during backward, and after it");

@@ -6,8 +6,8 @@
 Two modules, each a script with the WebAssembly inside, since a page that is opened from a file may read no other:
 `layers`, in double precision, for chapters 2, 4, 6 and 9, and `transformer`, in single precision, for chapters 5, 9, 10
 and 13. They are compiled from the sources whose listings the book prints; module/ has what stands in for threads,
-devices and files. The same Emscripten makes the same bytes on every machine, so a difference means that a source has
-changed: record then. Exit status 77 where Emscripten is missing or another one than made the record.
+devices and files. A test compares a digest of the sources with the record's. The same Emscripten makes the same bytes
+on every machine, so a difference means that a source has changed: record then. Exit status 77 where Emscripten is missing or another one than made the record.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "lib/program"))
+sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "tests")]
 
 import cli
+from cpp_tokens import tokens
 
 RECORDED = ROOT / "recorded" / "live"
+SOURCES = RECORDED / "sources.txt"  # their digest
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 MOST = 350_000  # bytes of both modules, compressed
 SKIPPED = 77
 
@@ -114,16 +117,34 @@ def compile_all(out: Path, name: str, parts: dict[Path, str], flags: list[str]) 
 ENVIRONMENT = {**os.environ, "NODE_PATH": os.environ.get("NODE_PATH", "/usr/share/nodejs")}
 
 
+def parts_of(name: str) -> dict[Path, str]:
+    """The sources of a module, each with its level of optimization."""
+    parts = {source(word): "-O2" for word in {"layers": LAYERS, "transformer": TRANSFORMER}[name].split()}
+    if name == "transformer":
+        parts |= {source(word): "-Os" for word in TEXT.split()}
+    parts[HERE / "module" / "stand_in.cpp"] = "-O2"
+    parts[HERE / "module" / f"{name}.cpp"] = "-O2" if name == "layers" else "-Os"
+    return parts
+
+
 def build(out: Path) -> dict[str, Path]:
-    made = {}
-    for name, own, flags in (("layers", LAYERS, ["-DABH_DOUBLE"]), ("transformer", TRANSFORMER, [])):
-        parts = {source(word): "-O2" for word in own.split()}
-        if name == "transformer":
-            parts |= {source(word): "-Os" for word in TEXT.split()}
-        parts[HERE / "module" / "stand_in.cpp"] = "-O2"
-        parts[HERE / "module" / f"{name}.cpp"] = "-O2" if name == "layers" else "-Os"
-        made[name] = compile_all(out, name, parts, flags)
-    return made
+    flags = {"layers": ["-DABH_DOUBLE"], "transformer": []}
+    return {name: compile_all(out, name, parts_of(name), own) for name, own in flags.items()}
+
+
+def digest_of_sources() -> str:
+    """A hash of what the modules are compiled from, which changes with every token, but not with comments."""
+    reads, every = [HERE / "module" / "ranges.hpp"], set()
+    levels = {f"{name} {path.relative_to(ROOT)} {level}" for name in ("layers", "transformer") for path, level in parts_of(name).items()}
+    reads += [ROOT / line.split()[1] for line in levels]
+    while reads:
+        path = reads.pop()
+        if path not in every:
+            every.add(path)
+            reads += [found for name in INCLUDE.findall(path.read_text(encoding="utf-8")) for found in (ROOT / name, path.parent / name) if found.is_file()]
+    words = [*FLAGS, *LINK, *sorted(levels)]
+    words += [token.text for path in sorted(every) for token in tokens(path.read_text(encoding="utf-8"))]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
 def main() -> int:
@@ -156,6 +177,7 @@ def main() -> int:
     print(f"live: together {total} bytes compressed, at most {MOST}")
     if options.record:
         (RECORDED / "compiler.txt").write_text(compiler + "\n")
+        SOURCES.write_text(digest_of_sources() + "\n")
     if different:
         print(f"live: {' and '.join(different)} differ from the record; python3 docs/live/module.py --record", file=sys.stderr)
     return 1 if different or total > MOST else 0

@@ -48,6 +48,10 @@ class Parts(unittest.TestCase):
 
 
 class Recorded(unittest.TestCase):
+    def test_the_modules_are_made_from_the_sources_as_they_are_now(self) -> None:
+        recorded = module.SOURCES.read_text(encoding="utf-8").strip()
+        self.assertEqual(recorded, module.digest_of_sources(), "compile and record: python3 docs/live/module.py --record")
+
     def test_the_modules_are_small(self) -> None:
         total = 0
         for name in ("layers", "transformer"):
