@@ -7,7 +7,8 @@ Two modules, each a script with the WebAssembly inside, since a page that is ope
 `layers`, in double precision, for chapters 2, 4, 6 and 9, and `transformer`, in single precision, for chapters 5, 9, 10
 and 13. They are compiled from the sources whose listings the book prints; module/ has what stands in for threads,
 devices and files. A test compares a digest of the sources with the record's. The same Emscripten makes the same bytes
-on every machine, so a difference means that a source has changed: record then. Exit status 77 where Emscripten is missing or another one than made the record.
+on every machine, so a difference means that a source has changed: record then. Exit status 77 where Emscripten is missing
+or another one than made the record.
 """
 
 from __future__ import annotations
