@@ -203,6 +203,8 @@ class Serve(unittest.TestCase):
             serve.main()
 
     def test_it_serves_at_the_port_that_it_says_until_ctrl_c(self) -> None:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it, and so would a child
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         command = [sys.executable, "docs/serve.py", "0", "--html", self.folder]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
