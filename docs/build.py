@@ -46,15 +46,14 @@ def say(text: str) -> None:
 
 
 def pages(root: Path) -> dict[str, Path]:
-    """Every page written by hand, which a deck of slides is not: its file, by its place in the book."""
+    """Every page written by hand: its file, by its place in the book."""
     found: dict[str, Path] = {}
     for path in sorted((root / "docs").rglob("*.md")):
         name = path.relative_to(root / "docs")
         if not {"extensions", "_static"} & set(name.parts):
             found[name.as_posix()] = path
     for path in sorted((root / "chapters").glob("*/*.md")):
-        if path.name != "slides.md":
-            found[path.relative_to(root).as_posix()] = path
+        found[path.relative_to(root).as_posix()] = path
     return found
 
 

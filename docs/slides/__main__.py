@@ -2,21 +2,22 @@
 
     build/venv/bin/python docs/slides --root . --build build/book
 
-reads the decks ROOT/chapters/*/slides.md and the pages that docs/build.py has rendered into BUILD, and writes
-BUILD/slides, with a deck NN/index.html for each chapter, and BUILD/figures.zip. Every warning is an error. Nothing is
-made again unless the pages or the decks have changed.
+reads the chapters' pages BUILD/html/chapters/*/index.html, and writes BUILD/slides, with a deck NN/index.html for each chapter,
+and BUILD/figures.zip. A deck says nothing of its own. It begins with the chapter's title and first sentence; then a slide shows
+each figure, listing, output, table and box of the page under its section's heading, and neighboring equations share one.
+Text goes to the speaker's notes. What the page folds away and what it asks as an exercise are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import html
 import pickle
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,26 +26,36 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("lib/program", "docs/extension
 
 import cli
 from abh_book.plot import plot
+from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
 from docutils import nodes
 
-OF_REVEAL = {"LICENSE", "dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js"}  # what a deck loads
-INDEX = """\
+OUT = """.headerlink, script, noscript, details.fold, figure.listing:has(> details), .exercise, .checked, .left-out, .origin,
+    .toctree-wrapper"""
+SHOWN = "figure, .math.display, table, .highlight:not(figure *)"
+TEXT = {"p", "ul", "ol", "dl", "blockquote"}
+LINES, EQUATIONS = 30, 3  # on one slide
+OF_REVEAL = ("LICENSE", "dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js")
+PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Slides</title>
-<style>body {{ font: 18px/1.5 sans-serif; max-width: 44em; margin: 2em auto; padding: 0 1em; color: #1d2430 }}
-td, th {{ padding: .3em 1em .3em 0; text-align: left }} a {{ color: #0b5b92 }}</style></head>
-<body><h1>Slides of Attention by Hand</h1>
-<table><tr><th>deck</th><th>slides</th><th>minutes</th></tr>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
+{styles}
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+INDEX = """\
+<main><h1>Slides of Attention by Hand</h1>
+<table><tr><th>deck</th><th>slides</th></tr>
 {rows}
 </table>
 <p>Arrow keys or the space bar turn the slides, <b>S</b> opens the window with the notes, the next slide and a clock,
 <b>O</b> shows all slides, <b>?</b> lists all keys. To print a deck or save it as PDF, open it with <code>?print-pdf</code>
 after <code>index.html</code> and print; <code>?print-pdf&amp;showNotes=separate-page</code> adds the notes.</p>
 <p>The text and the figures are under <a href="https://creativecommons.org/licenses/by-sa/4.0/">CC BY-SA 4.0</a>, the code
-under the MIT license.</p></body>
-</html>
-"""
+under the MIT license.</p></main>"""
 README = """\
 # Figures of Attention by Hand
 
@@ -60,60 +71,144 @@ CITATION.cff has what a bibliography needs.
 |--------|---------|
 """
 
+# What a page has ----------------------------------------------------------------------------------
 
-def fingerprint(root: Path, build: Path) -> str:
-    digest = hashlib.sha256(f"{sys.version} {root} {build}".encode())
-    inputs = [*HERE.iterdir(), HERE.parent / "requirements-slides.txt", build / "book.stamp", root / "CITATION.cff"]
-    for path in sorted([*inputs, *root.glob("chapters/*/slides.md")]):
-        digest.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
-    return digest.hexdigest()
+
+def parsed(text: str, only: str | None = None) -> BeautifulSoup:
+    return BeautifulSoup(text, "html.parser", parse_only=SoupStrainer(only) if only else None)
+
+
+def read_page(path: Path) -> Tag:
+    """The page's text, with words instead of links, and with pictures that follow the reader's choice of light and dark."""
+    page = parsed(path.read_text(encoding="utf-8"), "article")
+    for element in page.select(OUT):
+        element.decompose()
+    for element in page.select("a"):
+        element.unwrap()
+    for figure in page.select("figure.plot"):
+        light, dark = (figure.select_one(f"img.only-{look}") for look in ("light", "dark"))
+        source = f'<source media="screen and (prefers-color-scheme: dark)" srcset="{dark["src"]}">'
+        caption = figure.figcaption or ""
+        figure.clear()
+        figure.extend([parsed(f"<picture>{source}{light}</picture>"), caption])
+    for element in page.find_all(True):
+        for name in ("id", "tabindex", "role"):
+            element.attrs.pop(name, None)
+        for name in {"src", "srcset"} & element.attrs.keys():
+            element[name] = element[name].removeprefix("../")  # a deck is not as deep in its folders as the page
+    return page
+
+
+def first_sentence(paragraph: Tag) -> str:
+    said = ""
+    for child in paragraph.children:
+        text = child.output_ready() if isinstance(child, NavigableString) else str(child)
+        if isinstance(child, NavigableString) and (end := re.search(r"[.?!](?=\s)", text)):
+            return said + text[: end.end()]
+        said += text
+    return said
+
+
+def pieces(element: Tag) -> list[str]:
+    """The element; a long text of fixed width in pieces of nearly the same length. Pygments ends all spans with their line."""
+    text = element.pre.decode_contents() if element.pre else ""
+    lines = text.rstrip("\n").split("\n")
+    size = -(-len(lines) // -(-len(lines) // LINES))
+    parts = ["\n".join(lines[start : start + size]) for start in range(0, len(lines), size)]
+    return [str(element).replace(text, part) for part in parts]
 
 
 # Decks --------------------------------------------------------------------------------------------
 
 
-def stage(root: Path, src: Path) -> dict[str, Path]:
-    """Each chapter's deck as SRC/NN/index.md, and a list of them; returns their originals by chapter."""
-    decks = {path.parent.name[:2]: path for path in sorted(root.glob("chapters/*/slides.md"))}
-    for chapter, path in decks.items():
-        (src / chapter).mkdir(parents=True)
-        shutil.copy2(path, src / chapter / "index.md")
-    listed = "".join(f"{chapter}/index\n" for chapter in decks)
-    (src / "index.md").write_text(f"# Slides\n\n```{{toctree}}\n{listed}```\n")
-    return decks
+class Slide:
+    def __init__(self, heading: str, kind: str, shown: str) -> None:
+        self.heading, self.kind, self.shown = heading, kind, [shown]
+        self.notes: list[str] = []
+
+    def __str__(self) -> str:
+        notes = parsed("\n".join(self.notes))
+        for element in notes.select(".katex-html"):  # the speaker's window lacks its style sheet; MathML needs none
+            element.decompose()
+        shown = "\n".join(self.shown)
+        slide = f'<div class="slide">{self.heading}\n<div class="body">{shown}</div></div>'
+        return f'<section>{slide}\n<aside class="notes">{notes}</aside></section>\n'
 
 
-def render(root: Path, build: Path) -> None:
-    work, out = build / "decks", build / "decks" / "html"
-    shutil.rmtree(work, ignore_errors=True)
-    decks = stage(root, work / "src")
-    settings = {"root": root, "results": build / "results", "figures": build / "figures", "doctrees": build / "doctrees"}
-    command = [sys.executable, "-m", "sphinx", "-b", "revealjs", "-c", str(HERE), "-d", str(work / "doctrees")]
-    command += ["-W", "-n", "--keep-going", "--no-color", "-q"]
-    for name, setting in settings.items():
-        command += ["-D", f"abh_{name}={setting}"]
-    done = subprocess.run([*command, str(work / "src"), str(out)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr
-        for chapter, path in decks.items():
-            said = said.replace(f"{work}/src/{chapter}/index.md", str(path.relative_to(root)))
-        raise cli.Failure(f"Sphinx:\n{said.strip()}")
-    for path in sorted((out / "_static" / "revealjs").rglob("*"), reverse=True):
-        if path.is_dir():
-            if not any(path.iterdir()):
-                path.rmdir()
-        elif path.relative_to(out / "_static" / "revealjs").as_posix() not in OF_REVEAL:
-            path.unlink()
-    rows = []
-    for chapter in decks:
-        text = (out / chapter / "index.html").read_text(encoding="utf-8")
-        title = re.search(r"<title>(.*?)</title>", text)
-        times = [int(seconds) for seconds in re.findall(r'data-timing="(\d+)"', text)]
-        link = f'<a href="{chapter}/index.html">{title.group(1) if title else chapter}</a>'
-        rows.append(f"<tr><td>{link}</td><td>{len(times)}</td><td>{sum(times) // 60}</td></tr>")
-    (out / "index.html").write_text(INDEX.format(rows="\n".join(rows)), encoding="utf-8")
-    shutil.rmtree(build / "slides", ignore_errors=True)
-    out.rename(build / "slides")
+class Deck:
+    def __init__(self, page: Tag) -> None:
+        title = page.h1
+        self.title = title.get_text()
+        self.current: Slide | None = Slide(str(title), "lead", f"<p>{first_sentence(page.p)}</p>")  # what the next text is about
+        self.slides = [self.current]
+        for section in page.select("section"):
+            heading = section.find(["h1", "h2", "h3", "h4"]).decode_contents()
+            self.waiting: list[str] = []  # text that comes before what it is about
+            self.read(section, f"<h2>{heading}</h2>")
+            if self.waiting:
+                self.slides[-1].notes += [f"<p><strong>{heading}</strong></p>", *self.waiting]
+            self.current = None
+
+    def say(self, text: str) -> None:
+        (self.current.notes if self.current else self.waiting).append(text)
+
+    def show(self, heading: str, kind: str, shown: str) -> None:
+        if self.current and self.current.kind == kind == "math" and len(self.current.shown) < EQUATIONS:
+            self.current.shown.append(shown)
+            return
+        self.current = Slide(heading, kind, shown)
+        self.current.notes, self.waiting = self.waiting, []
+        self.slides.append(self.current)
+
+    def read(self, part: Tag, heading: str) -> None:
+        """Show what can be shown of a section or of a box, and say the rest."""
+        for child in part.find_all(lambda element: element.name != "section", recursive=False):
+            names = child.get("class", [])
+            if "box" in names:
+                self.current = None
+                title = child.find(class_="box-title").extract()
+                (self.ask if "question" in names else self.read)(child, f"{heading}\n{title}")
+                continue
+            for one in [child] if child.css.match(SHOWN) else child.select(SHOWN):
+                kind = "table" if one.name == "table" else one["class"][0]
+                for piece in pieces(one):
+                    self.show(heading, kind, piece)
+            if child.name in TEXT:
+                self.say(str(child))
+
+    def ask(self, box: Tag, heading: str) -> None:
+        """A question with its answers; the replies go to the notes."""
+        answers = [answer.extract() for answer in box.select("details.answer")]
+        choices = "".join(f"<li>{answer.summary.decode_contents()}</li>" for answer in answers)
+        self.show(heading, "question", f"{box.decode_contents()}<ol>{choices}</ol>")
+        for letter, answer in zip("ABCD", answers, strict=False):
+            self.say(f"<p><strong>{letter}</strong></p>{answer.div.decode_contents()}")
+
+
+def document(title: str, styles: list[str], body: str) -> str:
+    links = "\n".join(f'<link rel="stylesheet" href="{style}">' for style in styles)
+    return PAGE.format(title=html.escape(title), styles=links, body=body)
+
+
+def make_decks(build: Path, out: Path) -> None:
+    """All decks, in the folder `out`, with what they load."""
+    pages, static = build / "html", out / "_static"
+    static.mkdir(parents=True)
+    reveal = Path(find_spec("sphinx_revealjs").origin).parent / "_static" / "revealjs"
+    for path in (*(reveal / name for name in OF_REVEAL), HERE / "deck.css", HERE / "deck.js", pages / "_static/pygments.css"):
+        shutil.copy(path, static)
+    shutil.copytree(pages / "_static/katex", static / "katex")
+    shutil.copytree(pages / "_figures", out / "_figures", ignore=shutil.ignore_patterns("*.narrow.*"))
+    styles = [f"../_static/{name}.css" for name in ("reveal", "pygments", "katex/katex", "deck")]
+    scripts = "".join(f'<script src="../_static/{name}.js"></script>\n' for name in ("reveal", "notes", "deck"))
+    rows = ""
+    for path in sorted(pages.glob("chapters/*/index.html")):
+        deck, folder = Deck(read_page(path)), out / path.parent.name[:2]
+        folder.mkdir()
+        body = f'<div class="reveal"><div class="slides">\n{"".join(map(str, deck.slides))}</div></div>\n{scripts}'
+        (folder / "index.html").write_text(document(deck.title, styles, body), encoding="utf-8")
+        rows += f'<tr><td><a href="{folder.name}/index.html">{html.escape(deck.title)}</a></td><td>{len(deck.slides)}</td></tr>\n'
+    (out / "index.html").write_text(document("Slides", ["_static/deck.css"], INDEX.format(rows=rows)), encoding="utf-8")
 
 
 # Figures ------------------------------------------------------------------------------------------
@@ -127,28 +222,21 @@ def caption(figure: nodes.Element) -> str:
     return " ".join(said.split()).replace("|", r"\|")
 
 
-def shown(build: Path) -> dict[tuple[str, str], str]:
-    """The figures of all pages, by folder and name, with their captions."""
-    found: dict[tuple[str, str], str] = {}
+def pack(root: Path, build: Path) -> None:
+    """The figures of all pages, and a table with their captions."""
+    figures: dict[tuple[str, str], str] = {}
     for path in sorted(build.glob("doctrees/**/*.doctree")):
         if "api" not in path.relative_to(build / "doctrees").parts:
             for figure in pickle.loads(path.read_bytes()).findall(plot):
-                found.setdefault((figure["chapter"], figure["figure"]), caption(figure))
-    return found
-
-
-def pack(root: Path, build: Path) -> None:
-    figures = shown(build)
+                figures.setdefault((figure["chapter"], figure["figure"]), caption(figure))
     rows = "".join(f"| `{chapter}-{name}.svg` | {said} |\n" for (chapter, name), said in sorted(figures.items()))
-    files = {"README.md": (README + rows).encode(), "CITATION.cff": (root / "CITATION.cff").read_bytes()}
-    for look in ("light", "dark"):
-        for chapter, name in sorted(figures):
-            files[f"{look}/{chapter}-{name}.svg"] = (build / "figures" / chapter / f"{name}.{look}.svg").read_bytes()
     with zipfile.ZipFile(build / "figures.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(f"attention-by-hand-figures/{name}")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+        folder = "attention-by-hand-figures"
+        archive.writestr(f"{folder}/README.md", README + rows)
+        archive.write(root / "CITATION.cff", f"{folder}/CITATION.cff")
+        for look in ("light", "dark"):
+            for chapter, name in sorted(figures):
+                archive.write(build / "figures" / chapter / f"{name}.{look}.svg", f"{folder}/{look}/{chapter}-{name}.svg")
 
 
 def main() -> None:
@@ -156,18 +244,16 @@ def main() -> None:
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     options = parser.parse_args()
-    root, build = options.root.resolve(), options.build.resolve()
-    if not (build / "doctrees").is_dir():
+    build = options.build.resolve()
+    if not (build / "html" / "index.html").is_file():
         raise cli.Failure("there are no pages yet; make them with: ./book build")
-    stamp, now = build / "slides.stamp", fingerprint(root, build)
-    if stamp.is_file() and stamp.read_text() == now and (build / "figures.zip").is_file():
-        print("book: the slides have not changed")
-        return
-    stamp.unlink(missing_ok=True)
-    render(root, build)
-    pack(root, build)
-    stamp.write_text(now)
-    print(f"book: {build / 'slides' / 'index.html'}, {build / 'figures.zip'}")
+    made, slides = build / "slides.new", build / "slides"
+    shutil.rmtree(made, ignore_errors=True)
+    make_decks(build, made)
+    shutil.rmtree(slides, ignore_errors=True)
+    made.rename(slides)
+    pack(options.root.resolve(), build)
+    print(f"book: {slides / 'index.html'}, {build / 'figures.zip'}")
 
 
 if __name__ == "__main__":

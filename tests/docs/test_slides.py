@@ -1,171 +1,87 @@
 """The decks of slides: complete, made of what the pages have, and closed in themselves.
 
-What they are made with is installed by `./book build --slides`; without it, the tests that render a deck are skipped.
+reveal.js, which turns the slides, is installed by `./book build --slides`; without it, these tests are skipped.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import re
+import runpy
 import shutil
-import subprocess
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
 
-from project import OFFLINE, REPOSITORY, Case, Project, run
+from bs4 import BeautifulSoup, Tag
+from project import CHAPTER, OFFLINE, REPOSITORY, Case, Project, run
 
 SLIDES = REPOSITORY / "docs" / "slides"
 HAVE = importlib.util.find_spec("sphinx_revealjs") is not None
-WITHOUT = "not installed: docs/requirements-slides.txt; ./book build --slides installs it"
-CHAPTERS = [next(REPOSITORY.glob(f"chapters/{number:02}_*")) for number in range(11)]
-
-DECK = """\
-# Small attention
-```{notes} 1
-Begin.
-```
-
-## Weights
-
-The deviation is {value}`04/main/score_std:.3f`.
-
-```{page} figure weights
-```
-```{notes} 2
-Say that $x < y$.
-```
-
-## Gradient
-```{page} equation 04-softmax-dz
-```
-```{page} listing attention.cu: kernel
-```
-```{page} console Score table
-```
-```{page} mistake Hiding keys
-```
-```{page} gradients
-```
-```{notes} 3
-Derive it.
-```
-
-## First
-```{page} question All scores grow
-```
-```{notes} 4
-Vote.
-```
-
-## Second
-```{page} question All scores grow
-```
-```{notes} 4
-Vote again.
-```
-"""
+SOLUTION = "`````{fold} Solution\nDivide by the sum.\n`````\n"
+LONG = "\n".join(f"line {number}\n" for number in range(35))
 
 
-class Decks(unittest.TestCase):
-    """What can be seen without rendering: nothing here needs the tools."""
-
-    def test_each_chapter_up_to_10_has_a_deck_with_two_questions_and_notes_on_every_slide(self) -> None:
-        for chapter in CHAPTERS:
-            slides = re.split(r"^(?=##? )", (chapter / "slides.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-            with self.subTest(chapter.name):
-                self.assertTrue(15 <= len(slides) <= 25, len(slides))
-                asked = sum(len(re.findall(r"^```\{page\} question ", slide, re.MULTILINE)) for slide in slides)
-                self.assertEqual(asked, 2)
-                notes = [len(re.findall(r"^```\{notes\} \d+\n\S", slide, re.MULTILINE)) for slide in slides]
-                self.assertEqual([slide.splitlines()[0] for slide, n in zip(slides, notes, strict=True) if n != 1], [])
-
-    def test_what_a_deck_names_stands_on_its_page(self) -> None:
-        forms = {
-            "figure": r"\{{plot\}} (\S+/)?{}\n",
-            "equation": r"(\$\$ \({0}\)|^\({0}\)=)$",
-            "listing": r"\{{listing\}} \S*{}$",
-            "console": r"^:section: {}$",
-        }
-        for chapter in CHAPTERS:
-            page = (chapter / "index.md").read_text(encoding="utf-8")
-            for kind, name in re.findall(r"^```\{page\} (\w+) (.+)$", (chapter / "slides.md").read_text(encoding="utf-8"), re.MULTILINE):
-                name = "\n:part: ".join(map(re.escape, name.split(": ", 1))) if kind == "listing" else re.escape(name)
-                if kind in forms:
-                    found = re.search(forms[kind].format(name), page, re.MULTILINE)
-                    self.assertTrue(found, f"{chapter.name}: no {kind} {name}")
-
-
-@unittest.skipUnless(HAVE, WITHOUT)
-class Made(Case):
+@unittest.skipUnless(HAVE, "not installed: docs/requirements-slides.txt; ./book build --slides installs it")
+class Decks(Case):
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.good = Project(Path(folder.name).resolve())
-        shutil.copy(REPOSITORY / "CITATION.cff", cls.good.root)
-        (cls.good.root / "chapters/04_small_attention/slides.md").write_text(DECK, encoding="utf-8")
-        cls.rendered = cls.good.render()
-        cls.said = cls.make(cls.good)
-
-    @staticmethod
-    def make(project: Project) -> subprocess.CompletedProcess[str]:
-        return run(SLIDES, "--root", project.root, "--build", project.build)
+        cls.made = Project(Path(folder.name).resolve())
+        cls.made.edit(CHAPTER, "Leave the sum out.\n```\n", f"Leave the sum out.\n```\n\n{SOLUTION}")
+        shutil.copy(REPOSITORY / "CITATION.cff", cls.made.root)
+        cls.said = [cls.made.render(), run(SLIDES, "--root", cls.made.root, "--build", cls.made.build)]
 
     def setUp(self) -> None:
-        self.assert_succeeds(self.rendered)
-        self.assert_succeeds(self.said)
-        self.page = (self.good.build / "slides/04/index.html").read_text(encoding="utf-8")
+        for done in self.said:
+            self.assert_succeeds(done)
+        self.deck = self.read("slides/04/index.html")
+        self.notes = " ".join(note.extract().decode() for note in self.deck.select("aside.notes"))
 
-    def test_a_slide_shows_what_the_page_has(self) -> None:
-        for shown in ("1.003", "../_figures/04_small_attention/weights.light.svg", 'alt="Heat map of 8 x 8 weights',
-                      "attention.cu, from line 2", "0.55", '<span class="n">scores</span>', 'class="katex-display"', "<table"):
-            self.assertIn(shown, self.page)
-        self.assertFalse((self.good.html / "chapters/04_small_attention/slides.html").exists())
+    def read(self, name: str) -> Tag:
+        return BeautifulSoup((self.made.build / name).read_text(encoding="utf-8"), "html.parser")
 
-    def test_notes_have_times_answers_and_mathematics_that_needs_no_style_sheet(self) -> None:
-        self.assertEqual(re.findall(r'data-timing="(\d+)"', self.page), ["60", "120", "180", "240", "240"])
-        notes = re.findall(r'<aside class="notes">(.*?)</aside>', self.page, re.DOTALL)
-        self.assertEqual(len(notes), 7)  # those of two questions come in two parts
-        self.assertIn("<math", notes[1])
-        self.assertNotIn("katex-html", "".join(notes))
-        self.assertIn("B, right. ", notes[4])
-        self.assertNotIn("same factor", re.sub(r"<aside.*?</aside>", "", self.page, flags=re.DOTALL))
+    def test_a_deck_has_each_figure_equation_listing_output_and_table_of_its_page(self) -> None:
+        page = self.read("html/chapters/04_small_attention/index.html").article
+        for element in page.select("details.fold, .exercise"):
+            element.decompose()
+        for kind in ("figcaption", ".math.display annotation", "pre", "table", ".box-name"):
+            with self.subTest(kind):
+                there, wanted = ([one.get_text().strip() for one in found.select(kind)] for found in (self.deck, page))
+                self.assertTrue(wanted)
+                self.assertEqual([text for text in wanted if text not in there], [])
+        self.assertEqual(self.deck.picture.img["src"], "../_figures/04_small_attention/weights.light.svg")
+        self.assertIn("weights.dark.svg", self.deck.picture.source["srcset"])
+
+    def test_text_and_replies_are_in_the_notes_and_what_is_folded_or_an_exercise_is_nowhere(self) -> None:
+        shown = self.deck.get_text()
+        for text in ("holds row by row", "grows by the same factor", "catches it"):
+            self.assertIn(text, self.notes)
+            self.assertNotIn(text, shown)
+        for text in ("kernel once more", "quoted from", "Leave the sum out", "Divide by the sum", "Solution"):
+            self.assertNotIn(text, shown + self.notes)
+        self.assertIn("<math", self.notes)
+        self.assertNotIn("katex-html", self.notes)
+
+    def test_long_code_is_split_into_slides_without_losing_a_line(self) -> None:
+        code = BeautifulSoup(f"<figure><pre>{LONG}</pre></figure>", "html.parser").figure
+        pieces = runpy.run_path(str(SLIDES / "__main__.py"))["pieces"](code)
+        parts = [BeautifulSoup(part, "html.parser").pre.get_text() for part in pieces]
+        self.assertEqual("\n".join(parts), LONG.rstrip("\n"))
+        self.assertEqual([part.count("\n") + 1 for part in parts], [23, 23, 23])
 
     def test_nothing_comes_from_another_host(self) -> None:
-        self.assert_succeeds(run(OFFLINE, self.good.build / "slides"))
+        self.assert_succeeds(run(OFFLINE, self.made.build / "slides"))
 
     def test_the_pack_has_every_figure_and_the_license(self) -> None:
-        with zipfile.ZipFile(self.good.build / "figures.zip") as archive:
+        with zipfile.ZipFile(self.made.build / "figures.zip") as archive:
             files = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
-        shown = {path.relative_to(self.good.html / "_figures") for path in self.good.html.glob("_figures/*/*.svg")}
-        wanted = {f"{path.suffixes[0][1:]}/{path.parent}-{path.name.split('.')[0]}.svg" for path in shown}
+        wanted = {f"{look}/04_small_attention-weights.svg" for look in ("light", "dark")}
         self.assertEqual({name for name in files if name.endswith(".svg")}, wanted)
-        self.assertEqual(len(wanted), 2)
         self.assertIn("Creative Commons Attribution-ShareAlike 4.0", files["README.md"])
         self.assertIn("| `04_small_attention-weights.svg` | Weights $A$ of the sentence, row by row. |", files["README.md"])
         self.assertIn("cff-version", files["CITATION.cff"])
-
-    def test_a_deck_that_names_what_is_gone_or_lacks_something_is_refused(self) -> None:
-        spoilt = Project.__new__(Project)
-        folders = (self.good.root, self.good.build)
-        spoilt.root, spoilt.build = (Path(shutil.copytree(path, path.parent / f"spoilt-{path.name}")) for path in folders)
-        (spoilt.build / "slides.stamp").unlink()
-        faults = (
-            ("figure weights", "figure no-such", "no figure 'no-such'; it has: weights"),
-            ("04-softmax-dz", "04-dz", "no equation '04-dz'"),
-            ("attention.cu: kernel", "attention.cu: grid", "no listing 'attention.cu: grid'"),
-            ("Score table", "Scores", "no console 'Scores'"),
-            ("```{notes} 2\nSay that $x < y$.\n```\n", "", "slide 'Weights': 0 notes"),
-            ("```{page} question All scores grow\n```\n", "", "1 questions, expected 2"),
-        )
-        for old, new, _ in faults:
-            spoilt.edit("chapters/04_small_attention/slides.md", old, new)
-        done = self.make(spoilt)
-        for _, _, said in faults:
-            with self.subTest(said):
-                self.assert_refused(done, "chapters/04_small_attention/slides.md", said)
 
 
 if __name__ == "__main__":

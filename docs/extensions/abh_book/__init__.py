@@ -23,7 +23,6 @@
 | `navigation` | the list of all pages beside each page, made once for the book              |
 | `search`  | a search that finds Chinese words too                                          |
 | `colors` | the colors of code on a light page                                            |
-| `slides` | directives of the decks, `page` and `notes`; only docs/slides loads it          |
 """
 
 from __future__ import annotations
