@@ -13,5 +13,5 @@ for (const event of ["ready", "slidechanged"]) Reveal.on(event, fitThis);
 Reveal.on("pdf-ready", () => fit(Reveal.getSlides()));
 Reveal.initialize({
   width: 1280, height: 720, margin: 0.02, center: false, controls: false, hash: true, slideNumber: "c/t", transition: "none",
-  plugins: [RevealNotes],
+  pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
 }).then(() => document.fonts.addEventListener("loadingdone", fitThis));
