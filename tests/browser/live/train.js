@@ -9,7 +9,7 @@ async (part) => {
   };
   const set = (label, value) => {
     const control = [...part.querySelectorAll("label")].find((one) => one.textContent.trim().startsWith(label))
-      ?? fail(`nothing is labelled ${label}`);
+      ?? fail(`nothing is labeled ${label}`);
     const input = control.control;
     input.value = `${value}`;
     for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
