@@ -16,25 +16,79 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "book"
 sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
-from build_tree import BUILD, WAYS, Objects, Program, prepare, run, stop
 from cli import Failure
 from cpp_tokens import places
 
-WORK = ROOT / "build" / "mutate"
+WAYS = ("plain", "fast", "cuda")
+# A fault may make a loop endless; an emulated device is slow.
+SECONDS = {"plain": 120, "fast": 120, "cuda": 480}
 SKIPPED = 77  # exit status of a test program that finds no device
+TOO_LONG = -signal.SIGKILL
+
+
+class Mutant(NamedTuple):
+    """A fault: in `file`, `replace` in place of the tokens of `find`, which must occur once.
+
+    Tests of `way` are most likely to notice.
+    """
+
+    name: str
+    file: str
+    find: str
+    replace: str
+    way: str
+
+    def chapter(self) -> str:
+        """The chapter whose tests run first; lib's tests are chapter 00's."""
+        return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
+
+    def places(self) -> list[tuple[int, int]]:
+        path = ROOT / self.file
+        return places(self.find, path.read_text(encoding="utf-8")) if path.is_file() else []
+
+    def planted(self) -> str:
+        """The text of the file with the fault."""
+        text, [(begin, end)] = (ROOT / self.file).read_text(encoding="utf-8"), self.places()
+        return text[:begin] + self.replace + text[end:]
+
+
+class Program(NamedTuple):
+    """A test program in one way, under ctest's name for it: 04_plain, 04_double_cuda."""
+
+    name: str
+    command: tuple[str, ...]  # the program itself is named as in the build
+    environment: tuple[str, ...]
+
+    def way(self) -> str:
+        return self.name.rpartition("_")[2]
+
+    def place_for(self, mutant: Mutant) -> tuple[bool, int, bool, bool, bool, str]:
+        """Its place in the order of those that are tried: first those of the fault's way, and of
+        these its own chapter, later ones, earlier ones; then other ways."""
+        chapter, way = self.name.partition("_")[0], self.way()
+        return (
+            way != mutant.way,
+            WAYS.index(way),
+            chapter != mutant.chapter(),
+            chapter < mutant.chapter(),
+            "_double" not in self.name,
+            self.name,
+        )
 
 
 def way_of(file: str) -> str:
@@ -44,220 +98,206 @@ def way_of(file: str) -> str:
     return "fast" if ".fast." in file or file.startswith("lib/fast/") else "plain"
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A fault: in `file`, `replace` in place of the tokens of `find`, which must occur once.
-
-    Tests of `way` are most likely to notice; if it is left out, the file's name determines it.
-    """
-
-    name: str
-    file: str
-    find: str
-    replace: str
-    way: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.way:
-            object.__setattr__(self, "way", way_of(self.file))
-        if self.way not in WAYS:
-            raise Failure(f"{self.name}: way is {self.way}, expected one of {', '.join(WAYS)}")
-
-    def chapter(self) -> str:
-        """The chapter whose tests run first; lib's tests are chapter 00's."""
-        return self.file.split("/")[1][:2] if self.file.startswith("chapters/") else "00"
-
-    def plant(self, text: str) -> str:
-        found = places(self.find, text)
-        if len(found) != 1:
-            number = f"{len(found)} places in {self.file}"
-            raise Failure(f"{self.name}: {number} contain {self.find}, expected one")
-        begin, end = found[0]
-        return text[:begin] + self.replace + text[end:]
-
-
-def in_order(programs: list[Program], mutant: Mutant) -> list[Program]:
-    """Programs of the fault's way first: its own chapter, later ones, earlier ones; then others.
-
-    If the chapter has no tests in the fault's way, one of the ways that it has counts instead.
-    """
-    chapter, way = mutant.chapter(), mutant.way
-    offered = [w for w in WAYS if any(p.chapter == chapter and p.way == w for p in programs)]
-    if offered and way not in offered:
-        way = offered[0]
-
-    def place(p: Program) -> tuple[bool, int, bool, bool, bool, str]:
-        return (
-            p.way != way,
-            WAYS.index(p.way),
-            p.chapter != chapter,
-            not p.chapter > chapter,
-            "_double" not in p.name,
-            p.name,
-        )
-
-    return sorted(programs, key=place)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    outcome: str  # killed, SURVIVED, does not compile
-    program: str = ""
-    test: str = ""
-    how: str = ""
-
-
 def read_list() -> list[Mutant]:
     files = tomllib.loads((ROOT / "tests/mutants.toml").read_text(encoding="utf-8"))
-    faults = ((file, *fault) for file, found in files.items() for fault in found.items())
-    return [Mutant(name, file, *texts) for file, name, texts in faults]
+    return [
+        Mutant(name, file, find, replace, *(way or [way_of(file)]))
+        for file, faults in files.items()
+        for name, (find, replace, *way) in faults.items()
+    ]
 
 
-def test(program: Program, place: Path = BUILD) -> Verdict | None:
-    """The verdict if a test killed the fault, or `skipped` if the program found no device."""
-    command = ("env", *program.environment, place / program.path, *program.arguments)
-    status, output = run(
-        *command, "--reporter", "xml", "--abort", folder=program.folder, limit=program.limit
-    )
-    if status == 0:
-        return None
-    if status == SKIPPED:
-        return Verdict("skipped", program.name, how=output.strip())
-    names = re.findall(r'<TestCase name="([^"]*)"', output)  # the last one to begin ended the run
-    how = f"did not end in {program.limit:.0f} s" if status == -signal.SIGKILL else ""
-    if not how and (status < 0 or "<OverallResults " not in output):
-        how = f"crash, status {status}"
-    return Verdict("killed", program.name, html.unescape(names[-1]) if names else "", how)
+# ---- What build/book compiles, links and tests
+
+
+def run(*command: object, limit: float | None = None) -> tuple[int, str]:
+    """Exit status and output of a command in BUILD; TOO_LONG if it takes over `limit` seconds."""
+    try:
+        done = subprocess.run(
+            list(map(str, command)), cwd=BUILD, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=limit, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        return TOO_LONG, (error.output or b"").decode(errors="replace")
+    if done.returncode in (-signal.SIGINT, -signal.SIGTERM):
+        raise KeyboardInterrupt
+    return done.returncode, done.stdout
+
+
+def must(*command: object) -> str:
+    status, output = run(*command)
+    if status != 0:
+        raise Failure(f"{output.strip()}\n{command[0]} failed, so no fault was planted")
+    return output
+
+
+class Objects:
+    """How BUILD compiles and links. Paths are relative to it."""
+
+    def __init__(self) -> None:
+        listed = must("ninja", "-t", "compdb")
+        self.commands: dict[str, str] = {e["output"]: e["command"] for e in json.loads(listed)}
+        self.sources: dict[str, set[str]] = {}
+        for line in must("ninja", "-t", "deps").splitlines():
+            if line.startswith(" "):
+                found.add(os.path.relpath(os.path.normpath(BUILD / line.strip()), ROOT))
+            elif line:
+                found = self.sources[line.split(":")[0]] = set()
+
+    @cache  # noqa: B019: there is one
+    def closure(self, program: str) -> tuple[str, ...]:
+        """The objects that the program is linked from, or may be: its own and its libraries',
+        except those of sources that it compiles itself."""
+        parts = self.commands[program].split()
+        own = [p for p in parts if p.endswith(".o")]
+        libraries = [p for p in parts if p.endswith(".a") and p in self.commands and p != program]
+        compiled = {self.source(o) for o in own}
+        others = (o for library in libraries for o in self.closure(library))
+        return tuple(own) + tuple(o for o in others if self.source(o) not in compiled)
+
+    def source(self, obj: str) -> str:
+        """The source that an object is compiled from."""
+        return self.commands.get(obj, obj).rpartition(" -c ")[2]
+
+    def changed(self, program: str, file: str) -> list[str]:
+        """The objects of `program` that depend on `file`."""
+        return [o for o in self.closure(program) if file in self.sources.get(o, ())]
+
+    def compile(self, obj: str, file: str, place: Path) -> tuple[int, str]:
+        """Compiles the object into `place`, with `file` from there and no warnings."""
+        command = re.sub(r" -MD -MT \S+ -MF \S+ -o \S+", "", self.commands[obj])
+        command = command.replace(f" -I{ROOT} ", f" -I{place} -I{ROOT} ", 1)
+        command = command.replace(f" -c {ROOT / file}", f" -c {place / file}")
+        return run("sh", "-c", f"{command} -w -o {place / obj}")
+
+    def link(self, program: str, objects: list[str], place: Path) -> tuple[int, str]:
+        """Links the program into `place`, with these objects from there. They come first, so that
+        objects of the same names in libraries are not used."""
+        front, _, libraries = self.commands[program].partition(f" -o {program} ")
+        front = " ".join(p for p in front.split() if p not in objects)
+        own = " ".join(str(place / o) for o in objects)
+        return run("sh", "-c", f"{front} {own} -o {place / program} {libraries}")
+
+
+def programs() -> list[Program]:
+    """The tests in ctest's list that run in one way: named after it, and labeled with it."""
+    found = []
+    for test in json.loads(must("ctest", "--show-only=json-v1"))["tests"]:
+        properties = {p["name"]: p["value"] for p in test["properties"]}
+        way = test["name"].rpartition("_")[2]
+        if way in WAYS and way in properties.get("LABELS", []):
+            path, *arguments = test["command"]
+            command = (os.path.relpath(path, BUILD), *arguments)
+            found.append(Program(test["name"], command, tuple(properties["ENVIRONMENT"])))
+    return found
+
+
+# ---- Planting
+
+
+def failure(program: Program, place: Path = BUILD) -> str:
+    """The program and the test that fails or does not end; nothing if all pass."""
+    path, *arguments = program.command
+    limit = SECONDS[program.way()]
+    asked = ("--reporter", "xml", "--abort")
+    status, said = run("env", *program.environment, place / path, *arguments, *asked, limit=limit)
+    if status in (0, SKIPPED):
+        return ""
+    names = re.findall(r'<TestCase name="([^"]*)"', said)  # the last one to begin ended the run
+    how = "" if "<OverallResults " in said else f"  crash, status {status}"
+    if status == TOO_LONG:
+        how = f"  did not end in {limit} s"
+    return f'{program.name}: "{html.unescape(names[-1]) if names else ""}"{how}'
 
 
 @cache
 def check_without_fault(program: Program) -> None:
     """Checks that a test program that killed a fault passes without it."""
-    if verdict := test(program):
-        raise Failure(f"{program.name} fails without a fault: {verdict.test} {verdict.how}")
+    if failed := failure(program):
+        raise Failure(f"without a fault, too, this fails: {failed}")
 
 
-def judge(mutant: Mutant, programs: list[Program], objects: Objects) -> tuple[Verdict, float]:
-    """The verdict, and how many seconds it took."""
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        verdict = judge_in(Path(folder), mutant, programs, objects)
-    return verdict, time.monotonic() - start
-
-
-def judge_in(place: Path, mutant: Mutant, programs: list[Program], objects: Objects) -> Verdict:
+def judge_in(place: Path, mutant: Mutant, tests: list[Program], objects: Objects) -> str:
     """Puts the file with the fault, and what is built from it, into `place`."""
-    file = place / mutant.file
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(mutant.plant((ROOT / mutant.file).read_text(encoding="utf-8")), "utf-8")
-    for program in in_order(programs, mutant):
-        changed = objects.changed(program.path, mutant.file)
+
+    def made(path: str) -> bool:
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        return (place / path).exists()
+
+    if not made(mutant.file):
+        (place / mutant.file).write_text(mutant.planted(), encoding="utf-8")
+    for program in sorted(tests, key=lambda program: program.place_for(mutant)):
+        path = program.command[0]
+        changed = objects.changed(path, mutant.file)
         if not changed:
             continue
-        steps = [(objects.compile, o, (o, mutant.file, place)) for o in changed]
-        steps.append((objects.link, program.path, (program.path, changed, place)))
-        for step, made, arguments in steps:
-            if (place / made).exists():
-                continue
-            status, output = step(*arguments)
-            if status != 0:
-                errors = [line for line in output.splitlines() if "error" in line]
-                return Verdict("does not compile", program.name, how="\n".join(errors[:3]))
-        verdict = test(program, place)
-        if verdict and verdict.outcome == "killed":
+        results = [objects.compile(o, mutant.file, place) for o in changed if not made(o)]
+        if not made(path) and not any(status for status, _ in results):
+            results.append(objects.link(path, changed, place))
+        if wrong := "".join(said for status, said in results if status):
+            errors = [line for line in wrong.splitlines() if "error" in line]
+            return "\n".join([f"does not compile  {program.name}", *errors[:3]])
+        if failed := failure(program, place):
             check_without_fault(program)
-            return verdict
-    return Verdict("SURVIVED")
+            return f"killed by {failed}"
+    return "SURVIVED"
 
 
-def chosen(mutants: list[Mutant], parts: list[str]) -> list[Mutant]:
-    """The faults whose names contain one of `parts`, in any case; all if there are no parts."""
-    for part in parts:
-        if not any(part.lower() in m.name.lower() for m in mutants):
-            raise Failure(f"no fault's name contains {part}; ./book mutate --list shows all names")
-    return [m for m in mutants if not parts or any(p.lower() in m.name.lower() for p in parts)]
+def judge(mutant: Mutant, tests: list[Program], objects: Objects, work: str) -> str:
+    """What became of a fault, and in how many seconds."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=work) as place:
+        return f"{judge_in(Path(place), mutant, tests, objects)}  {time.monotonic() - start:.0f} s"
 
 
-def check(mutants: list[Mutant], root: Path = ROOT) -> list[str]:
+def check(mutants: list[Mutant]) -> list[str]:
     """A line for each fault that does not have exactly one place, with the number of its places."""
-    wrong = []
-    for mutant in mutants:
-        file = root / mutant.file
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        number = len(places(mutant.find, text))
-        if number != 1:
-            note = "" if file.is_file() else " (no such file)"
-            wrong.append(f"{number} places in {mutant.file}{note}: {mutant.name}: {mutant.find}")
-    return wrong
+    numbers = [(len(mutant.places()), mutant) for mutant in mutants]
+    wrong = [(number, m) for number, m in numbers if number != 1]
+    return [f"{number} places in {m.file}: {m.name}: {m.find}" for number, m in wrong]
 
 
 def mutate(mutants: list[Mutant], jobs: int) -> int:
     """Plants all faults. Returns the exit status, 0 if all were killed."""
     if wrong := check(mutants):
         raise Failure("\n".join(["these faults do not have exactly one place:", *wrong]))
-    programs = prepare(jobs)
-    objects = Objects()
-    WORK.mkdir(parents=True, exist_ok=True)
-    width = max(len(m.name) for m in mutants)
+    print("Building all tests ...", flush=True)
+    subprocess.run(["cmake", "--preset", "book"], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    must("cmake", "--build", ".", "--target", "tests", "--parallel", jobs)
+    tests, objects = programs(), Objects()
     start, left = time.monotonic(), []
-    with ThreadPoolExecutor(jobs) as lanes:
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as work, ThreadPoolExecutor(jobs) as lanes:
+        planted = {lanes.submit(judge, m, tests, objects, work): m for m in mutants}
         try:
-            planted = {lanes.submit(judge, m, programs, objects): m for m in mutants}
             for number, done in enumerate(as_completed(planted), 1):
-                mutant, (verdict, seconds) = planted[done], done.result()
-                by = f'{verdict.program}: "{verdict.test}"' if verdict.test else verdict.program
-                note = " ".join(filter(None, (by and f"by {by}", verdict.how)))
-                print(
-                    f"[{number:{len(str(len(mutants)))}}/{len(mutants)}] {verdict.outcome:<8}  "
-                    f"{mutant.name:<{width}}  {note}  {seconds:.0f} s",
-                    flush=True,
-                )
-                if verdict.outcome != "killed":
-                    left.append(f"  {verdict.outcome}: {mutant.name} ({mutant.file})")
+                mutant, verdict = planted[done], done.result()
+                print(f"[{number}/{len(mutants)}] {mutant.name}: {verdict}", flush=True)
+                if not verdict.startswith("killed"):
+                    left.append(f"  {mutant.name} ({mutant.file}): {verdict}")
         except BaseException:
-            lanes.shutdown(wait=False, cancel_futures=True)
-            stop()
+            lanes.shutdown(cancel_futures=True)
             raise
-    print(
-        f"{len(mutants) - len(left)} of {len(mutants)} faults killed, "
-        f"{(time.monotonic() - start) / 60:.0f} min",
-        *left,
-        sep="\n",
-    )
+    minutes = (time.monotonic() - start) / 60
+    killed = len(mutants) - len(left)
+    print(f"{killed} of {len(mutants)} faults killed, {minutes:.0f} min", *left, sep="\n")
     return 1 if left else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./book mutate", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="plant only faults whose names contain NAME",
-    )
-    verb = parser.add_mutually_exclusive_group()
-    verb.add_argument("--list", action="store_true", help="print the names of the faults, and stop")
-    verb.add_argument(
-        "--check",
-        action="store_true",
-        help="print the faults that do not have exactly one place in their file, and stop",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="with --list: also write their number to DIR/results.json",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=len(os.sched_getaffinity(0)),
-        metavar="N",
-        help="number of faults to plant at once (default: one per core)",
-    )
+    add = parser.add_argument
+    add("--only", nargs="+", default=[""], metavar="NAME", help="faults with NAME in their names")
+    add("--list", action="store_true", help="print the names of the faults, and stop")
+    add("--check", action="store_true", help="print the faults without one place, and stop")
+    add("--out", type=Path, metavar="DIR", help="with --list: write their number to results.json")
+    cores = len(os.sched_getaffinity(0))
+    add("--jobs", type=int, default=cores, metavar="N", help="faults to plant at once")
     options = parser.parse_args()
-    mutants = chosen(read_list(), options.only)
+    mutants = read_list()
+    for part in options.only:
+        if not any(part.lower() in m.name.lower() for m in mutants):
+            raise Failure(f"no fault's name contains {part}; ./book mutate --list shows all names")
+    mutants = [m for m in mutants if any(part.lower() in m.name.lower() for part in options.only)]
     if options.check:
         wrong = check(mutants)
         print(*wrong, f"{len(mutants) - len(wrong)} of {len(mutants)} have one place", sep="\n")
