@@ -1,28 +1,29 @@
 """Whether every command on every page is right and works.
 
     python3 tests/commands.py            runs all of them, one after another, which takes some 20 minutes
-    python3 tests/commands.py --check    only lets each program read its options
+    python3 tests/commands.py --check    only looks whether there are such programs, files and options
 
 Commands are in the pages' console blocks and inline code, in the heads of scripts, in ./book --help, and where the judge
 shows one. They run in a folder of their own that has the checkout's files and, in build, its trees. tests/commands.toml
-says what is put in place of names such as FOLDER, what is run with less work, and what is not run, and why. Needs the
-programs in build/book.
+says what is put in place of names such as FOLDER, what is run with less work, and what is not run, and why. Running needs
+the programs in build/book.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,9 +31,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
-from command_options import BUILD, OURS, SCRIPTS, front_door, wrong_line
 
+BUILD = ROOT / "build/book"
 LONGEST = 900  # seconds for one command
+OURS = r"(?:\./book|(?:tests|bench)/\w+\.sh|bench/gpu|build/(?!venv)[\w/-]+)"  # programs of the book
+# Their heads show commands, and their text names options.
+SCRIPTS = ("bench/*", "chapters/*/*.py", "docs/*.py", "docs/*/*.py", "figures/*.py", "judge/**/*.py", "tests/*", "tests/[bg]*/*.py")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "chapters/**/*.md", "judge/**/*.md", "bench/**/*.md")
 
 BLOCK = re.compile(r"^( *)(`{3,})(sh|bash|console)\n(.*?)^\1\2$", re.MULTILINE | re.DOTALL)
@@ -151,17 +155,85 @@ def runs(found: list[Command], table: Table) -> dict[str, Command]:
     return {line: command for line, command in lines.items() if line}
 
 
+# ---- Whether they can be right
+
+# Where the options of ./book's verbs are.
+VERBS = {
+    "run": ("lib/program/*.cpp",),
+    "proof": ("tests/proof/*.cpp", "lib/program/*.cpp"),
+    "mutate": ("tests/mutate.py",),
+    "bench": ("bench/*.py",),
+    "serve": ("docs/serve.py",),
+    "check-pages": ("tests/browser/*.py",),
+    **dict.fromkeys(("check", "progress", "gate", "handout", "grade", "hunt"), ("judge/**/*.py",)),
+    **dict.fromkeys(("build", "record", "test", "--help"), ()),
+}
+
+
+def simple(text: str) -> list[list[str]]:
+    """A line's commands without what is around them: pipes, loops, variables, files to read and write."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    found: list[list[str]] = [[]]
+    words = iter(lexer)
+    for word in words:
+        if set(word) <= set("|&;()"):
+            found.append([])
+        elif set(word) <= set("<>"):
+            next(words)
+        elif found[-1] or not re.fullmatch(r"\w+=.*|do|timeout|\d+", word):
+            found[-1].append(word)
+    return [words for words in found if words]
+
+
+def patterns(program: str, first: str, second: str) -> list[str] | None:
+    """The files that may name a command's options; none for programs of others. None if there is no such program."""
+    name = Path(program).name
+    if program.startswith("--"):
+        return [*SCRIPTS, "book", "lib/program/*.cpp", "tests/proof/*.cpp", "chapters/**/*.cpp"]
+    if program == "./book" and first in VERBS:
+        own = [f"chapters/*{second}*/**/*.cpp", "chapters/13_*/train_command.cpp"] if first == "run" else []
+        return ["book", *VERBS[first], *own]
+    if program == "./book":
+        return None
+    if re.fullmatch(r"python3?", name):
+        return [f"{second}/**/*.py"] if first == "-m" else [f"{Path(first).parent}/*.py", f"{first}/*.py"]
+    if program.startswith("build/") and "venv" not in program:
+        return [f"chapters/*_{name}/**/*.cpp", "lib/program/*.cpp"] if list(ROOT.glob(f"chapters/*_{name}")) else None
+    return [program] if re.fullmatch(OURS, program) else []
+
+
+@functools.cache
+def options_of(*names: str) -> set[str]:
+    paths = [path for name in names for path in ROOT.glob(name) if path.suffix in {"", ".cpp", ".py", ".sh"} and path.is_file()]
+    return {option for path in paths for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", path.read_text(encoding="utf-8"))}
+
+
+def wrong(words: list[str]) -> str:
+    """What is wrong with a command, or nothing: its program, files and presets exist, and its options are in its sources."""
+    for word in words:
+        if re.match(r"(bench|chapters|docs|figures|tests)/", word) and not (ROOT / word).exists():
+            return f"there is no {word}"
+    if words[0] in ("gdb", "mpirun", "srun"):
+        words = words[next((i for i, word in enumerate(words) if re.fullmatch(OURS, word)), 0) :]
+    known = patterns(*[*words, "", ""][:3])
+    if known is None:
+        return f"there is no program {' '.join(words[:2])}"
+    if words[0] == "cmake":
+        presets = (ROOT / "CMakePresets.json").read_text(encoding="utf-8")
+        missing = [name for name in re.findall(r"--preset (\S+)", " ".join(words)) if f'"{name}"' not in presets]
+    else:
+        asked = {word.partition("=")[0] for word in words if word.startswith("--")}
+        missing = sorted(asked - options_of(*known)) if known else []
+    return f"{words[0]} does not know {', '.join(missing)}" if missing else ""
+
+
 def check(found: list[Command], table: Table) -> list[str]:
-    """Says which commands have wrong options, and which entries of the table are for no command."""
+    """Says which commands are wrong, and which entries of the table are for no command."""
     runs(found, table)
-    lines: dict[str, str] = {}
-    for command in found:
-        lines.setdefault(table.named(command.text), f"{command.place}: {command.text}")
+    lines = {table.named(command.text): f"{command.place}: {command.text}" for command in reversed(found)}
     faults = [f"tests/commands.toml: {entry} is on no page" for entry in sorted(table.unused)]
-    front_door()  # by one thread
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        reasons = pool.map(wrong_line, lines)
-        return faults + [f"{where}\n    {reason}" for where, reason in zip(lines.values(), reasons, strict=True) if reason]
+    return faults + [f"{where}\n    {reason}" for line, where in lines.items() for reason in filter(None, map(wrong, simple(line)))]
 
 
 # ---- Running them
@@ -194,7 +266,7 @@ def run(lines: dict[str, Command]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only let each program read its options")
+    parser.add_argument("--check", action="store_true", help="only look whether there are such programs, files and options")
     parser.add_argument("--only", default="", metavar="TEXT", help="run only commands that contain TEXT")
     options = parser.parse_args()
     table = Table((ROOT / "tests/commands.toml").read_text(encoding="utf-8"))
