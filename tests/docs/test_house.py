@@ -1,10 +1,11 @@
-"""Who may know whom: the folders of lib, the chapters, and what a later chapter needs of an earlier one."""
+"""The house: who may know whom, what keeps the plain way plain, and what no chapter takes from a later one."""
 
 from __future__ import annotations
 
 import re
 import sys
 import unittest
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,9 +27,6 @@ MEMBER = re.compile(
         [\w:][\w:<>&*,\ ]*?[\ *&](\w+)(?:\ =\ [^;{]*|\ ?\{[^;]*\})?;""",
     re.MULTILINE | re.VERBOSE,
 )
-
-TEMPLATE = re.compile(r"^ *template <[^\n]*>\n?(?: *requires [^\n]*\n)? *(?:struct |class |[\w:<>&*, ]+?[ *&])(\w+)(?=[ (;{])", re.MULTILINE)
-
 # Where a later chapter takes hold of an earlier one, as PyTorch's DDP does of a parameter.
 HOOKS = {
     "go_to": "random numbers go on at a step",
@@ -37,19 +35,38 @@ HOOKS = {
     "device_name": "the device says what it is",
 }
 
+# In the tokens of a plain file, one space between them.
+NEVER_PLAIN = re.compile(
+    r"""(?<!\S) (?:
+          on_cuda\w* | Timed | parallel_\w* | prefetch\w* | __builtin_\w* | Lanes
+        | Real\ (?:const\ )?\*
+        | (?:\.|->)\ data\ \(
+        | std\ ::\ j?thread
+        ) (?!\S)""",
+    re.VERBOSE,
+)
+PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}$|\n(?s:.*?)^\})", re.MULTILINE)
+PLAIN_LIB = ("tensor", "matmul", "linear", "parameter", "random", "gradcheck")
+NOT_PLAIN = ("11", "12")  # chapters about the device and about time
+
 
 def sources(*patterns: str) -> dict[str, str]:
-    paths = [path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix in SOURCES]
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(set(paths))}
+    paths = {path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix in SOURCES}
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
 
 
-def book() -> dict[str, str]:
-    """All sources that pages show: of lib and the chapters, without their exercises."""
-    return {name: text for name, text in sources("lib/**/*", "chapters/**/*").items() if "/exercises/" not in name}
+# All sources that pages show: of lib and the chapters, without their exercises.
+BOOK = {name: text for name, text in sources("lib/**/*", "chapters/**/*").items() if "/exercises/" not in name}
+
+
+@cache
+def words(name: str) -> list[str]:
+    """Without comments, strings and characters."""
+    return [token.text for token in tokens(BOOK[name]) if token.text[-1] not in "\"'"]
 
 
 def floor(name: str) -> int:
-    return FLOORS.index("/".join(name.split("/")[1:2]) if name.count("/") > 1 else "")
+    return FLOORS.index(name.split("/")[1] if name.count("/") > 1 else "")
 
 
 def chapter(name: str) -> int:
@@ -57,144 +74,79 @@ def chapter(name: str) -> int:
     return int(name.split("/")[1][:2]) if name.startswith("chapters/") else -1
 
 
-def upward(files: dict[str, str]) -> list[str]:
-    """Includes of a higher floor of lib, or of a later chapter."""
-    found = []
-    for name, text in files.items():
-        for other in INCLUDE.findall(text):
-            below = chapter(other) < chapter(name) or other.split("/")[:2] == name.split("/")[:2]
-            if name.startswith("lib/"):
-                below = other.startswith("lib/") and floor(other) <= floor(name)
-            if not below:
-                found.append(f"{name} includes {other}")
-    return found
-
-
-def circles(files: dict[str, str]) -> list[str]:
-    """Files of lib and of the chapters' rooms that include each other in a circle."""
-    done: set[str] = set()
-    found: list[str] = []
-
-    def visit(name: str, path: list[str]) -> None:
-        if name in path:
-            found.append(" -> ".join([*path[path.index(name) :], name]))
-        if name in done or name in path or name not in files:
-            return
-        for other in INCLUDE.findall(files[name]):
-            visit(other, [*path, name])
-        done.add(name)
-
-    for name in files:
-        visit(name, [])
-    return found
-
-
-def folders(files: dict[str, str]) -> dict[str, str]:
-    """Each folder as one file, which includes the other folders that its files include."""
-    found: dict[str, str] = {}
-    for name, text in files.items():
-        own, others = folder(name), {folder(other) for other in INCLUDE.findall(text)}
-        found[own] = found.get(own, "") + "".join(f'#include "{other}"\n' for other in sorted(others - {own}))
-    return found
-
-
 def folder(name: str) -> str:
     """The emulator, which stands in for the toolkit, is one with the kernels' helpers that it runs."""
-    return name.rpartition("/")[0].removesuffix("/emulated") + "/*"
+    return name.rpartition("/")[0].removesuffix("/emulated")
 
 
 def stem(name: str) -> str:
     return name.rpartition("/")[2].split(".")[0]
 
 
-def of_later_chapters(files: dict[str, str]) -> list[str]:
-    """Names that lib's root or chapters 00 to 10 declare, and only 11 to 14 use."""
-    words = {name: [t.text for t in tokens(text) if t.text[-1] not in "\"'"] for name, text in files.items()}
-    used = {name: set(texts) for name, texts in words.items()}
-    early = [name for name in files if chapter(name) <= 10]
-    late = set().union(*(used[name] for name in files if chapter(name) > 10))
-    found = []
-    for name in early:
-        if not name.endswith(".hpp") or name.endswith(".fast.hpp") or (name.startswith("lib/") and floor(name) > 0):
-            continue
-        for groups in DECLARED.findall(files[name]):
-            word = next(filter(None, groups))
-            others = [n for n in early if word in used[n]]
-            in_own = sum(words[n].count(word) for n in others if stem(n) == stem(name))
-            if word in late and in_own <= 2 and all(stem(n) == stem(name) for n in others):
-                found.append(f"{name}: {word}")
-        for word in MEMBER.findall(public(files[name])):
-            own = any(word in MEMBER.findall(text) for n, text in files.items() if chapter(n) > 10 and word in used[n])
-            taken = not own and any(re.search(rf"[.>]{word}\b", text) for n, text in files.items() if chapter(n) > 10 and word in used[n])
-            if taken and all(stem(n) == stem(name) for n in early if word in used[n]):
-                found.append(f"{name}: {word}")
-        found += [f"{name}: {word}" for word in parameters_of_later_chapters(name, files)]
-        found += [f"{name}: {word}" for word in template_arguments_of_later_chapters(name, files)]
-    return sorted(set(found))
+def circles(includes: dict[str, set[str]]) -> list[str]:
+    """Files, or folders, that include each other in a circle."""
+    done: set[str] = set()
+    found: list[str] = []
 
+    def visit(name: str, path: list[str]) -> None:
+        if name in path:
+            found.append(" -> ".join([*path[path.index(name) :], name]))
+        if name in done or name in path:
+            return
+        for other in includes.get(name, ()):
+            visit(other, [*path, name])
+        done.add(name)
 
-def public(text: str) -> str:
-    """A header without what its classes hide."""
-    return re.sub(r"^(?:private|protected):.*?(?=^\};|^public:)", "", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def arguments(text: str, begin: int) -> str:
-    """What stands in the parentheses that open at `begin`."""
-    depth = 0
-    for end, sign in enumerate(text[begin:], begin):
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth == 0:
-            return text[begin + 1 : end]
-    return ""
-
-
-def count(inside: str) -> int:
-    flat = inside
-    while (less := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "x", flat)) != flat:
-        flat = less
-    return flat.count(",") + bool(flat.strip())
-
-
-def parameters_of_later_chapters(header: str, files: dict[str, str]) -> list[str]:
-    """Functions with a default that only calls in 11 to 14 replace."""
-    found = []
-    text = files[header]
-    for name in {at[1] for at in re.finditer(r"(\w+)(?=\()", text) if " = " in arguments(text, at.end())}:
-        given = {False: 0, True: 0}  # by chapters up to 10, by later ones
-        for other, text in files.items():
-            if other == header or f"{name}(" not in text:
-                continue
-            own = rf"^(?: {{4}})?(?!return|else)[\w:<>&*]+[\w:<>&*, ]*[ *&]{name}\("
-            if chapter(other) > 10 and re.search(own, text, re.MULTILINE):
-                continue  # which has another function of this name
-            for call in re.finditer(rf"^\ .*?\b{name}(?=\()", text, re.MULTILINE):  # a definition has no space before it
-                late = chapter(other) > 10
-                given[late] = max(given[late], count(arguments(text, call.end())))
-        if given[True] > given[False]:
-            found.append(f"{name} with {given[True]} arguments")
+    for name in includes:
+        visit(name, [])
     return found
 
 
-def template_arguments_of_later_chapters(header: str, files: dict[str, str]) -> list[str]:
-    """Templates that the chapters up to 10 use with one argument, and those from 11 on with another."""
-    found = []
-    for name in set(TEMPLATE.findall(files[header])):
-        used: dict[bool, set[str]] = {False: set(), True: set()}  # by chapters up to 10, by later ones
-        for other, text in files.items():
-            used[chapter(other) > 10].update(re.findall(rf"\b{name}<([\w:, ]+)>(?! *struct)", text))
-        found += [f"{name}<{argument}>" for argument in used[True] - used[False] if len(used[False]) <= 1]
+def of_later_chapters() -> set[str]:
+    """Names that the headers of lib's root or of chapters 00 to 10 declare, and only 11 to 14 use."""
+    used = {name: set(words(name)) for name in BOOK}
+    early = [name for name in BOOK if chapter(name) <= 10]
+    late = [name for name in BOOK if chapter(name) > 10]
+    found = set()
+    for name in early:
+        if not name.endswith(".hpp") or name.endswith(".fast.hpp") or (chapter(name) < 0 and floor(name) > 0):
+            continue
+        public = re.sub(r"^(?:private|protected):.*?(?=^\};|^public:)", "", BOOK[name], flags=re.MULTILINE | re.DOTALL)
+        members = set(MEMBER.findall(public))
+        declared = {word for groups in DECLARED.findall(BOOK[name]) for word in groups if word}
+        for word in members | declared:
+            users = [other for other in late if word in used[other]]
+            if not users or any(stem(other) != stem(name) for other in early if word in used[other]):
+                continue
+            if word in declared and sum(words(other).count(word) for other in early if word in used[other]) <= 2:
+                found.add(f"{name}: {word}")
+            own = any(word in MEMBER.findall(BOOK[other]) for other in users)
+            if word in members and not own and any(re.search(rf"[.>]{word}\b", BOOK[other]) for other in users):
+                found.add(f"{name}: {word}")
     return found
 
 
 class House(unittest.TestCase):
+    def expect_nowhere(self, pattern: str | re.Pattern[str], names: list[str], why: str) -> None:
+        self.assertTrue(names)
+        found = [f"{name}: {match[0]}" for name in names for match in re.finditer(pattern, " ".join(words(name)))]
+        self.assertEqual(found, [], why)
+
     def test_arrows_run_down(self) -> None:
-        self.assertEqual(upward(book()), [])
+        for name, text in BOOK.items():
+            for other in INCLUDE.findall(text):
+                below = chapter(other) < chapter(name) or other.split("/")[:2] == name.split("/")[:2]
+                if name.startswith("lib/"):
+                    below = other.startswith("lib/") and floor(other) <= floor(name)
+                self.assertTrue(below, f"{name} includes {other}")
 
-    def test_no_files_include_each_other_in_a_circle(self) -> None:
-        self.assertEqual(circles(book()), [])
-
-    def test_no_folders_do_so_either(self) -> None:
-        self.assertEqual(circles(folders(book())), [])
+    def test_no_files_or_folders_include_each_other_in_a_circle(self) -> None:
+        files = {name: set(INCLUDE.findall(text)) for name, text in BOOK.items()}
+        self.assertEqual(circles(files), [])
+        folders: dict[str, set[str]] = {}
+        for name, others in files.items():
+            folders.setdefault(folder(name), set()).update({folder(other) for other in others} - {folder(name)})
+        self.assertEqual(circles(folders), [])
 
     def test_no_file_has_more_than_400_lines(self) -> None:
         folders = ("bench", "chapters", "docs", "figures", "judge", "lib", "tests")
@@ -203,94 +155,40 @@ class House(unittest.TestCase):
         self.assertEqual({name: n for name, n in lines.items() if n > 400}, {})
 
     def test_nothing_of_a_later_chapter_is_declared_in_an_earlier_one(self) -> None:
-        found = {place.rpartition(" ")[2]: place for place in of_later_chapters(book())}
+        found = {place.rpartition(" ")[2]: place for place in of_later_chapters()}
         self.assertEqual([place for word, place in found.items() if word not in HOOKS], [])
         self.assertEqual(set(HOOKS) - set(found), set(), "no hook any more")
 
     def test_one_function_makes_every_step_of_training(self) -> None:
-        backward = re.compile(r"\bmodel_?\.backward\(")
-        places = [name for name, text in book().items() if backward.search(text)]
         # cost.cpp measures what the step saves: the same lines, with the pads
-        self.assertEqual(places, ["chapters/09_training/cost.cpp", "chapters/09_training/loop/training.cpp"])
-        calls = re.compile(r"\badd_part\(")
-        callers = {name for name, text in book().items() if calls.search(text) and name.endswith(".cpp")}
-        self.assertEqual(
-            callers,
-            {
-                "chapters/09_training/cost.cpp",
-                "chapters/09_training/loop/training.cpp",
-                "chapters/13_real_translation/practice/team.cpp",
-                "chapters/14_on_many_machines/data_parallel/data_parallel.cpp",
-            },
-        )
+        steps = {"chapters/09_training/cost.cpp", "chapters/09_training/loop/training.cpp"}
+        self.assertEqual({name for name, text in BOOK.items() if re.search(r"\bmodel_?\.backward\(", text)}, steps)
+        callers = {name for name, text in BOOK.items() if "add_part(" in text and name.endswith(".cpp")}
+        parts = {"chapters/13_real_translation/practice/team.cpp", "chapters/14_on_many_machines/data_parallel/data_parallel.cpp"}
+        self.assertEqual(callers, steps | parts)
         page = (ROOT / "chapters/09_training/learning.md").read_text(encoding="utf-8")
-        step = files_part("chapters/09_training/loop/training.cpp", "step")
         self.assertIn("```{listing} loop/training.cpp\n:part: step\n```", page)
-        add_part = step.partition("double Trainer::add_part(")[2].partition("\n}\n")[0]
-        self.assertLessEqual(add_part.count(";"), 6)
-        self.assertIn("    update(learning_rate);\n", step.partition("double Trainer::step(")[2])
 
+    def test_a_plain_file_holds_no_pointer_thread_timer_or_device(self) -> None:
+        rooms = re.compile(r"chapters/(?:\d\d_\w+|09_\w+/\w+)/\w+\.cpp")
+        names = [name for name in BOOK if rooms.fullmatch(name) and stem(name) != "main" and name[9:11] not in NOT_PLAIN]
+        self.expect_nowhere(NEVER_PLAIN, [*names, *(f"lib/{name}.cpp" for name in PLAIN_LIB)], "these are for fast and cuda ways")
 
-def files_part(name: str, part: str) -> str:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return text.split(f"// [{part}]\n", 1)[1].split("\n// [", 1)[0]
+    def test_attention_and_feed_forward_pass_no_functions_around(self) -> None:
+        self.expect_nowhere(r"\bstd :: function\b", [name for name in BOOK if chapter(name) in (5, 6)], "an operation takes tensors")
 
+    def test_only_the_table_of_ways_measures_time(self) -> None:
+        names = [name for name in BOOK if name != "lib/way.hpp"]
+        self.expect_nowhere(r"\bTimed\b", names, "lib/way.hpp does this for every operation")
 
-class Machinery(unittest.TestCase):
-    def test_what_points_up_is_found(self) -> None:
-        files = {
-            "lib/a.hpp": '#include "lib/fast/b.hpp"\n',
-            "lib/fast/b.hpp": '#include "lib/io/c.hpp"\n',
-            "lib/io/c.hpp": '#include "chapters/03_masks/d.hpp"\n',
-            "chapters/03_masks/d.hpp": '#include "chapters/04_x/e.hpp"\n#include "lib/fast/b.hpp"\n',
-        }
-        self.assertEqual(
-            upward(files),
-            [
-                "lib/a.hpp includes lib/fast/b.hpp",
-                "lib/io/c.hpp includes chapters/03_masks/d.hpp",
-                "chapters/03_masks/d.hpp includes chapters/04_x/e.hpp",
-            ],
-        )
+    def test_a_plain_way_fits_on_a_screen(self) -> None:
+        lines = {(name, f[1]): f[0].count("\n") + 1 for name, text in BOOK.items() for f in PLAIN_FUNCTION.finditer(text)}
+        self.assertGreater(len(lines), 30)
+        self.assertEqual({place: n for place, n in lines.items() if n > 25}, {})
 
-    def test_a_circle_is_found(self) -> None:
-        files = {"lib/a.hpp": '#include "lib/b.hpp"\n', "lib/b.hpp": '#include "lib/a.hpp"\n'}
-        self.assertEqual(circles(files), ["lib/a.hpp -> lib/b.hpp -> lib/a.hpp"])
-
-    def test_a_circle_of_folders_is_found(self) -> None:
-        files = {
-            "lib/a/x.hpp": '#include "lib/b/y.hpp"\n',
-            "lib/b/y.hpp": '#include "lib/b/z.hpp"\n',
-            "lib/b/w.cpp": '#include "lib/a/v.hpp"\n',
-        }
-        self.assertEqual(circles(files), [])
-        self.assertEqual(circles(folders(files)), ["lib/a/* -> lib/b/* -> lib/a/*"])
-
-    def test_a_name_for_a_later_chapter_is_found(self) -> None:
-        files = {
-            "lib/a.hpp": "struct Early {};\nvoid late(int x);\nvoid shared(int x);\n",
-            "chapters/03_masks/d.cpp": "Early e; void f() { shared(1); }\n",
-            "chapters/14_x/e.cpp": "void g() { late(1); shared(2); Early e; }\n",
-        }
-        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: late"])
-
-    def test_a_member_and_a_parameter_for_a_later_chapter_are_found(self) -> None:
-        files = {
-            "lib/a.hpp": "struct Early {\n    int here = 0;\n    int late = 1;\nprivate:\n    int own_;\n};\n"
-            "void f(int x, int y = 0);\n",
-            "lib/a.cpp": "void f(int x, int y) {\n    e.late = e.own_;\n}\n",
-            "chapters/03_masks/d.cpp": "void i(Early e) {\n    f(e.here);\n}\n",
-            "chapters/14_x/e.cpp": "void j() {\n    f(1, i({.late = 2}, 3));\n    e.own_;\n}\n",
-        }
-        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: f with 2 arguments", "lib/a.hpp: late"])
-
-    def test_a_template_argument_and_an_alias_for_a_later_chapter_are_found(self) -> None:
-        files = {
-            "lib/a.hpp": "template <class T>\nstruct Box {};\nusing Late = Box<int>;\nusing Early = Box<int>;\n",
-            "chapters/03_masks/d.cpp": "Early b;\n",
-            "chapters/14_x/e.cpp": "Box<float> c;\nLate d;\nEarly e;\n",
-        }
-        self.assertEqual(of_later_chapters(files), ["lib/a.hpp: Box<float>", "lib/a.hpp: Late"])
+    def test_a_program_is_short(self) -> None:
+        lines = {name: text.count("\n") for name, text in BOOK.items() if stem(name) == "main"}
+        self.assertEqual({name: n for name, n in lines.items() if n > 220}, {})
 
 
 if __name__ == "__main__":
