@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import unittest
 from functools import cache
@@ -13,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from cpp_tokens import tokens
 
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 FLOORS = ["", "io", "program", "fast", "cuda"]  # of lib, from the ground up; "": lib itself
 INCLUDE = re.compile(r'^#include "((?:lib|chapters)/[^"]+)"', re.MULTILINE)
@@ -189,6 +193,16 @@ class House(unittest.TestCase):
     def test_a_program_is_short(self) -> None:
         lines = {name: text.count("\n") for name, text in BOOK.items() if stem(name) == "main"}
         self.assertEqual({name: n for name, n in lines.items() if n > 220}, {})
+
+    @unittest.skipUnless(COMPILER, "needs a compiler")
+    def test_a_compiler_that_may_remove_checks_for_nan_is_refused(self) -> None:
+        def said(flag: str) -> str:
+            command = [COMPILER, flag, "-std=c++20", "-E", "-o", os.devnull, ROOT / "lib/tensor.hpp", f"-I{ROOT}"]
+            return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+        self.assertNotIn("checks for NaN", said("-O2"))
+        for flag in ("-ffast-math", "-Ofast", "-ffinite-math-only"):
+            self.assertIn("compile without -ffast-math", said(flag))
 
 
 if __name__ == "__main__":
