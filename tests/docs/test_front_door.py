@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import subprocess
@@ -54,11 +53,13 @@ class FrontDoor(unittest.TestCase):
         shutil.copy2(ROOT / "book", root)
         return root
 
-    def run_book(self, *words: str | Path, where: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    def call(self, *words: str | Path, where: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*words, "run", "00"], cwd=where or self.folder, env=self.environment | environment,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            words, cwd=where or self.folder, env=self.environment | environment, capture_output=True, text=True, check=False
+        )
+
+    def run_book(self, *words: str | Path, where: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.call(*words, "run", "00", where=where, **environment)
 
     def expect_built_in(self, root: Path, done: subprocess.CompletedProcess[str]) -> None:
         self.assertEqual(done.stdout, f"{root}/build/book/chapters/00_first/first\n", done.stderr)
@@ -86,11 +87,9 @@ class FrontDoor(unittest.TestCase):
 
     def test_cdpath_leads_nowhere_else(self) -> None:
         root = self.checkout()
-        other = self.checkout("home/checkout")
-        shutil.rmtree(other / "chapters")
-        for how in (("bash", "checkout/book"), ("checkout/book",)):
-            done = self.run_book(*how, CDPATH=f"{other.parent}:.:{root}")
-            self.expect_built_in(root, done)
+        (self.folder / "home/checkout").mkdir(parents=True)
+        done = self.run_book("checkout/book", CDPATH=f"{self.folder}/home:.:{root}")
+        self.expect_built_in(root, done)
 
     def test_settings_for_other_work_do_not_reach_its_tools(self) -> None:
         root = self.checkout()
@@ -98,21 +97,21 @@ class FrontDoor(unittest.TestCase):
         python.write_text("#!/bin/sh\nenv | grep -E '^(PYTHON|GREP)'\n")
         python.chmod(0o755)
         settings = {"PYTHONPATH": "/else", "PYTHONHOME": "/else", "PYTHONSAFEPATH": "1", "PYTHONOPTIMIZE": "2", "GREP_OPTIONS": "-n"}
-        done = subprocess.run([root / "book", "serve"], env=self.environment | settings, capture_output=True, text=True, check=False)
+        done = self.call(root / "book", "serve", **settings)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "PYTHONUTF8=1\n", ""))
 
     def test_a_build_folder_that_cannot_be_written_to_is_said(self) -> None:
         root = self.checkout()
         (root / "build").touch()
-        for verb in (["build"], ["build", "--recorded"], ["run", "00"], ["test"], ["check-pages"], ["record"], ["proof"], ["mutate"], ["bench"], ["check"], ["grade"]):
-            done = subprocess.run([root / "book", *verb], env=self.environment, capture_output=True, text=True, check=False)
+        for verb in (["build"], ["run", "00"], ["test"], ["check"]):
+            done = self.call(root / "book", *verb)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertRegex(done.stderr, f"^book: nothing can be written into {root}/build; [^\\n]*\\n$")
 
     def test_a_closed_output_is_said(self) -> None:
         script = self.checkout() / "book"
-        for verb in ("--help", "run", "build"):
-            done = subprocess.run(["bash", "-c", '"$@" >&-', "bash", script, verb], env=self.environment, capture_output=True, text=True, check=False)
+        for verb in ("--help", "run"):
+            done = self.call("bash", "-c", '"$@" >&-', "bash", script, verb)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, "^book: the standard output is closed; [^\n]*\n$")
 
@@ -137,15 +136,6 @@ class FrontDoor(unittest.TestCase):
                 self.expect_built_in(root, again)
                 self.assertEqual(again.stderr, "")
 
-    def test_what_was_built_through_a_link_stays(self) -> None:
-        root = self.checkout()
-        (self.folder / "link").symlink_to(root)
-        self.run_book("checkout/book")
-        cache = root / "build/book/CMakeCache.txt"
-        cache.write_text(cache.read_text().replace(str(root), f"{self.folder}/link"))
-        self.assertEqual(self.run_book("checkout/book").stderr, "")
-        self.assertTrue(cache.is_file())
-
     def test_a_model_that_an_answer_trained_takes_no_other_ones_place(self) -> None:
         root = self.checkout()
         (root / "chapters/10_translating").mkdir()
@@ -154,10 +144,7 @@ class FrontDoor(unittest.TestCase):
         judge.chmod(0o755)
 
         def place(*words: str, **environment: str) -> str:
-            done = subprocess.run(
-                [root / "book", "run", *words], env=self.environment | environment, capture_output=True, text=True, check=False
-            )
-            return done.stdout.removeprefix(f"{root}/build/").strip()
+            return self.call(root / "book", "run", *words, **environment).stdout.removeprefix(f"{root}/build/").strip()
 
         self.assertEqual(place("00", "--mine", "04.2"), "checkpoints-mine-04.2")
         self.assertEqual(place("00", "--mine", "04.2", "--mine", "06.3"), "checkpoints-mine-04.2-06.3")
@@ -174,26 +161,19 @@ class FrontDoor(unittest.TestCase):
                 self.assertFalse((root / "build").exists())
 
     def test_a_path_at_which_ninja_compiles_everything_again_is_warned_of(self) -> None:
-        for signs, versions in (("'&`^", ("1.11.1", "1.12.1")), ("`^", ("1.13.0", "1.13.0.git.kitware"))):
-            for sign, version in itertools.product(signs, versions):
-                with self.subTest(sign, version=version):
-                    root = self.checkout(f"a{sign}{version}")
-                    done = self.run_book(root / "book", NINJA_VERSION=version)
-                    self.expect_built_in(root, done)
-                    self.assertIn(f"compiles everything again at every call, because of the {sign} in {root}", done.stderr)
-                    self.assertEqual(done.stderr.count("\n"), 2)
+        for sign, version, warns in (("'", "1.12.1", True), ("&", "1.13.0", False), ("`", "1.13.0", True)):
+            with self.subTest(sign, version=version):
+                root = self.checkout(f"a{sign}b")
+                done = self.run_book(root / "book", NINJA_VERSION=version)
+                self.expect_built_in(root, done)
+                said = f"compiles everything again at every call, because of the {sign} in {root}"
+                self.assertEqual(said in done.stderr, warns, done.stderr)
 
     def test_any_other_path_is_right(self) -> None:
-        for name in ("two words", "été 変形", "a(b){d}", "100%", "a+b=c,d", "-x", "~", "a@b!", "US$"):
+        for name in ("two words", "été 変形", "a(b){d}%+=,@!$", "-x", "~"):
             with self.subTest(name):
                 root = self.checkout(name)
                 done = self.run_book(root / "book", LC_ALL="C")
-                self.expect_built_in(root, done)
-                self.assertEqual(done.stderr, "")
-        for name in ("a'b", "a&b"):
-            with self.subTest(name):
-                root = self.checkout(name)
-                done = self.run_book(root / "book", NINJA_VERSION="1.13.0")
                 self.expect_built_in(root, done)
                 self.assertEqual(done.stderr, "")
 
