@@ -16,7 +16,7 @@ REPOSITORY = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import twins
-from twins import Draw, Sides, Twin, slope
+from twins import Draw, Sides, Twin
 
 DRAWS = 5
 # Central differences of fourth order leave some 1e-10 of numbers around 1; a wrong factor or a
@@ -65,29 +65,6 @@ class Twins(unittest.TestCase):
 
     def test_each_twin_belongs_to_an_equation(self) -> None:
         self.assertEqual(sorted(set(twins.twins) - labels()), [])
-
-
-class Machinery(unittest.TestCase):
-    def test_a_wrong_factor_is_found(self) -> None:
-        def wrong(draw: Draw) -> Sides:
-            x = draw(4)
-            return slope(lambda x: np.sum(x**3), x), 2 * x**2
-
-        self.assertIn("apart", complaint(wrong))
-
-    def test_a_wrong_shape_is_found(self) -> None:
-        self.assertIn("shape", complaint(lambda draw: (draw(3), draw(1, 3))))
-
-    def test_nothing_is_proved_by_constants_or_one_side(self) -> None:
-        self.assertIn("same for every draw", complaint(lambda draw: (0.0, 0.0)))
-        self.assertIn("one side", complaint(lambda draw: (draw(2),)))
-
-    def test_not_a_number_is_no_agreement(self) -> None:
-        self.assertIn("apart", complaint(lambda draw: (draw(2), np.full(2, np.nan))))
-
-    def test_a_slope_has_ten_digits(self) -> None:
-        x = Draw(1)(6)
-        self.assertLess(np.abs(slope(lambda x: np.sum(np.sin(x)), x) - np.cos(x)).max(), 1e-10)
 
 
 if __name__ == "__main__":

@@ -80,3 +80,12 @@ def softmax(z: Array) -> Array:
     """Over the last axis."""
     e = np.exp(z - z.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
+
+
+def relu(a: Array) -> Array:
+    return np.maximum(a, 0)
+
+
+def joined(*pieces: Array) -> Array:
+    """All elements of several arrays, one after the other."""
+    return np.concatenate([np.ravel(piece) for piece in pieces])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Array, Draw, Sides, slope, twin
+from . import Array, Draw, Sides, joined, slope, twin
 
 
 def linear(x: Array, w: Array, b: Array) -> Array:
@@ -48,9 +48,7 @@ def linear_matrices(draw: Draw) -> Sides:
         slope(lambda b: loss(x, w, b), b),
     )
     formulas = dy @ w, dy.T @ x, dy.sum(axis=0)
-    return (
-        np.concatenate([s.ravel() for s in slopes]), np.concatenate([f.ravel() for f in formulas]),
-    )
+    return joined(*slopes), joined(*formulas)
 
 
 @twin("00-product-da")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from . import Array, Draw, Sides, slope, softmax, twin
+from . import Array, Draw, Sides, joined, slope, softmax, twin
 
 BATCH, HEADS, WIDTH, D_MODEL = 2, 3, 2, 6
 NAMES = "qkv"
@@ -83,10 +81,6 @@ def outer(dy: Array, x: Array) -> Array:
     return sum(np.outer(dy[b, t], x[b, t]) for b, t in np.ndindex(x.shape[:2]))
 
 
-def flat(arrays: Sequence[Array]) -> Array:
-    return np.concatenate([x.ravel() for x in arrays])
-
-
 @twin("05-sum-over-heads")
 def sum_over_heads(draw: Draw) -> Sides:
     layer = Layer(draw)
@@ -143,7 +137,7 @@ def split_backward(draw: Draw) -> Sides:
         for b, h, t, a in np.ndindex(dheads.shape):
             by_index[b, t, h * WIDTH + a] = dheads[b, h, t, a]
         sides.append((layer.dprojected()[name], by_index))
-    return flat([side[0] for side in sides]), flat([side[1] for side in sides])
+    return joined(*(side[0] for side in sides)), joined(*(side[1] for side in sides))
 
 
 @twin("05-dxq")
@@ -151,8 +145,8 @@ def dxq(draw: Draw) -> Sides:
     layer = Layer(draw)
     d = layer.dprojected()
     return (
-        flat([layer.slope_of(layer.x, name) for name in NAMES]),
-        flat([d[name] @ layer.w[name] for name in NAMES]),
+        joined(*(layer.slope_of(layer.x, name) for name in NAMES)),
+        joined(*(d[name] @ layer.w[name] for name in NAMES)),
     )
 
 
@@ -161,7 +155,7 @@ def dwq(draw: Draw) -> Sides:
     layer = Layer(draw)
     d = layer.dprojected()
     by_hand = [outer(d[name], layer.x[name]) for name in NAMES]
-    return flat([layer.slope_of(layer.w, name) for name in NAMES]), flat(by_hand)
+    return joined(*(layer.slope_of(layer.w, name) for name in NAMES)), joined(*by_hand)
 
 
 @twin("05-dbq")
@@ -169,7 +163,7 @@ def dbq(draw: Draw) -> Sides:
     layer = Layer(draw)
     d = layer.dprojected()
     by_hand = [sum(row for of_sentence in d[name] for row in of_sentence) for name in NAMES]
-    return flat([layer.slope_of(layer.b, name) for name in NAMES]), flat(by_hand)
+    return joined(*(layer.slope_of(layer.b, name) for name in NAMES)), joined(*by_hand)
 
 
 def same_inputs(layer: Layer, names: str, x: Array) -> float:

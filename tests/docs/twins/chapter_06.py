@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from twins import Array, Draw, Sides, slope, twin
+from twins import Array, Draw, Sides, joined, relu, slope, twin
 
 EPSILON = 0.3  # large enough that a formula without it is seen to be wrong
-
-
-def relu(a: Array) -> Array:
-    return np.maximum(a, 0)
 
 
 def away_from_corner(a: Array) -> Array:
     """The same numbers, but none so near 0 that a difference steps across ReLU's corner."""
     return a + 0.1 * np.sign(a)
-
-
-def joined(*pieces: Array) -> Array:
-    return np.concatenate([np.ravel(piece) for piece in pieces])
 
 
 # Feed-forward -------------------------------------------------------------------------------------

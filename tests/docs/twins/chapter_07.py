@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twins import Array, Draw, Sides, slope, softmax, twin
+from twins import Array, Draw, Sides, joined, slope, softmax, twin
 
 EPSILON = 0.1
-
-
-def joined(*pieces: Array) -> Array:
-    return np.concatenate([np.ravel(piece) for piece in pieces])
 
 
 # Sublayers, each with a backward pass by hand -----------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from twins import Array, Draw, Sides, slope, twin
-from twins.chapter_07 import Attention, Norm, gradient, joined
+from twins import Array, Draw, Sides, joined, slope, twin
+from twins.chapter_07 import Attention, Norm, gradient
 
 
 class Layer:

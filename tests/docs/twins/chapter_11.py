@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Array, Draw, Sides, slope, softmax, twin
+from . import Array, Draw, Sides, joined, slope, softmax, twin
 
 SCALE = 0.5  # 1 / sqrt(4)
 
@@ -52,4 +52,4 @@ def gradients(draw: Draw) -> Sides:
         slope(lambda k: np.sum(dy * attend(q, k, v)), k),
     )
     derived = (w.T @ dy, SCALE * ds @ k, SCALE * ds.T @ q)
-    return np.concatenate(measured), np.concatenate(derived)
+    return joined(*measured), joined(*derived)

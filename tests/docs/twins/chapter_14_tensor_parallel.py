@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Array, Draw, Sides, slope, softmax, twin
+from . import Array, Draw, Sides, joined, relu, slope, softmax, twin
 
 RANKS, ROWS, D_MODEL, SHARE = 3, 4, 5, 2  # SHARE: hidden numbers, or columns of heads, of a rank
 
 
 def own(rank: int) -> slice:
     return slice(rank * SHARE, (rank + 1) * SHARE)
-
-
-def relu(a: Array) -> Array:
-    return np.maximum(a, 0)
 
 
 class FeedForward:
@@ -115,7 +111,7 @@ def feed_forward_weights(draw: Draw) -> Sides:
         of_second = sum(np.outer(dy[t], relu(a[t, r])) for t in range(ROWS))
         by_hand += [sum(np.outer(da[t], layer.x[t]) for t in range(ROWS)), da.sum(axis=0), of_second]
         by_slope += [layer.slope_of("w1")[r], layer.slope_of("b1")[r], layer.slope_of("w2")[:, r]]
-    return tuple(np.concatenate([x.ravel() for x in side]) for side in (by_slope, by_hand))
+    return joined(*by_slope), joined(*by_hand)
 
 
 @twin("14-ff-dx")
