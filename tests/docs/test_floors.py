@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -57,22 +56,6 @@ class Floors(unittest.TestCase):
         self.assertEqual(least(10**8, passes=3), 1200)
         self.assertEqual(least(10**9), 1000)  # products do not become fewer
         self.assertEqual(least(None), 1000)
-
-    def test_caches_are_counted_once_and_instructions_do_not_count(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            caches = [("1", "Data", "32K"), ("1", "Instruction", "32K"), ("3", "Unified", "2M")]
-            for cpu in (0, 1):
-                for index, (level, kind, size) in enumerate(caches):
-                    folder = Path(name) / f"cpu{cpu}/cache/index{index}"
-                    folder.mkdir(parents=True)
-                    shared = "0-1" if level == "3" else str(cpu)
-                    for file, text in zip(
-                        ("level", "type", "size", "shared_cpu_list"),
-                        (level, kind, size, shared), strict=True,
-                    ):
-                        (folder / file).write_text(text + "\n")
-            self.assertEqual(works.cache_bytes(Path(name)), 2 * (32 << 10) + (2 << 20))
-            self.assertIsNone(works.cache_bytes(Path(name) / "none"))
 
     def test_more_than_5_percent_below_the_least_is_impossible(self) -> None:
         self.assertTrue(works.beats(0.94, 1))
