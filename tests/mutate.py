@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import itertools
 import json
 import os
 import re
@@ -77,18 +78,11 @@ class Program(NamedTuple):
     def way(self) -> str:
         return self.name.rpartition("_")[2]
 
-    def place_for(self, mutant: Mutant) -> tuple[bool, int, bool, bool, bool, str]:
+    def place_for(self, mutant: Mutant) -> tuple[bool, int, bool, str]:
         """Its place in the order of those that are tried: first those of the fault's way, and of
         these its own chapter, later ones, earlier ones; then other ways."""
-        chapter, way = self.name.partition("_")[0], self.way()
-        return (
-            way != mutant.way,
-            WAYS.index(way),
-            chapter != mutant.chapter(),
-            chapter < mutant.chapter(),
-            "_double" not in self.name,
-            self.name,
-        )
+        way = self.way()
+        return way != mutant.way, WAYS.index(way), self.name < mutant.chapter(), self.name
 
 
 def way_of(file: str) -> str:
@@ -304,12 +298,8 @@ def main() -> int:
         return 1 if wrong else 0
     if not options.list:
         return mutate(mutants, options.jobs)
-    file = ""
-    for mutant in mutants:
-        if mutant.file != file:
-            print(mutant.file)
-        file = mutant.file
-        print(f"    {mutant.name}")
+    for file, of_file in itertools.groupby(mutants, key=lambda mutant: mutant.file):
+        print(file, *(f"    {mutant.name}" for mutant in of_file), sep="\n")
     if options.out:
         faults = {"faults": {"value": len(mutants), "unit": "", "varies": False}}
         (options.out / "results.json").write_text(json.dumps(faults), encoding="utf-8")
