@@ -18,28 +18,9 @@ set -euo pipefail
 unset CDPATH
 root=$(readlink -f -- "${BASH_SOURCE[0]}")
 root=${root%/*/*}
-quick=(off auto emulated release)
-long=(asan tsan fuzz gcc clang arm64 nvcc)
-
-die() { printf 'configurations.sh: %s\n' "$*" >&2; exit 2; }
-work='' cases=()
-while [ $# -gt 0 ]; do
-    case $1 in
-    --work) work=${2:?}; shift ;;
-    --all) cases=("${quick[@]}" "${long[@]}") ;;
-    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
-    *) case " ${quick[*]} ${long[*]} " in *" $1 "*) cases+=("$1") ;; *) die "unknown case $1; see --help" ;; esac ;;
-    esac
-    shift
-done
-[ ${#cases[@]} -gt 0 ] || cases=("${quick[@]}")
 . "$root/tests/table.sh"
-if [ -z "$work" ]; then
-    work=$(mktemp -d)
-    trap '[ $status -ne 0 ] || rm -rf "$work"' EXIT
-fi
-mkdir -p "$work/log"
-work=$(readlink -f -- "$work") logs=$work/log
+quick='off auto emulated release'
+options "$quick asan tsan fuzz gcc clang arm64 nvcc" "$quick" "$@"
 
 needs() {
     local command

@@ -17,9 +17,9 @@ set -euo pipefail
 unset CDPATH
 root=$(readlink -f -- "${BASH_SOURCE[0]}")
 root=${root%/*/*}
-builds=(v2 v3 v4)
-conditions=(link locale-c locale-tr one-core)
-systems=(debian-12 debian-13)
+. "$root/tests/table.sh"
+cases_here='v2 v3 v4 link locale-c locale-tr one-core'
+options "$cases_here debian-12 debian-13" "$cases_here" "$@"
 
 # ---- The quick part: these tests, and these runs with a line that each must print
 targets=(test_00 test_03 test_04)
@@ -40,27 +40,11 @@ expect "朋       6     3         3           0  1.000      0.385" "$0" run 04
 expect "exp(x - max) / sum 0.665 0.245 0.090" "$0" run scaled_dot_product_attention
 expect "Usage: scaled_dot_product_attention [OPTIONS]" "$0" run 04 --help'
 
-die() { printf 'machines.sh: %s\n' "$*" >&2; exit 2; }
-work='' cases=()
-while [ $# -gt 0 ]; do
-    case $1 in
-    --work) work=${2:?}; shift ;;
-    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
-    *) case " ${builds[*]} ${conditions[*]} ${systems[*]} " in *" $1 "*) cases+=("$1") ;; *) die "unknown case $1; see --help" ;; esac ;;
-    esac
-    shift
-done
-[ ${#cases[@]} -gt 0 ] || cases=("${builds[@]}" "${conditions[@]}")
-[ -n "$work" ] || { work=$(mktemp -d); trap 'rm -rf "$work"' EXIT; }
-mkdir -p "$work"
-work=$(readlink -f -- "$work")
 chmod 755 "$work"
-mkdir -p "$work/home" "$work/log"
+mkdir -p "$work/home"
 chmod 555 "$work/home"
 
 # ---- The cases; the output of each goes into its log
-. "$root/tests/table.sh"
-
 # unpack FOLDER: puts the last commit there
 unpack() {
     mkdir -p "$1"
@@ -150,11 +134,11 @@ system() {
 }
 
 # ---- The table
-logs=$work/log folder=''
+folder=''
 for name in "${cases[@]}"; do
-    case " ${builds[*]} " in *" $name "*) try "$name" build "$name" ;; esac
+    case $name in v[234]) try "$name" build "$name" ;; esac
 done
-for level in "${builds[@]}"; do
+for level in v2 v3 v4; do
     [ ! -x "$(place "$level")/build/book/chapters/03_masks/masks" ] || folder=${folder:-$(place "$level")}
 done
 for name in "${cases[@]}"; do
