@@ -61,24 +61,6 @@ class Floors(unittest.TestCase):
         self.assertTrue(works.beats(0.94, 1))
         self.assertFalse(works.beats(0.96, 1))
 
-    def test_limits_come_from_the_report(self) -> None:
-        def line(name: str, us: float, kind: str = "iteration", **rates: float) -> dict:
-            return {
-                "name": f"{name}/threads:2/real_time",
-                "run_type": kind,
-                "real_time": us,
-                "time_unit": "us",
-                **rates,
-            }
-
-        streams = [line(name, 5, bytes_per_second=7) for name in ("read", "copy", "update")]
-        products = [line("matmul_y/8", us, flops_per_second=us) for us in (10, 30, 20)]
-        wrong = line("matmul_y/8", 1e9, "aggregate", flops_per_second=1e9)
-        operations = works.read_operations({"benchmarks": [*streams, *products, wrong]})
-        self.assertEqual(operations[-1]["ms"], 0.02)
-        self.assertEqual(works.find_limits(operations, {})[2], works.Limits(7, 7, 7, 20))
-        self.assertEqual(works.find_limits(operations, {2: 25})[2].product, 25)
-
 
 if __name__ == "__main__":
     unittest.main()
