@@ -76,6 +76,19 @@ def slope(f: Callable[[Array], Array | float], x: Array, step: float = 2.0**-8) 
     return found
 
 
+def slope_of(loss: Callable[[], float], where: dict[str, Array], name: str) -> Array:
+    """The gradient of a loss with respect to one of the arrays that it reads there."""
+    kept = where[name]
+
+    def at(x: Array) -> float:
+        where[name] = x
+        return loss()
+
+    found = slope(at, kept)
+    where[name] = kept
+    return found
+
+
 def softmax(z: Array) -> Array:
     """Over the last axis."""
     e = np.exp(z - z.max(axis=-1, keepdims=True))

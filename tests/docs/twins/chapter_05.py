@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Array, Draw, Sides, joined, slope, softmax, twin
+from . import Array, Draw, Sides, joined, slope, slope_of, softmax, twin
 
 BATCH, HEADS, WIDTH, D_MODEL = 2, 3, 2, 6
 NAMES = "qkv"
@@ -48,16 +48,7 @@ class Layer:
         return self.loss_of(self.context_of(self.projected()))
 
     def slope_of(self, where: dict[str, Array], name: str) -> Array:
-        """The gradient of one of the layer's arrays."""
-        kept = where[name]
-
-        def at(x: Array) -> float:
-            where[name] = x
-            return self.loss()
-
-        found = slope(at, kept)
-        where[name] = kept
-        return found
+        return slope_of(self.loss, where, name)
 
     def dcontext(self) -> Array:
         return slope(self.loss_of, self.context_of(self.projected()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Array, Draw, Sides, joined, relu, slope, softmax, twin
+from . import Array, Draw, Sides, joined, relu, slope, slope_of, softmax, twin
 
 RANKS, ROWS, D_MODEL, SHARE = 3, 4, 5, 2  # SHARE: hidden numbers, or columns of heads, of a rank
 
@@ -40,15 +40,7 @@ class FeedForward:
         return self.loss_of(relu(self.hidden(self.x)) @ self.w2.T + self.b2)
 
     def slope_of(self, name: str) -> Array:
-        kept = getattr(self, name)
-
-        def at(value: Array) -> float:
-            setattr(self, name, value)
-            return self.loss()
-
-        found = slope(at, kept)
-        setattr(self, name, kept)
-        return found
+        return slope_of(self.loss, vars(self), name)
 
     def dy_of_loss(self) -> Array:
         return np.cos(relu(self.hidden(self.x)) @ self.w2.T + self.b2) * self.dy
