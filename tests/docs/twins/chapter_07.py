@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,23 +68,13 @@ class Norm:
         return (d - d.mean(axis=1, keepdims=True) - hat * along) / sigma
 
 
-@dataclass
 class Parts:
     """What an encoder layer consists of, its input, and the gradient of its result."""
 
-    attn: Attention
-    ff: Smooth
-    norm1: Norm
-    norm2: Norm
-    x: Array
-    dy: Array
-
-
-def parts(draw: Draw, rows: int = 3, width: int = 4) -> Parts:
-    return Parts(
-        Attention(draw, width), Smooth(draw, width), Norm(draw, width), Norm(draw, width),
-        draw(rows, width), draw(rows, width),
-    )
+    def __init__(self, draw: Draw, rows: int = 3, width: int = 4) -> None:
+        self.attn, self.ff = Attention(draw, width), Smooth(draw, width)
+        self.norm1, self.norm2 = Norm(draw, width), Norm(draw, width)
+        self.x, self.dy = draw(rows, width), draw(rows, width)
 
 
 def gradient(f: Callable[[Array], Array], x: Array, dy: Array) -> Array:
@@ -114,14 +103,14 @@ def projections(draw: Draw) -> Sides:
 
 @twin("07-self-attention")
 def self_attention(draw: Draw) -> Sides:
-    p = parts(draw)
+    p = Parts(draw)
     found = gradient(lambda x: p.attn.forward(x, x, x), p.x, p.dy)
     return found, sum(p.attn.backward(p.dy, p.x, p.x, p.x))
 
 
 @twin("07-post-upper")
 def post_upper(draw: Draw) -> Sides:
-    p = parts(draw)
+    p = Parts(draw)
     total = p.x + p.ff.forward(p.x)
     dsum = p.norm2.backward(p.dy, total)
     found = joined(
@@ -133,7 +122,7 @@ def post_upper(draw: Draw) -> Sides:
 
 @twin("07-post-lower")
 def post_lower(draw: Draw) -> Sides:
-    p = parts(draw)
+    p = Parts(draw)
     total = p.x + p.attn.forward(p.x, p.x, p.x)
     dsum = p.norm1.backward(p.dy, total)
     found = joined(
@@ -145,7 +134,7 @@ def post_lower(draw: Draw) -> Sides:
 
 @twin("07-pre")
 def pre(draw: Draw) -> Sides:
-    p = parts(draw)
+    p = Parts(draw)
 
     def lower(x: Array) -> Array:
         h = p.norm1.forward(x)
