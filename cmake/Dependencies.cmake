@@ -3,9 +3,9 @@
 include_guard(GLOBAL)
 include(FetchContent)
 
-# abh_find(PACKAGE TARGET URL SHA256): makes TARGET available and sets PACKAGE_VERSION
+# abh_find(PACKAGE TARGET URL SHA256 [COMPONENTS...]): makes TARGET available and sets PACKAGE_VERSION
 function(abh_find package target url hash)
-  find_package(${package} QUIET)
+  find_package(${package} QUIET ${ARGN})
   if(NOT TARGET ${target})
     message(STATUS "${package} is not installed; fetching it")
     set(BUILD_TESTING OFF)
@@ -80,16 +80,10 @@ endif()
 set(ABH_DEVICE absent)  # what implements lib/cuda/runtime.hpp: runtime, emulator, absent
 if(ABH_CUDA STREQUAL EMULATED)
   set(ABH_DEVICE emulator)
-  find_package(Boost 1.71 QUIET COMPONENTS context)
-  if(NOT TARGET Boost::context)
-    message(STATUS "Boost.Context is not installed; fetching it")
-    set(BOOST_INCLUDE_LIBRARIES context)
-    set(BUILD_SHARED_LIBS OFF)
-    FetchContent_Declare(Boost SYSTEM
-      URL https://github.com/boostorg/boost/releases/download/boost-1.84.0/boost-1.84.0.tar.xz
-      URL_HASH SHA256=2e64e5d79a738d0fa6fb546c6e5c2bd28f88d268a2a080546f74e5ff98f29d0e)
-    FetchContent_MakeAvailable(Boost)
-  endif()
+  set(BOOST_INCLUDE_LIBRARIES context)
+  abh_find(Boost Boost::context
+    https://github.com/boostorg/boost/releases/download/boost-1.84.0/boost-1.84.0.tar.xz
+    2e64e5d79a738d0fa6fb546c6e5c2bd28f88d268a2a080546f74e5ff98f29d0e COMPONENTS context)
 elseif(NOT ABH_CUDA STREQUAL OFF)
   include(CheckLanguage)
   check_language(CUDA)

@@ -132,13 +132,15 @@ class Objects:
         listed = must("ninja", "-t", "compdb")
         self.commands: dict[str, str] = {e["output"]: e["command"] for e in json.loads(listed)}
         self.sources: dict[str, set[str]] = {}
+        output = ""
         for line in must("ninja", "-t", "deps").splitlines():
             if line.startswith(" "):
-                found.add(os.path.relpath(os.path.normpath(BUILD / line.strip()), ROOT))
+                file = os.path.relpath(os.path.normpath(BUILD / line.strip()), ROOT)
+                self.sources.setdefault(output, set()).add(file)
             elif line:
-                found = self.sources[line.split(":")[0]] = set()
+                output = line.partition(":")[0]
 
-    @cache  # noqa: B019: there is one
+    @cache  # noqa: B019
     def closure(self, program: str) -> tuple[str, ...]:
         """The objects that the program is linked from, or may be: its own and its libraries',
         except those of sources that it compiles itself."""

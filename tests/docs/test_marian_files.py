@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 if not MISSING:
     sys.path.insert(0, str(ROOT / "tests/golden"))
+    import sentencepiece
     import torch
     from checkpoint import write
     from safetensors import safe_open
@@ -100,10 +102,6 @@ class Export(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_a_model_with_subwords_gets_its_tokenizer(self) -> None:
-        import io
-
-        import sentencepiece
-
         pieces = {}
         for side, text in (("source", "two dogs and two cats"), ("target", "the dog and the cat")):
             out = io.BytesIO()
