@@ -16,8 +16,7 @@
 # for arm64, once. After a compiler's first row, only sources that depend on the processor are read. Twins with
 # Real = double, and the code that judges the exercises, are compiled once per compiler, in its first row.
 #
-# GCC 14 and Clang 19 are Debian 13's; in a system of your own, such as one that `tests/machines.sh debian-13` has made,
-# call this script there.
+# GCC 14 and Clang 19 are Debian 13's: call this script in such a system, for example the one that tests/machines.sh makes.
 set -euo pipefail
 unset CDPATH
 export LC_ALL=C
@@ -32,7 +31,7 @@ while [ $# -gt 0 ]; do
     --optimize) optimize=${2//,/ }; shift ;;
     --at-most) most=${2:?}; shift ;;
     --changed) changed=1 ;;
-    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
+    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' tests/compilers.sh; exit ;;
     -*) die "unknown option $1; see --help" ;;
     *) command -v "$1" >/dev/null || die "$1 is not installed"; compilers+=("$1") ;;
     esac
