@@ -6,14 +6,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 BUSY = 0.1  # share of the processors that others may use
 SPREAD = 0.3  # distance between the quartiles, divided by the median
-REPEATS = 3  # of a disturbed measurement
 LEAST_SECONDS = 0.4  # ticks last a hundredth of a second, so the load over less is unknown
 
 
@@ -33,62 +32,17 @@ class Noise:
         return f"others use {others} of the processors, spread {100 * self.spread:.0f} %"
 
 
-def spread(quartiles: dict[str, float]) -> float:
-    return (quartiles["high"] - quartiles["low"]) / quartiles["median"]
-
-
-@dataclass(frozen=True)
-class Ticks:
-    """Processor time since the machine started: at work, at work for us, and in total."""
-
-    busy: float
-    own: float
-    all: float
-
-
-def own_ticks(processes: Sequence[str], self_id: int) -> float:
-    """The ticks of a process and of all that it started, directly or not, even if they have ended.
-
-    `processes`: lines of /proc/PID/stat."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for line in processes:
-        before, _, after = line.rpartition(")")  # the name may hold anything
-        fields = after.split()
-        process = int(before.split(" ", 1)[0])
-        parents[process] = int(fields[1])
-        ticks[process] = sum(int(x) for x in fields[11:15])
-    total = 0
-    for process in ticks:
-        ancestor = process
-        while ancestor != self_id and ancestor in parents:
-            ancestor = parents[ancestor]
-        if ancestor == self_id:
-            total += ticks[process]
-    return total
-
-
-def read_ticks() -> Ticks | None:
-    """The ticks so far, or None if the system does not report them."""
-    processes = []
-    try:
-        fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):  # it has just ended
-                processes.append(path.read_text())
-        own = own_ticks(processes, os.getpid())
-    except (OSError, ValueError, IndexError):
-        return None
-    idle = fields[3] + fields[4]
-    return Ticks(sum(fields) - idle, own, sum(fields))
-
-
-def share_of_others(before: Ticks | None, after: Ticks | None) -> float | None:
-    """The share of all processors that other programs used between two moments."""
-    if before is None or after is None or after.all <= before.all:
-        return None
-    others = (after.busy - before.busy) - (after.own - before.own)
-    return min(1.0, max(0.0, others / (after.all - before.all)))
+def read_ticks() -> tuple[int, int, int]:
+    """Processor time since the machine started: at work, at work for us and for the processes that
+    we started, and in total."""
+    fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    us, own = str(os.getpid()), 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            after = path.read_text().rpartition(")")[2].split()  # the name may hold anything
+            if us in (path.parent.name, after[1]):
+                own += sum(int(x) for x in after[11:15])
+    return sum(fields) - fields[3] - fields[4], own, sum(fields)
 
 
 class Load:
@@ -98,9 +52,11 @@ class Load:
         self._start, self._ticks = time.monotonic(), read_ticks()
 
     def others(self) -> float | None:
-        if time.monotonic() - self._start < LEAST_SECONDS:
+        """Their share of all processors, or None if it is unknown."""
+        busy, own, total = (b - a for a, b in zip(self._ticks, read_ticks(), strict=True))
+        if time.monotonic() - self._start < LEAST_SECONDS or total <= 0:
             return None
-        return share_of_others(self._ticks, read_ticks())
+        return min(1.0, max(0.0, (busy - own) / total))
 
 
 @contextmanager

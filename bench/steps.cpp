@@ -1,12 +1,14 @@
 // Does one kind of work, an iteration at a time, for bench.py, which lets several systems take
 // turns. Prints `ready` and what it is built with; then, for each line of input, the milliseconds
 // of one iteration; and at the end of input its peak memory in kB. Works and sizes are those of
-// pytorch_peer.py.
+// pytorch_peer.py. The work `floors` prints what this machine reaches, and then, for each line of
+// input with a work and its sizes, the floor of chapter 12 in milliseconds.
 #include <sys/resource.h>
 
 #include <Eigen/Core>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #ifdef ABH_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
@@ -16,6 +18,7 @@
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/09_training/loop/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/fast/matmul.hpp"
 #include "lib/program/program.hpp"
@@ -100,6 +103,17 @@ Work attention(Index sentences, Index words, bool causal) {
     };
 }
 
+bool decodes(const std::string& name) {
+    return name.ends_with("_decode");
+}
+
+TransformerOptions model_of(const std::string& name) {
+    if (name.starts_with("toy")) return TransformerOptions::toy();
+    if (name.starts_with("base")) return base();
+    require(name.starts_with("small"), "no work {}; see --help", name);
+    return small();
+}
+
 Work make_work(const std::string& name, Index sentences, Index words) {
     if (name == "toy_step") {
         const Task task = toy_task();
@@ -108,13 +122,39 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     }
     if (name == "toy_decode") return toy_decode();
     if (name == "product") return product(1024);
-    if (name == "attention" || name == "attention_causal")
-        return attention(sentences, words, name == "attention_causal");
-    const bool decode = name == "base_decode" || name == "small_decode";
-    require(decode || name == "base_step" || name == "small_step", "no work {}; see --help", name);
-    const TransformerOptions options = name.starts_with("base") ? base() : small();
-    if (decode) return decoding(options, sentences, words);
+    if (name.starts_with("attention")) return attention(sentences, words, name.ends_with("causal"));
+    const TransformerOptions options = model_of(name);
+    if (decodes(name)) return decoding(options, sentences, words);
     return training(options, batch_of(options, sentences, words), true);
+}
+
+/// The floor of a work. Attention has two products forward, and five backward, which computes the
+/// scores again; what the future hides costs nothing.
+Floor floor_of(const std::string& name, Index sentences, Index words) {
+    const double n = static_cast<double>(words), b = static_cast<double>(sentences);
+    if (name == "product") return {.multiply_adds = 1024.0 * 1024 * 1024};
+    if (name.starts_with("attention")) {
+        const double pairs = name.ends_with("causal") ? n * (n + 1) / 2 : n * n;
+        return {.multiply_adds = 7 * b * pairs * 512};
+    }
+    const TransformerOptions options = model_of(name);
+    if (name == "toy_step") return toy_step().floor();
+    if (name == "toy_decode") return decoding_floor(options, 1, 8, 7);
+    if (decodes(name)) return decoding_floor(options, sentences, words, words);
+    return training_floor(options, sentences, words, words, OptimizerKind::adam);
+}
+
+void print_floors() {
+    const Limits limits = undisturbed([] { return measure_limits(); });
+    const nlohmann::json reached{{"read", limits.read},
+                                 {"copy", limits.copy},
+                                 {"update", limits.update},
+                                 {"product", limits.product_flops},
+                                 {"disturbed", limits.noise.disturbed()}};
+    std::cout << reached << std::endl;
+    std::string name;
+    for (Index sentences = 0, words = 0; std::cin >> name >> sentences >> words;)
+        std::cout << floor_ms(floor_of(name, sentences, words), limits) << std::endl;
 }
 
 #ifdef __clang__
@@ -144,10 +184,11 @@ int main(int argc, char** argv) {
     Program program("Do one kind of work, an iteration for each line of input, and time it");
     program.options().add("work", name,
                           "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
-                          "product, attention, attention_causal");
+                          "product, attention, attention_causal, floors");
     program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
+        if (name == "floors") return print_floors();
         const Work work = make_work(name, sentences, words);
         work();
         std::cout << "ready " << built_with() << std::endl;

@@ -2,107 +2,70 @@
 
 from __future__ import annotations
 
-from works import OURS, PEERS
+from turns import OURS
+from works import PEERS
+
+FAMILIES = {
+    "": """Under a peer's name: its time divided by ours, the median of the rounds; under mem: its
+peak memory divided by ours. Floor: memory traffic or products, whichever takes longer.""",
+    "growth": "The small model's training step as length and batch grow.",
+    "attention": "Attention with 8 heads of 64 columns, forward and backward.",
+}
+DISTURBED = """
+Disturbed, even when repeated: {}. Other programs used more than 10 % of the processors, or the
+quartiles are more than 30 % of the median apart. Draw no conclusions from disturbed measurements."""
 
 
 def table(rows: list[list[str]]) -> str:
     """Columns as wide as their contents; the first is aligned to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in rows
     ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def number(value: float) -> str:
+def number(value: float | None) -> str:
     """At least three significant digits, or two decimals."""
+    if value is None:
+        return "-"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def mark(entry: dict) -> str:
-    return "disturbed" if entry["noise"]["disturbed"] else ""
-
-
 def works_table(entries: list[dict]) -> str:
-    peers = [p for p in PEERS if any(p in e.get("ratios", {}) for e in entries)]
+    peers = [p for p in PEERS if any(p in e["ratios"] for e in entries)]
     memory = ["ours MiB", *(f"mem {p}" for p in peers)]
     rows = [["work", "threads", "ours ms", "spread", *peers, *memory, "floor ms", "x floor", ""]]
     for e in entries:
+        row, ratios = [e["work"], str(e["threads"])], [e["ratios"].get(p) for p in peers]
         ours = e["systems"].get(OURS)
-        row = [e["work"], str(e["threads"])]
-        row += [number(ours["ms"]["median"])] if ours else ["-"]
-        row += [f"{number(ours['ms']['low'])}-{number(ours['ms']['high'])}"] if ours else ["-"]
-        ratios = e.get("ratios", {})
-        row += [number(ratios[p]["time"]["median"]) if p in ratios else "-" for p in peers]
-        row += [f"{ours['peak_kb'] / 1024:.0f}"] if ours else ["-"]
-        row += [number(ratios[p]["memory"]) if p in ratios else "-" for p in peers]
-        least = e.get("floor")
-        row += [number(least["floor_ms"])] if least else ["-"]
-        row += [number(ours["ms"]["median"] / least["floor_ms"])] if least and ours else ["-"]
-        rows.append([*row, mark(e)])
+        ms = ours["ms"] if ours else {}
+        row += [number(ms.get("median"))]
+        row += [f"{number(ms['low'])}-{number(ms['high'])}" if ours else "-"]
+        row += [number(r and r["time"]["median"]) for r in ratios]
+        row += [f"{ours['peak_kb'] / 1024:.0f}" if ours else "-"]
+        row += [number(r and r["memory"]) for r in ratios]
+        row += [number(e["floor_ms"]), number(ours and ms["median"] / e["floor_ms"])]
+        rows.append([*row, "disturbed" if e["noise"]["disturbed"] else ""])
     return table(rows)
 
 
-def operations_table(operations: list[dict]) -> str:
-    rows = [["operation", "threads", "ms", "GB/s", "GFLOP/s", "x floor", ""]]
-    for o in operations:
-        rates = [
-            number(o[rate] / 1e9) if rate in o else "-"
-            for rate in ("bytes_per_second", "flops_per_second")
-        ]
-        away = number(o["ms"] / o["floor_ms"]) if o["floor_ms"] else "-"
-        rows.append([o["name"], str(o["threads"]), number(o["ms"]), *rates, away, mark(o)])
-    return table(rows)
-
-
-def report(results: dict, with_operations: bool) -> str:
+def report(results: dict) -> str:
     machine = results["machine"]
     lines = [f"{machine['processor']}, {machine['threads']} threads, {machine['system']}"]
-    for threads, limit in results["limits"].items():
-        rates = {name: number(value / 1e9) for name, value in limit.items()}
+    for threads, limits in results["limits"].items():
+        rates = {name: number(limits[name] / 1e9) for name in ("read", "copy", "update", "product")}
         lines.append(
             f"{threads} threads: reads {rates['read']}, copies {rates['copy']}, updates "
-            f"{rates['update']} GB/s; best product {rates['product']} GFLOP/s"
+            f"{rates['update']} GB/s; product {rates['product']} GFLOP/s"
+            f"{' (disturbed)' * limits['disturbed']}"
         )
-    versions = {
-        system["version"]: None for e in results["works"] for system in e["systems"].values()
-    }
+    versions = {s["version"]: None for e in results["works"] for s in e["systems"].values()}
     lines += [f"measured: {version}" for version in versions]
-    works = [e for e in results["works"] if not e["family"]]
-    if works:
-        lines += [
-            "",
-            f"Medians of {results['rounds']} rounds. Under a peer's name: its time divided by",
-            "ours; under mem: its peak memory divided by ours. Floor: memory traffic or",
-            "products, whichever takes longer.",
-            "",
-            works_table(works),
-        ]
-    growth = [e for e in results["works"] if e["family"] == "growth"]
-    if growth:
-        lines += ["", "The small model's training step as length and batch grow.", ""]
-        lines.append(works_table(growth))
-    attention = [e for e in results["works"] if e["family"] == "attention"]
-    if attention:
-        lines += ["", "Attention with 8 heads of 64 columns, forward and backward.", ""]
-        lines.append(works_table(attention))
-    if with_operations:
-        lines += [
-            "",
-            "Single operations. Those whose data fit into a cache can be faster than the floor.",
-            "",
-        ]
-        lines.append(operations_table(results["operations"]))
-    disturbed = [x for x in [*results["works"], *results["operations"]] if mark(x)]
-    if disturbed:
-        lines += [
-            "",
-            f"Disturbed, even when repeated: {len(disturbed)}. Other programs used more than",
-            "10 % of the processors, or the quartiles are more than 30 % of the median apart.",
-            "Draw no conclusions from disturbed measurements.",
-        ]
+    for family, text in FAMILIES.items():
+        if entries := [e for e in results["works"] if e["family"] == family]:
+            lines += ["", text, "", works_table(entries)]
+    if disturbed := sum(e["noise"]["disturbed"] for e in results["works"]):
+        lines.append(DISTURBED.format(disturbed))
     return "\n".join(lines)

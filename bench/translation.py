@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
 from machine import processor
-from systems import KEEP_MEMORY
+from works import KEEP_MEMORY
 
 PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
 PEER = ROOT / "bench" / "translation_peer.py"

@@ -7,22 +7,22 @@ kB.
 
 from __future__ import annotations
 
+import math
 import os
-import select
 import signal
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import load
-from load import REPEATS, Noise
-from works import OURS
+from load import Noise
 
-START_SECONDS, TURN_SECONDS = 600, 300
+OURS = "ours"
+REPEATS = 3  # of a disturbed measurement
 
 
 @dataclass(frozen=True)
@@ -39,55 +39,46 @@ class Died(Exception):
 
 
 class Running:
-    """A started system. It says `ready VERSION`, milliseconds for each `go`, and its peak in kB."""
+    """A started system."""
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._rest = b""
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by kill
-        try:
-            self._process = subprocess.Popen(
-                system.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env={**os.environ, **system.environment},
-                start_new_session=True,  # Ctrl-C is ours to handle
-            )
-        except OSError as error:
-            self._errors.close()
-            raise Died(f"{error.strerror}: {system.command[0]}") from None
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by kill
+        self._process = subprocess.Popen(
+            system.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, **system.environment},
+            text=True,
+            bufsize=1,  # a line
+            start_new_session=True,  # Ctrl-C is ours to handle
+        )
 
-    def ready(self, seconds: float) -> str:
-        line = self._line(seconds)
-        if line.split(" ")[0] != "ready":
-            raise Died(f"said {line!r} instead of ready")
-        return line[len("ready") :].strip()
+    def line(self) -> str:
+        if line := self._process.stdout.readline():
+            return line.strip()
+        status = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        raise Died(lines[-1].strip() if lines else f"ended with status {status}")
 
-    def turn(self, seconds: float) -> float:
+    def turn(self) -> float:
         """Milliseconds of an iteration; or of several, the median without the first, which only
         warms up, because it finds the processors asleep and its data gone from the caches."""
-        times = [self._iteration(seconds)]
-        while sum(times) < self.system.turn_ms:
-            times.append(self._iteration(seconds))
+        times: list[float] = []
+        while not times or sum(times) < self.system.turn_ms:
+            with suppress(BrokenPipeError):  # if it has ended, it has no line for us either
+                print("go", file=self._process.stdin)
+            times.append(float(self.line()))
         time.sleep(self.system.pause)
         return statistics.median(times[1:] or times)
 
-    def _iteration(self, seconds: float) -> float:
-        try:
-            self._process.stdin.write(b"go\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise Died(self._reason()) from None
-        return self._number(seconds)
-
-    def finish(self, seconds: float) -> int:
+    def finish(self) -> int:
         """Ends the input. Returns the peak memory in kB."""
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
-        except BrokenPipeError:
-            raise Died(self._reason()) from None
-        return int(self._number(seconds))
+        return int(self.line())
 
     def kill(self) -> None:
         """Kills the process and everything that it started."""
@@ -98,58 +89,14 @@ class Running:
             with suppress(BrokenPipeError):
                 stream.close()
 
-    def _number(self, seconds: float) -> float:
-        line = self._line(seconds)
-        try:
-            return float(line)
-        except ValueError:
-            raise Died(f"said {line!r} instead of a number") from None
-
-    def _line(self, seconds: float) -> str:
-        end = time.monotonic() + seconds
-        stream = self._process.stdout.fileno()
-        while b"\n" not in self._rest:
-            if not select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
-                raise Died(f"took more than {seconds:.0f} s")
-            chunk = os.read(stream, 4096)
-            if not chunk:
-                raise Died(self._reason())
-            self._rest += chunk
-        line, self._rest = self._rest.split(b"\n", 1)
-        return line.decode(errors="replace").strip()
-
-    def _reason(self) -> str:
-        """The last line of its error messages, or how it ended."""
-        try:
-            status = self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            return "closed its output but did not end"
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1].strip() if lines else f"ended with status {status}"
-
 
 @dataclass
 class Measured:
     """The results of one system: milliseconds of each round, peak memory, version."""
 
-    times: list[float]
-    peak_kb: int
     version: str
-
-
-class Clock:
-    """Says how much time is left: without a limit, always enough."""
-
-    def __init__(self, seconds: float | None = None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float:
-        return float("inf") if self._end is None else self._end - time.monotonic()
-
-    def at_most(self, seconds: float) -> float:
-        """`seconds`, or the time that is left and a little grace, whichever is less."""
-        return min(seconds, max(self.left(), 0) + 5)
+    times: list[float] = field(default_factory=list)
+    peak_kb: int = 0
 
 
 def quartiles(values: Sequence[float]) -> dict[str, float]:
@@ -165,85 +112,66 @@ def ratios(times: Sequence[float], ours: Sequence[float]) -> list[float]:
 
 
 def spread(measured: dict[str, Measured]) -> float:
-    """The widest spread among the peers' ratios to ours; without peers, the spread of the times."""
+    """The widest spread among the peers' ratios to ours; without peers, the spread of the times.
+    A spread is the distance between the quartiles, divided by the median."""
     ours = measured.get(OURS)
     rows = [m.times for m in measured.values()]
     if ours and len(measured) > 1:
         rows = [ratios(m.times, ours.times) for name, m in measured.items() if name != OURS]
-    return max((load.spread(quartiles(row)) for row in rows if row), default=0.0)
+    of_rows = [quartiles(row) for row in rows]
+    return max(((q["high"] - q["low"]) / q["median"] for q in of_rows), default=0.0)
 
 
 def measure(
     systems: Sequence[System],
     rounds: int,
-    clock: Clock | None = None,
+    end: float = math.inf,
     show: Callable[[str], None] = lambda text: None,
 ) -> tuple[dict[str, Measured], dict[str, str], Noise]:
     """Starts all systems and lets them take turns, in reverse order in every second round. Returns
     their results, the reasons why others failed, and what may have disturbed the measurement. If it
     was disturbed, it is repeated up to three times. A system that dies is left out, and the others
-    go on. When time is up, the round under way is the last."""
-    clock = clock or Clock()
+    go on. At `end`, a time of the monotonic clock, the round under way is the last."""
     running: dict[str, Running] = {}
     measured: dict[str, Measured] = {}
     absent: dict[str, str] = {}
 
-    def guarded(name: str, act: Callable[[Running], None]) -> None:
-        try:
-            act(running[name])
-        except Died as why:
-            running.pop(name).kill()
-            measured.pop(name, None)
-            absent[name] = str(why)
+    def each(names: Iterable[str], act: Callable[[str, Running], None]) -> None:
+        for name in names:
+            try:
+                act(name, running[name])
+            except Died as why:
+                running.pop(name).kill()
+                measured.pop(name, None)
+                absent[name] = str(why)
 
-    def start(process: Running) -> None:
-        version = process.ready(clock.at_most(START_SECONDS))
-        measured[process.system.name] = Measured([], 0, version)
+    def start(name: str, process: Running) -> None:
+        measured[name] = Measured(process.line().removeprefix("ready").strip())
 
-    def turn(process: Running) -> None:
-        time_taken = process.turn(clock.at_most(TURN_SECONDS))
-        measured[process.system.name].times.append(time_taken)
+    def turn(name: str, process: Running) -> None:
+        measured[name].times.append(process.turn())
 
-    def finish(process: Running) -> None:
-        measured[process.system.name].peak_kb = process.finish(clock.at_most(START_SECONDS))
-
-    def take_turns(what: str) -> Noise:
-        others = load.Load()
-        for number in range(rounds):
-            if number > 0 and clock.left() <= 0:
-                break
-            show(f"{what} {number + 1} of {rounds}")
-            for name in order if number % 2 == 0 else reversed(order):
-                if name in running:
-                    guarded(name, turn)
-        return Noise(others.others(), spread(measured))
+    def finish(name: str, process: Running) -> None:
+        measured[name].peak_kb = process.finish()
 
     try:
         for system in systems:
             show(f"starting {system.name}")
-            try:
-                running[system.name] = Running(system)
-            except Died as why:
-                absent[system.name] = str(why)
-                continue
-            guarded(system.name, start)
-        order = list(running)
-        noise = take_turns("round")
-        for _ in range(REPEATS):
-            if not noise.disturbed or not measured or clock.left() <= 0:
-                break
-            before = {name: m.times for name, m in measured.items()}
+            running[system.name] = Running(system)
+            each([system.name], start)
+        for again in ["", *["disturbed; again, "] * REPEATS]:
+            began, others = time.monotonic(), load.Load()
             for m in measured.values():
                 m.times = []
-            again = take_turns("disturbed; again, round")
-            if clock.left() <= 0:  # cut short: keep the measurement that is complete
-                for name, m in measured.items():
-                    m.times = before[name]
+            for number in range(rounds):
+                if number > 0 and time.monotonic() > end:
+                    break
+                show(f"{again}round {number + 1} of {rounds}")
+                each(list(running)[:: -1 if number % 2 else 1], turn)
+            noise = Noise(others.others(), spread(measured))
+            if not noise.disturbed or 2 * time.monotonic() - began > end:  # no time for another
                 break
-            noise = again
-        for name in order:
-            if name in running:
-                guarded(name, finish)
+        each(list(running), finish)
     finally:
         for process in running.values():
             process.kill()
@@ -252,25 +180,14 @@ def measure(
 
 def summary(measured: dict[str, Measured]) -> dict[str, object]:
     """The times of all systems, and the peers' ratios to ours, computed round by round."""
-    result: dict[str, object] = {
-        "systems": {
-            name: {
-                "ms": quartiles(m.times),
-                "times_ms": m.times,
-                "peak_kb": m.peak_kb,
-                "version": m.version,
-            }
-            for name, m in measured.items()
-        }
+    systems = {
+        name: {"ms": quartiles(m.times), "times_ms": m.times, "peak_kb": m.peak_kb, "version": m.version}
+        for name, m in measured.items()
     }
     ours = measured.get(OURS)
-    if ours:
-        result["ratios"] = {
-            name: {
-                "time": quartiles(ratios(m.times, ours.times)),
-                "memory": m.peak_kb / ours.peak_kb,
-            }
-            for name, m in measured.items()
-            if name != OURS
-        }
-    return result
+    of_ours = {
+        name: {"time": quartiles(ratios(m.times, ours.times)), "memory": m.peak_kb / ours.peak_kb}
+        for name, m in measured.items()
+        if ours and name != OURS
+    }
+    return {"systems": systems, "ratios": of_ours}

@@ -52,8 +52,7 @@ fi
 # ---- How each source is compiled: one line "NAME<tab>flags SOURCE" in units; NAME ends in .double for Real = double
 out=build/compilers tree=build/compilers/tree
 mkdir -p "$out"
-[ -e /usr/include/benchmark/benchmark.h ] && bench=ON || bench=OFF
-env -u CMAKE_CXX_COMPILER_LAUNCHER cmake -S . -B "$tree" -G Ninja -DABH_TESTS=ON -DABH_JUDGE=ON -DABH_BENCH=$bench \
+env -u CMAKE_CXX_COMPILER_LAUNCHER cmake -S . -B "$tree" -G Ninja -DABH_TESTS=ON -DABH_JUDGE=ON \
     -DABH_CUDA=EMULATED >"$out/configure.log" 2>&1 || { cat "$out/configure.log" >&2; die "CMake could not set up the build"; }
 ninja -C "$tree" -t targets all | sed -n 's/^\(.*\.o\): .*/\1/p' | xargs -d '\n' ninja -C "$tree" -t commands |
     grep -e ' -c ' | sed -E 's/^[^ ]+ //; s/ -MD -MT .* -c / -c /; s/ -march=[^ ]*//' |

@@ -103,7 +103,7 @@ TEST_CASE("the floor counts every weight that the model has, and every product o
 }
 
 TEST_CASE("the toy has 44 million weights and the floor that the benchmark computes") {
-    // bench/works.py, step_need(TOY, 2, 8, 7)
+    // counted by hand from the sizes of the toy
     const Floor floor = training_floor(TransformerOptions::toy(), 2, 8, 7, OptimizerKind::momentum);
     CHECK(count_parameters(TransformerOptions::toy()) == 44'058'112);
     CHECK(floor.bytes_read == real * 44'046'336);

@@ -1,195 +1,202 @@
-"""./book bench from its options to its tables, with systems that do no work; and the trainings that are not repeated."""
+"""./book bench from its options to its table, with systems that do no work: they take turns, and what disturbs them is noticed."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from fake_systems import REPOSITORY, UNKNOWN, fake, lives, shell
-
-sys.path[:0] = [str(REPOSITORY / "lib/program"), str(REPOSITORY / "bench")]
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "bench")]
 
 import cli
 import load
-import plots
-import translation
 import turns
 import works
 
 import bench
 
-QUIET = {"others": None, "spread": 0.0, "disturbed": False}
+
+def watched(*others: float | None) -> mock._patch:
+    """With this load by other programs, measurement by measurement; after the last, with none."""
+    loads = itertools.chain(others, itertools.repeat(None))
+    return mock.patch.object(load, "Load", lambda: mock.Mock(others=lambda: next(loads)))
+
+
+def shell(name: str, script: str) -> turns.System:
+    return turns.System(name, ("sh", "-c", script), pause=0)
+
+
+def fake(name: str, *times: float, peak: int = 1000) -> turns.System:
+    """A system that takes these times, and counts any round beyond them as an error."""
+    said = "".join(f"read go && echo {t} && " for t in times)
+    return shell(name, f"echo ready {name} 1.0; {said} ! read go && echo {peak}")
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class CommandLine(unittest.TestCase):
-    def run_main(self, folder: Path, *arguments: str, **patches: object) -> tuple[int, str, str]:
-        operations = [
-            {"name": name, "threads": n, "ms": 1.0, "bytes_per_second": 1e12, "noise": dict(QUIET)}
-            for n in (1, 2)
-            for name in ("read", "copy", "update")
-        ]
-        operations += [
-            {"name": "matmul_y/8", "threads": n, "ms": 1.0, "flops_per_second": 1e12, "noise": QUIET}
-            for n in (1, 2)
-        ]
-        replaced = {
-            "ROOT": folder,
-            "OUT": folder / "build",
-            "build": lambda: None,
-            "cache_bytes": lambda: 0,
-            "installed": lambda python: {"torch"},
-            "run_operations": lambda *_: [dict(o) for o in operations],
-            "systems_for": lambda work, threads, python, peers: [
-                fake("ours", *[2 if work.name == "product" else 10] * 3),
-                *(fake(peer, 30, 30, 30, peak=2000) for peer in peers),
-            ],
-            **patches,
-        }
+    def run_main(self, *arguments: str, systems: list[turns.System]) -> tuple[int, str, str, dict]:
+        limits = {"read": 1e12, "copy": 1e12, "update": 1e12, "product": 1e12, "disturbed": False}
         output, errors = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.multiple(bench, **replaced),
-            mock.patch.object(sys, "argv", ["bench", *arguments]),
-            UNKNOWN,
-            contextlib.redirect_stdout(output),
-            contextlib.redirect_stderr(errors),
-        ):
-            status = cli.call(bench.main)
-        return status, output.getvalue(), errors.getvalue()
+        with tempfile.TemporaryDirectory() as folder:
+            replaced = {
+                "RESULTS": Path(folder) / "build/results.json",
+                "build": lambda: None,
+                "installed": lambda python: {"torch"},
+                "find_floors": lambda works, threads: (limits, {work.name: 5.0 for work in works}),
+                "systems_for": lambda *_: systems,
+            }
+            with (
+                mock.patch.multiple(bench, **replaced),
+                mock.patch.object(sys, "argv", ["bench", *arguments]),
+                watched(),
+                contextlib.redirect_stdout(output),
+                contextlib.redirect_stderr(errors),
+            ):
+                status = cli.call(bench.main)
+            file = replaced["RESULTS"]
+            results = json.loads(file.read_text()) if file.exists() else {}
+        return status, output.getvalue(), errors.getvalue(), results
 
     def test_a_whole_run(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            options = ["--quick", "--threads", "2", "--only", "toy_step", "--only", "product"]
-            status, output, errors = self.run_main(folder, *options)
-            self.assertEqual((status, errors), (0, ""))
-            self.assertRegex(output, r"toy_step +2 +10\.0 +10\.0-10\.0 +3\.00 +3\.00 ")
-            self.assertNotIn("not installed", output)
-            self.assertIn("No plots", output)
-            results = json.loads((folder / "build" / "results.json").read_text())
-            self.assertEqual([w["work"] for w in results["works"]], ["product", "toy_step"])
-            self.assertEqual(results["works"][1]["ratios"]["tuned"]["memory"], 2)
-            self.assertGreater(results["works"][1]["floor"]["floor_ms"], 0)
-            self.assertEqual(results["limits"]["2"]["product"], 2 * 1024**3 / 0.002)
-            self.assertEqual(os.listdir(folder / "build"), ["results.json"])
-            drawn = [name for name, make in plots.FIGURES.items() if make(results)]
-            self.assertEqual(drawn, ["ratios", "floors", "memory"])
-
-    def test_what_beats_its_floor_fails_the_run_unless_it_is_disturbed(self) -> None:
-        # a step of the toy takes 8e9 operations: 8 ms here
-        options = ["--quick", "--threads", "2", "--only", "toy_step"]
-
-        def run(*times: float, **patches: object) -> tuple[int, str, str]:
-            systems = {"systems_for": lambda *_: [fake("ours", *times)]}
-            with tempfile.TemporaryDirectory() as name:
-                return self.run_main(Path(name), *options, **systems, **patches)
-
-        status, output, errors = run(0.5, 0.5, 0.5)
-        self.assertEqual(status, 1)
-        self.assertIn("bench: faster than this machine can be: toy_step, ours, 2 threads: 0.5 ms", errors)
-        self.assertRegex(output, r"toy_step +2 +0\.50 ")  # the table is there all the same
-        status, output, errors = run(*[0.4, 0.5, 0.9] * 4)
+        systems = [fake("ours", 10, 10, 10), *(fake(peer, 30, 30, 30, peak=2000) for peer in ("eager", "tuned"))]
+        options = ["--quick", "--threads", "2", "--only", "toy_step", "--only", "growth", "--only", "base_decode"]
+        status, output, errors, results = self.run_main(*options, systems=systems)
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn("toy_step, 2 threads: disturbed, so it supports no conclusion:", output)
+        self.assertRegex(output, r"toy_step +2 +10\.0 +10\.0-10\.0 +3\.00 +3\.00 +1 +2\.00 +2\.00 +5\.00 +2\.00\n")
+        self.assertRegex(output, r"length_512 +2 ")
+        self.assertIn("CTranslate2: not installed", output)
+        self.assertEqual(results["works"][0]["ratios"]["tuned"]["memory"], 2)
+
+    def test_a_work_that_stays_disturbed_is_marked_and_a_failure_of_ours_fails_the_run(self) -> None:
+        options = ["--quick", "--threads", "1", "--only", "toy_step"]
+        status, output, errors, _ = self.run_main(*options, systems=[fake("ours", *[0.4, 0.5, 0.9] * 4)])
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("toy_step, 1 threads: disturbed, so it supports no conclusion:", output)
         self.assertRegex(output, r"toy_step .* disturbed\n")
-        self.assertIn("Disturbed, even when repeated: 1.", output)
-
-    def test_without_peers_ours_is_measured_alone(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            status, output, _ = self.run_main(
-                Path(name),
-                "--quick",
-                "--threads",
-                "1",
-                "--only",
-                "toy_step",
-                installed=lambda python: set(),
-            )
-            self.assertEqual(status, 0)
-            self.assertIn("PyTorch: not installed", output)
-            self.assertRegex(output, r"toy_step +1 +10\.0 +10\.0-10\.0 +1 ")
-
-    def test_a_failure_of_ours_fails_the_run(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            status, output, errors = self.run_main(
-                Path(name),
-                "--quick",
-                "--threads",
-                "1",
-                "--only",
-                "toy_step",
-                systems_for=lambda *_: [shell("ours", "echo broken >&2; exit 1")],
-            )
-            self.assertEqual((status, errors), (1, "bench: ours failed: toy_step\n"))
-            self.assertIn("toy_step, 1 threads: ours failed: broken", output)
-
-    def test_what_stops_the_run_is_one_line(self) -> None:
-        def interrupted() -> None:
-            raise KeyboardInterrupt
-
-        with tempfile.TemporaryDirectory() as name:
-            status, _, errors = self.run_main(Path(name), "--only", "nothing")
-            self.assertEqual((status, errors), (1, "bench: no work nothing; see --list\n"))
-            status, _, errors = self.run_main(Path(name), build=interrupted)
-            self.assertEqual((status, errors), (130, "bench: stopped\n"))
-            for wrong in (["--threads", "0"], ["--threads", "1,1"], ["--rounds", "x"]):
-                status, _, errors = self.run_main(Path(name), *wrong)
-                self.assertEqual(status, 1)
-                self.assertRegex(errors, f"^bench: argument {wrong[0]}: {wrong[1]}: expected [^\n]*\n$")
+        status, output, errors, _ = self.run_main(*options, systems=[shell("ours", "echo broken >&2; exit 1")])
+        self.assertEqual((status, errors), (1, "bench: ours failed: toy_step\n"))
+        self.assertIn("toy_step, 1 threads: ours failed: broken", output)
+        self.assertRegex(output, r"toy_step +1 +- +- +- +5\.00 +-\n")
 
     def test_a_python_that_is_none_is_refused(self) -> None:
         with self.assertRaisesRegex(bench.Failure, "--python /no/python: No such file"):
             bench.installed("/no/python")
 
-    def test_a_quick_run_has_no_families_and_names_choose(self) -> None:
-        chosen, operations = bench.choose([], quick=True)
-        self.assertTrue(operations and all(not w.family for w in chosen))
-        chosen, operations = bench.choose(["growth"], quick=True)
-        self.assertTrue(not operations and {w.family for w in chosen} == {"growth"})
+    def test_busy_processes_end_with_the_work_that_wants_them(self) -> None:
+        with load.busy_processes(2) as pids:
+            self.assertTrue(all(map(lives, pids)))
+        self.assertFalse(any(map(lives, pids)))
+
+    def test_each_work_has_its_own_name(self) -> None:
         names = [w.name for w in works.WORKS]
         self.assertEqual(len(names), len(set(names)))
 
-    def test_busy_processes_run_as_long_as_a_work_that_wants_them_and_no_longer(self) -> None:
-        kept: list[list[int]] = []
 
-        def measure(*_: object) -> tuple:
-            self.assertTrue(all(map(lives, kept[-1])))
-            return {}, {}, load.Noise(0, 0)
+class Turns(unittest.TestCase):
+    def measure(self, *systems: turns.System, rounds: int = 3, others: list[float | None] = [], **more: object) -> tuple:  # noqa: B006
+        with watched(*others):
+            return turns.measure(systems, rounds, **more)
 
-        @contextlib.contextmanager
-        def busy(count: int) -> Iterator[None]:
-            with load.busy_processes(count) as pids:
-                kept.append(pids)
-                yield
+    def test_medians_spread_and_ratios_round_by_round(self) -> None:
+        measured, absent, _ = self.measure(fake("ours", 4, 2, 3), fake("eager", 8, 6, 6, peak=2500))
+        result = turns.summary(measured)
+        self.assertEqual(result["systems"]["ours"]["ms"], {"median": 3, "low": 2.5, "high": 3.5})
+        self.assertEqual(result["systems"]["ours"]["version"], "ours 1.0")
+        eager = result["ratios"]["eager"]  # 2, 3, 2
+        self.assertEqual((eager["time"]["median"], eager["time"]["high"], eager["memory"]), (2, 2.5, 2.5))
+        self.assertEqual(absent, {})
 
-        chosen = [w for w in works.WORKS if w.name in ("base_step", "busy_step")]
-        with mock.patch.multiple(bench, measure=measure, busy_processes=busy):
-            for work in chosen:
-                bench.run_work(work, 2, [], 1, turns.Clock())
-        self.assertEqual([len(pids) for pids in kept], [0, len(os.sched_getaffinity(0))])
-        self.assertFalse(any(lives(pid) for pids in kept for pid in pids))
-
-
-class Translation(unittest.TestCase):
-    def test_a_finished_training_is_kept_until_its_command_or_a_file_changes(self) -> None:
+    def test_every_second_round_goes_backwards(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            run, program = Path(folder), Path(folder) / "program"
-            program.write_text("one")
-            what = translation.identity(["train", "--seed", 1], program)
-            self.assertIsNone(translation.finished(False, run, what))
-            self.assertEqual(translation.keep(run, what, {"greedy": 29.5}), {"greedy": 29.5})
-            self.assertEqual(translation.finished(False, run, what), {"greedy": 29.5})
-            self.assertIsNone(translation.finished(True, run, what))
-            self.assertIsNone(translation.finished(False, run, translation.identity(["train", "--seed", 2], program)))
-            program.write_text("two")
-            self.assertIsNone(translation.finished(False, run, translation.identity(["train", "--seed", 1], program)))
+            log = Path(folder) / "log"
+            script = "echo ready; while read go; do echo %s >> '%s'; echo 1; done; echo 1"
+            self.measure(*[shell(name, script % (name, log)) for name in "abc"])
+            self.assertEqual("".join(log.read_text().split()), "abccbaabc")
+
+    def test_a_turn_repeats_what_is_short_and_leaves_out_its_first(self) -> None:
+        times = [21, 5, 22, 9, 9, 33]  # the first is long enough, so are 5 + 22, and 9 + 9 + 33
+        script = f"echo ready; for t in {' '.join(map(str, times))}; do read go; echo $t; done; "
+        short = turns.System("ours", ("sh", "-c", script + "echo 1"), pause=0, turn_ms=20)
+        self.assertEqual(self.measure(short)[0]["ours"].times, [21, 22, 21])
+
+    def test_a_peer_that_dies_is_left_out_and_the_others_go_on(self) -> None:
+        dying = shell("eager", "echo ready; read go; echo 5; read go; echo no memory >&2; exit 3")
+        mute = shell("tuned", "exit 3")
+        measured, absent, _ = self.measure(fake("ours", 1, 1, 1), dying, mute, fake("ctranslate2", 2, 2, 2))
+        self.assertEqual(absent, {"eager": "no memory", "tuned": "ended with status 3"})
+        self.assertEqual(list(measured), ["ours", "ctranslate2"])
+
+    def test_when_time_is_up_the_round_under_way_is_the_last(self) -> None:
+        measured, _, noise = self.measure(fake("ours", 1), end=0, others=[0.5])
+        self.assertEqual((measured["ours"].times, noise.others), ([1], 0.5))
+
+    def test_nothing_is_left_running(self) -> None:
+        def interrupt(text: str) -> None:
+            if text == "round 2 of 2":
+                raise KeyboardInterrupt
+
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            script = f"sleep 100 & echo $$ $! >> '{log}'; echo ready; "
+            script += "while read go; do echo 1; done"
+            with self.assertRaises(KeyboardInterrupt):
+                self.measure(shell("a", script), shell("b", script), rounds=2, show=interrupt)
+            pids = [int(pid) for pid in log.read_text().split()]
+        self.assertEqual(len(pids), 4)
+        end = time.monotonic() + 5
+        while any(lives(pid) for pid in pids):  # what is killed may need a moment to die
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.001)
+
+    def test_others_above_10_percent_or_a_spread_above_30_disturb(self) -> None:
+        for others, spread, disturbed in (
+            (0.10, 0.30, False), (0.11, 0, True), (0, 0.31, True), (None, 0.30, False), (None, 0.31, True),
+        ):  # fmt: skip
+            with self.subTest(others=others, spread=spread):
+                self.assertEqual(load.Noise(others, spread).disturbed, disturbed)
+
+    def test_a_disturbed_measurement_is_repeated_up_to_three_times(self) -> None:
+        measured, _, noise = self.measure(fake("ours", 9, 9, 9, 4, 4, 4), fake("eager", *[8] * 6), others=[0.5, 0.0])
+        self.assertEqual((measured["ours"].times, noise.disturbed), ([4, 4, 4], False))
+        measured, _, noise = self.measure(fake("ours", *[1] * 9, 10, 11, 12), others=[0.5] * 4)
+        self.assertEqual((measured["ours"].times, noise.others), ([10, 11, 12], 0.5))
+
+    def test_uneven_ratios_disturb_and_uneven_times_of_both_do_not(self) -> None:
+        measured, _, noise = self.measure(fake("ours", 1, 9, 1), fake("eager", 2, 18, 2))
+        self.assertEqual((noise.spread, measured["ours"].times), (0, [1, 9, 1]))
+        self.assertGreater(self.measure(fake("ours", *[1, 9, 1] * 4), fake("eager", *[2] * 12))[2].spread, 0.3)
+
+    def test_the_load_is_what_neither_idled_nor_was_ours(self) -> None:
+        for after, others in (((1250, 500, 10400), 50 / 400), ((1250, 600, 10400), 0), ((1000, 300, 10000), None)):
+            ticks, clock = iter([(1000, 300, 10000), after]), iter([0, 1])
+            with (
+                mock.patch.object(load, "read_ticks", lambda ticks=ticks: next(ticks)),
+                mock.patch.object(load.time, "monotonic", lambda clock=clock: next(clock)),
+            ):
+                self.assertEqual(load.Load().others(), others)
+
+    def test_what_a_child_did_is_ours(self) -> None:
+        before = load.read_ticks()[1]
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
+        seconds = (load.read_ticks()[1] - before) / os.sysconf("SC_CLK_TCK")
+        self.assertGreater(seconds, 0.25)  # in ticks of 0.01 s
+        self.assertLess(seconds, 5)
 
 
 if __name__ == "__main__":

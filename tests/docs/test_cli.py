@@ -43,7 +43,6 @@ WRONG = {
     "docs/serve.py 70000": "serve: argument port: expected a port number up to 65535, not 70000",
     "bench/bench.py --threads 1,x": "bench: argument --threads: 1,x: expected numbers from 1 to 256, as in 1,2",
     "bench/bench.py --only nothing": "bench: no work nothing; see --list",
-    "bench/plots.py {}/none {}/file": "plots: {}/file: File exists",
     "tests/mutate.py --only no_such": "mutate: no fault's name contains no_such; ./book mutate --list shows all names",
     "tests/mutate.py --list --only softmax --out {}/none": "mutate: {}/none/results.json: No such file or directory",
     "figures/draw.py nothing --results {} --out {}/out": "draw: there is no file .*/figures/nothing.py",
