@@ -4,20 +4,21 @@
 
 The two take turns; each reads lines and writes lines. The book's time is that of its whole process,
 including its start and the loading of the model; CTranslate2's model is loaded beforehand. Its
-weights are float32, like the book's. Python needs ctranslate2, transformers, torch, safetensors and
-sentencepiece.
+weights are float32, like the book's. Both have two threads, a beam of 4, and 32 sentences in a batch.
+The results are written to build/bench/beam.json. Python needs ctranslate2, transformers, torch,
+safetensors and sentencepiece.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
@@ -32,8 +33,11 @@ from safetensors import safe_open
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "chapters" / "13_real_translation"))
 import marian_files
+from machine import processor
+from turns import in_turns, ratio
 
 PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
+BEAM, BATCH, THREADS, ROUNDS = 4, 32, 2, 5
 
 
 def pieces_of(subwords: sentencepiece.SentencePieceProcessor) -> list[str]:
@@ -62,7 +66,7 @@ def expect_the_books_symbols(source: list[str], target: list[str]) -> None:
 
 
 class Peer:
-    def __init__(self, model: Path, folder: Path, o: argparse.Namespace) -> None:
+    def __init__(self, model: Path, folder: Path) -> None:
         with safe_open(model, "pt") as file:
             notes = file.metadata()
         self.source, self.target = (
@@ -73,70 +77,56 @@ class Peer:
         expect_the_books_symbols(pieces_of(self.source), pieces_of(self.target))
         TransformersConverter(str(folder / "marian")).convert(str(folder / "model"))
         self.translator = ctranslate2.Translator(
-            str(folder / "model"), device="cpu", compute_type="float32", inter_threads=1, intra_threads=o.threads
+            str(folder / "model"), device="cpu", compute_type="float32", inter_threads=1, intra_threads=THREADS
         )
-        self.o = o
 
     def translate(self, lines: Sequence[str]) -> list[str]:
         pieces = [[*line, "</s>"] for line in self.source.encode(list(lines), out_type=str)]
         found = self.translator.translate_batch(
-            pieces, beam_size=self.o.beam, max_batch_size=self.o.batch, length_penalty=1, max_decoding_length=256
+            pieces, beam_size=BEAM, max_batch_size=BATCH, length_penalty=1, max_decoding_length=256
         )
         return self.target.decode([result.hypotheses[0] for result in found])
 
 
-def ours(lines: Sequence[str], o: argparse.Namespace) -> list[str]:
-    command = [o.program, "translate", "--model", o.model, "--beam", o.beam, "--batch", o.batch]
-    done = subprocess.run(
-        [str(part) for part in [*command, "--threads", o.threads]],
-        input="".join(line + "\n" for line in lines),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def ours(model: Path, lines: Sequence[str]) -> list[str]:
+    command = [PROGRAM, "translate", "--model", model, "--beam", BEAM, "--batch", BATCH, "--threads", THREADS]
+    text = "".join(line + "\n" for line in lines)
+    done = subprocess.run(list(map(str, command)), input=text, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.splitlines()
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="model file of `./book run 13`")
     parser.add_argument("--source", type=Path, required=True, help="file with one sentence per line")
-    parser.add_argument("--program", type=Path, default=PROGRAM, help="program of chapter 13")
-    parser.add_argument("--beam", type=int, default=4, help="width of the beam (default 4)")
-    parser.add_argument("--batch", type=int, default=32, help="sentences per batch (default 32)")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each system (default 2)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of turns (default 5)")
-    parser.add_argument("--out", type=Path, help="JSON file to write the results to")
     o = parser.parse_args()
-    if o.out:
-        o.out.open("a").close()  # fails now, not after the rounds
     lines = o.source.read_text().splitlines()
     with tempfile.TemporaryDirectory() as folder:
-        peer = Peer(o.model, Path(folder), o)
-        systems = {"ours": lambda: ours(lines, o), "CTranslate2": lambda: peer.translate(lines)}
-        found = {name: run() for name, run in systems.items()}  # warms up
-        seconds: dict[str, list[float]] = {name: [] for name in systems}
-        for _ in range(o.rounds):
-            for name, run in systems.items():
-                start = time.perf_counter()
-                run()
-                seconds[name].append(time.perf_counter() - start)
-    same = sum(a == b for a, b in zip(*found.values(), strict=True))
-    ratio = statistics.median(b / a for a, b in zip(*seconds.values(), strict=True))
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    for name, median in medians.items():
-        print(f"{name:12}  {median:6.2f} s  {len(lines) / median:6.0f} sentences/s")
-    print(f"CTranslate2 {ctranslate2.__version__} / ours: {ratio:.2f}; {same} of {len(lines)} translations are equal")
-    if o.out:
-        report = {
-            "version": ctranslate2.__version__,
-            "seconds": seconds,
-            "ratio": ratio,
-            "same": same,
-            "lines": len(lines),
-        }
-        report |= {"beam": o.beam, "batch": o.batch, "threads": o.threads}
-        o.out.write_text(json.dumps(report, indent=1) + "\n")
+        peer = Peer(o.model, Path(folder))
+        systems = {"ours": lambda: ours(o.model, lines), "CTranslate2": lambda: peer.translate(lines)}
+        found = [run() for run in systems.values()]  # warms up
+        seconds = in_turns({name: partial(seconds_of, run) for name, run in systems.items()}, ROUNDS)
+    report = {
+        "version": ctranslate2.__version__,
+        "processor": processor(),
+        "seconds": seconds,
+        "ratio": ratio(seconds["CTranslate2"], seconds["ours"]),
+        "same": sum(a == b for a, b in zip(*found, strict=True)),
+        "lines": len(lines),
+        "beam": BEAM,
+        "batch": BATCH,
+        "threads": THREADS,
+    }
+    print("CTranslate2 {version} / ours: {ratio:.2f}; {same} of {lines} translations are equal".format(**report))
+    out = ROOT / "build" / "bench" / "beam.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

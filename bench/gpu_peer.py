@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
@@ -30,6 +31,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pytorch_peer as peer
 
+peer.ONEDNN = None  # a device has products of its own
 Call = Callable[[], object]
 Work = tuple[str, str, Callable[[], Call]]  # name, style, and what prepares it
 HEADS, D_K = 8, 64
@@ -73,42 +75,34 @@ def microseconds(call: Call, rounds: int) -> float:
 
 def pass_works(s: Setting) -> Iterator[Work]:
     """Passes over memory."""
-    rows, width = (5, 40) if s.tiny else (65536, 1024)
-
-    def numbers(grad: bool = False) -> torch.Tensor:
-        return torch.randn(rows, width, dtype=s.kind, requires_grad=grad)
-
-    def forward(function: Callable[[torch.Tensor], torch.Tensor]) -> Call:
-        x = numbers()
-
-        @torch.inference_mode()
-        def call() -> torch.Tensor:
-            return function(x)
-
-        return call
-
-    def backward(function: Callable[[torch.Tensor], torch.Tensor], others: tuple = ()) -> Call:
-        x = numbers(True)
-        y = function(x)
-        dy = torch.randn_like(y)
-        return lambda: torch.autograd.grad(y, (x, *others), dy, retain_graph=True)
-
-    def adam() -> Call:
-        weight = torch.nn.Parameter(torch.randn(rows, width))
-        weight.grad = torch.randn(rows, width)
-        return torch.optim.Adam([weight], lr=1e-4, fused=True).step
-
-    norm = torch.nn.LayerNorm(width, dtype=s.kind)
-    words = torch.randint(1, width, (rows,))
+    shape = (5, 40) if s.tiny else (65536, 1024)
+    norm = torch.nn.LayerNorm(shape[1], dtype=s.kind)
+    words = torch.randint(1, shape[1], shape[:1])
     functions = {
         "softmax": (lambda x: torch.softmax(x, -1), ()),
         "layer_norm": (norm, (norm.weight, norm.bias)),
         "cross_entropy": (lambda x: F.cross_entropy(x, words), ()),
     }
-    yield "copy", "", lambda: forward(torch.clone)
+
+    def forward(function: Callable[[torch.Tensor], torch.Tensor]) -> Call:
+        x = torch.randn(shape, dtype=s.kind)
+        return torch.inference_mode()(lambda: function(x))
+
+    def backward(function: Callable[[torch.Tensor], torch.Tensor], others: tuple) -> Call:
+        x = torch.randn(shape, dtype=s.kind, requires_grad=True)
+        y = function(x)
+        dy = torch.randn_like(y)
+        return lambda: torch.autograd.grad(y, (x, *others), dy, retain_graph=True)
+
+    def adam() -> Call:
+        weight = torch.nn.Parameter(torch.randn(shape))
+        weight.grad = torch.randn(shape)
+        return torch.optim.Adam([weight], lr=1e-4, fused=True).step
+
+    yield "copy", "", partial(forward, torch.clone)
     for name, (function, others) in functions.items():
-        yield f"{name}_forward", "", lambda function=function: forward(function)
-        yield f"{name}_backward", "", lambda function=function, others=others: backward(function, others)
+        yield f"{name}_forward", "", partial(forward, function)
+        yield f"{name}_backward", "", partial(backward, function, others)
     if s.precision == "fp32":  # the weights are in single precision whatever the products are in
         yield "adam", "fused", adam
 
@@ -132,27 +126,21 @@ def attention_works(s: Setting) -> Iterator[Work]:
         with sdpa_kernel(backends, set_priority=True):
             return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
+    def forward(shape: tuple[int, ...], causal: bool) -> Call:
+        q, k, v = (torch.randn(shape, dtype=s.kind) for _ in range(3))
+        return lambda: attend(q, k, v, causal)
+
+    def backward(shape: tuple[int, ...], causal: bool) -> Call:
+        inputs = [torch.randn(shape, dtype=s.kind, requires_grad=True) for _ in range(3)]
+        y, dy = attend(*inputs, causal), torch.randn(shape, dtype=s.kind)
+        return lambda: torch.autograd.grad(y, inputs, dy, retain_graph=True)
+
     for length in [40] if s.tiny else [2**i for i in range(9, 15)]:
-        shape = (max(1, longest // length), HEADS, length, D_K)
         for causal in (False, True):
-
-            def inputs(shape: tuple = shape) -> list[torch.Tensor]:
-                return [torch.randn(shape, dtype=s.kind) for _ in range(4)]
-
-            def forward(inputs=inputs, causal: bool = causal) -> Call:
-                q, k, v, _ = inputs()
-                return lambda: attend(q, k, v, causal)
-
-            def backward(inputs=inputs, causal: bool = causal) -> Call:
-                q, k, v, dy = inputs()
-                for x in (q, k, v):
-                    x.requires_grad_()
-                y = attend(q, k, v, causal)
-                return lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)
-
             tail = f"{'causal' if causal else 'full'}_{length}"
-            yield f"attention_forward_{tail}", "", forward
-            yield f"attention_backward_{tail}", "", backward
+            shape = (max(1, longest // length), HEADS, length, D_K)
+            yield f"attention_forward_{tail}", "", partial(forward, shape, causal)
+            yield f"attention_backward_{tail}", "", partial(backward, shape, causal)
 
 
 def model_works(s: Setting) -> Iterator[Work]:
@@ -162,52 +150,26 @@ def model_works(s: Setting) -> Iterator[Work]:
         base, toy = (peer.book.small(o, src_words=20, tgt_words=20, d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1,
                                      n_decoder_layers=1) for o in (base, toy))  # fmt: skip
 
-    def step(options: peer.book.Options, sentences: int, words: int, optimizer: str, compiled: bool) -> Call:
-        torch.manual_seed(1)
-        model = (peer.FastTransformer if compiled else peer.book.Transformer)(options).train()
-        fast = {"fused": True} if compiled else {}
-        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
-        moving = kind(model.parameters(), lr=1e-4, **({} if optimizer == "adam" else {"momentum": 0.99}), **fast)
-        source, target_in, target_out = (
-            torch.randint(1, n, (sentences, words)) for n in (options.src_words, options.tgt_words, options.tgt_words)
-        )
-
-        def loss_of() -> torch.Tensor:
-            with s.autocast():
-                return peer.book.loss_of(model(source, target_in), target_out, options.pad)
-
-        forward = torch.compile(loss_of, mode="reduce-overhead") if compiled else loss_of
-
-        def call() -> None:
-            moving.zero_grad()
-            forward().backward()
-            moving.step()
-
-        return call
+    def step(options: peer.book.Options, batch: tuple[int, int], optimizer: str, style: str) -> Call:
+        words = peer.random_batch(options, *batch)
+        style = {"compiled": "compile"}.get(style, style)
+        return peer.training_step(options, words, optimizer, style, autocast=s.autocast, mode="reduce-overhead")
 
     def decode() -> Call:
         """With a hand-written cache of keys and values, like ours."""
-        torch.manual_seed(1)
-        model = peer.FastTransformer(base).eval()
         sentences, words = (2, 4) if s.tiny else (32, 24)
-        source = torch.randint(2, base.src_words, (sentences, words))
+        source = peer.random_batch(base, sentences, words)[0]
+        decoded = peer.decoding(base, source, start=1, words=words, style="tuned", cached=True)
 
-        @torch.inference_mode()
-        def call() -> torch.Tensor:
+        def call() -> None:
             with s.autocast():
-                ids = torch.full((sentences, words + 1), 1)
-                decoder = peer.CachedDecoder(model, source, words)
-                for t in range(words):
-                    ids[:, t + 1] = decoder.step(ids[:, t : t + 1]).argmax(-1)
-                return ids
+                decoded()
 
         return call
 
-    size = (2, 5) if s.tiny else (64, 64)
     for style in ("eager", "compiled"):
-        compiled = style == "compiled"
-        yield "base_step", style, lambda compiled=compiled: step(base, *size, "adam", compiled)
-        yield "toy_step", style, lambda compiled=compiled: step(toy, 2, 5 if s.tiny else 8, "sgd", compiled)
+        yield "base_step", style, partial(step, base, (2, 5) if s.tiny else (64, 64), "adam", style)
+        yield "toy_step", style, partial(step, toy, (2, 5 if s.tiny else 8), "sgd", style)
     yield "base_decode", "", decode
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What CUDA's assembler, ptxas, makes of each kernel: registers, shared memory, spills. No device is needed.
 
     python3 bench/kernels.py [--arch sm_90] [--record] [FILE...]

@@ -18,6 +18,7 @@ are those of steps.cpp. Styles:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import resource
 import sys
@@ -219,8 +220,9 @@ def training_step(
     optimizer: str,
     style: str,
     wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
+    autocast: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext,
+    mode: str | None = None,  # of torch.compile
 ) -> Callable[[], object]:
-    source, target_in, target_out = batch
     model = build(options, style).train()
     if style != "eager" and onednn_is_faster():
         model.use_onednn()
@@ -232,27 +234,24 @@ def training_step(
         moving = torch.optim.Adam(model.parameters(), lr=1e-4, **fast)
 
     def loss_of(source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
-        return book.loss_of(model(source, target_in), target_out, options.pad)
+        with autocast():
+            return book.loss_of(model(source, target_in), target_out, options.pad)
 
-    forward = torch.compile(loss_of) if style == "compile" else loss_of
+    forward = torch.compile(loss_of, mode=mode) if style == "compile" else loss_of
 
-    def step() -> float:
-        loss = forward(source, target_in, target_out)
+    def step() -> None:
         moving.zero_grad()
-        loss.backward()
+        forward(*batch).backward()
         moving.step()
-        return loss.item()
 
     return step
 
 
 def random_batch(options: book.Options, sentences: int, words: int) -> tuple[Tensor, ...]:
     """Random sentences without pads, all of the same length."""
-    random = torch.Generator().manual_seed(1)
-    return tuple(
-        torch.randint(1, n, (sentences, words), generator=random)
-        for n in (options.src_words, options.tgt_words, options.tgt_words)
-    )
+    torch.manual_seed(1)
+    sizes = (options.src_words, options.tgt_words, options.tgt_words)
+    return tuple(torch.randint(1, n, (sentences, words)) for n in sizes)
 
 
 def decoding(

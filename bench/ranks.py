@@ -6,7 +6,8 @@
 Two ranks have one thread each, and each takes 16 of 32 sentences of 24 words; the optimizer is
 Adam. PyTorch uses gloo, and the style `tuned` of pytorch_peer.py. One rank of two threads is also
 compared with the same step without ranks. All take turns, each time with processes of their own.
-The results are medians over steps, and then over rounds. Python needs torch.
+The results are medians over steps, and then over rounds; they are written to build/bench/ranks.json.
+Python needs torch.
 """
 
 from __future__ import annotations
@@ -26,33 +27,35 @@ sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
 from machine import processor
+from turns import in_turns, ratio
 
 BUILD = ROOT / "build" / "book"
 PROGRAM = BUILD / "chapters/14_on_many_machines/on_many_machines"
 STEPS = BUILD / "bench/bench_steps"
 PORT = "29517"
+ROUNDS, TIMED = 5, 7  # and steps that are timed
 
 
-def ours(ranks: int, threads: int, steps: int) -> float:
+def ours(ranks: int, threads: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        sizes = ["--ranks", ranks, "--shards", ranks, "--threads", threads, "--steps", steps]
+        sizes = ["--ranks", ranks, "--shards", ranks, "--threads", threads, "--steps", TIMED]
         command = [PROGRAM, "step", *sizes, "--out", folder]
         subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
         return json.loads((Path(folder) / "results.json").read_text())["step_ms"]["value"]
 
 
-def without_ranks(threads: int, steps: int) -> float:
+def without_ranks(threads: int) -> float:
     command = [str(STEPS), "base_step", "--threads", str(threads), "--batch", "32", "--length", "24"]
-    done = subprocess.run(command, input="go\n" * (steps + 2), capture_output=True, text=True, check=True)
+    done = subprocess.run(command, input="go\n" * (TIMED + 2), capture_output=True, text=True, check=True)
     times = [float(line) for line in done.stdout.splitlines()[1:-1]]
     return statistics.median(times[2:])
 
 
-def pytorch(ranks: int, steps: int) -> float:
+def pytorch(ranks: int) -> float:
     """The milliseconds of a step on rank 0."""
     processes = [
         subprocess.Popen(
-            [sys.executable, __file__, "--rank", str(rank), "--steps", str(steps)],
+            [sys.executable, __file__, "--rank", str(rank)],
             env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1"}
             | {"MASTER_PORT": PORT, "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
@@ -66,7 +69,7 @@ def pytorch(ranks: int, steps: int) -> float:
     return float(said[0])
 
 
-def one_rank_of_pytorch(steps: int) -> None:
+def one_rank_of_pytorch() -> None:
     import time
 
     import torch
@@ -87,7 +90,7 @@ def one_rank_of_pytorch(steps: int) -> None:
         lambda model: DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True),
     )
     times = []
-    for i in range(-2, steps):
+    for i in range(-2, TIMED):
         torch.distributed.barrier()
         start = time.perf_counter()
         step()
@@ -100,51 +103,42 @@ def one_rank_of_pytorch(steps: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=7, help="steps that are timed (default 7)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of turns (default 5)")
-    parser.add_argument("--out", type=Path, help="JSON file to write the results to")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
-    o = parser.parse_args()
-    if o.rank is not None:
-        return one_rank_of_pytorch(o.steps)
+    if parser.parse_args().rank is not None:
+        return one_rank_of_pytorch()
     if not (PROGRAM.exists() and STEPS.exists()):
         raise cli.Failure("the programs are missing; its first lines say how to build them")
-    if o.out:
-        o.out.open("a").close()  # fails now, not after the rounds
+    two, torch, one, none = (
+        "two ranks of one thread",
+        "PyTorch, two of one",
+        "one rank of two threads",
+        "no ranks, two threads",
+    )
     systems = {
-        "two ranks of one thread": lambda: ours(2, 1, o.steps),
-        "PyTorch, two of one": lambda: pytorch(2, o.steps),
-        "one rank of two threads": lambda: ours(1, 2, o.steps),
-        "no ranks, two threads": lambda: without_ranks(2, o.steps),
+        two: lambda: ours(2, 1),
+        torch: lambda: pytorch(2),
+        one: lambda: ours(1, 2),
+        none: lambda: without_ranks(2),
     }
-    ms: dict[str, list[float]] = {name: [] for name in systems}
-    for done in range(o.rounds):
-        for name, run in systems.items():
-            ms[name].append(run())
-        print(f"round {done + 1} of {o.rounds}: " + ", ".join(f"{times[-1]:.0f} ms" for times in ms.values()))
+    ms = in_turns(systems, ROUNDS)
     for name, times in ms.items():
         print(f"{name:25} {statistics.median(times):8.1f} ms")
-
-    def ratio(of: str, to: str) -> float:
-        return statistics.median(a / b for a, b in zip(ms[of], ms[to], strict=True))
-
-    two, one = "two ranks of one thread", "one rank of two threads"
     ratios = {
-        "PyTorch / ours": ratio("PyTorch, two of one", two),
-        "one rank of two threads / two ranks of one": ratio(one, two),
-        "one rank / no ranks": ratio(one, "no ranks, two threads"),
+        "PyTorch / ours": ratio(ms[torch], ms[two]),
+        "one rank of two threads / two ranks of one": ratio(ms[one], ms[two]),
+        "one rank / no ranks": ratio(ms[one], ms[none]),
     }
     for name, value in ratios.items():
         print(f"{name:45} {value:.3f}")
-    if o.out:
-        report = {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
-            "command": f"bench/ranks.py --rounds {o.rounds} --steps {o.steps}",
-            "ms": ms,
-            "ratios": ratios,
-        }
-        o.out.write_text(json.dumps(report, indent=1) + "\n")
+    report = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
+        "ms": ms,
+        "ratios": ratios,
+    }
+    out = ROOT / "build" / "bench" / "ranks.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

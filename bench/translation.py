@@ -10,9 +10,8 @@ Recipes:
     default    the book's pairs, the model of `./book run 13`
     multi30k   German to English; FOLDER holds the six files that chapter 13 names
 
-Prints a table, and writes all its numbers to OUT/RECIPE/result.json. A training that the same
-command and program have already finished is not repeated, unless --again is given. Quality is BLEU
-of the test pairs by the book's `score`, decoded greedily, and for the book also with a beam of 4.
+Prints a table, and writes all its numbers to build/bench/translation/RECIPE/result.json. Quality is
+BLEU of the test pairs by the book's `score`, decoded greedily, and for the book also with a beam of 4.
 Speed is words per second, without pads and validation: the median over all epochs. Memory is the
 peak of the whole process.
 """
@@ -21,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import json
 import os
 import re
@@ -84,29 +82,10 @@ def must(
     return done.stdout
 
 
-def identity(command: Sequence[object], *files: Path) -> list[str]:
-    """A command, and the hashes of the files that it uses."""
-    return [*map(str, command), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
-
-
-def finished(again: bool, run: Path, what: list[str]) -> dict | None:
-    """The results of the training with this identity, if it has finished in this folder."""
-    file = run / "finished.json"
-    if again or not file.exists():
-        return None
-    kept = json.loads(file.read_text())
-    return kept["found"] if kept["what"] == what else None
-
-
-def keep(run: Path, what: list[str], found: dict) -> dict:
-    (run / "finished.json").write_text(json.dumps({"what": what, "found": found}, indent=1) + "\n")
-    return found
-
-
 def text_files(o: argparse.Namespace) -> dict[str, str]:
     """The options that name the files of pairs."""
     if o.recipe != "multi30k":
-        must([o.program, "text", "--write", o.out / "text"], o.out / "text.log")
+        must([PROGRAM, "text", "--write", o.out / "text"], o.out / "text.log")
         return {f"--{part}": str(o.out / "text" / f"{part}.tsv") for part in ("train", "dev", "test")}
     names = {"--train": "train", "--dev": "val", "--test": "test_2016_flickr"}
     return {
@@ -114,81 +93,62 @@ def text_files(o: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def bleu(program: Path, reference: Path, hypothesis: Path, log: Path, lowercase: bool) -> float:
-    command = [program, "score", "--reference", reference, "--hypothesis", hypothesis]
-    command += ["--out", log.parent / "score"]
-    must(command + ["--lowercase"] * lowercase, log)
-    return values_in(log.parent / "score" / "results.json")["BLEU"]
+def bleu(reference: Path, hypothesis: Path) -> float:
+    run = hypothesis.parent
+    command = [PROGRAM, "score", "--reference", reference, "--hypothesis", hypothesis]
+    must([*command, "--out", run / "score"], run / "score.log")
+    return values_in(run / "score" / "results.json")["BLEU"]
 
 
 def values_in(file: Path) -> dict[str, float]:
     return {name: entry["value"] for name, entry in json.loads(file.read_text()).items()}
 
 
-def scores(o: argparse.Namespace, reference: Path, hypothesis: Path, name: str) -> dict[str, float]:
-    log = hypothesis.parent / "score.log"
-    return {
-        f"{name}{'_lowercase' * lowercase}": bleu(o.program, reference, hypothesis, log, lowercase)
-        for lowercase in (False, True)
-    }
-
-
 def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
     run = o.out / f"ours-{seed}"
-    command = [o.program, *recipe.ours, *recipe.options(), "--seed", seed, "--threads", o.threads]
+    run.mkdir(parents=True, exist_ok=True)
+    command = [PROGRAM, *recipe.ours, *recipe.options(), "--seed", seed, "--threads", o.threads]
     command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
     if o.recipe == "multi30k":
         command += [part for pair in files.items() for part in pair]
-    if (kept := finished(o.again, run, identity(command, o.program))) is not None:
-        return kept
-    run.mkdir(parents=True, exist_ok=True)
-    (run / "log").write_text(must(command, run / "messages"))
+    log = must(command, run / "messages")
     found = values_in(run / "results" / "results.json")
-    speeds = re.findall(r"^epoch .* (\d+) words/s$", (run / "log").read_text(), re.MULTILINE)
+    speeds = re.findall(r"^epoch .* (\d+) words/s$", log, re.MULTILINE)
     reference, sources = run / "test.reference.txt", (run / "test.source.txt").read_text()
-    translate = [o.program, "translate", "--model", run / "model.safetensors", "--beam", 4]
+    translate = [PROGRAM, "translate", "--model", run / "model.safetensors", "--beam", 4]
     beam = run / "test.beam4.txt"
     beam.write_text(must([*translate, "--threads", o.threads], run / "messages.translate", sources))
-    result = {
+    return {
         "words_per_second": statistics.median(map(float, speeds)),
         "seconds": found["training_seconds"],
         "memory": found["memory"],
         "dev_bleu": found["dev_bleu"],
-        **scores(o, reference, run / "test.translation.txt", "greedy"),
-        **scores(o, reference, beam, "beam4"),
+        "greedy": bleu(reference, run / "test.translation.txt"),
+        "beam4": bleu(reference, beam),
     }
-    return keep(run, identity(command, o.program), result)
 
 
 def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
     run, ours = o.out / f"peer-{seed}", o.out / f"ours-{seed}"
+    run.mkdir(parents=True, exist_ok=True)
     command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
     command += [part for pair in files.items() for part in pair]
     command += ["--seed", seed, "--threads", o.threads, "--out", run]
-    if (kept := finished(o.again, run, identity(command, PEER, ours / "model.safetensors"))) is not None:
-        return kept
-    run.mkdir(parents=True, exist_ok=True)
-    (run / "log").write_text(must(command, run / "messages", environment=KEEP_MEMORY))
+    must(command, run / "messages", environment=KEEP_MEMORY)
     found = json.loads((run / "peer.json").read_text())
-    result = {
-        "words_per_second": found["words_per_second"],
-        "seconds": found["seconds"],
-        "memory": found["memory"],
-        "dev_bleu": found["dev_of"][found["kept"]]["bleu"],
-        **scores(o, ours / "test.reference.txt", run / "test.translation.txt", "greedy"),
-    }
-    return keep(run, identity(command, PEER, ours / "model.safetensors"), result)
+    kept = {name: found[name] for name in ("words_per_second", "seconds", "memory", "dev_bleu")}
+    return {**kept, "greedy": bleu(ours / "test.reference.txt", run / "test.translation.txt")}
 
 
 def table(runs: list[dict]) -> str:
-    lines = ["seed  system    words/s  seconds  MiB  dev BLEU  test BLEU  lowercase  beam 4  lowercase"]
+    lines = ["seed  system    words/s  seconds  MiB  dev BLEU  test BLEU  beam 4"]
     for run in runs:
         for system in ("ours", "PyTorch"):
             r = run[system]
-            beam = f"{r['beam4']:6.2f}  {r['beam4_lowercase']:9.2f}" if "beam4" in r else ""
+            beam = f"{r['beam4']:6.2f}" if "beam4" in r else ""
             lines.append(
                 f"{run['seed']:4}  {system:8}  {r['words_per_second']:7.0f}  {r['seconds']:7.0f}  {r['memory']:3.0f}"
-                f"  {r['dev_bleu']:8.2f}  {r['greedy']:9.2f}  {r['greedy_lowercase']:9.2f}  {beam}".rstrip()
+                f"  {r['dev_bleu']:8.2f}  {r['greedy']:9.2f}  {beam}".rstrip()
             )
     speed = statistics.median(r["ours"]["words_per_second"] / r["PyTorch"]["words_per_second"] for r in runs)
     better = statistics.fmean(r["ours"]["greedy"] - r["PyTorch"]["greedy"] for r in runs)
@@ -201,22 +161,19 @@ def main() -> None:
     parser.add_argument(
         "--python", type=Path, default=ROOT / "build/venv-bench/bin/python", help="Python with bench/requirements.txt"
     )
-    parser.add_argument("--program", type=Path, default=PROGRAM, help="program of chapter 13")
     parser.add_argument("--data", type=Path, help="folder with the files of Multi30k")
-    parser.add_argument("--out", type=Path, default=ROOT / "build/bench/translation", help="folder for the results")
     parser.add_argument("--threads", type=int, default=2, help="threads of each system (default 2)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one pair of trainings for each seed")
-    parser.add_argument("--again", action="store_true", help="repeat trainings that have been finished")
     o = parser.parse_args()
     if o.recipe == "multi30k" and not (o.data and (o.data / "train.de.gz").exists()):
         parser.error("multi30k needs --data, a folder with train.de.gz and the other files that chapter 13 names")
     for file, what in (
-        (o.program, "cmake --build --preset release"),
+        (PROGRAM, "cmake --build --preset release"),
         (o.python, "a virtual environment with bench/requirements.txt"),
     ):
         if not file.exists():
             parser.error(f"{file} does not exist; it comes from {what}")
-    o.out = o.out / o.recipe
+    o.out = ROOT / "build/bench/translation" / o.recipe
     o.out.mkdir(parents=True, exist_ok=True)
     recipe, files, runs = RECIPES[o.recipe], text_files(o), []
     for seed in o.seeds:

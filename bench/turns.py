@@ -111,6 +111,24 @@ def ratios(times: Sequence[float], ours: Sequence[float]) -> list[float]:
     return [t / o for t, o in zip(times, ours, strict=True)]
 
 
+def in_turns(
+    systems: dict[str, Callable[[], float]], rounds: int
+) -> dict[str, list[float]]:
+    """What systems return that are started anew for each of their turns."""
+    found: dict[str, list[float]] = {name: [] for name in systems}
+    for number in range(rounds):
+        for name, run in systems.items():
+            found[name].append(run())
+        last = ", ".join(f"{name} {values[-1]:.4g}" for name, values in found.items())
+        print(f"round {number + 1} of {rounds}: {last}", flush=True)
+    return found
+
+
+def ratio(times: Sequence[float], ours: Sequence[float]) -> float:
+    """The median of the rounds' ratios."""
+    return statistics.median(ratios(times, ours))
+
+
 def spread(measured: dict[str, Measured]) -> float:
     """The widest spread among the peers' ratios to ours; without peers, the spread of the times.
     A spread is the distance between the quartiles, divided by the median."""
