@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels, paper, sequential
+from style import Axes, Data, Figure, arrow, figure, heat, ink, muted, narrow, panels, paper, sequential
 
 
 class Sheets:
@@ -51,9 +51,8 @@ class Sheets:
         self.text(x, y, name)
         self.text(x, y + 1.5, shape)
 
-    def arrow(self, *points: tuple[float, float]) -> None:
-        style = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-        self.axes.annotate("", points[1], points[0], arrowprops=style)
+    def arrow(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        arrow(self.axes, start, end)
 
 
 @figure("matrices", width=7.6, height=3.4, narrow=(3.7, 5.4))

@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from style import Axes, Data, Figure, figure, heat, ink, narrow, panels, paper
+from style import Axes, Data, Figure, arrow, figure, heat, ink, narrow, panels, paper
 
 HEADS = 4  # in the figures `split` and `join`
 SHIFT = 3.0  # cells from one head's sheet to the next
-
-
-@figure("weights", width=7.4, height=4.2, narrow=(3.7, 7.6))
-def weights(data: Data, fig: Figure) -> None:
-    words = data.value("words").split()
-    heads = data.array("weights")  # [H, L, L]
-    axes = fig.subplots(*((4, 2) if narrow() else (2, 4)), sharex=True, sharey=True)
-    high = float(heads.max())
-    drawn = None
-    for head, place in enumerate(axes.flat):
-        drawn = heat(place, heads[head], rows=words, columns=words, low=0, high=high)
-        place.set_title(f"head {head + 1}")
-    for place in axes[-1]:
-        place.set_xlabel("key")
-    for place in axes[:, 0]:
-        place.set_ylabel("query")
-    bar = fig.colorbar(drawn, ax=axes, label="weight", fraction=0.03, pad=0.02)
-    bar.outline.set_visible(False)
 
 
 class Rows:
@@ -71,8 +53,7 @@ class Rows:
         self.text(x, top + self.length + 3.6, shape)
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float], text: str) -> None:
-        style = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-        self.axes.annotate("", end, start, arrowprops=style)
+        arrow(self.axes, start, end)
         if start[1] == end[1]:
             self.text((start[0] + end[0]) / 2, start[1] - 1.2, text)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from style import Axes, Data, Figure, figure, muted, narrow, panels, paper
+from style import Axes, Data, Figure, arrow, figure, muted, narrow, panels, paper
 
 
 def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str, dash: str) -> None:
@@ -85,11 +85,7 @@ def three_paths(data: Data, fig: Figure) -> None:
             middle, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
             bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": color, "linewidth": 1.4},
         )
-        for here, there, head in (((begin + 0.22, y * 0.12), (middle, y), False), ((middle, y), (end - 0.22, y * 0.12), True)):
-            axes.annotate(
-                "", there, here, zorder=1,
-                arrowprops={"arrowstyle": "-|>" if head else "-", "color": color, "linewidth": 1.4,
-                            "shrinkA": 0, "shrinkB": 0},
-            )
+        arrow(axes, (begin + 0.22, y * 0.12), (middle, y), color, 1.4, head="-", zorder=1)
+        arrow(axes, (middle, y), (end - 0.22, y * 0.12), color, 1.4, zorder=1)
         axes.text(middle, y - 0.34, gradient, ha="center", va="top", fontsize=9 if small else 10, color=color, zorder=3,
                   bbox={"boxstyle": "round,pad=0.1", "facecolor": paper(), "edgecolor": "none"})

@@ -1,7 +1,7 @@
 """Figures of chapter 7."""
 
 import sublayers
-from style import Data, Figure, figure, narrow, panels, sequential
+from style import Data, Figure, figure, panels
 from sublayers import Sublayer
 
 
@@ -11,39 +11,6 @@ def layer(data: Data, fig: Figure) -> None:
     sublayers.draw(fig, [
         Sublayer(f"self-attention\n{attention}", "C0"), Sublayer(f"feed-forward\n{ff}", "C1")
     ])
-
-
-@figure("weights", width=7.6, height=5.3, narrow=(3.7, 5.6))
-def weights(data: Data, fig: Figure) -> None:
-    all_weights = data.array("weights")  # [layers, heads, L, L]
-    words = data.value("words").split()
-    n_layers, n_heads = all_weights.shape[:2]
-    small = narrow()  # layers across, heads down, and no room for the words
-    shape = (n_heads, n_layers) if small else (n_layers, n_heads)
-    grid = fig.subplots(*shape, sharex=True, sharey=True)
-    for i in range(n_layers):
-        for h in range(n_heads):
-            axes = grid[h, i] if small else grid[i, h]
-            drawn = axes.imshow(
-                all_weights[i, h], cmap=sequential(), vmin=0, vmax=all_weights.max(), interpolation="none"
-            )
-            labels = [""] * len(words) if small else words
-            axes.set_xticks(range(len(words)), labels, fontsize=5.5)
-            axes.set_yticks(range(len(words)), labels, fontsize=5.5)
-            axes.tick_params(length=0, pad=1)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
-            if not small and i == 0:
-                axes.set_title(f"head {h + 1}", fontsize=8)
-            elif small and h == 0:
-                axes.set_title(f"layer {i + 1}", fontsize=7)
-            if not small and h == 0:
-                axes.set_ylabel(f"layer {i + 1}", fontsize=8)
-            elif small and i == 0:
-                axes.set_ylabel(f"head {h + 1}", fontsize=7)
-    bar = fig.colorbar(drawn, ax=grid, label="weight", shrink=0.5, fraction=0.03, pad=0.01,
-                       location="bottom" if small else "right")
-    bar.outline.set_visible(False)
 
 
 @figure("rows", width=7.4, height=2.9, narrow=(3.7, 7.0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import sublayers
-from style import Data, Figure, figure, heat, muted, narrow, panels, sequential
+from style import Data, Figure, figure, heat, muted, narrow, panels, scale, sequential
 from sublayers import Sublayer
 
 
@@ -61,11 +61,10 @@ def weights(data: Data, fig: Figure) -> None:
             for spine in axes.spines.values():
                 spine.set_visible(False)
             axes.set_title(f"{kind}, head {h}", fontsize=8)
-    bar = fig.colorbar(
-        drawn, ax=grid, label="weight", shrink=0.5, fraction=0.03, pad=0.01, extend="max",
+    scale(
+        fig, drawn, grid, "weight", shrink=0.5, fraction=0.03, pad=0.01, extend="max",
         location="bottom" if small else "right",
     )
-    bar.outline.set_visible(False)
 
 
 @figure("memory", width=6.0, height=2.8, narrow=(3.7, 3.0))

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, figure, heat, narrow, panels
+from style import Axes, Data, Figure, figure, heat, narrow, panels, scale
 
 
 @figure("alignment", width=7.4, height=3.7, narrow=(3.7, 7.2))
@@ -45,11 +45,8 @@ def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
         )
         axes.set_xlabel(f"head {h}")
         axes.tick_params(labelsize=7.5)
-    bar = fig.colorbar(
-        drawn, ax=grid.ravel().tolist(), label="weight", shrink=0.6,
-        location="bottom" if narrow() else "right", aspect=30,
-    )
-    bar.outline.set_visible(False)
+    where = "bottom" if narrow() else "right"
+    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
 
 
 @figure("heads_toy", width=7.5, height=4.2, narrow=(3.7, 7.8))
@@ -100,8 +97,7 @@ def alike_together(cosines: np.ndarray, chosen: list[int]) -> list[int]:
 def scale_of(fig: Figure, axes: Axes, drawn: ScalarMappable, label: str) -> None:
     """The scale of a heat map's colors: beside it, or below it on a phone, which is too narrow."""
     where = {"location": "bottom", "aspect": 30, "ticks": MaxNLocator(4, steps=[1, 2, 5, 10])} if narrow() else {"fraction": 0.05}
-    bar = fig.colorbar(drawn, ax=axes, label=label, pad=0.02, **where)
-    bar.outline.set_visible(False)
+    scale(fig, drawn, axes, label, pad=0.02, **where)
 
 
 @figure("inside_words", width=6.6, height=5.6, narrow=(3.7, 4.5))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
-from style import ink, muted, narrow, paper
+from style import arrow, ink, muted, narrow, paper
 
 __all__ = ["MARKED", "draw", "draw_labeled"]
 
@@ -118,14 +118,11 @@ class Plan:
     def line(self, *places: Place, marked: bool = False) -> None:
         """A line through all the places, with an arrowhead at the last."""
         points = [self.at(place) for place in places]
+        color, width = ("C1", 2.0) if marked else (muted(), 0.9)
         for start, end in itertools.pairwise(points):
-            self.axes.plot(*zip(start, end, strict=True), color="C1" if marked else muted(),
-                           linewidth=2.0 if marked else 0.9, solid_capstyle="round", zorder=2)
-        self.axes.annotate(
-            "", points[-1], points[-2], zorder=2,
-            arrowprops={"arrowstyle": "-|>", "color": "C1" if marked else muted(),
-                        "linewidth": 2.0 if marked else 0.9, "shrinkA": 0, "shrinkB": 0},
-        )
+            self.axes.plot(*zip(start, end, strict=True), color=color, linewidth=width,
+                           solid_capstyle="round", zorder=2)
+        arrow(self.axes, points[-2], points[-1], color, width, zorder=2)
 
     def frame(self, text: str, first: Place, last: Place, marked: bool) -> None:
         (x0, y0), (x1, y1) = self.at(first), self.at(last)

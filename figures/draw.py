@@ -3,13 +3,11 @@
     build/venv/bin/python figures/draw.py --results build/book/results --out build/book/figures
     build/venv/bin/python figures/draw.py 04_scaled_dot_product_attention --results ... --out ...
 
-imports figures/04_scaled_dot_product_attention.py, calls every function that `@figure` names, and
-writes OUT/04_scaled_dot_product_attention/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg
-and NAME.narrow.dark.svg of a figure that has a shape for phones. Chapters 1 to 10 get the figure
-`here` from figures/architecture.py as well. How to write such a file
-is at the top of figures/style.py. Only those figures are drawn whose code or data have changed since
-they were drawn last: OUT/CHAPTER/drawn.json remembers both. A file whose content would not change is left
-alone, so that pages are not rendered again; figures that no longer exist are removed.
+calls every function of figures/NN_name.py that `@figure` names (figures/style.py says how to write one), and writes
+OUT/NN_name/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg and NAME.narrow.dark.svg of a figure that has a
+shape for phones. Chapters 1 to 10 get the figure `here` from figures/architecture.py as well. Only those figures are
+drawn whose code or data have changed since: OUT/NN_name/drawn.json remembers both. A file whose content would not
+change is left alone, so that pages are not rendered again; figures that no longer exist are removed.
 """
 
 from __future__ import annotations
@@ -25,8 +23,9 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
@@ -78,16 +77,19 @@ def load(source: Path) -> None:
         raise style.FigureError("no function is decorated with @figure")
 
 
-def explained(source: Path, name: str, error: Exception) -> cli.Failure:
-    """An error in a chapter's file, reduced to one line."""
+@contextmanager
+def explained(source: Path, name: str = "") -> Iterator[None]:
+    """Reduces an error in a chapter's file to one line."""
     import style
 
-    where = f" figure {name}:" if name else ""
-    if isinstance(error, style.FigureError):
-        return cli.Failure(f"{source}:{where} {error}")
-    lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(source)]
-    line = f":{lines[-1].lineno}" if lines else ""
-    return cli.Failure(f"{source}{line}:{where} {type(error).__name__}: {error}")
+    try:
+        yield
+    except style.FigureError as error:
+        raise cli.Failure(f"{source}:{name} {error}") from None
+    except Exception as error:  # noqa: BLE001
+        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(source)]
+        line = f":{lines[-1].lineno}" if lines else ""
+        raise cli.Failure(f"{source}{line}:{name} {type(error).__name__}: {error}") from None
 
 
 def draw(source: Path, name: str, results: Path, folder: Path) -> tuple[list[str], list[str]]:
@@ -98,7 +100,7 @@ def draw(source: Path, name: str, results: Path, folder: Path) -> tuple[list[str
 
     data = style.Data(source.stem, results)
     written = []
-    try:
+    with explained(source, f" figure {name}:"):
         load(source)
         drawing = style.drawings[name]
         shapes = {"": (drawing.width, drawing.height)}
@@ -114,18 +116,14 @@ def draw(source: Path, name: str, results: Path, folder: Path) -> tuple[list[str
             path = folder / f"{name}{shape}.{look}.svg"
             write_if_changed(path, picture.getvalue())
             written.append(path.name)
-    except Exception as error:  # noqa: BLE001
-        raise explained(source, name, error) from None
     return written, sorted(path.relative_to(results).as_posix() for path in data.read)
 
 
 def figure_names(source: Path) -> list[str]:
     import style
 
-    try:
+    with explained(source):
         load(source)
-    except Exception as error:  # noqa: BLE001
-        raise explained(source, "", error) from None
     return list(style.drawings)
 
 
@@ -171,8 +169,7 @@ def draw_all(sources: list[Path], results: Path, out: Path, jobs: int) -> int:
     chapters = [Chapter(source, results, out) for source in sources]
     work = [(chapter, name) for chapter in chapters for name in chapter.missing]
     if work:
-        import matplotlib.backends.backend_svg
-        import style  # noqa: F401 - once, before the workers fork
+        import matplotlib.backends.backend_svg  # noqa: F401 - once, before the workers fork
 
     wrong, said, done = [], time.monotonic(), 0
     with ProcessPoolExecutor(jobs, get_context("fork"), cli.quiet_worker) as pool:

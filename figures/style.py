@@ -1,63 +1,43 @@
 """The look of the book's figures, and the data that they are drawn from.
 
-A chapter has one file `figures/NN_name.py` (`figures/04_scaled_dot_product_attention.py`). It holds
-functions, one a figure, and nothing else runs on import:
+A chapter has one file `figures/NN_name.py`. It holds functions, one a figure, and nothing else runs on import:
 
     from style import Data, Figure, figure, heat
 
-    @figure("weights", width=6.4, height=3.6)
+    @figure("weights", width=6.4, height=3.6, narrow=(3.7, 6.0))
     def weights(data: Data, fig: Figure) -> None:
         axes = fig.subplots()
         ...
 
-* The name given to `@figure` is the name that the page says in its `plot` directive. It becomes
-  `build/book/figures/NN_name/weights.light.svg` and `weights.dark.svg`.
-* `width` and `height` are inches. The page is 7.6 inches wide; text is 9 points, so 6.4 x 3.6 (the
-  default) shows it at its true size. Keep to at most 7.6.
-* `narrow=(3.7, 6.0)` asks for a second shape, width and height, that a phone shows instead. The function
-  is called for it too: `panels(fig, 2)` gives axes side by side, and one above the other when narrow;
-  `narrow()` says which of the two is being drawn.
-* The function is called twice, once in each look, with an empty matplotlib `Figure` (constrained
-  layout: do not call `tight_layout`). It draws on `fig` and returns nothing. Do not use pyplot.
-* Never name a color of your own. Everything follows the look by itself if you use
-    - `"C0"` blue, `"C1"` vermilion, `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` gray
-      (color-blind-safe; plot, bar and so on take them in this order by default), or
-    - `ink()` for text and lines that matter, `muted()` for lines that help, `paper()` for the page,
-    - `sequential()` and `diverging()` for color maps (magnitudes; signed values around 0).
+* The name is the one that the page says in its `plot` directive; sizes are inches. The page is 7.6 inches wide, and
+  text is 9 points. `narrow` is a second shape, width and height, that a phone shows instead: `panels(fig, 2)` gives
+  axes side by side, and one above the other when narrow; `narrow()` says which of the two is being drawn.
+* The function is called once in each look and shape, with an empty matplotlib `Figure` (constrained layout: do not
+  call `tight_layout`). Do not use pyplot.
+* Never name a color of your own. Everything follows the look by itself if you use `"C0"` blue, `"C1"` vermilion,
+  `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` gray (color-blind-safe), or `ink()` for text and lines
+  that matter, `muted()` for lines that help, `paper()` for the page, and `sequential()` and `diverging()` for color maps.
   Where color tells two things apart, let a label, a dash or a marker say it too.
-* No title in the figure: the caption on the page says what it is. Do label the axes, with units.
-* Chinese text needs nothing special: a CJK font comes after the Latin one.
+* No title in the figure: the caption on the page says what it is. Do label the axes, with units. Chinese text needs
+  nothing special.
 
-`data` reads what the chapter's program wrote with `--out` (`build/book/results/NN_name/RUN/`, from the
-record or from this machine's runs):
+`data` reads what the chapter's program wrote with `--out`, here or for the record:
 
     data.array("weights")                      main/weights.npy of this chapter, a numpy array
     data.array("loss", run="adam")             adam/loss.npy
-    data.array("loss", chapter="09")           of another chapter (its number is enough)
     data.value("score_std")                    the value from results.json: number or string
-    data.unit("seconds")                       its unit ("" if it has none)
     data.values()                              all of them, {name: value}
     data.json("trace.json", run="trace")       another file that the run wrote
 
-All take `run=` and `chapter=`. What is missing stops the
-build with one line that names it. Nothing else is a source: no numbers typed into the figure file.
-
-`heat` draws a matrix with labels at its cells:
-
-    heat(axes, matrix, rows=[...], columns=[...], numbers="{:.2f}", signed=False, bar="weight")
-
-`rows`/`columns` label the cells (omit: indices, sparse), `numbers` writes the value into each cell,
-`signed=True` takes the diverging map, symmetric about 0, `low=`/`high=` fix the range (give both the
-same where two heat maps must compare), `bar="..."` adds a color bar with that label, `top=True` puts
-the column labels above.
+What is missing stops the build with one line that names it. Nothing else is a source: no numbers typed into the
+figure file.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,7 +50,6 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-WIDTH, HEIGHT = 6.4, 3.6
 CJK_FONTS = (
     "WenQuanYi Micro Hei", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC",
     "WenQuanYi Zen Hei", "Droid Sans Fallback",
@@ -85,7 +64,6 @@ class FigureError(Exception):
 class Look:
     """Colors of one variant. The page behind it is furo's background."""
 
-    name: str
     paper: str
     ink: str
     muted: str
@@ -98,13 +76,13 @@ class Look:
 # Okabe and Ito's palette, with the colors moved to at least 3:1 against the page.
 LOOKS = {
     "light": Look(
-        name="light", paper="#ffffff", ink="#1f2328", muted="#6b7280", grid="#e3e6ea",
+        paper="#ffffff", ink="#1f2328", muted="#6b7280", grid="#e3e6ea",
         cycle=("#0072b2", "#d55e00", "#00805d", "#a8508a", "#3a93c9", "#a97300", "#6b7280"),
         sequential=("#f6f9fc", "#c3dcee", "#7db4d8", "#3285bb", "#0b5b92", "#06304f"),
         diverging=("#0b4f82", "#3f8fc4", "#b5d3e8", "#f7f7f7", "#f4c9a6", "#d9752e", "#8f3d00"),
     ),
     "dark": Look(
-        name="dark", paper="#131416", ink="#e4e6ea", muted="#9aa1ab", grid="#2c3036",
+        paper="#131416", ink="#e4e6ea", muted="#9aa1ab", grid="#2c3036",
         cycle=("#5ab4ea", "#ff8a3d", "#2fc79a", "#e094c4", "#a4dbff", "#e8b32d", "#9aa1ab"),
         sequential=("#191c20", "#17354d", "#1d5a85", "#3287bd", "#7dbce4", "#e2f2fd"),
         diverging=("#8fd0fb", "#3f8fc4", "#1f4a6b", "#1a1c1f", "#6e3a16", "#d9752e", "#ffc08a"),
@@ -151,22 +129,15 @@ def diverging() -> Colormap:
 
 def _cjk_font() -> str:
     """Name of an installed font with Chinese glyphs, even one that is newer than matplotlib's list."""
-    known = {entry.name for entry in font_manager.fontManager.ttflist}
-    for name in CJK_FONTS:
-        if name in known:
-            return name
-    for name in CJK_FONTS:
-        try:
-            found = subprocess.run(
-                ["fc-list", name, "file"], capture_output=True, text=True, check=False
-            ).stdout
-        except FileNotFoundError:
-            break
-        for line in found.splitlines():
-            path = Path(line.rstrip(": "))
-            if path.is_file():
-                font_manager.fontManager.addfont(path)
-                return font_manager.FontProperties(fname=path).get_name()
+    fonts = font_manager.fontManager
+    for paths in ([], font_manager.findSystemFonts):
+        for path in paths and paths():
+            with suppress(RuntimeError):  # not a font that matplotlib reads
+                fonts.addfont(path)
+        known = {entry.name for entry in fonts.ttflist}
+        for name in CJK_FONTS:
+            if name in known:
+                return name
     raise FigureError(
         f"no font with Chinese characters; install the package fonts-wqy-microhei "
         f"(looked for {', '.join(CJK_FONTS)})"
@@ -240,16 +211,13 @@ drawings: dict[str, Drawing] = {}
 
 
 def figure(
-    name: str, *, width: float = WIDTH, height: float = HEIGHT,
-    narrow: tuple[float, float] | None = None,
+    name: str, *, width: float, height: float, narrow: tuple[float, float] | None = None
 ) -> Callable[[Draw], Draw]:
     """Make the decorated function `draw(data, fig)` the figure `name` of its chapter."""
 
     def register(draw: Draw) -> Draw:
         if name in drawings:
             raise FigureError(f"figure {name} is defined twice")
-        if not name or not all(c.isalnum() or c in "_-" for c in name):
-            raise FigureError(f"figure name {name!r}: expected only letters, digits, '_' and '-'")
         drawings[name] = Drawing(name, width, height, draw, narrow)
         return draw
 
@@ -265,59 +233,48 @@ class Data:
     #: Every file that was read. The figure is drawn again when one of them changes.
     read: set[Path] = field(default_factory=set)
 
-    def _folder(self, run: str, chapter: str | None) -> Path:
-        name = self.chapter if chapter is None else chapter
-        folder = self.results / name
-        if not folder.is_dir():
-            found = sorted(self.results.glob(f"{name}_*"))
-            if len(found) != 1:
-                raise FigureError(f"no results of chapter {name} under {self.results}")
-            folder = found[0]
-        if not (folder / run).is_dir():
-            raise FigureError(f"no run {run} under {folder}")
-        return folder / run
-
-    def json(self, file: str, *, run: str = "main", chapter: str | None = None) -> Any:
-        """The content of a file that a run wrote."""
-        path = self._folder(run, chapter) / file
-        if not path.is_file():
-            raise FigureError(f"no file {path}")
-        self.read.add(path)
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise FigureError(f"{path}: {error}") from None
-
-    def _entry(self, name: str, run: str, chapter: str | None) -> dict[str, Any]:
-        entries = self.json("results.json", run=run, chapter=chapter)
-        if name not in entries:
-            where = self._folder(run, chapter) / "results.json"
-            raise FigureError(f"no value {name} in {where}, which has {', '.join(sorted(entries))}")
-        return entries[name]
-
-    def array(self, name: str, *, run: str = "main", chapter: str | None = None) -> np.ndarray:
-        """The array `name.npy` of a run."""
-        path = self._folder(run, chapter) / f"{name}.npy"
+    def _file(self, name: str, run: str) -> Path:
+        path = self.results / self.chapter / run / name
+        if not path.parent.is_dir():
+            raise FigureError(f"no run {run} under {path.parent.parent}")
         if not path.is_file():
             there = ", ".join(sorted(p.stem for p in path.parent.glob("*.npy"))) or "none"
-            raise FigureError(f"no array {path}; arrays of this run: {there}")
+            raise FigureError(f"no file {path}; arrays of this run: {there}")
         self.read.add(path)
-        try:
-            return np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise FigureError(f"{path}: {error}") from None
+        return path
 
-    def value(self, name: str, *, run: str = "main", chapter: str | None = None) -> Any:
+    def json(self, file: str, *, run: str = "main") -> Any:
+        """The content of a file that a run wrote."""
+        return json.loads(self._file(file, run).read_text(encoding="utf-8"))
+
+    def array(self, name: str, *, run: str = "main") -> np.ndarray:
+        """The array `name.npy` of a run."""
+        return np.load(self._file(f"{name}.npy", run), allow_pickle=False)
+
+    def value(self, name: str, *, run: str = "main") -> Any:
         """The value `name` in a run's results.json."""
-        return self._entry(name, run, chapter)["value"]
+        values = self.values(run=run)
+        if name not in values:
+            raise FigureError(f"no value {name} in run {run}, which has {', '.join(sorted(values))}")
+        return values[name]
 
-    def unit(self, name: str, *, run: str = "main", chapter: str | None = None) -> str:
-        """The unit of `name`, or an empty string."""
-        return str(self._entry(name, run, chapter).get("unit", ""))
-
-    def values(self, *, run: str = "main", chapter: str | None = None) -> dict[str, Any]:
+    def values(self, *, run: str = "main") -> dict[str, Any]:
         """All values of a run."""
-        return {k: v["value"] for k, v in self.json("results.json", run=run, chapter=chapter).items()}
+        return {name: entry["value"] for name, entry in self.json("results.json", run=run).items()}
+
+
+def arrow(
+    axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str | None = None,
+    width: float = 1.0, *, head: str = "-|>", **more: Any,
+) -> None:
+    """Draw a line with an arrowhead at its end."""
+    look = {"arrowstyle": head, "color": color or ink(), "linewidth": width, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, start, arrowprops=look, **more)
+
+
+def scale(fig: Figure, drawn: Any, axes: Any, label: str, **options: Any) -> None:
+    """Draw the scale of a heat map's colors; options as for colorbar."""
+    fig.colorbar(drawn, ax=axes, label=label, **options).outline.set_visible(False)
 
 
 #: Up to this many cells are drawn as shapes; more, as one image with one pixel per cell.
@@ -337,7 +294,15 @@ def heat(
     bar: str | None = None,
     top: bool = False,
 ) -> Any:
-    """Draw `matrix` as a heat map, row 0 on top, and return what a color bar needs."""
+    """Draw `matrix` as a heat map, row 0 on top, and return what a color bar needs.
+
+    :param rows, columns: labels of the cells (default: indices, sparse)
+    :param numbers: format of the value in each cell
+    :param signed: takes the diverging map, symmetric about 0
+    :param low, high: the range; the same for two maps that must compare
+    :param bar: label of a color bar
+    :param top: puts the labels of the columns above
+    """
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
         raise FigureError(f"heat: shape {matrix.shape}, expected a matrix")
@@ -385,6 +350,5 @@ def heat(
                 color="#111417" if bright else "#f8f9fa",
             )
     if bar is not None:
-        color_bar = axes.figure.colorbar(drawn, ax=axes, label=bar, fraction=0.05, pad=0.02)
-        color_bar.outline.set_visible(False)
+        scale(axes.figure, drawn, axes, bar, fraction=0.05, pad=0.02)
     return drawn

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
-from style import ink, muted, narrow, paper
+from style import arrow, ink, muted, narrow, paper
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ class Plan:
         """A line through places, with an arrowhead at the last one."""
         points = [self.at(*place) for place in places]
         self.axes.plot(*zip(*points, strict=True), color=ink(), linewidth=1.0, zorder=1)
-        head = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-        self.axes.annotate("", points[-1], points[-2], zorder=1, arrowprops=head)
+        arrow(self.axes, points[-2], points[-1], zorder=1)
 
     def sublayer(self, one: Sublayer, start: float) -> None:
         split, part, plus, norm = (start + x for x in (self.split, self.part, self.plus, self.norm))
