@@ -1,8 +1,8 @@
 """What CUDA's assembler, ptxas, makes of each kernel: registers, shared memory, spills. No device is needed.
 
-    python3 bench/kernels.py [--arch sm_90] [--record] [FILE...]
+    python3 bench/kernels.py [--record]
 
-Prints a line for each kernel; --record writes all of them into bench/kernels.txt, which tests/docs/test_kernels.py compares.
+Prints a line for each kernel; --record also writes them into bench/kernels.txt, which tests/docs/test_kernels.py compares.
 The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
 The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT / "lib/program"))
 import cli
 
 RECORD = ROOT / "bench" / "kernels.txt"
+ARCH = "sm_90"  # of the record
 REGISTERS, UNIT = 65536, 8  # of a multiprocessor; those of a thread are given in units
 SHARED, SYSTEM = 228 << 10, 1 << 10  # bytes of a multiprocessor, and those that the system keeps for each block
 MOST_WARPS, MOST_BLOCKS = 64, 32
@@ -211,23 +212,17 @@ def name_of(symbol: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="only these files (default: all)")
-    parser.add_argument("--arch", default="sm_90", help="the device's architecture (default sm_90)")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}")
-    parser.add_argument("--jobs", type=int, default=2, help="number of compilers at once (default 2)")
     options = parser.parse_args()
     if not version():
         raise cli.Failure("there is no CUDA compiler (nvcc) on PATH")
-    if options.record and (options.files or options.arch != "sm_90"):
-        parser.error("the record holds all files, for sm_90")
-    lines = [f"CUDA {version()}, {options.arch}", HEAD]
-    files = [f.resolve() for f in options.files] or sources()
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for kernels in pool.map(lambda f: assemble(f, options.arch), files):
+    lines = [f"CUDA {version()}, {ARCH}", HEAD]
+    with ThreadPoolExecutor(2) as pool:
+        for kernels in pool.map(lambda file: assemble(file, ARCH), sources()):
             lines += map(str, kernels)
     print("\n".join(lines))
     if options.record:
-        RECORD.write_text("\n".join(line.rstrip() for line in lines) + "\n")
+        RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """Trains chapter 13's translator and its PyTorch twin, one after the other, seed by seed.
 
     python bench/translation.py quick --python build/venv-bench/bin/python --seeds 1 2 3
-    python bench/translation.py multi30k --data FOLDER --python ...
 
 Both use the same pieces, pairs, sizes, recipe and number of epochs; see translation_peer.py.
 Recipes:
 
     quick      the book's pairs, the small model of `./book run 13 --quick`
     default    the book's pairs, the model of `./book run 13`
-    multi30k   German to English; FOLDER holds the six files that chapter 13 names
 
 Prints a table, and writes all its numbers to build/bench/translation/RECIPE/result.json. Quality is
 BLEU of the test pairs by the book's `score`, decoded greedily, and for the book also with a beam of 4.
@@ -43,7 +41,7 @@ PEER = ROOT / "bench" / "translation_peer.py"
 
 @dataclass(frozen=True)
 class Recipe:
-    ours: tuple[str, ...]  # further options of the book's program, for example sizes
+    ours: list[str]  # further options of the book's program
     training: dict[str, float]  # options of both
 
     def options(self) -> list[str]:
@@ -51,12 +49,8 @@ class Recipe:
 
 
 RECIPES = {
-    "quick": Recipe(("--quick",), {"--epochs": 5, "--tokens": 1024, "--lr": 3e-3, "--warmup": 200}),
-    "default": Recipe((), {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
-    "multi30k": Recipe(
-        ("--shared", "--pieces", "8000", "--dropout", "0.3"),
-        {"--epochs": 18, "--lr": 1e-3, "--warmup": 800},
-    ),
+    "quick": Recipe(["--quick"], {"--epochs": 5, "--tokens": 1024, "--lr": 3e-3, "--warmup": 200}),
+    "default": Recipe([], {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
 }
 
 
@@ -82,17 +76,6 @@ def must(
     return done.stdout
 
 
-def text_files(o: argparse.Namespace) -> dict[str, str]:
-    """The options that name the files of pairs."""
-    if o.recipe != "multi30k":
-        must([PROGRAM, "text", "--write", o.out / "text"], o.out / "text.log")
-        return {f"--{part}": str(o.out / "text" / f"{part}.tsv") for part in ("train", "dev", "test")}
-    names = {"--train": "train", "--dev": "val", "--test": "test_2016_flickr"}
-    return {
-        option: ",".join(str(o.data / f"{name}.{side}.gz") for side in ("de", "en")) for option, name in names.items()
-    }
-
-
 def bleu(reference: Path, hypothesis: Path) -> float:
     run = hypothesis.parent
     command = [PROGRAM, "score", "--reference", reference, "--hypothesis", hypothesis]
@@ -104,13 +87,11 @@ def values_in(file: Path) -> dict[str, float]:
     return {name: entry["value"] for name, entry in json.loads(file.read_text()).items()}
 
 
-def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
+def train_ours(o: argparse.Namespace, recipe: Recipe, seed: int) -> dict:
     run = o.out / f"ours-{seed}"
     run.mkdir(parents=True, exist_ok=True)
     command = [PROGRAM, *recipe.ours, *recipe.options(), "--seed", seed, "--threads", o.threads]
     command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
-    if o.recipe == "multi30k":
-        command += [part for pair in files.items() for part in pair]
     log = must(command, run / "messages")
     found = values_in(run / "results" / "results.json")
     speeds = re.findall(r"^epoch .* (\d+) words/s$", log, re.MULTILINE)
@@ -128,11 +109,12 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], see
     }
 
 
-def train_peer(o: argparse.Namespace, recipe: Recipe, files: dict[str, str], seed: int) -> dict:
+def train_peer(o: argparse.Namespace, recipe: Recipe, seed: int) -> dict:
     run, ours = o.out / f"peer-{seed}", o.out / f"ours-{seed}"
     run.mkdir(parents=True, exist_ok=True)
     command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
-    command += [part for pair in files.items() for part in pair]
+    for part in ("train", "dev", "test"):
+        command += [f"--{part}", o.out / "text" / f"{part}.tsv"]
     command += ["--seed", seed, "--threads", o.threads, "--out", run]
     must(command, run / "messages", environment=KEEP_MEMORY)
     found = json.loads((run / "peer.json").read_text())
@@ -161,12 +143,9 @@ def main() -> None:
     parser.add_argument(
         "--python", type=Path, default=ROOT / "build/venv-bench/bin/python", help="Python with bench/requirements.txt"
     )
-    parser.add_argument("--data", type=Path, help="folder with the files of Multi30k")
     parser.add_argument("--threads", type=int, default=2, help="threads of each system (default 2)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one pair of trainings for each seed")
     o = parser.parse_args()
-    if o.recipe == "multi30k" and not (o.data and (o.data / "train.de.gz").exists()):
-        parser.error("multi30k needs --data, a folder with train.de.gz and the other files that chapter 13 names")
     for file, what in (
         (PROGRAM, "cmake --build --preset release"),
         (o.python, "a virtual environment with bench/requirements.txt"),
@@ -175,12 +154,13 @@ def main() -> None:
             parser.error(f"{file} does not exist; it comes from {what}")
     o.out = ROOT / "build/bench/translation" / o.recipe
     o.out.mkdir(parents=True, exist_ok=True)
-    recipe, files, runs = RECIPES[o.recipe], text_files(o), []
+    must([PROGRAM, "text", "--write", o.out / "text"], o.out / "text.log")
+    recipe, runs = RECIPES[o.recipe], []
     for seed in o.seeds:
         print(f"seed {seed}: the book's program", flush=True)
-        ours = train_ours(o, recipe, files, seed)
+        ours = train_ours(o, recipe, seed)
         print(f"seed {seed}: PyTorch", flush=True)
-        runs.append({"seed": seed, "ours": ours, "PyTorch": train_peer(o, recipe, files, seed)})
+        runs.append({"seed": seed, "ours": ours, "PyTorch": train_peer(o, recipe, seed)})
         report = {
             "recipe": o.recipe,
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

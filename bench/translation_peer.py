@@ -3,9 +3,8 @@
     build/venv-bench/bin/python bench/translation_peer.py --model RUN/model.safetensors --train FILE --dev FILE --test FILE
 
 Sizes, options and subwords come from a model that `./book run 13` has trained; the options of
-training have the names and defaults of that program. FILE is a file like `pairs.tsv`, or two files
-separated by a comma, plain or gzip; `./book run 13 text --write FOLDER` writes the book's own
-pairs. The maps, attention and optimizer are those of pytorch_peer.py's style `tuned`. Writes
+training have the names and defaults of that program. FILE has a line for each pair, with a tab
+between the two; `./book run 13 text --write FOLDER` writes the book's own pairs. The maps, attention and optimizer are those of pytorch_peer.py's style `tuned`. Writes
 OUT/peer.json and OUT/test.translation.txt; BLEU is computed by sacrebleu.
 """
 
@@ -13,16 +12,13 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gzip
 import json
 import math
 import random
-import re
 import resource
 import statistics
 import sys
 import time
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,32 +51,9 @@ class Pair:
         return len(self.source) + len(self.target) + 2
 
 
-# Characters of no width, but no joiners.
-UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufe00-\ufe0f\ufeff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-BLANK = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2800\u3164\uffa0]+")
-
-
-def tidy(text: str) -> str:
-    """As the book does it, in lib/io/unicode.cpp."""
-    return unicodedata.normalize("NFC", re.sub(" +", " ", UNSEEN.sub("", BLANK.sub(" ", text))).strip(" "))
-
-
-def lines_of(path: str) -> list[str]:
-    content = Path(path).read_bytes()
-    if path.endswith(".gz"):
-        content = gzip.decompress(content)
-    return content.decode().rstrip("\n").split("\n")
-
-
-def read_texts(files: str) -> list[tuple[str, str]]:
-    if "," in files:
-        texts = zip(*(lines_of(path) for path in files.split(",")), strict=True)
-    else:
-        texts = (line.split("\t")[:2] for line in lines_of(files))
-    return [tuple(tidy(text) for text in pair) for pair in texts]
+def read_texts(file: str) -> list[tuple[str, str]]:
+    lines = Path(file).read_text(encoding="utf-8").rstrip("\n").split("\n")
+    return [tuple(line.split("\t")[:2]) for line in lines]
 
 
 class Data:
@@ -93,9 +66,9 @@ class Data:
         )
         self.longest = longest
 
-    def read(self, files: str, held_out: bool) -> list[Pair]:
+    def read(self, file: str, held_out: bool) -> list[Pair]:
         pairs = []
-        for source, target in read_texts(files):
+        for source, target in read_texts(file):
             shorter, longer = sorted((len(source.encode()), len(target.encode())))
             if shorter == 0 or (longer > 6 * shorter and not held_out):
                 continue
@@ -303,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", required=True, type=Path, help="model file of `./book run 13`")
     for part in ("train", "dev", "test"):
-        parser.add_argument(f"--{part}", required=True, help="pairs: FILE, or SOURCE,TARGET")
+        parser.add_argument(f"--{part}", required=True, help="file of pairs")
     parser.add_argument("--out", type=Path, default=Path("build/bench/translation"), help="folder for the results")
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random numbers")

@@ -48,7 +48,7 @@ class Compiler(unittest.TestCase):
     @nightly
     def test_what_the_assembler_says_is_what_is_recorded(self) -> None:
         made = kernels.RECORD.read_text(encoding="utf-8").splitlines()
-        assembled = self.assemble("sm_90")
+        assembled = self.assemble(kernels.ARCH)
         self.assertEqual([k for k in assembled if k.spills], [])
         dear = {k.name: k.instructions for k in assembled if k.instructions and k.instructions > 20}
         self.assertEqual({name for name, n in dear.items() if n > ARITHMETIC.get(name, 20)}, set(), dear)
