@@ -317,14 +317,7 @@ def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[],
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "work",
-        choices=[
-            *("toy_step", "base_step", "small_step"),
-            *("toy_decode", "base_decode", "small_decode", "product"),
-            *("attention", "attention_causal"),
-        ],
-    )
+    parser.add_argument("work", help="its name in steps.cpp")
     parser.add_argument("--threads", type=int, default=1, help="number of threads")
     parser.add_argument("--batch", type=int, default=32, help="sentences per batch")
     parser.add_argument("--length", type=int, default=24, help="words of source and of target")

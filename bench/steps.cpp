@@ -28,14 +28,8 @@ using namespace abh;
 
 namespace {
 
-TransformerOptions base() {
-    TransformerOptions o = TransformerOptions::article();
-    o.src_words = o.tgt_words = 8000;
-    return o;
-}
-
 TransformerOptions small() {
-    TransformerOptions o = base();
+    TransformerOptions o = base_step().options;
     o.layer.attention.d_model = 256;
     o.layer.attention.n_heads = 4;
     o.layer.d_ff = 1024;
@@ -108,8 +102,8 @@ bool decodes(const std::string& name) {
 }
 
 TransformerOptions model_of(const std::string& name) {
-    if (name.starts_with("toy")) return TransformerOptions::toy();
-    if (name.starts_with("base")) return base();
+    if (name.starts_with("toy")) return toy_step().options;
+    if (name.starts_with("base")) return base_step().options;
     require(name.starts_with("small"), "no work {}; see --help", name);
     return small();
 }

@@ -25,7 +25,6 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,18 +38,10 @@ PROGRAM = ROOT / "build/release/chapters/13_real_translation/real_translation"
 PEER = ROOT / "bench" / "translation_peer.py"
 
 
-@dataclass(frozen=True)
-class Recipe:
-    ours: list[str]  # further options of the book's program
-    training: dict[str, float]  # options of both
-
-    def options(self) -> list[str]:
-        return [str(part) for pair in self.training.items() for part in pair]
-
-
+# Further options of the book's program, and options of both.
 RECIPES = {
-    "quick": Recipe(["--quick"], {"--epochs": 5, "--tokens": 1024, "--lr": 3e-3, "--warmup": 200}),
-    "default": Recipe([], {"--epochs": 20, "--lr": 1e-3, "--warmup": 400}),
+    "quick": (["--quick"], ["--epochs", 5, "--tokens", 1024, "--lr", 3e-3, "--warmup", 200]),
+    "default": ([], ["--epochs", 20, "--lr", 1e-3, "--warmup", 400]),
 }
 
 
@@ -87,10 +78,11 @@ def values_in(file: Path) -> dict[str, float]:
     return {name: entry["value"] for name, entry in json.loads(file.read_text()).items()}
 
 
-def train_ours(o: argparse.Namespace, recipe: Recipe, seed: int) -> dict:
+def train_ours(o: argparse.Namespace, seed: int) -> dict:
     run = o.out / f"ours-{seed}"
     run.mkdir(parents=True, exist_ok=True)
-    command = [PROGRAM, *recipe.ours, *recipe.options(), "--seed", seed, "--threads", o.threads]
+    own, of_both = RECIPES[o.recipe]
+    command = [PROGRAM, *own, *of_both, "--seed", seed, "--threads", o.threads]
     command += ["--minutes", 0, "--patience", 0, "--save", run, "--out", run / "results"]
     log = must(command, run / "messages")
     found = values_in(run / "results" / "results.json")
@@ -109,10 +101,10 @@ def train_ours(o: argparse.Namespace, recipe: Recipe, seed: int) -> dict:
     }
 
 
-def train_peer(o: argparse.Namespace, recipe: Recipe, seed: int) -> dict:
+def train_peer(o: argparse.Namespace, seed: int) -> dict:
     run, ours = o.out / f"peer-{seed}", o.out / f"ours-{seed}"
     run.mkdir(parents=True, exist_ok=True)
-    command = [o.python, PEER, "--model", ours / "model.safetensors", *recipe.options()]
+    command = [o.python, PEER, "--model", ours / "model.safetensors", *RECIPES[o.recipe][1]]
     for part in ("train", "dev", "test"):
         command += [f"--{part}", o.out / "text" / f"{part}.tsv"]
     command += ["--seed", seed, "--threads", o.threads, "--out", run]
@@ -155,12 +147,12 @@ def main() -> None:
     o.out = ROOT / "build/bench/translation" / o.recipe
     o.out.mkdir(parents=True, exist_ok=True)
     must([PROGRAM, "text", "--write", o.out / "text"], o.out / "text.log")
-    recipe, runs = RECIPES[o.recipe], []
+    runs = []
     for seed in o.seeds:
         print(f"seed {seed}: the book's program", flush=True)
-        ours = train_ours(o, recipe, seed)
+        ours = train_ours(o, seed)
         print(f"seed {seed}: PyTorch", flush=True)
-        runs.append({"seed": seed, "ours": ours, "PyTorch": train_peer(o, recipe, seed)})
+        runs.append({"seed": seed, "ours": ours, "PyTorch": train_peer(o, seed)})
         report = {
             "recipe": o.recipe,
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -273,7 +273,7 @@ def arrow(
 
 
 def scale(fig: Figure, drawn: Any, axes: Any, label: str, **options: Any) -> None:
-    """Draw the scale of a heat map's colors; options as for colorbar."""
+    """Draw the scale of a heat map's colors; options are those of matplotlib."""
     fig.colorbar(drawn, ax=axes, label=label, **options).outline.set_visible(False)
 
 
