@@ -20,18 +20,14 @@ VERBS = {  # the module, which a hand-out may lack, and the function in it
     "handout": ("course.handout", "main"),
     "hunt": ("reader.check", "main_hunt"),
     "mine": ("reader.mine", "main"),
-    "prepare": ("course.grade", "main_prepare"),
     "progress": ("reader.check", "main_progress"),
 }
 TO_DO = {
     errno.ENOSPC: "make room, and give the command again",
-    errno.EDQUOT: "make room, and give the command again",
     errno.EROFS: "name another place, where you may write",
     errno.EACCES: "name another place, or get permission",
-    errno.EPERM: "name another place, or get permission",
     errno.EEXIST: "name another place, or move away what is there",
     errno.ENOTDIR: "name another place, or move away the file that is there",
-    errno.EISDIR: "name another place, or move away the folder that is there",
 }
 
 

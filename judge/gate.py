@@ -1,19 +1,15 @@
 """./book gate: shows that the judge works. Stubs score nothing and solutions everything, each mutant loses the criteria
-that it aims at, and attacks gain nothing and harm nothing. Without options it tries only some of the exercises, which is
-quick enough for every day: the first of each kind, and those that are being changed."""
+that it aims at, and attacks gain nothing and harm nothing. Without options it tries only the first exercise of each kind,
+which is quick enough for every day."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import re
-import stat
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +18,7 @@ from .answer import cases as draws
 from .answer import sandbox
 from .answer.build import prepare
 from .answer.compile import compile_answer, why_unfit
-from .answer.exercise import COMPUTED, ROOT, Exercise, Mistaken, shelf
+from .answer.exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
 from .answer.isolation import FIRST_USER
 from .answer.judging import judge_answer
 from .answer.limits import Unfit
@@ -37,7 +33,7 @@ from .hunt import hunt, judging, sheet
 ATTACKS = Path(__file__).parent / "attacks"
 TARGET = "04.2"  # the exercise that the attacks pretend to answer
 FEWEST = 3  # wrong answers that each exercise must have
-MAY_GO = ("temporary files", "processes")
+SHARED = ("/", "/etc", "/dev/shm", "/tmp", "/var/tmp")  # folders where nothing may appear
 SETTLED = 3  # seconds after which other programs' short-lived files are gone
 OWN = ("gate_", "judge_")  # beginnings of names of temporary folders of the gate and of the judge
 
@@ -55,38 +51,14 @@ class Trial:
     timed: bool = True  # whether speeds count, too, which needs a machine that does nothing else
 
 
-def daily(exercises: list[Exercise]) -> list[Exercise]:
-    """The first of each kind, and those that the last commit or uncommitted changes touch."""
-    first = {e.kind: e.number for e in reversed(exercises)}
-    now = changes()
-    return [e for e in exercises if first[e.kind] == e.number or now & {e.folder, *(e.headers() if e.kind in COMPUTED else ())}]
-
-
-def changes() -> set[Path]:
-    """The files that git has seen change since the commit before the last one, and the folders above them. Without such a
-    commit these are the uncommitted changes; without git there are none."""
-    found: set[Path] = set()
-    diff = ["diff", "--name-only", "-z", "--relative"]
-    for command in ([*diff, "HEAD~1"], [*diff, "HEAD"], ["ls-files", "--others", "--exclude-standard", "-z"]):
-        with contextlib.suppress(OSError):
-            done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, check=False)
-            for name in done.stdout.split(b"\0")[:-1] if done.returncode == 0 else ():
-                file = ROOT / os.fsdecode(name)
-                found |= {file, *file.parents}
-    return found - {ROOT, *ROOT.parents}
-
-
-def trials(exercises: list[Exercise], *, everything: bool, seeds: int) -> list[Trial]:
-    """The answers to try: without `everything`, only solutions and stubs."""
-    found = []
-    for e in exercises:
-        every = tuple(c.name for c in e.criteria)
-        drawn = seeds if everything and e.kind in COMPUTED else 1  # numbers are those of one student
-        found.append(Trial(e, "solution", e.solution(), seeds=drawn, loses=(), timed=everything))
-        found.append(Trial(e, "stub", e.stub(), loses=every, timed=False))
-        for m in e.mutants if everything else ():
-            with contextlib.suppress(Mistaken):  # `faults` reports it
-                found.append(Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says))
+def trials(e: Exercise, *, everything: bool) -> list[Trial]:
+    """The answers to try: without `everything`, only solution and stub."""
+    every = tuple(c.name for c in e.criteria)
+    seeds = 10 if everything and e.kind in COMPUTED else 1  # numbers are those of one student
+    found = [Trial(e, "solution", e.solution(), seeds=seeds, loses=(), timed=everything), Trial(e, "stub", e.stub(), loses=every, timed=False)]
+    for m in e.mutants if everything else ():
+        with contextlib.suppress(Mistaken):  # `faults` reports it
+            found.append(Trial(e, f"mutant {m.name}", e.mutated(m), loses=m.loses, says=m.says))
     return found
 
 
@@ -123,64 +95,33 @@ def faults(exercise: Exercise) -> list[str]:
     return found
 
 
-def attacks(exercises: list[Exercise]) -> list[Trial]:
+def attacks() -> list[Trial]:
     """Submissions that try to get points without an answer, or to do harm."""
-    target = next((e for e in exercises if e.number == TARGET), None)
-    if target is None:
-        raise Mistaken(f"the attacks need exercise {TARGET}, which does not exist")
+    (target,) = hunt.choose([TARGET])
     return [Trial(target, f"attack {path.stem}", path.read_text()) for path in sorted(ATTACKS.glob("*.cpp"))]
 
 
-def machine() -> dict[str, set]:
-    """The things that an attack must not change: the book's files, shared files, and the processes of the sandbox's users."""
-    book = (p for folder in ("judge", "chapters", "lib", "tests") for p in below(ROOT / folder))
-    files = {(str(p), changed(p)) for p in book if "__pycache__" not in p.parts}
-    shared = {(str(p), 0) for f in ("/dev/shm", "/var/tmp", "/") for p in Path(f).iterdir()}
-    shared |= {(str(p), changed(p)) for p in below(Path("/etc"))}
-    temporary = {(str(p), changed(p)) for p in Path("/tmp").iterdir() if not p.name.startswith(OWN)}
-    running = {
-        p.name
-        for p in Path("/proc").iterdir()
-        if p.name.isdigit() and owner(p) >= FIRST_USER
-    }
-    return {"files of the book": files, "shared files": shared, "temporary files": temporary, "processes": running}
+def machine() -> set[tuple[str, int]]:
+    """What an attack must not change or leave behind: the book's files, shared folders, and processes of the sandbox's users."""
+    book = (p for folder in ("judge", "chapters", "lib", "tests") for p in (ROOT / folder).rglob("*") if "__pycache__" not in p.parts)
+    shared = (p for folder in SHARED for p in Path(folder).iterdir() if not p.name.startswith(OWN))
+    found = set()
+    for path in (*book, *shared, *(p for p in Path("/proc").iterdir() if p.name.isdigit())):
+        with contextlib.suppress(OSError):  # gone
+            about = path.lstat()
+            if path.parent.name != "proc" or about.st_uid >= FIRST_USER:
+                ours = path.parent.name == "etc" or (path.is_relative_to(ROOT) and path.is_file())
+                found.add((str(path), about.st_mtime_ns if ours else 0))
+    return found
 
 
-def below(folder: Path) -> Iterator[Path]:
-    """Everything in a folder, although other programs may delete some of it meanwhile."""
-    return (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
-
-
-def changed(path: Path) -> int:
-    """When it changed, in nanoseconds; -1 if it is gone, 0 for a folder that not everyone may write to."""
-    try:
-        about = path.lstat()
-    except OSError:
-        return -1
-    return 0 if stat.S_ISDIR(about.st_mode) and not about.st_mode & stat.S_IWOTH else about.st_mtime_ns
-
-
-def difference(before: dict[str, set]) -> dict[str, set]:
-    """What has changed on the machine. Other programs may end, and their temporary files may go."""
-    return {what: now - before[what] if what in MAY_GO else now ^ before[what] for what, now in machine().items()}
-
-
-def harm(before: dict[str, set]) -> dict[str, set]:
+def harm(before: set[tuple[str, int]]) -> set[tuple[str, int]]:
     """The changes that last, because other programs make and delete temporary files, too."""
-    found = difference(before)
-    if any(found.values()):
+    found = machine() - before
+    if found:
         time.sleep(SETTLED)
-        later = difference(before)
-        found = {what: changes & later[what] for what, changes in found.items()}
-    return {what: changes for what, changes in found.items() if changes}
-
-
-def owner(path: Path) -> int:
-    """The user who owns it; -1 if it is gone."""
-    try:
-        return path.stat().st_uid
-    except OSError:
-        return -1
+        found &= machine()
+    return found
 
 
 def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
@@ -203,15 +144,6 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
             if complaint := complain(trial, verdict):
                 return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
     return "", verdict.reason
-
-
-def undrawn(exercise: Exercise) -> str:
-    """Why its cases cannot be drawn; empty if they can. Runs in a process of its own."""
-    try:
-        draws.draw(exercise, 1)
-    except Failed as failed:
-        return in_one_line(failed)
-    return ""
 
 
 def in_one_line(failed: Exception) -> str:
@@ -253,52 +185,44 @@ def main(arguments: list[str]) -> int:
         description="Shows that the judge catches wrong answers: stubs score 0 and solutions score full points. With --all, on ten "
         "seeds, each mutant also loses the criteria that it aims at, and attacks score 0.",
     )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to try, such as 04.2, or 04 for a chapter "
-                        "(default: the first of each kind, and those that the last commit or uncommitted changes touch)")  # fmt: skip
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to try, such as 04.2, or 04 for a chapter (default: the first of each kind)")
     parser.add_argument("--all", action="store_true", help="try all exercises, unless some are named, with mutants, ten seeds and attacks, too")
     parser.add_argument("--attacks", action="store_true", help="try only the attacks")
     parser.add_argument("--jobs", type=at_least_one, default=PROCESSORS, help="number of answers to judge at once (default: one for each processor that the command may use)")
     options = parser.parse_intermixed_args(arguments)
+    every = load_all()
+    if options.exercises:
+        chosen = hunt.choose(options.exercises)
+    elif options.attacks:
+        chosen = []
+    elif options.all:
+        chosen = [*every, hunt.hunt()]
+    else:
+        chosen = [*{e.kind: e for e in reversed(every)}.values(), hunt.among(planted.faults()[:1])]
+    tried = [t for e in chosen for t in (hunted(e) if e.kind == "hunt" else trials(e, everything=options.all))]
+    if attacked := options.attacks or (options.all and not options.exercises):
+        tried += attacks()
     reason = sandbox.why_unavailable()
-    found = shelf()
-    every = found.exercises
-    chosen = hunt.choose(found, options.exercises) if options.exercises else every if options.all or options.attacks else daily(every)
-    hunts = [] if options.exercises or options.attacks else [hunt.hunt() if options.all else hunt.among(planted.faults()[:1])]
-    hunts += [e for e in chosen if e.kind == "hunt"]
-    chosen = [e for e in chosen if e.kind != "hunt"]
-    tried = [] if options.attacks else trials(chosen, everything=options.all, seeds=10)
-    tried += [t for e in hunts for t in hunted(e)]
-    if options.attacks or (options.all and not options.exercises):
-        if reason:
-            print(f"book: no attacks: {reason}", file=sys.stderr)
-        else:
-            tried += attacks(every)
-    members = list({t.exercise.number: t.exercise for t in tried if t.exercise.kind != "hunt"}.values())
-    prepare([*members, *hunts], tight=not reason)
+    if reason and attacked:
+        print(f"book: no attacks: {reason}", file=sys.stderr)
+        tried = [t for t in tried if not t.what.startswith("attack")]
+    prepare([*chosen, *(t.exercise for t in tried if t.exercise.kind != "hunt")], tight=not reason)
     if unfit := why_unfit(tight=not reason):
         raise Unfit(unfit)
-    bad, started = 0, time.monotonic()
-    wrong = [] if options.exercises else list(found.broken.values())
-    wrong += [f"{e.number}: {fault}" for e in chosen if not options.attacks for fault in faults(e)]
+    wrong = [f"{e.number}: {fault}" for e in chosen if e.kind != "hunt" for fault in faults(e)]
     for fault in wrong:
-        bad += 1
         print(f"WRONG {fault}", flush=True)
-    before, attacked = machine(), any(t.what.startswith("attack") for t in tried)
+    bad, started, before = len(wrong), time.monotonic(), machine()
     with workers(options.jobs) as pool:
-        undrawable = {e.number: why for e, why in zip(members, pool.map(undrawn, members), strict=True) if why}
-        for why in undrawable.values():
-            bad += 1
-            print(f"WRONG {why}", flush=True)
-        tried = [t for t in tried if t.exercise.number not in undrawable]
         for trial, (complaint, ended) in zip(tried, pool.map(attempt, tried, [not reason] * len(tried)), strict=True):
             bad += bool(complaint)
             how = f" ({ended})" if trial.what.startswith("attack") else ""
             print(f"{'WRONG' if complaint else 'ok   '} {trial.exercise.number:6} {trial.what}{how}", flush=True)
             if complaint:
                 print("      " + complaint.replace("\n", "\n      "))
-    for what, changes in harm(before).items() if attacked else ():
+    if changes := harm(before) if attacked else ():
         bad += 1
-        print(f"WRONG the machine has changed: {what}: {sorted(changes)[:5]}")
+        print(f"WRONG the machine has changed: {sorted(changes)[:5]}")
     counts = {k: sum(t.what.startswith(k) for t in tried) for k in ("solution", "stub", "mutant", "attack")}
     print(", ".join(f"{n} {k}s" for k, n in counts.items() if n), f"in {time.monotonic() - started:.0f} s: {bad} wrong")
     return 1 if bad else 0

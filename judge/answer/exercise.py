@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,18 +237,9 @@ def check(exercise: Exercise) -> None:
         f"kind is one of {', '.join(KINDS)}": exercise.kind not in KINDS,
         "difficulty is 1, 2 or 3": exercise.difficulty not in (1, 2, 3),
         "trains is missing: the skill, in one phrase": not IN_HANDOUT and not exercise.trains.strip(),
-        "needs is a list of numbers like 04.1": not all(re.fullmatch(r"\d\d\.[1-9]\d*", str(n)) for n in exercise.needs),
-        "needs names the exercise itself": exercise.number in exercise.needs,
-        "faster names no criterion": not set(exercise.faster) <= names,
-        "criteria is empty": not exercise.criteria,
-        "a criterion has no points": any(c.points < 1 for c in exercise.criteria),
+        "each criterion has points": not names or any(c.points < 1 for c in exercise.criteria),
         f"{', '.join(missing)} is missing": bool(missing),
-        f"takes_part is not ./book run NN --mine {exercise.number}": bool(exercise.takes_part)
-        and not re.fullmatch(rf"\./book run \d\d --mine {re.escape(exercise.number)}( --.+)?", exercise.takes_part),
-        "takes_part names a command, but mine names no operation": bool(exercise.takes_part) and not exercise.mine,
-        "a mutant loses no criterion, or one that does not exist": any(
-            not m.loses or not set(m.loses) <= names for m in exercise.mutants
-        ),
+        "faster or a mutant names no criterion": not set(exercise.faster).union(*(m.loses for m in exercise.mutants)) <= names,
     }
     for problem, there in problems.items():
         if there:
@@ -258,83 +248,31 @@ def check(exercise: Exercise) -> None:
         exercise.stub(), exercise.solution()  # :raises Mistaken: for markers that do not fit
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """All exercises, in the book's order, and the broken folders, each with the reason."""
-
-    exercises: list[Exercise]
-    broken: dict[Path, str]
-
-    def choose(self, numbers: list[str]) -> list[Exercise]:
-        """The exercises that the command line names: 04.2, 4.2, or 04 for a whole chapter, without its broken ones.
-
-        :raises Mistaken: for a number that does not exist, or whose exercise is broken
-        """
-        chosen = []
-        for number in numbers:
-            chapter, _, count = number.partition(".")
-            wanted = f"{int(chapter):02d}.{count}" if chapter.isdecimal() else number
-            found = [e for e in self.exercises if e.number == wanted or (not count and e.chapter == wanted[:2])]
-            if not found:
-                why = [w for w in self.broken.values() if w.startswith(f"{wanted}:")]
-                raise Mistaken("; ".join(why) or f"there is no exercise {number}; {CHECK} --progress lists all of them")
-            chosen += found
-        return chosen
-
-    def warn(self) -> None:
-        """Names the broken folders on standard error."""
-        for folder, why in self.broken.items():
-            place = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-            print(f"book: {place} is left out: {why}", file=sys.stderr)
-
-
-def shelf(root: Path = ROOT) -> Shelf:
-    """The exercises in chapters/*/exercises. A broken folder does not keep anyone from the others."""
-
-    def place(folder: Path) -> tuple[str, int, str]:
-        count = folder.name.split("_")[0]
-        return folder.parent.parent.name, int(count) if count.isdecimal() else 0, folder.name
-
-    found: dict[str, Exercise] = {}
-    broken: dict[Path, str] = {}
-    there: set[str] = set()
-    for folder in sorted((p for p in root.glob("chapters/*/exercises/*") if p.is_dir()), key=place):
-        try:
-            there.add(number_of(folder))
-            exercise = load(folder)
-            if exercise.number in found:
-                raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} also has this number")
-            found[exercise.number] = exercise
-        except Mistaken as mistaken:
-            broken[folder] = str(mistaken)
-    wrong = {e.folder: f"{e.number}: {why}" for e in found.values() if (why := astray(e.number, found, there))}
-    return Shelf([e for e in found.values() if e.folder not in wrong], broken | wrong)
-
-
-def astray(number: str, found: dict[str, Exercise], there: set[str]) -> str:
-    """Why the exercises that this one needs cannot be done before it; empty if they can.
-
-    :param there: the numbers of all exercises, including broken ones
-    """
-    if unknown := [n for n in found[number].needs if n not in there]:
-        return f"needs {', '.join(unknown)}, but there is no such exercise"
-    ways, seen = [[number]], set()
-    for way in ways:  # grows meanwhile
-        for n in found[way[-1]].needs if way[-1] in found else ():
-            if n == number:
-                return f"needs itself: {' needs '.join([*way, n])}"
-            if n not in seen:
-                seen.add(n)
-                ways.append([*way, n])
-    return ""
-
-
 def load_all(root: Path = ROOT) -> list[Exercise]:
-    """All exercises, in the book's order.
+    """All exercises, chapters/*/exercises/*, in the book's order.
 
     :raises Mistaken: which says what is wrong with any of them
     """
-    found = shelf(root)
-    if found.broken:
-        raise Mistaken("\n".join(found.broken.values()))
-    return found.exercises
+    folders = [p for p in root.glob("chapters/*/exercises/*") if p.is_dir()]
+    found: dict[str, Exercise] = {}
+    for folder in sorted(folders, key=lambda p: [int(n) for n in number_of(p).split(".")]):
+        exercise = load(folder)
+        if unknown := [n for n in exercise.needs if n not in found]:
+            raise Mistaken(f"{exercise.number}: needs {', '.join(unknown)}, but no exercise before it has this number")
+        if exercise.number in found:
+            raise Mistaken(f"{exercise.number}: {found[exercise.number].folder.name} also has this number")
+        found[exercise.number] = exercise
+    return list(found.values())
+
+
+def choose(number: str) -> list[Exercise]:
+    """The exercises that the command line names: 04.2, 4.2, or 04 for a whole chapter.
+
+    :raises Mistaken: if there is none
+    """
+    chapter, _, count = number.partition(".")
+    wanted = f"{int(chapter):02d}.{count}" if chapter.isdecimal() else number
+    chosen = [e for e in load_all() if e.number == wanted or (not count and e.chapter == wanted[:2])]
+    if not chosen:
+        raise Mistaken(f"there is no exercise {number}; {CHECK} --progress lists all of them")
+    return chosen

@@ -12,7 +12,7 @@ from .exercise import COMPUTED, Exercise
 from .predict import judge_numbers
 from .setting import Failed
 from .verdict import Fault, Verdict, judge, refused
-from .written import NoText, compilable
+from .written import NoText, text_of
 
 
 def judge_answer(
@@ -37,7 +37,8 @@ def judge_function(exercise: Exercise, answer: Path, *, tight: bool, seed: int |
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
         program = Path(folder) / "answer"
         Path(folder).chmod(0o755)
-        outcome = compile_answer(exercise, compilable(answer, Path(folder)), program, tight=tight)
+        text_of(answer)  # :raises NoText: which a compiler would say less clearly
+        outcome = compile_answer(exercise, answer, program, tight=tight)
         if outcome.reason != "ok":
             return refused(exercise, Fault("compile", why_not_compiled(outcome.reason, outcome.printed, eigen=exercise.eigen)))
         plain = Path(folder) / "plain" if exercise.faster and timed else None

@@ -13,7 +13,7 @@ from . import cases as draws
 from .cases import Case
 from .exercise import IN_HANDOUT, Exercise
 from .verdict import Fault, Judged, Verdict, refused
-from .written import narrow, text_of
+from .written import text_of
 
 LONGEST = 64 * 1024
 LONGEST_LINE = 1000  # characters
@@ -42,11 +42,11 @@ def given(exercise: Exercise, student: str) -> str:
 
 
 def lines(answer: Path) -> str:
-    """As much of an answer as is looked at, in the usual characters.
+    """As much of an answer as is looked at, with a minus sign of the keyboard.
 
     :raises NoText: if it is no text
     """
-    return narrow(text_of(answer)[:LONGEST])
+    return text_of(answer)[:LONGEST].replace("\N{MINUS SIGN}", "-")
 
 
 def read(answer: Path) -> dict[str, str]:

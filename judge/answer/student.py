@@ -6,24 +6,27 @@ import os
 import unicodedata
 from pathlib import Path
 
-from .written import as_utf8
+from .written import text_of
 
 
 def student_of(answers: Path) -> str:
-    """The student for whom numbers are drawn: the name in student.txt, if there is one."""
+    """The student for whom numbers are drawn: the name in student.txt, if there is one.
+
+    :raises NoText: if it is no text
+    """
     file = answers / "student.txt"
-    return (student_in(file.read_bytes()) if file.is_file() else "") or "reader"
+    return (known_as(text_of(file)) if file.is_file() else "") or "reader"
 
 
 def student_in(content: bytes) -> str:
-    """The name in student.txt, whichever editor wrote it."""
-    return known_as(as_utf8(content).decode(errors="replace"))[:200]
+    """The name in a student.txt that was handed in; empty if it is no text."""
+    return "" if b"\0" in content else known_as(content.decode("utf-8-sig", errors="replace"))
 
 
 def known_as(name: str) -> str:
     """One form of a name, however a system or an editor writes its spaces and its accented letters, which may be one
     character or two. Upper and lower case stay as they are, because Anna and anna may be two students."""
-    return " ".join(unicodedata.normalize("NFC", name).split())
+    return " ".join(unicodedata.normalize("NFC", name).split())[:200]
 
 
 def typed(name: str) -> str:

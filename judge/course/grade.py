@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import hashlib
 import json
 import secrets
 import shutil
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -19,7 +21,7 @@ from pathlib import Path
 from ..answer import isolation, sandbox
 from ..answer.build import prepare
 from ..answer.compile import why_unfit
-from ..answer.exercise import Exercise, Mistaken, shelf
+from ..answer.exercise import COMPUTED, ROOT, Exercise, Mistaken, load_all
 from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.report import to_dict, to_text
@@ -31,13 +33,11 @@ from ..hunt import faults, hunt
 from . import platforms
 from .appeal import cases as in_full
 from .marks import Marks
-from .origins import caused, digest, origins, settled
-from .reading import OF_THE_MACHINE
 from .submissions import Submission, collect
 from .workers import PROCESSORS, at_least_one, workers
 
+JUDGE = ROOT / "judge"
 LEAST_ROOM = 32 << 20
-FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def judge_submission(
@@ -73,23 +73,11 @@ def judged(exercise: Exercise, answer: Path, seed: int, student: str, *, tight: 
     except (Failed, Unfit):
         raise
     except Exception as error:
-        if isinstance(error, OSError):
-            require_machine(error, tight=tight)
+        require_room()
+        if unfit := why_unfit(tight=tight):
+            raise Unfit(unfit) from error
         said = f"the judge itself failed on this answer ({type(error).__name__}: {error}); your instructor has been told"
         return refused(exercise, Fault("judge", said))
-
-
-def require_machine(error: OSError, *, tight: bool) -> None:
-    """Checks, after an error while one answer was judged, that others can be judged at this moment.
-
-    :raises OSError: the same error, if it says something of the machine
-    :raises Unfit: if an empty program cannot be compiled and run
-    """
-    if error.errno in OF_THE_MACHINE:
-        raise error
-    require_room()
-    if unfit := why_unfit(tight=tight):
-        raise Unfit(unfit) from error
 
 
 def require_room() -> None:
@@ -108,15 +96,42 @@ def grade_one(submission: Submission, exercises: list[Exercise], seed: int, *, t
     return [{**to_dict(v), "key": faults.key(v.exercise, submission.known)} for v in verdicts]
 
 
+def checksum(files: Iterable[Path]) -> str:
+    """A hash that changes with any of these files."""
+    return hashed(sorted({(p.parts[-2:], hashlib.sha256(p.read_bytes()).hexdigest()) for p in files}))
+
+
+def hashed(content: object) -> str:
+    """A hash of anything that prints alike if it is alike."""
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def origins(exercises: list[Exercise], seed: int, *, tight: bool) -> Callable[[Submission, Exercise], str]:
+    """A hash that changes with whatever a verdict depends on: the answer, the exercise, the judge, the seed and the sandbox."""
+    judge = checksum(p for p in JUDGE.rglob("*") if p.suffix in (".py", ".cpp", ".hpp"))
+
+    def files(e: Exercise) -> list[Path]:
+        lists = [faults.PLANTED, *(ROOT / "chapters" / f.chapter / "exercises" / "hunt.toml" for f in e.faults)] if e.faults else []
+        return [*(e.headers() if e.kind in COMPUTED else []), *lists, *(p for p in e.folder.rglob("*") if p.is_file())]
+
+    exercise = {e.number: checksum(files(e)) for e in exercises}
+
+    def origin(submission: Submission, e: Exercise) -> str:
+        answer = submission.answers.get(e.file_name), submission.refused.get(e.file_name), submission.known
+        return hashed((answer, exercise[e.number], judge, seed, tight))
+
+    return origin
+
+
 def grade(place: Path, marks: Marks, exercises: list[Exercise], seed: int, *, tight: bool, jobs: int) -> None:
-    """Judges what has not been judged before, with the same answer, exercise, judge and seed."""
+    """Judges what has not been judged before, with the same answer, exercise, judge and seed. What the judge failed on is tried again."""
     submissions = collect(place, ["student.txt", *(e.file_name for e in exercises)])
     origin = origins(exercises, seed, tight=tight)
     todo = []
     for submission in submissions:
-        wanted = {e.number: {"answer": digest(submission, e), **origin[e.number]} for e in exercises}
-        kept = marks.kept(submission.student)
-        new = [e for e in exercises if not settled(kept.get(e.number), wanted[e.number])]
+        wanted = {e.number: origin(submission, e) for e in exercises}
+        kept = {n: v for n, v in marks.kept(submission.student).items() if v["reason"] != "judge" and v["origin"] == wanted.get(n)}
+        new = [e for e in exercises if e.number not in kept]
         if new:
             todo.append((submission, wanted, kept, new))
         else:
@@ -147,32 +162,13 @@ def appeal(place: Path, marks: Marks, exercises: list[Exercise], student: str, s
         there = ", ".join(s.student for s in found or submissions)
         raise Mistaken(f"{'more than one' if found else 'no'} submission is {student}'s; there are {there}")
     (submission,) = found
-    kept, origin = marks.kept(submission.student), origins(exercises, seed, tight=tight)
+    kept = marks.kept(submission.student)
     for e, verdict in zip(exercises, judge_submission(submission, exercises, seed, tight=tight), strict=True):
         print(to_text(verdict, more=False))
         if whole := in_full(verdict):
             print(f"\n{whole}\n")
         if before := kept.get(e.number):
-            since = caused(before["origin"], {"answer": digest(submission, e), **origin[e.number]})
-            print(f"  In the marks: {before['points']} of {before['of']} points{f'; since then: {since}' if since else ''}.")
-
-
-def main_prepare(arguments: list[str]) -> int:
-    """The verb prepare. Exit codes: 0 if built, 2 for wrong usage or a failed build."""
-    parser = argparse.ArgumentParser(
-        prog="python3 -m judge prepare",
-        description="Builds what grading needs, so that ./book grade can begin at once.",
-        epilog="exit status: 0 if built, 2 for wrong usage or a failed build",
-    )
-    parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
-    options = parser.parse_args(arguments)
-    found = shelf()
-    found.warn()
-    exercises = hunt.choose(found, options.exercises) if options.exercises else found.exercises
-    print(f"building the judge for {', '.join(e.number for e in exercises)}", flush=True)
-    prepare(exercises)
-    print(f"{len(exercises)} exercises can be graded")
-    return 0
+            print(f"  In the marks: {before['points']} of {before['of']} points.")
 
 
 def main(arguments: list[str]) -> int:
@@ -180,18 +176,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="./book grade",
         description="Grades a class, with a folder or a zip for each student, clones of their repositories, or Moodle's export. Writes "
-        "OUT/class.csv and OUT/junit.xml and, for each student, feedback.txt and Gradescope's results.json. The same command continues "
+        "OUT/class.csv and, for each student, feedback.txt and Gradescope's results.json. The same command continues "
         "after an interruption and judges what has been handed in since; where an exercise or the judge has changed, it judges again and "
-        "lists changed points in OUT/changes.csv.",
+        "prints whose points have changed.",
         epilog="exit status: 0 if graded, 2 for wrong usage, 3 if the machine fails (a full disk, say), 4 if there is no sandbox",
     )
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE", help="exercise to grade, such as 04.2, or 04 for a chapter (default: all)")
     parser.add_argument("--submissions", type=Path, required=True, help="folder, or a zip of one, that contains a folder or a zip for each student")
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--release", type=platforms.date, metavar="DATE", help="until then students see only points: 2027-02-01 or 2027-02-01T18:00 (kept for later calls)")
     parser.add_argument("--moodle", type=Path, metavar="CSV", help="Moodle's grading worksheet: fill it in as OUT/moodle.csv, and write OUT/moodle_feedback.zip")
     parser.add_argument("--appeal", metavar="STUDENT", help="only judge this student's answers again, and show the inputs of failing cases, what is right, and what came out")
-    parser.add_argument("--seed", type=int, help="seed of the cases, to draw the same ones again (OUT/settings.json records it)")
     parser.add_argument("--jobs", type=at_least_one, default=PROCESSORS, help="number of submissions to judge at once (default: one for each processor that the command may use)")
     parser.add_argument("--unsafe-no-sandbox", action="store_true", help="run submissions with little protection: as an unprivileged user if you are root, otherwise as yourself")
     options = parser.parse_intermixed_args(arguments)
@@ -206,8 +200,7 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # whoever reads the output has stopped
         raise
     except (OSError, Unfit, BrokenProcessPool) as error:
-        what = "the disk is full" if getattr(error, "errno", 0) in FULL else "this machine cannot continue, and no student is to blame"
-        print(f"book: {what}; finished grades are kept, and the same command continues: {error}", file=sys.stderr)
+        print(f"book: this machine cannot continue, and no student is to blame; finished grades are kept, and the same command continues: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
         print("book: interrupted; the same command continues", file=sys.stderr)
@@ -229,21 +222,16 @@ def grade_class(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
         )
         return 4
     isolation.without_rights = not tight
-    found = shelf()
-    found.warn()
     numbers = options.exercises or (settings["exercises"] if options.appeal else [])
-    exercises = hunt.choose(found, numbers) if numbers else found.exercises
+    exercises = hunt.choose(numbers) if numbers else load_all()
     prepare(exercises, tight=True)
     if unfit := why_unfit(tight=tight):
         raise Unfit(unfit)
-    seed = settings.get("seed", secrets.randbits(63)) if options.seed is None else options.seed
+    seed = settings.get("seed", secrets.randbits(63))
     if options.appeal:
         appeal(options.submissions, marks, exercises, options.appeal, seed, tight=tight)
         return 0
-    release = options.release or settings.get("release")
-    marks.release = release and platforms.moment(release)
-    settings = {"seed": seed, "exercises": [e.number for e in exercises], "sandbox": tight, "release": release}
-    write(options.out / "settings.json", json.dumps(settings, indent=2))
+    write(options.out / "settings.json", json.dumps({"seed": seed, "exercises": [e.number for e in exercises]}, indent=2))
     grade(options.submissions, marks, exercises, seed, tight=tight, jobs=options.jobs)
     marks.summarize()
     if worksheet:

@@ -9,14 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..answer.build import copy_headers, prepare
-from ..answer.exercise import COMPUTED, Exercise, shelf
+from ..answer.build import prepare
+from ..answer.exercise import COMPUTED, Exercise
 from ..hunt import hunt
-from .autograders import WORKFLOW, classroom50, gradescope, require_clone
+from .autograders import WORKFLOW, book, gradescope
 from .leaks import scan
 from .pack import PACKAGES, make_judge, pages, plainly, require_empty
-from .platforms import date
-from .tryout import judge_pack, refused
 
 README = """# Exercises of *Attention by Hand*: {numbers}
 
@@ -89,9 +87,9 @@ exec python3 -m judge check "$@"
 """
 
 
-def make(exercises: list[Exercise], out: Path, *, seed: int) -> None:
+def make(exercises: list[Exercise], out: Path) -> None:
     """Writes the pack for students into an empty folder."""
-    make_judge(exercises, out, seed=seed)
+    make_judge(exercises, out)
     exercises = plainly(exercises)
     whole = [e for e in exercises if e.kind in COMPUTED and e.kind != "hunt"]  # ./check begins the others, with what is drawn
     (out / "answers").mkdir()
@@ -155,47 +153,29 @@ def main(arguments: list[str]) -> int:
     """The verb handout. Exit codes: 0 if made, 1 if something in the pack is not as it should be, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="./book handout",
-        description="Makes a pack for students, with stubs, checks and statements but without solutions. The pack is scanned for "
-        "solutions, and tried out: its stubs must score 0, and the solutions all points.",
+        description="Makes a pack for students, with stubs, checks and statements but without solutions. The pack is searched for "
+        "lines of solutions.",
     )
     parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="exercise to include, such as 04.2, or 04 for a whole chapter")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack, empty or not existing yet")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the inputs that come with the pack (default: 1)")
     parser.add_argument("--github", action="store_true", help="add a workflow that checks the answers, for a template repository")
-    parser.add_argument("--classroom50", action="store_true", help="also make OUT.classroom50, the autograder of an assignment in Classroom 50")
     parser.add_argument("--gradescope", action="store_true", help="also make OUT.autograder.zip, an autograder for Gradescope")
-    parser.add_argument("--release", type=date, metavar="DATE", help="until then both autograders show students only points, as ./book grade --release does")
     options = parser.parse_intermixed_args(arguments)
-    found = shelf()
-    found.warn()
-    chosen = hunt.choose(found, options.exercises)
-    bundle = options.out.with_name(options.out.name + ".classroom50")
-    for out in (options.out, *([bundle] if options.classroom50 else [])):  # before anything is built
-        require_empty(out)
-    if options.gradescope:
-        require_clone(chosen)
+    chosen = hunt.choose(options.exercises)
+    require_empty(options.out)
+    tar = book() if options.gradescope else b""  # before anything is built
     prepare(chosen)
-    copy_headers()
-    make(chosen, options.out, seed=options.seed)
-    if options.github or options.classroom50:
-        (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
+    make(chosen, options.out)
     if options.github:
+        (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
         workflow = options.out / ".github" / "workflows" / "check.yml"
         workflow.parent.mkdir(parents=True)
         workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
-    if options.classroom50:
-        classroom50(chosen, bundle, release=options.release)
-    if leaks := scan(chosen, options.out) + (scan(chosen, bundle) if options.classroom50 else []):
+    if leaks := scan(chosen, options.out):
         print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
         return 1
-    if wrong := refused(chosen, options.out):
-        print("book: the pack refuses right answers:\n" + "\n".join(wrong), file=sys.stderr)
-        return 1
-    if points := judge_pack(chosen, options.out):
-        print(f"book: the pack's stubs score {points} points instead of 0", file=sys.stderr)
-        return 1
-    if options.gradescope:
-        gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), release=options.release)
+    if tar:
+        gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), tar)
     files = [p for p in options.out.rglob("*") if p.is_file()]
     print(f"{options.out}: {len(chosen)} exercises, {sum(e.points for e in chosen)} points, {len(files)} files, no solution line")
     return 0

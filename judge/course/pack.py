@@ -18,8 +18,8 @@ from ..answer.setting import INCLUDE, Failed, include_flags, setting
 from ..hunt import copies
 
 MODULES = "__init__ __main__ answer/* hunt/* reader/__init__ reader/check".split()
-GRADING = tuple(f"course/{name}" for name in "__init__ appeal grade marks origins platforms reading submissions workers".split())
 PACKAGES = "g++ libeigen3-dev libfmt-dev libboost-context-dev".split()
+SEED = 1  # of the cases in a pack; those of grading are others
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
 
 
@@ -65,17 +65,13 @@ def require_empty(out: Path) -> None:
         raise Mistaken(f"{out} is no folder; --out needs an empty one")
 
 
-def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tuple[str, ...] = ()) -> None:
-    """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it.
-
-    :param grading: modules that students do not need
-    """
-    require_empty(out)
+def make_judge(exercises: list[Exercise], out: Path) -> None:
+    """Writes into an empty folder what judges these exercises without the book. Only what is named here goes into it."""
     exercises = plainly(exercises)
     computed = [e for e in exercises if e.kind in COMPUTED]
     out.mkdir(parents=True, exist_ok=True)
     (out / ".gitattributes").write_text("* text=auto eol=lf\n")  # git on Windows would end the lines of ./check as no shell can read them
-    for pattern in (*MODULES, *grading):
+    for pattern in MODULES:
         for module in (ROOT / "judge").glob(f"{pattern}.py"):
             target = out / module.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +102,7 @@ def make_judge(exercises: list[Exercise], out: Path, *, seed: int, grading: tupl
         if e not in computed:  # ./check begins it, with the student's numbers
             (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
         else:
-            (folder / "cases.bin").write_bytes(draws.draw_raw(e, seed))
+            (folder / "cases.bin").write_bytes(draws.draw_raw(e, SEED))
             compile_call(e, folder / "call.o")
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))

@@ -6,61 +6,25 @@ All formats are made from one description: `{"student": NAME, "notes": [TEXT, ..
 
 from __future__ import annotations
 
-import argparse
 import csv
 import html
 import io
+import itertools
 import re
-import textwrap
 import unicodedata
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from ..answer.exercise import Mistaken
 from ..answer.report import feedback
-from ..answer.written import MARKS, as_utf8
 
-
-def moment(text: str) -> datetime:
-    """A date, or a date and time, of this machine's time zone unless it names another.
-
-    :raises ValueError: if it is none
-    """
-    return datetime.fromisoformat(text).astimezone()
-
-
-def date(text: str) -> str:
-    """The argument of --release, with this machine's time zone, so that it means the same elsewhere."""
-    try:
-        return moment(text).isoformat()
-    except (ValueError, OverflowError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date: write 2027-02-01, or 2027-02-01T18:00") from error
-
-
-def until(release: datetime | None, student: dict) -> dict:
-    """What a student may see of the results: before their release only points, and when there will be more."""
-    if release is None or datetime.now().astimezone() >= release:
-        return student
-    notes = [*student["notes"], f"what was wrong will be shown from {release:%Y-%m-%d %H:%M %Z} on"]
-    return {**student, "notes": notes, "verdicts": [points_only(v) for v in student["verdicts"]]}
-
-
-def points_only(result: dict) -> dict:
-    """A result without anything that helps to find a mistake."""
-    if result["reason"] == "later":
-        return result
-    nothing = {"text": "", "case": "", "causes": [], "ratio": 0.0}
-    criteria = [{**c, **nothing, "reason": "ok" if c["points"] == c["of"] else "wrong"} for c in result["criteria"]]
-    return {**result, "reason": "", "problem": None, "criteria": criteria, "printed": ""}
+MARK = "\ufeff"  # of UTF-8, at the beginning of a file
 
 
 def total(student: dict) -> tuple[int, int]:
-    """A student's points, and how many there are to get. What a hand-out cannot judge counts for nothing."""
-    judged = [v for v in student["verdicts"] if v["reason"] != "later"]
-    return sum(v["points"] for v in judged), sum(v["of"] for v in judged)
+    """A student's points, and how many there are to get."""
+    return sum(v["points"] for v in student["verdicts"]), sum(v["of"] for v in student["verdicts"])
 
 
 def text(student: dict) -> str:
@@ -80,71 +44,25 @@ def gradescope(student: dict) -> dict:
             "output": feedback(v),
             "output_format": "text",
             "visibility": "visible",
-            "tags": [v["kind"], *filter(None, [v["reason"]])],
+            "tags": [v["kind"], v["reason"]],
         }
         for v in student["verdicts"]
     ]
     return {"score": total(student)[0], "output": "\n".join(student["notes"]), "tests": tests}
 
 
-def classroom50(student: dict, job: Mapping[str, str]) -> dict:
-    """The result.json of Classroom 50: https://github.com/foundation50/classroom50/wiki/Advanced-Autograding
-
-    :param job: the environment that its runner gives an autograder
-    """
-    later = {v["number"] for v in student["verdicts"] if v["reason"] == "later"}
-    tests = [
-        {
-            "test-name": f"{v['number']} {v['title']}",
-            "passed": v["points"] == v["of"] or v["number"] in later,
-            "score": v["points"],
-            "max-score": 0 if v["number"] in later else v["of"],
-            "output": feedback(v),
-        }
-        for v in student["verdicts"]
-    ]
-    points, most = total(student)
-    return {
-        "schema": "classroom50/result/v1",
-        "classroom": job["CLASSROOM"],
-        "assignment": job["ASSIGNMENT"],
-        "submission": job["SUBMISSION_TAG"],
-        "commit": job["COMMIT_URL"],
-        "release": job["RELEASE_URL"],
-        "review": job.get("REVIEW_URL") or job["COMMIT_URL"],
-        "datetime": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),  # the runner writes that of the commit
-        "score": points,
-        "max-score": most,
-        "tests": tests,
-    }
-
-
-def release_body(student: dict) -> str:
-    """The text of the release that Classroom 50 makes of a submission. Indented, it is no markup, whatever a program printed."""
-    return f"### {' of '.join(map(str, total(student)))} points\n\n{textwrap.indent(text(student), '    ')}"
-
-
-NEEDED = ("Identifier", "Grade", "Maximum grade")  # columns of a worksheet
+NEEDED = ("identifier", "grade", "maximum grade")  # columns of a worksheet
 LONGEST_CELL = 1 << 24  # a comment may hold what many programs printed
 
 
 @dataclass(frozen=True)
 class Worksheet:
-    """Moodle's grading worksheet, in whose form it is filled in."""
+    """Moodle's grading worksheet. Its columns are named in small letters here, because the capitals differ between versions of Moodle."""
 
-    rows: list[list[str]]
+    columns: list[str]  # as they are written
+    rows: list[dict[str, str]]
     delimiter: str
-    line_end: str
     mark: str  # at its beginning
-
-    @property
-    def at(self) -> dict[str, int]:
-        """The place of each column, by its name in small letters, because the capitals differ between versions of Moodle."""
-        return {name.strip().casefold(): i for i, name in enumerate(self.rows[0] if self.rows else [])}
-
-    def cells(self, row: list[str]) -> dict[str, str]:
-        """A row, by column; what it lacks at its end is empty."""
-        return {name: row[i] if i < len(row) else "" for name, i in self.at.items()}
 
 
 def worksheet(file: Path) -> Worksheet:
@@ -152,30 +70,31 @@ def worksheet(file: Path) -> Worksheet:
 
     :raises Mistaken: if grades cannot be filled in
     """
-    content = file.read_bytes()
+    csv.field_size_limit(LONGEST_CELL)
     try:
-        table = as_utf8(content).decode()
-        head = table.partition("\n")[0]
-        csv.field_size_limit(LONGEST_CELL)
-        delimiter = max(",;\t", key=head.count)
-        rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=delimiter))
+        table = file.read_bytes().decode("utf-8")
+        mark = MARK if table.startswith(MARK) else ""
+        table = table.removeprefix(MARK)
+        delimiter = max(",;\t", key=table.partition("\n")[0].count)
+        columns, *rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=delimiter)) or [[]]
     except UnicodeDecodeError as error:
-        raise Mistaken(f"{file} is neither in UTF-8, as Moodle writes it, nor in UTF-16: save it as CSV in UTF-8") from error
+        raise Mistaken(f"{file} is not in UTF-8, as Moodle writes it: save it as CSV in UTF-8") from error
     except csv.Error as error:
         raise Mistaken(f"{file} cannot be read as CSV: {error}") from error
-    sheet = Worksheet(rows, delimiter, "\r\n" if head.endswith("\r") else "\n", "\ufeff" * content.startswith(tuple(MARKS)))
-    if missing := [name for name in NEEDED if name.casefold() not in sheet.at]:
+    names = [name.strip().casefold() for name in columns]
+    if missing := [name.capitalize() for name in NEEDED if name not in names]:
         raise Mistaken(f"{file} is no grading worksheet of an English Moodle: it has no column {' and no column '.join(missing)}")
-    for cell in (sheet.cells(row) for row in rows[1:] if any(row)):
-        if not maximum(cell):
-            what = f"the maximum grade of {cell['identifier']} is {cell['maximum grade']!r}"
+    sheet = Worksheet(columns, [dict(itertools.zip_longest(names, row[: len(names)], fillvalue="")) for row in rows if any(row)], delimiter, mark)
+    for row in sheet.rows:
+        if not maximum(row):
+            what = f"the maximum grade of {row['identifier']} is {row['maximum grade']!r}"
             raise Mistaken(f"{file}: {what}, which is no number above 0, so points cannot be scaled to it: grade the assignment in points")
     return sheet
 
 
-def maximum(cell: dict[str, str]) -> float:
+def maximum(row: dict[str, str]) -> float:
     """The grade for all points; 0 if there is none."""
-    found = re.fullmatch(r"(\d+)[.,]?(\d*)", cell["maximum grade"].strip())
+    found = re.fullmatch(r"(\d+)[.,]?(\d*)", row["maximum grade"].strip())
     return float(f"{found[1]}.{found[2]}") if found else 0.0
 
 
@@ -184,37 +103,34 @@ def moodle(sheet: Worksheet, students: list[dict]) -> tuple[str, dict[str, str],
 
     :return: the worksheet, the feedback files by the path that Moodle expects in a zip, and what was left out, for people
     """
-    rows, at = [list(row) for row in sheet.rows], sheet.at
     left, files, notes = {s["student"]: s for s in students}, {}, []
-    for row in rows[1:]:
-        cell = sheet.cells(row)
-        student = student_of(cell, left)
-        if student is None:
-            continue
-        if cell.get("grade can be changed", "Yes") != "Yes":
-            notes.append(f"{student['student']} is left out: the worksheet says that the grade cannot be changed")
-            continue
-        row += [""] * (len(rows[0]) - len(row))
-        points, most = total(student)
-        row[at["grade"]] = f"{points / max(most, 1) * maximum(cell):.2f}"
-        if "feedback comments" in at:
-            row[at["feedback comments"]] = f"<pre>{html.escape(text(student))}</pre>"  # Moodle takes it for HTML
-        name = cell.get("full name", "Participant").replace("_", " ")
-        files[f"{name}_{number_in(cell['identifier'])}_assignsubmission_file_/feedback.txt"] = text(student)
-    notes += [f"{name} is not in the worksheet" for name in left]
     filled = io.StringIO(newline="")
-    csv.writer(filled, delimiter=sheet.delimiter, lineterminator=sheet.line_end).writerows(rows)
+    writer = csv.writer(filled, delimiter=sheet.delimiter)
+    writer.writerow(sheet.columns)
+    for row in map(dict, sheet.rows):
+        student = student_of(row, left)
+        if student and row.get("grade can be changed", "Yes") != "Yes":
+            notes.append(f"{student['student']} is left out: the worksheet says that the grade cannot be changed")
+        elif student:
+            points, most = total(student)
+            row["grade"] = f"{points / max(most, 1) * maximum(row):.2f}"
+            if "feedback comments" in row:
+                row["feedback comments"] = f"<pre>{html.escape(text(student))}</pre>"  # Moodle takes it for HTML
+            name = row.get("full name", "Participant").replace("_", " ")
+            files[f"{name}_{number_in(row['identifier'])}_assignsubmission_file_/feedback.txt"] = text(student)
+        writer.writerow(row.values())
+    notes += [f"{name} is not in the worksheet" for name in left]
     return sheet.mark + filled.getvalue(), files, notes
 
 
-def student_of(cell: dict[str, str], left: dict[str, dict]) -> dict | None:
+def student_of(row: dict[str, str], left: dict[str, dict]) -> dict | None:
     """The student of a row, who is taken out of those left: by number and name in an export, else by email or name."""
-    name, number = cell.get("full name", ""), number_in(cell["identifier"])
+    name, number = row.get("full name", ""), number_in(row["identifier"])
     for known in left:
         exported = re.fullmatch(r"(.+)_(\d+)", known)
         if exported and exported[2] == number and (letters(exported[1]) == letters(name) or not name):
             return left.pop(known)
-    return next((left.pop(k) for k in (cell.get("email address", ""), name) if k and k in left), None)
+    return next((left.pop(k) for k in (row.get("email address", ""), name) if k and k in left), None)
 
 
 def number_in(identifier: str) -> str:

@@ -1,14 +1,17 @@
-"""What students handed in: who they are, and which of their files are answers."""
+"""What students handed in: who they are, and which of their files are answers. Everything is read as data: nothing is unpacked,
+and no link is followed."""
 
 from __future__ import annotations
 
-import contextlib
 import io
+import lzma
 import os
 import re
 import stat
+import struct
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,60 +19,43 @@ from pathlib import Path
 
 from ..answer.exercise import Mistaken
 from ..answer.student import known_as, student_in
-from .reading import (
-    BROKEN,
-    Found,
-    Note,
-    TooLarge,
-    Unreadable,
-    files_among,
-    files_in_folder,
-    files_in_zip,
-    nobodys,
-    read_file,
-    read_member,
-    readable,
-    slashed,
-)
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
+DEEPEST_ZIP = 3  # a zip in a zip in a student's zip
 MOST_NOTES = 20  # on a submission
-MOST_COPIES = 8  # of an answer that are compared
-DEEPEST_ZIP = 2  # a zip in a zip
+NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # files that systems leave in folders
 ARCHIVE = re.compile(r"(\.tar)?\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 # In Moodle's export of all submissions each student has folders, or (older, or if chosen) files with their beginning:
 # `Anna Li_1234567_assignsubmission_file`, `Anna Li_1234567_assignsubmission_file_answers.zip`.
 EXPORTED = re.compile(r"(?P<student>.+_\d+)_assignsubmission_[a-z]+(_(?P<file>.*))?", re.DOTALL)
+# Errors that reading a damaged zip may raise.
+BROKEN = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zlib.error, lzma.LZMAError, struct.error)
+COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of others Python reads more than it is asked for, which may fill the memory
+
+
+class Unreadable(ValueError):
+    """Why a submission, or a file in it, is not looked at."""
 
 
 @dataclass(frozen=True)
-class Upload:
-    """What may be a student's, in a folder of all submissions or in a learning platform's zip: a folder, or a file."""
+class Found:
+    """A file in a folder or in a zip, which counts as a folder."""
 
-    name: str
-    changed: float | tuple  # when, to be compared with others of the same place
-    files: Callable[[Note], list[Found]] | None = None  # of a folder; :raises Unreadable: which says why there are none
-    content: Callable[[int], bytes] | None = None  # of a file; see `Found`
-
-    @property
-    def exported(self) -> re.Match | None:
-        """What Moodle has made the name of."""
-        return EXPORTED.fullmatch(self.name)
+    path: tuple[str, ...]
+    content: Callable[[int], bytes]  # takes the most bytes to read; :raises Unreadable: which says why it is not looked at
+    changed: float | tuple = 0.0  # when, to be compared with others of the same place
 
     @property
-    def student(self) -> str:
-        """Whose it is."""
-        return known_as(self.exported["student"] if self.exported else ARCHIVE.sub("", self.name))
+    def shown(self) -> str:
+        """Its path, for people."""
+        return "/".join(map(readable, self.path))[-120:]
 
-    def somebodys(self) -> bool:
-        """Whether it is a submission: a folder, an archive, or what Moodle exports, or something that cannot be read."""
-        if self.files or self.exported or ARCHIVE.search(self.name):
-            return True
-        try:
-            return zipfile.is_zipfile(io.BytesIO(self.content(LARGEST_ZIP)))
-        except Unreadable as reason:
-            return not isinstance(reason, TooLarge)
+    @property
+    def order(self) -> tuple:
+        """Puts the file that counts first among those with its name: one in `answers`, else the least deeply nested."""
+        above = re.sub(r"\.zip$", "", self.path[-2].casefold()) if len(self.path) > 1 else ""
+        return above != "answers", len(self.path), self.path
 
 
 @dataclass
@@ -83,9 +69,97 @@ class Submission:
     known: str = ""  # the name that numbers are drawn from
 
     def note(self, text: str) -> None:
-        """Notes something for student and instructor to read, once, and unless there is too much of it."""
-        if text not in self.notes and len(self.notes) < MOST_NOTES:
+        """Notes something for student and instructor to read, unless there is too much of it."""
+        if len(self.notes) < MOST_NOTES:
             self.notes.append(text if len(self.notes) < MOST_NOTES - 1 else "and more")
+
+
+def readable(name: str) -> str:
+    """A file name as text that can be printed and stored, whatever its bytes are."""
+    return re.sub(r"[/\0-\x1f\x7f-\x9f]", "_", name.encode(errors="surrogateescape").decode(errors="replace"))
+
+
+def nobodys(path: tuple[str, ...]) -> bool:
+    """Whether a system or a program, not the student, made this file."""
+    return any(name.startswith(".") or name in NOBODYS for name in path)
+
+
+def files_in_folder(place: Path) -> list[Found]:
+    """All files in a folder and its subfolders, and the folders in it as files without a name.
+
+    :raises OSError: if one of them cannot be read
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    found = []
+    for name, folders, files in os.walk(place, onerror=fail):
+        folder = Path(name)
+        above = folder.relative_to(place).parts
+        files += [n for n in folders if (folder / n).is_symlink()]
+        found += [Found((*above, n), partial(read_file, folder / n), (folder / n).lstat().st_mtime) for n in files]
+        if len(above) == 1:
+            found.append(Found((*above, ""), bytes, folder.lstat().st_mtime))
+    return found
+
+
+def read_file(place: Path, most: int) -> bytes:
+    """Reads a file in a folder.
+
+    :raises Unreadable: which says why it is not looked at
+    """
+    about = place.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        raise Unreadable("is a link, which is not followed" if stat.S_ISLNK(about.st_mode) else "is not a file")
+    with place.open("rb") as file:
+        return all_of(file, about.st_size, most)
+
+
+def all_of(file: io.BufferedIOBase, size: int, most: int) -> bytes:
+    """The contents of a file.
+
+    :raises Unreadable: if there are more than `most` bytes
+    """
+    data = b"" if size > most else file.read(most + 1)
+    if max(size, len(data)) > most:
+        raise Unreadable(f"has {max(size, len(data))} bytes, but the limit is {most}")
+    return data
+
+
+def files_in_zip(file: Path | io.BytesIO, above: tuple[str, ...] = ()) -> list[Found]:
+    """All files in a zip, and its folders as files without a name. Of two with the same path the last counts, as when it is unpacked.
+
+    :raises Unreadable: if it is not a zip
+    """
+    try:
+        archive = zipfile.ZipFile(file)
+    except BROKEN as error:
+        raise Unreadable(f"cannot be read as a zip: {error}") from error
+    found = {}
+    for member in archive.infolist():
+        *folders, name = member.filename.replace("\\", "/").split("/")
+        path = (*above, *(part for part in folders if part not in ("", ".", "..")), name)
+        found[path] = Found(path, partial(read_member, archive, member), member.date_time)
+    return list(found.values())
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    """Reads a file in a zip.
+
+    :raises Unreadable: which says why it is not looked at
+    """
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise Unreadable("is a link, which is not followed")
+    if member.compress_type not in COMPRESSED:
+        raise Unreadable("cannot be read: its compression is not the usual one of zips, which is called deflate")
+    try:
+        with archive.open(member) as file:
+            return all_of(file, member.file_size, most)
+    except Unreadable:
+        raise
+    except BROKEN as error:
+        raise Unreadable(f"cannot be read: {error}") from error
 
 
 def collect(place: Path, wanted: list[str]) -> list[Submission]:
@@ -94,55 +168,53 @@ def collect(place: Path, wanted: list[str]) -> list[Submission]:
 
     :raises Mistaken: if it is neither
     """
-    if place.is_dir():
-        return collected(uploads_in_folder(place), wanted)
     try:
-        archive = zipfile.ZipFile(place)
-    except BROKEN as error:
-        raise Mistaken(f"{place} cannot be read as a zip: {error}; download it again") from error
-    with archive:
-        return collected(uploads_in_zip(archive), wanted)
-
-
-def collected(uploads: list[Upload], wanted: list[str]) -> list[Submission]:
-    """Sorts uploads by student, and reads them."""
-    found: dict[str, list[Upload]] = {}
-    for upload in uploads:
-        if upload.somebodys():
-            found.setdefault(upload.student, []).append(upload)
+        files = files_in_folder(place) if place.is_dir() else files_in_zip(place)
+    except Unreadable as reason:
+        raise Mistaken(f"{place} {reason}; download it again") from reason
+    uploads: dict[str, list[Found]] = {}  # by the name of a folder, or of a file beside the folders
+    for file in files:
+        if file.path != ("",) and not nobodys(file.path):
+            uploads.setdefault(file.path[0], []).append(file)
+    students: dict[str, list[str]] = {}
+    for name, files in sorted(uploads.items()):
+        exported = EXPORTED.fullmatch(name)
+        if exported or len(files[0].path) > 1 or ARCHIVE.search(name):
+            student = exported["student"] if exported else ARCHIVE.sub("", name)
+            students.setdefault(known_as(readable(student)), []).append(name)
         else:
-            print(f"book: {upload.name} is neither a folder nor a zip, so it is nobody's submission", file=sys.stderr)
-    return [submission_of(student, found, wanted) for student in found]
+            print(f"book: {readable(name)} is neither a folder nor a zip, so it is nobody's submission", file=sys.stderr)
+    return [submission_of(student, {name: uploads[name] for name in names}, wanted) for student, names in students.items()]
 
 
-def submission_of(student: str, found: dict[str, list[Upload]], wanted: list[str]) -> Submission:
+def submission_of(student: str, uploads: dict[str, list[Found]], wanted: list[str]) -> Submission:
     """What a student handed in. Whatever is wrong with it is noted there, so that it concerns nobody else."""
-    uploads = found[student]
-    exported = uploads[0].exported
+    exported = EXPORTED.fullmatch(next(iter(uploads)))
     submission = Submission(student, known=student.rpartition("_")[0] if exported else student)
     if len(uploads) > 1 and not exported:
-        newest = max(uploads, key=lambda u: u.changed)
-        submission.note(f"{len(uploads)} submissions; the newest, {newest.name}, is graded")
-        uploads = [newest]
-    if alike := [s for s in found if s != student and s.casefold() == student.casefold()]:
-        submission.note(f"{', '.join(alike)} also handed in: is that the same student?")
-    read(submission, uploads, wanted)
+        newest = max(uploads, key=lambda name: max(f.changed for f in uploads[name]))
+        submission.note(f"{len(uploads)} submissions; the newest, {readable(newest)}, is graded")
+        uploads = {newest: uploads[newest]}
+    files: list[Found] = []
+    for name, there in uploads.items():
+        for file in there:
+            upload = EXPORTED.fullmatch(name)
+            inside = file.path[1:] or ((upload["file"] or "",) if upload else file.path)
+            files.append(Found(inside, file.content))
+    open_zips(submission, files)
+    for name in wanted:
+        take(submission, name, files)
+    note_what_is_left(submission, wanted, files)
     if (named := student_in(submission.answers.get("student.txt", b"")) or submission.known) != submission.known:
         submission.note(f"student.txt says {readable(named)!r}, so that student's numbers were drawn")
         submission.known = named
     return submission
 
 
-def read(submission: Submission, uploads: list[Upload], wanted: list[str]) -> None:
-    """Takes only the wanted files. Nothing is unpacked, and no link is followed."""
-    files: list[Found] = []
-    for upload in uploads:
-        try:
-            files += files_of(submission, upload)
-        except Unreadable as reason:
-            submission.note(f"the submission {reason}")
+def open_zips(submission: Submission, files: list[Found]) -> None:
+    """Adds the files in zips, up to a size."""
     left = LARGEST_ZIP
-    for file in files:  # grows with the contents of zips
+    for file in files:  # grows meanwhile
         if not ARCHIVE.search(file.path[-1]):
             continue
         depth = sum(part.lower().endswith(".zip") for part in file.path)
@@ -152,82 +224,32 @@ def read(submission: Submission, uploads: list[Upload], wanted: list[str]) -> No
         try:
             data = file.content(left)
             left -= len(data)
-            files += files_in_zip(submission.note, data, file.path)
+            files += [f for f in files_in_zip(io.BytesIO(data), file.path) if not nobodys(f.path)]
         except Unreadable as reason:
-            submission.note(f"{file.shown}: {reason}")
-    for name in wanted:
-        take(submission, name, files)
-    note_what_is_left(submission, wanted, files)
-
-
-def files_of(submission: Submission, upload: Upload) -> list[Found]:
-    """All files of a folder or a zip; of Moodle's export, also a single file, without the student's name.
-
-    :raises Unreadable: which says why there are none
-    """
-    if upload.files:
-        return upload.files(submission.note)
-    if upload.exported and upload.exported["file"]:
-        return [Found((upload.exported["file"],), upload.content)]
-    return files_in_zip(submission.note, upload.content(LARGEST_ZIP), ())
-
-
-def uploads_in_folder(place: Path) -> list[Upload]:
-    """What is in a folder of submissions."""
-    found = []
-    for path in sorted(place.iterdir(), key=lambda p: os.fsencode(p.name)):
-        with contextlib.suppress(FileNotFoundError):  # a program has just taken it away
-            about = path.lstat()
-            if stat.S_ISDIR(about.st_mode):
-                found.append(Upload(readable(path.name), about.st_mtime, files=partial(files_in_folder, path)))
-            else:
-                found.append(Upload(readable(path.name), about.st_mtime, content=partial(read_file, path)))
-    return [u for u in found if not nobodys(u.name)]
-
-
-def uploads_in_zip(archive: zipfile.ZipFile) -> list[Upload]:
-    """What is in a learning platform's zip. It is not unpacked, so no name in it is too long, or both a file's and a folder's."""
-    folders: dict[str, list[tuple[str, zipfile.ZipInfo]]] = {}
-    found = []
-    for member in archive.infolist():
-        top, inside, rest = slashed(member).partition("/")
-        if inside:
-            folders.setdefault(readable(top), []).append((rest, member))
-        else:
-            found.append(Upload(readable(top), member.date_time, content=partial(read_member, archive, member)))
-    for top, members in folders.items():
-        newest = max(member.date_time for _, member in members)
-        found.append(Upload(top, newest, files=partial(files_among, archive=archive, members=members)))
-    return sorted((u for u in found if u.name and not nobodys(u.name)), key=lambda u: u.name)
+            submission.note(f"{file.shown} {reason}")
 
 
 def take(submission: Submission, name: str, files: list[Found]) -> None:
     """Takes the first readable file with this name."""
-    taken, refused, others = None, "", []
     named = [f for f in files if f.path[-1].casefold() == name.casefold()]
-    copies = sorted(named, key=lambda f: (*f.order[:-1], f.path[-1] != name, f.order))
-    for copy in copies[:MOST_COPIES]:
+    for file in sorted(named, key=lambda f: f.order):
         try:
-            content = copy.content(LARGEST_ANSWER)
+            submission.answers[name] = file.content(LARGEST_ANSWER)
         except Unreadable as reason:
-            refused = refused or str(reason)
-            others.append(f"{copy.shown} {reason}")
+            submission.refused.setdefault(name, str(reason))
             continue
-        if taken is None:
-            taken, submission.answers[name] = copy, content
-        elif content != submission.answers[name]:
-            others.append(f"{copy.shown} differs")
-    if taken is None and refused:
-        submission.refused[name] = refused
-    elif taken and (others or taken.path[-1] != name):
-        submission.note("; ".join([f"{name} was taken from {taken.shown}", *others]))
+        submission.refused.pop(name, None)
+        if len(named) > 1 or file.path[-1] != name:
+            more = f", one of {len(named)} files with this name" if len(named) > 1 else ""
+            submission.note(f"{name} was taken from {file.shown}{more}")
+        return
 
 
 def note_what_is_left(submission: Submission, wanted: list[str], files: list[Found]) -> None:
     """Notes which files were not looked at, although they may have been meant as answers."""
     names = {name.casefold() for name in wanted}
     stems = tuple(Path(name).stem for name in names - {"student.txt"})
-    left = [f.shown for f in files if f.path[-1].casefold() not in names]
+    left = [f.shown for f in files if f.path[-1] and f.path[-1].casefold() not in names and not ARCHIVE.search(f.path[-1])]
     meant = [name for name in left if name.rpartition("/")[2].casefold().startswith(stems)]
     if not meant and not submission.answers.keys() - {"student.txt"} and not submission.refused:
         meant = left

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..answer.exercise import IN_HANDOUT, Exercise, Mistaken, Shelf
+from ..answer.exercise import IN_HANDOUT, Exercise, Mistaken
+from ..answer.exercise import choose as in_chapters
 from ..answer.written import text_of
 from .faults import FOLDER, Fault, drawn, faults
 from .judging import CRITERIA, judge
@@ -42,14 +43,14 @@ def hunt(number: str = "hunt") -> Exercise:
     return among(pool, "hunt" if IN_HANDOUT else number)
 
 
-def choose(found: Shelf, numbers: list[str]) -> list[Exercise]:
+def choose(numbers: list[str]) -> list[Exercise]:
     """The exercises that the command line names, which may include a hunt.
 
     :raises Mistaken: for a number that does not exist
     """
     if sum(map(is_hunt, numbers)) > 1:
         raise Mistaken("there can be only one hunt at a time; hunt:04-06 is one in several chapters")
-    return [e for number in numbers for e in ([hunt(number)] if is_hunt(number) else found.choose([number]))]
+    return [e for number in numbers for e in ([hunt(number)] if is_hunt(number) else in_chapters(number))]
 
 
 def begun(answer: Path) -> Exercise:

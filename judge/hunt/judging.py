@@ -14,7 +14,7 @@ from ..answer.session import Ended, Session, Threw
 from ..answer.values import Malformed, text
 from ..answer.verdict import NOT_WRITTEN, Judged, Verdict, refused
 from ..answer.verdict import Fault as Wrong
-from ..answer.written import compilable, text_of
+from ..answer.written import text_of
 from .copies import object_of
 from .faults import Fault, drawn
 from .sheet import entry, place
@@ -46,7 +46,7 @@ def judge(exercise: Exercise, answer: Path, *, tight: bool, student: str) -> Ver
         folder = Path(name)
         folder.chmod(0o755)
         compiled = folder / "test.o"
-        outcome = compile_answer(exercise, compilable(answer, folder), compiled, tight=tight)
+        outcome = compile_answer(exercise, answer, compiled, tight=tight)
         if outcome.reason != "ok":
             return refused(exercise, Wrong("compile", why_not_compiled(outcome.reason, outcome.printed)))
         tried = Tried(exercise, compiled, folder, tight)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..answer.build import prepare
 from ..answer.compile import why_unfit
-from ..answer.exercise import CHECK, COMPUTED, IN_HANDOUT, NAME, ROOT, Exercise, Mistaken, shelf
+from ..answer.exercise import CHECK, COMPUTED, IN_HANDOUT, NAME, ROOT, Exercise, Mistaken, load_all
 from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.predict import given
@@ -145,12 +145,9 @@ def with_hunt(exercises: list[Exercise], answers: Path) -> list[Exercise]:
     return [*exercises, hunt.hunt()] if begun else exercises
 
 
-def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None:
+def progress(exercises: list[Exercise], answers: Path) -> None:
     """Lists what has been done, chapter by chapter."""
     kept = best_so_far(answers / "progress.json")
-    if as_json:
-        print(json.dumps({e.number: kept.get(e.number, {}).get("points", 0) for e in exercises}, indent=2))
-        return
     total = most = later = 0
     done = {e.number for e in exercises if kept.get(e.number, {}).get("points") == e.points}
     for e in exercises:
@@ -165,18 +162,6 @@ def progress(exercises: list[Exercise], *, as_json: bool, answers: Path) -> None
     print(f"{total} of {most} points" + (f"; {later} more are judged when you have handed in what is given" if later else ""))
 
 
-def parser_for(verb: str, description: str, statuses: str) -> argparse.ArgumentParser:
-    """A parser with the options that both verbs take."""
-    parser = argparse.ArgumentParser(
-        prog="./check" if IN_HANDOUT else f"./book {verb}",
-        description=description,
-        epilog=f"exit status: {statuses}",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--answers", type=Path, default=ANSWERS, help="folder of your answers (default: answers)")
-    return parser
-
-
 def number_of_hints(text: str) -> int:
     """The argument of --hint."""
     if not text.isdecimal():
@@ -186,11 +171,14 @@ def number_of_hints(text: str) -> int:
 
 def main(arguments: list[str]) -> int:
     """The verb check."""
-    parser = parser_for(
-        "check",
-        "Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, unless it exists.",
-        "0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage or where answers cannot be judged",
+    parser = argparse.ArgumentParser(
+        prog="./check" if IN_HANDOUT else "./book check",
+        description="Compiles and judges your answers. The first call for an exercise writes the file to fill in, answers/NAME, unless it exists.",
+        epilog="exit status: 0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage or where "
+        "answers cannot be judged",
     )
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--answers", type=Path, default=ANSWERS, help="folder of your answers (default: answers)")
     parser.add_argument("number", nargs="*", help="exercise to check, such as 04.2, or 04 for a whole chapter (default: those that you have begun)")
     parser.add_argument("--student", type=typed, default="", metavar="NAME", help="whose numbers or fault to draw (default: the name in answers/student.txt)")
     parser.add_argument("--watch", action="store_true", help="judge again whenever the file is saved")
@@ -200,15 +188,13 @@ def main(arguments: list[str]) -> int:
     if options.watch and options.json:
         print(f"{NAME}: --watch is for people and --json for programs, so they cannot be combined", file=sys.stderr)
         return 2
-    found = shelf()
-    found.warn()
     if options.progress:
-        progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
+        progress(with_hunt(load_all(), options.answers), options.answers)
         return 0
     hunted = options.answers / "hunt.cpp"
-    chosen = hunt.choose(found, options.number)
+    chosen = hunt.choose(options.number)
     if not chosen:
-        every = with_hunt(found.exercises, options.answers)
+        every = with_hunt(load_all(), options.answers)
         chosen = [e for e in every if (options.answers / e.file_name).is_file()]
         begin = [e.number for e in every if e not in chosen]
         if IN_HANDOUT and begin:
@@ -234,12 +220,7 @@ def main(arguments: list[str]) -> int:
 
 def main_progress(arguments: list[str]) -> int:
     """The verb progress."""
-    about = "Lists the exercises with your best points from ./book check."
-    options = parser_for("progress", about, "0 if listed, whatever you have done; 2 for wrong usage").parse_args(arguments)
-    found = shelf()
-    found.warn()
-    progress(with_hunt(found.exercises, options.answers), as_json=options.json, answers=options.answers)
-    return 0
+    return main([*arguments, "--progress"])
 
 
 def main_hunt(arguments: list[str]) -> int:

@@ -13,9 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..answer.exercise import Mistaken, shelf
+from ..answer.exercise import Mistaken, choose
 from ..answer.setting import Failed
-from ..answer.written import compilable
 from .check import ANSWERS, shown, start
 
 
@@ -77,7 +76,7 @@ def run_command(command: list[str], folder: Path) -> None:
 
 def link(build: Path, program: Path, numbers: list[str]) -> Path:
     """The program with the reader's answers to these exercises in it."""
-    chosen = shelf().choose(numbers)
+    chosen = [exercise for number in numbers for exercise in choose(number)]
     folder = build / "mine"
     folder.mkdir(exist_ok=True)
     relative = program.relative_to(build)
@@ -89,10 +88,9 @@ def link(build: Path, program: Path, numbers: list[str]) -> Path:
         if not exercise.mine:
             raise Mistaken(f"{exercise.number} is not an operation of the model, so --mine cannot use it")
         file = start(exercise, ANSWERS)
-        answer = compilable(file, folder)
         source = next(i for i, word in enumerate(compiling) if word.endswith("main.cpp"))
         compiled = folder / f"{exercise.name}.o"
-        command = replace_output([*compiling[:source], str(answer), *compiling[source + 1 :]], compiled)
+        command = replace_output([*compiling[:source], str(file), *compiling[source + 1 :]], compiled)
         run_command(command, build)
         objects.append(str(compiled))
         for operation in exercise.mine:

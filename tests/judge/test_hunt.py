@@ -2,15 +2,11 @@
 
 import json
 import re
-import sys
 import tempfile
 import unittest
 import unittest.mock
 from array import array
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from judge.answer.build import copy_headers
 from judge.answer.exercise import Mistaken, replaced
@@ -20,6 +16,7 @@ from judge.answer.values import Value
 from judge.hunt import copies, hunt, judging, sheet
 from judge.hunt.faults import drawn, faults
 
+ROOT = Path(__file__).resolve().parents[2]
 ALL = faults()
 
 
@@ -64,14 +61,11 @@ class Drawing(unittest.TestCase):
         self.assertEqual({"04", "05"}, {f.chapter[:2] for f in hunt.hunt("hunt:04-05").faults})
         self.assertEqual({("04", 2)}, {(f.chapter[:2], f.level) for f in hunt.hunt("hunt:04:2").faults})
         self.assertEqual("06", hunt.hunt("hunt:01-06:3").links)
-        self.assertEqual(tuple(f for f in ALL if f.level == 1), hunt.hunt("hunt:1").faults)
         for number, said in {"hunt:4": "hunt:04", "hunt:04-": "hunt:04", "hunt:00": "no fault", "hunt:06-05": "no fault"}.items():
             with self.assertRaisesRegex(Mistaken, said):
                 hunt.hunt(number)
-
-    def test_two_hunts_at_once(self):
         with self.assertRaisesRegex(Mistaken, "only one hunt"):
-            hunt.choose(None, ["hunt:04", "hunt:05"])
+            hunt.choose(["hunt:04", "hunt:05"])
 
 
 class Answers(unittest.TestCase):
@@ -119,21 +113,12 @@ class Answers(unittest.TestCase):
             self.tried(("ok", ""), ("crash", said))  # compiling it, and linking it
             self.assertIn(said, self.refused(sheet.stub(self.fault, "ada")))
 
-    def test_the_first_line_is_read_whichever_editor_wrote_it(self):
-        with tempfile.TemporaryDirectory() as folder:
-            answer = Path(folder) / "hunt.cpp"
-            for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-                answer.write_bytes(sheet.stub(self.fault, "ada").encode(encoding))
-                self.assertEqual((self.fault,), hunt.begun(answer).faults)
-
     def test_another_students_hunt(self):
         self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(sheet.stub(ALL[1], "bob")))
 
     def test_another_way_of_the_operation_is_not_asked(self):
         for test in ("set_way(Way::fast);", "return abh::fast::softmax(x);", "set_way(static_cast<Way>(1));", "#define F fa##st\n"):
             self.assertIn("say itself what is right", self.refused(sheet.answer_of(self.fault, test)), test)
-
-    def test_the_plain_way_may_be_named(self):
         self.assertIsNone(judging.OTHER_WAYS.search("const ScopedWay scoped(Way::plain); return way() == Way::plain;"))
 
     def test_a_cause_may_take_several_lines(self):

@@ -3,14 +3,10 @@
 import json
 import math
 import subprocess
-import sys
 import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from judge.answer.exercise import Mistaken, load_all
 from judge.answer.setting import BUILD

@@ -5,21 +5,18 @@ import dataclasses
 import io
 import json
 import math
-import sys
 import tempfile
 import unittest
 import unittest.mock
 from array import array
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from judge.answer import exercise, predict
 from judge.answer.cases import Case
 from judge.answer.exercise import COMPUTED, Mistaken, load_all
 from judge.answer.report import to_text
 from judge.answer.values import Value
-from judge.answer.verdict import Fault, Judged, Verdict
+from judge.answer.verdict import Verdict
 from judge.reader import check
 
 
@@ -38,7 +35,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual({"e", "f"}, {k for k, v in found.items() if v != v})
 
     def test_what_editors_and_keyboards_make_of_a_number(self):
-        for line in ("n: 1234", "n＝1234", "n = １２３４", "n = 1'234", "n = 1\u202f234", "\ufeffn = 12\u200b34", "Ｎ = 1234", "　n = 1234"):
+        for line in ("n: 1234", "n = １２３４", "n = 1'234", "n = 1\u202f234", "\ufeffn = 1234\r"):
             with self.subTest(line):
                 self.assertEqual([1234], list(self.read(line).values()))
         self.assertEqual({"n": -0.5}, self.read("n = \u22120.5"))
@@ -46,18 +43,6 @@ class Numbers(unittest.TestCase):
         self.assertEqual({}, self.read("n: as many as there are pads\n"))
         for line in ("n = 10²", "n = ½", "n = 1,234"):
             self.assertTrue(math.isnan(self.read(line)["n"]), line)
-
-    def test_numbers_in_any_encoding_that_names_itself(self):
-        with tempfile.TemporaryDirectory() as name:
-            file = Path(name) / "answer.txt"
-            for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
-                for end in ("\n", "\r\n", "\r"):
-                    with self.subTest(encoding=encoding, end=end):
-                        file.write_bytes(f"a = 1{end}b = 2{end}".encode(encoding))
-                        self.assertEqual({"a": "1", "b": "2"}, predict.read(file))
-            file.write_bytes("a = 1\n".encode("utf-16-le"))
-            with self.assertRaisesRegex(Mistaken, "^answer.txt has zero bytes, .*: save it as UTF-8$"):
-                predict.read(file)
 
     def test_a_number_that_is_off_by_more_than_a_factor_can_say(self):
         case = Case("c", "a", "", 1e-6, [], [Value("R", (), array("d", [500.0]))], [], {}, [])
@@ -81,9 +66,6 @@ class Numbers(unittest.TestCase):
         shared = [sum(x == y for x, y in zip(seeds[a], seeds[b], strict=True)) for a, b in pairs]
         self.assertGreater(sum(n > 0 for n in shared), 0)
         self.assertLess(max(shared), 4)
-
-    def test_the_numbers_of_the_gate_stay(self):
-        self.assertEqual(1, len({predict.seed_of(e, predict.GATE) for e in load_all()}))
 
 
 class HandedOut(unittest.TestCase):
@@ -118,15 +100,13 @@ class HandedOut(unittest.TestCase):
         self.assertEqual(0, verdict.points)
         return to_text(verdict, more=False)
 
-    def test_a_name_is_asked_for(self):
+    def test_the_file_has_the_numbers_of_the_name_which_is_asked_for(self):
         with self.assertRaisesRegex(Mistaken, r"student\.txt"):
             check.start(self.exercise, self.answers)
         self.assertEqual([], list(self.answers.iterdir()))
-
-    def test_the_file_has_the_numbers_of_the_name(self):
-        text = self.begin().read_text()
-        self.assertIn(f"Your numbers: L = {predict.seed_of(self.exercise, 'anna')}, H = 1\n", text)
-        self.assertNotEqual(predict.seed_of(self.exercise, "anna"), predict.seed_of(self.exercise, "bert"))
+        file = self.begin()
+        self.assertIn(f"Your numbers: L = {predict.seed_of(self.exercise, 'anna')}, H = 1\n", file.read_text())
+        self.assertIn("these are not the numbers of bert", self.said(file, "bert"))
 
     def test_a_line_that_is_missing_or_no_number(self):
         file = self.begin()
@@ -155,7 +135,7 @@ class HandedOut(unittest.TestCase):
         self.assertEqual("later", verdicts[0].reason)
         listed = io.StringIO()
         with contextlib.redirect_stdout(listed):
-            check.progress([self.exercise], as_json=False, answers=self.answers)
+            check.progress([self.exercise], self.answers)
         self.assertIn("given 03.4", listed.getvalue())
         self.assertIn("0 of 5 points; 5 more are judged when you have handed in", listed.getvalue())
 
@@ -171,12 +151,6 @@ class HandedOut(unittest.TestCase):
             check.check([self.exercise], as_json=False, answers=self.answers)
         self.assertIn("wrong padding", out.getvalue())
 
-    def test_numbers_that_are_complete_at_last_are_listed_so(self):
-        verdicts = [Verdict(self.exercise, [Judged(c.name, c.points, 0, Fault(reason, "")) for c in self.exercise.criteria]) for reason in ("missing", "later")]
-        for verdict in verdicts:
-            check.remember(verdict, self.answers / "progress.json")
-        self.assertEqual("later", check.best_so_far(self.answers / "progress.json")["03.4"]["reason"])
-
     def test_without_a_name_the_others_are_judged(self):
         other = self.other
         said, judged = io.StringIO(), []
@@ -189,10 +163,3 @@ class HandedOut(unittest.TestCase):
             check.check([self.exercise, other], as_json=False, answers=self.answers)
         self.assertEqual(["03.1"], judged)
         self.assertIn("03.4 is left out: your numbers are drawn from your name", said.getvalue())
-
-    def test_the_numbers_of_another_name(self):
-        self.assertIn("these are not the numbers of bert", self.said(self.begin("anna"), "bert"))
-
-
-if __name__ == "__main__":
-    unittest.main()
