@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from .answer import cases as draws
@@ -126,38 +125,26 @@ def harm(before: set[tuple[str, int]]) -> set[tuple[str, int]]:
 
 def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
     """What is wrong (empty if the judge does what it should), and how it ended. Runs in a process of its own."""
-    e = trial.exercise
+    e, ended = trial.exercise, ""
     with tempfile.TemporaryDirectory(prefix="gate_") as folder:
         Path(folder).chmod(0o755)
-        answer = Path(folder) / e.file_name
+        answer, program = Path(folder) / e.file_name, Path(folder) / "program"
         answer.write_text(trial.answer)
         answer.chmod(0o644)  # for the sandbox's user, whatever the umask is
-        for seed in range(1, trial.seeds + 1):
-            if e.kind in COMPUTED and trial.seeds > 1 and not e.faster:
-                judge_again = partial(again, e, answer, Path(folder) / "program", seed, tight)
-            else:
-                judge_again = partial(judge_answer, e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
-            try:
-                verdict = judge_again()
-            except (Failed, Unfit, MemoryError) as failed:  # a fault in one exercise does not keep the gate from the others
-                return f"seed {seed}: {in_one_line(failed)}", "failed"
-            if complaint := complain(trial, verdict):
-                return f"seed {seed}: {complaint}\n{to_text(verdict)}", verdict.reason
-    return "", verdict.reason
-
-
-def in_one_line(failed: Exception) -> str:
-    """The error's text in one line."""
-    return "; ".join(line.strip() for line in str(failed).splitlines() if line.strip())
-
-
-def again(e: Exercise, answer: Path, program: Path, seed: int, tight: bool) -> Verdict:
-    """Judges an answer with another seed, and compiles it only if that has not been done."""
-    if not program.exists():
-        outcome = compile_answer(e, answer, program, tight=tight)
-        if outcome.reason != "ok":
-            return judge_answer(e, answer, tight=tight, seed=seed)
-    return judge(e, program, draws.draw(e, seed), tight=tight)
+        try:
+            for seed in range(1, trial.seeds + 1):
+                if seed > 1 and not e.faster:  # compiled once
+                    if not program.exists():
+                        compile_answer(e, answer, program, tight=tight)
+                    verdict = judge(e, program, draws.draw(e, seed), tight=tight)
+                else:
+                    verdict = judge_answer(e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
+                ended = verdict.reason
+                if complaint := complain(trial, verdict):
+                    return f"seed {seed}: {complaint}\n{to_text(verdict)}", ended
+        except (Failed, Unfit, MemoryError) as failed:  # a fault in one exercise does not keep the gate from the others
+            return " ".join(str(failed).split()), "failed"
+    return "", ended
 
 
 def complain(trial: Trial, verdict: Verdict) -> str:

@@ -112,26 +112,35 @@ def copy_headers() -> None:
             copy.unlink()
 
 
-def call_object(exercise: Exercise, found: Setting) -> Path:
-    """The object of call.cpp, compiled once for all answers; a hand-out has only the object.
+def compile_object(source: Path, target: Path, flags: list[str]) -> None:
+    """Compiles a source of the judge's own.
 
     :raises Failed: with what the compiler printed
     """
+    found = setting()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = [found.compiler, *flags, *include_flags(found, str(INCLUDE)), "-c", source.name, "-o", target.absolute()]  # the object does not say where
+    done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{UNBUILT}:\n{done.stderr}")
+
+
+def outdated(result: Path) -> bool:
+    """Whether what was compiled is older than a header, or not there."""
+    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
+    return not result.exists() or result.stat().st_mtime < newest
+
+
+def call_object(exercise: Exercise, found: Setting) -> Path:
+    """The object of call.cpp, compiled once for all answers; a hand-out has only the object."""
     if IN_HANDOUT:
         return exercise.folder / "call.o"
     source = exercise.folder / "call.cpp"
     content = b"".join(f.read_bytes() for f in [source, *exercise.headers()])
     digest = hashlib.sha256(content + repr(found).encode()).hexdigest()[:16]
     result = BUILD / "call" / f"{exercise.name}_{digest}.o"
-    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
-    if not result.exists() or result.stat().st_mtime < newest:
-        result.parent.mkdir(parents=True, exist_ok=True)
-        command = [found.compiler, *found.flags, *include_flags(found, str(INCLUDE))]
-        done = subprocess.run(
-            [*command, "-c", str(source), "-o", str(result)], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise Failed(f"{UNBUILT}:\n{done.stderr}")
+    if outdated(result):
+        compile_object(source, result, found.flags)
     return result
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +18,7 @@ README = """# Exercises of *Attention by Hand*: {numbers}
 
 ## What to do first
 
-1. You need Linux on {machine}{libc}, g++ {gcc} or newer (or clang++ 14 beside it) and Python 3.10. On Debian or Ubuntu:
+1. You need Linux on {machine}{libc}, g++ 12 or newer (or clang++ 14 beside it) and Python 3.10. On Debian or Ubuntu:
    `sudo apt-get install {packages}`
 2. {name_first}`./check {first}` judges the empty answer. It gets no points, but you see that everything works.
 3. Read the statement of {first} below, and the section of the book or the files that it names.
@@ -76,7 +74,7 @@ says whether it is complete.
 
 """
 
-OWN = """{ablations} {need} runs of the book's own programs: make a clone of the book for {them}.
+OWN = """An ablation needs runs of the book's own programs: make a clone of the book for it.
 
 """
 
@@ -109,12 +107,11 @@ def make(exercises: list[Exercise], out: Path) -> None:
             numbers=numbers,
             named=named,
             name_first=NAME_FIRST if exercises[0].number in drawn.split(", ") else "",
-            own=needing_the_book(exercises),
+            own=OWN if any(e.kind == "ablation" for e in exercises) else "",
             first=exercises[0].number,
             file=exercises[0].file_name,
             machine=platform.machine(),
             libc=f" with glibc {libc} or newer" if libc else "",
-            gcc=max(12, standard_library()),
             packages=" ".join(PACKAGES),
             list=listing,
         )
@@ -130,23 +127,6 @@ def levels(exercise: Exercise) -> str:
     """An exercise's difficulty, or from where to where that of a hunt's faults goes."""
     found = sorted({f.level for f in exercise.faults}) or [exercise.difficulty]
     return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
-
-
-def standard_library() -> int:
-    """The version of the g++ whose standard library the pack's libraries were made with; 0 if there is none."""
-    with contextlib.suppress(OSError, ValueError):
-        done = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=False)
-        return int(done.stdout.partition(".")[0])
-    return 0
-
-
-def needing_the_book(exercises: list[Exercise]) -> str:
-    """Names the exercises that need more than the pack, because they run the book's own programs."""
-    ran = [e.number for e in exercises if e.kind == "ablation"]
-    if not ran:
-        return ""
-    need, them = ("needs", "it") if len(ran) == 1 else ("need", "them")
-    return OWN.format(ablations=", ".join(ran), need=need, them=them)
 
 
 def main(arguments: list[str]) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 from ..answer import cases as draws
+from ..answer.build import compile_object
 from ..answer.exercise import COMPUTED, ROOT, Exercise, Mistaken
 from ..answer.libraries import libraries
 from ..answer.predict import variants
 from ..answer.report import section
-from ..answer.setting import INCLUDE, Failed, include_flags, setting
+from ..answer.setting import INCLUDE, setting
 from ..hunt import copies
 
 MODULES = "__init__ __main__ answer/* hunt/* reader/__init__ reader/check".split()
@@ -35,18 +35,6 @@ def manifest(exercise: Exercise) -> dict:
         full.pop(name, None)
     full["section"] = section(exercise).partition(" (")[0]
     return full
-
-
-def compile_call(exercise: Exercise, target: Path) -> None:
-    """Compiles call.cpp, which in a bug exercise contains the faulty functions that the student's test must find.
-
-    :raises Failed: with what the compiler printed
-    """
-    found = setting()
-    command = [found.compiler, *FLAGS, *include_flags(found, str(INCLUDE)), "-c", exercise.folder / "call.cpp"]
-    done = subprocess.run([*command, "-o", target], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(done.stderr)
 
 
 def plainly(exercises: list[Exercise]) -> list[Exercise]:
@@ -92,7 +80,7 @@ def make_judge(exercises: list[Exercise], out: Path) -> None:
     for e in exercises:
         if e.kind == "hunt":  # ./check begins it, with the student's fault
             copies.pack(e, [o for o in computed if o is not e], out / "hunt")
-            compile_call(e, out / "hunt" / "call.o")
+            compile_object(e.folder / "call.cpp", out / "hunt" / "call.o", FLAGS)
             continue
         folder = out / e.folder.relative_to(ROOT)
         folder.mkdir(parents=True)
@@ -103,7 +91,7 @@ def make_judge(exercises: list[Exercise], out: Path) -> None:
             (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
         else:
             (folder / "cases.bin").write_bytes(draws.draw_raw(e, SEED))
-            compile_call(e, folder / "call.o")
+            compile_object(e.folder / "call.cpp", folder / "call.o", FLAGS)
             if e.faster:
                 (folder / "plain.cpp").write_text(beaten(e))
     (out / "handout.json").write_text(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from ..answer.build import compile_object, outdated
 from ..answer.exercise import IN_HANDOUT, ROOT, Exercise, replaced
 from ..answer.libraries import last_chapter
-from ..answer.setting import BUILD, INCLUDE, Failed, include_flags, setting
+from ..answer.setting import BUILD, setting
 from .faults import FOLDER, SOURCES, Fault
 
 
@@ -26,18 +26,13 @@ def object_of(fault: Fault, find: str, put: str) -> Path:
     content = replaced((ROOT / fault.file).read_text(), find, put, f"hunt: {fault.name}")
     digest = hashlib.sha256((content + repr(found)).encode()).hexdigest()[:16]
     result = BUILD / "hunt" / f"{digest}.o"
-    newest = max(h.stat().st_mtime for h in INCLUDE.rglob("*.?*") if h.is_file())
-    if result.exists() and result.stat().st_mtime >= newest:
-        return result
-    result.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=result.parent) as folder:
-        copy = Path(folder) / "copy.cpp"  # a name that says nothing
-        copy.write_text(content)
-        command = [found.compiler, *found.flags, "-w", *include_flags(found, str(INCLUDE)), "-c", copy.name, "-o", "copy.o"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"{fault.file}: {find} replaced by {put}:\n{done.stderr}")
-        copy.with_suffix(".o").replace(result)
+    if outdated(result):
+        result.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=result.parent) as folder:
+            copy = Path(folder) / "copy.cpp"  # a name that says nothing
+            copy.write_text(content)
+            compile_object(copy, copy.with_suffix(".o"), [*found.flags, "-w"])
+            copy.with_suffix(".o").replace(result)
     return result
 
 

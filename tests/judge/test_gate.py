@@ -30,7 +30,7 @@ class Complaints(unittest.TestCase):
 
     def test_a_judge_that_fails_is_one_complaint(self):
         with unittest.mock.patch.object(gate, "judge_answer", side_effect=Failed("04.2: plain.cpp\n  does not compile")):
-            self.assertEqual(("seed 1: 04.2: plain.cpp; does not compile", "failed"), gate.attempt(ATTACK, False))
+            self.assertEqual(("04.2: plain.cpp does not compile", "failed"), gate.attempt(ATTACK, False))
 
 
 class Main(unittest.TestCase):

@@ -5,14 +5,12 @@ import re
 import tempfile
 import unittest
 import unittest.mock
-from array import array
 from pathlib import Path
 
 from judge.answer.build import copy_headers
 from judge.answer.exercise import Mistaken, replaced
 from judge.answer.limits import Outcome
 from judge.answer.setting import BUILD
-from judge.answer.values import Value
 from judge.hunt import copies, hunt, judging, sheet
 from judge.hunt.faults import drawn, faults
 
@@ -80,38 +78,11 @@ class Answers(unittest.TestCase):
         self.assertEqual(0, verdict.points)
         return verdict.problem.text
 
-    def tried(self, *outcomes):
-        """A compiled test; from here on compiling and linking end so."""
-        compiled = unittest.mock.Mock(side_effect=[Outcome(reason, 1, said) for reason, said in outcomes])
-        patch = unittest.mock.patch.object(judging, "compile_answer", compiled)
-        patch.start()
-        self.addCleanup(patch.stop)
-        return judging.Tried(hunt.among((self.fault,)), Path("test.o"), Path("folder"), tight=False)
-
-    def test_a_program_that_printed_is_ended_before_the_next_is_written_in_its_place(self):
-        running = set()
-
-        class Printing:
-            def __init__(self, program, *_, **__):
-                assert not running, "Text file busy"
-                running.add(program)
-
-            def call(self, *_, **__):
-                return [Value("N", (), array("q", [1]))]
-
-            def close(self):
-                running.clear()
-                return Outcome("ok", 0, "debug")
-
-        tried = self.tried(*[("ok", "")] * 3)
-        with unittest.mock.patch.object(judging, "Session", Printing):
-            self.assertEqual(["", "", ""], [tried.fails() for _ in range(3)])
-        self.assertEqual((set(), "debug"), (running, tried.printed))
-
     def test_a_test_that_cannot_be_linked_is_the_students(self):
         for said in ("undefined reference to `abh::mine::passes()'", "multiple definition of `abh::plain::softmax'"):
-            self.tried(("ok", ""), ("crash", said))  # compiling it, and linking it
-            self.assertIn(said, self.refused(sheet.stub(self.fault, "ada")))
+            outcomes = [Outcome("ok", 0, ""), Outcome("crash", 1, said)]  # of compiling it, and of linking it
+            with unittest.mock.patch.object(judging, "compile_answer", side_effect=outcomes):
+                self.assertIn(said, self.refused(sheet.stub(self.fault, "ada")))
 
     def test_another_students_hunt(self):
         self.assertIn(f"but {self.fault.id} is drawn for ada", self.refused(sheet.stub(ALL[1], "bob")))

@@ -16,7 +16,6 @@ from judge.answer.cases import Case
 from judge.answer.exercise import COMPUTED, Mistaken, load_all
 from judge.answer.report import to_text
 from judge.answer.values import Value
-from judge.answer.verdict import Verdict
 from judge.reader import check
 
 
@@ -77,7 +76,7 @@ class HandedOut(unittest.TestCase):
         self.folder, self.answers = Path(folder.name) / "exercise", Path(folder.name) / "answers"
         self.folder.mkdir()
         self.answers.mkdir()
-        whole, self.other = (next(e for e in load_all() if e.number == n) for n in ("03.4", "03.1"))
+        whole = next(e for e in load_all() if e.number == "03.4")
         (self.folder / "stub.txt").write_text(whole.stub())
         drawn = {"lines": {c.name: c.name for c in whole.criteria}, "given": [f"L = {i}, H = 1" for i in range(predict.VARIANTS)]}
         (self.folder / "numbers.json").write_text(json.dumps(drawn))
@@ -150,16 +149,3 @@ class HandedOut(unittest.TestCase):
         with contextlib.redirect_stdout(out):
             check.check([self.exercise], as_json=False, answers=self.answers)
         self.assertIn("wrong padding", out.getvalue())
-
-    def test_without_a_name_the_others_are_judged(self):
-        other = self.other
-        said, judged = io.StringIO(), []
-        (self.answers / other.file_name).touch()  # begun
-        with (
-            unittest.mock.patch.object(check, "judge_answer", lambda e, *_, **__: judged.append(e.number) or Verdict(e)),
-            contextlib.redirect_stderr(said),
-            contextlib.redirect_stdout(io.StringIO()),
-        ):
-            check.check([self.exercise, other], as_json=False, answers=self.answers)
-        self.assertEqual(["03.1"], judged)
-        self.assertIn("03.4 is left out: your numbers are drawn from your name", said.getvalue())
