@@ -218,88 +218,65 @@ class Written(unittest.TestCase):
 
 @unittest.skipIf(sandbox.why_unavailable(), sandbox.why_unavailable())
 class Class(unittest.TestCase):
-    def test_a_class_is_graded_resumed_and_left_alone_by_one_bad_submission(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder, out = Path(name) / "submissions", Path(name) / "out"
-            folder.mkdir()
-            answers = {
-                "anna": TARGET.solution(),
-                "bert": TARGET.stub(),
-                "cleo": TARGET.mutated(TARGET.mutants[0]),
-                "dora": "this is not C++",
-                "eve": (ROOT / "judge" / "attacks" / "fork_bomb.cpp").read_text(),
-            }
-            for student, answer in answers.items():
-                (folder / student).mkdir()
-                (folder / student / NAME).write_text(answer)
-            (folder / "finn").mkdir()
-            (folder / "gina.zip").write_text("no zip")
-            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", folder, "--out", out]
-            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertEqual(0, run.returncode, run.stderr)
-            with (out / "class.csv").open() as file:
-                rows = {r["student"]: r for r in csv.DictReader(file)}
-            points = {s: int(r["points"]) for s, r in rows.items()}
-            self.assertEqual({"anna": 10, "bert": 0, "cleo": 0, "dora": 0, "eve": 0, "finn": 0, "gina": 0}, points)
-            reasons = {s: r["reason"] for s, r in rows.items() if s != "eve"}
-            self.assertEqual(
-                {"anna": "ok", "bert": "missing", "cleo": "wrong", "dora": "compile", "finn": "missing", "gina": "missing"}, reasons
-            )
-            self.assertIn("not a zip", rows["gina"]["note"])
-            results = json.loads((out / "anna" / "results.json").read_text())
-            self.assertEqual(10, results["score"])
-            self.assertEqual({"passed"}, {t["status"] for t in results["tests"]})
-            sheet = Path(name) / "sheet.csv"
-            sheet.write_text("Identifier,Full name,Grade,Maximum Grade\nParticipant 5,cleo,,20.00\nParticipant 6,anna,,20.00\n")
-            again = subprocess.run([*command, "--moodle", sheet], cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertIn("7 of 7 submissions have already been graded", again.stderr)
-            filled = list(csv.DictReader((out / "moodle.csv").read_text().splitlines()))
-            self.assertEqual(["0.00", "20.00"], [r["Grade"] for r in filled])
-            appeal = subprocess.run([*command, "--appeal", "cleo"], cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertRegex(appeal.stdout, r"(?s)04\.2 .*: 0 of 10 points.*: a case of softmax_backward.*expected dz: tensor.*got dz: tensor.*In the marks: 0 of 10")
-            nobody = subprocess.run([*command, "--appeal", "hugo"], cwd=ROOT, capture_output=True, text=True, check=False)
-            self.assertEqual((2, "book: no submission is hugo's; there are anna, bert, cleo, dora, eve, finn, gina\n"), (nobody.returncode, nobody.stderr))
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.folder, self.out = self.root / "submissions", self.root / "out"
+        self.folder.mkdir()
 
-    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
-    def test_a_private_clone_and_a_umask_of_077(self):
+    def hand_in(self, student, answer):
+        (self.folder / student).mkdir()
+        (self.folder / student / NAME).write_text(answer)
+
+    def run_judge(self, *options, verb=("grade", "04.2"), before=(), **more):
+        where = ["--submissions", self.folder, "--out", self.out] if verb[0] == "grade" else []
+        command = [*before, sys.executable, "-m", "judge", *verb, *where, *options]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **more)
+
+    def test_a_class_is_graded_resumed_and_left_alone_by_one_bad_submission(self):
+        """From a clone that is private, where root has answers compiled by another user."""
         mode = INCLUDE.stat().st_mode
         INCLUDE.chmod(0o700)
         self.addCleanup(INCLUDE.chmod, mode & 0o777)
-        with tempfile.TemporaryDirectory() as name:
-            folder, out = Path(name) / "submissions", Path(name) / "out"
-            (folder / "anna").mkdir(parents=True)
-            (folder / "anna" / NAME).write_text(TARGET.solution())
-            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", folder, "--out", out]
-            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, umask=0o077)
-            self.assertIn("anna: 10 of 10", run.stderr)
-
-    @unittest.skipIf(os.geteuid() != 0, "only root has answers compiled by another user")
-    def test_a_private_folder_for_temporary_files(self):
-        with tempfile.TemporaryDirectory() as name:
-            environment = {**os.environ, "TMPDIR": name}
-            command = [sys.executable, "-m", "judge", "grade", "04.2", "--submissions", name, "--out", name]
-            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
-            self.assertEqual(4, run.returncode)
-            self.assertIn("is closed to other users", run.stderr)
+        self.hand_in("anna", TARGET.solution())
+        self.hand_in("bert", TARGET.stub())
+        self.hand_in("cleo", TARGET.mutated(TARGET.mutants[0]))
+        self.hand_in("dora", "this is not C++")
+        self.hand_in("eve", (ROOT / "judge" / "attacks" / "fork_bomb.cpp").read_text())
+        (self.folder / "finn").mkdir()
+        (self.folder / "gina.zip").write_text("no zip")
+        run = self.run_judge(umask=0o077)
+        self.assertEqual(0, run.returncode, run.stderr)
+        rows = {r["student"]: r for r in csv.DictReader((self.out / "class.csv").read_text().splitlines())}
+        self.assertEqual({"anna": 10, "bert": 0, "cleo": 0, "dora": 0, "eve": 0, "finn": 0, "gina": 0}, {s: int(r["points"]) for s, r in rows.items()})
+        reasons = {s: r["reason"] for s, r in rows.items() if s != "eve"}
+        self.assertEqual({"anna": "ok", "bert": "missing", "cleo": "wrong", "dora": "compile", "finn": "missing", "gina": "missing"}, reasons)
+        self.assertIn("not a zip", rows["gina"]["note"])
+        results = json.loads((self.out / "anna" / "results.json").read_text())
+        self.assertEqual((10, {"passed"}), (results["score"], {t["status"] for t in results["tests"]}))
+        sheet = self.root / "sheet.csv"
+        sheet.write_text("Identifier,Full name,Grade,Maximum Grade\nParticipant 5,cleo,,20.00\nParticipant 6,anna,,20.00\n")
+        self.assertIn("7 of 7 submissions have already been graded", self.run_judge("--moodle", sheet).stderr)
+        filled = list(csv.DictReader((self.out / "moodle.csv").read_text().splitlines()))
+        self.assertEqual(["0.00", "20.00"], [r["Grade"] for r in filled])
+        appeal = self.run_judge("--appeal", "cleo").stdout
+        self.assertRegex(appeal, r"(?s)04\.2 .*: 0 of 10 points.*: a case of softmax_backward.*expected dz: tensor.*got dz: tensor.*In the marks: 0 of 10")
+        nobody = self.run_judge("--appeal", "hugo")
+        self.assertEqual((2, "book: no submission is hugo's; there are anna, bert, cleo, dora, eve, finn, gina\n"), (nobody.returncode, nobody.stderr))
 
     @unittest.skipUnless(PRIVATE_MOUNTS, "only root may mount here")
-    def test_a_folder_where_nothing_runs_is_refused_before_anybody_is_judged(self):
-        with tempfile.TemporaryDirectory() as name:
-            Path(name).chmod(0o755)  # other users may enter
-            folder, out, temporary = (Path(name) / n for n in ("submissions", "out", "tmp"))
-            (folder / "anna").mkdir(parents=True)
-            temporary.mkdir()
-            (folder / "anna" / NAME).write_text(TARGET.solution())
-            for options, verb in (
-                (["grade", "04.2", "--submissions", folder, "--out", out], 3),
-                (["grade", "04.2", "--submissions", folder, "--out", out, "--unsafe-no-sandbox"], 3),
-                (["check", "04.2", "--answers", folder / "anna"], 2),
-                (["gate", "04.2"], 2),
-            ):
-                mount = f"mount -t tmpfs -o noexec,mode=1777 none {temporary} && exec \"$@\""
-                command = ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-m", "judge", *options]
-                environment = {**os.environ, "TMPDIR": str(temporary)}
-                run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
-                self.assertEqual((verb, ""), (run.returncode, run.stdout), options[0])
-                self.assertRegex(run.stderr, f"(?m)^book: (.*: )?{temporary}, where answers are compiled, is mounted noexec")
-                self.assertFalse(out.exists())
+    def test_a_place_where_no_answer_runs_is_refused_before_anybody_is_judged(self):
+        private = self.run_judge(env={**os.environ, "TMPDIR": str(self.root)})
+        self.assertEqual(4, private.returncode)
+        self.assertIn("is closed to other users", private.stderr)
+        self.root.chmod(0o755)
+        temporary = self.root / "tmp"
+        temporary.mkdir()
+        self.hand_in("anna", TARGET.solution())
+        mounted = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs -o noexec,mode=1777 none {temporary} && exec \"$@\"", "sh"]
+        for verb, options, status in ((["grade", "04.2"], [], 3), (["check", "04.2"], ["--answers", self.folder / "anna"], 2)):
+            run = self.run_judge(*options, verb=verb, before=mounted, env={**os.environ, "TMPDIR": str(temporary)})
+            self.assertEqual((status, ""), (run.returncode, run.stdout), verb)
+            self.assertRegex(run.stderr, f"(?m)^book: (.*: )?{temporary}, where answers are compiled, is mounted noexec")
+            self.assertFalse(self.out.exists())
