@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -125,8 +124,3 @@ def to_dict(verdict: Verdict) -> dict:
         ],
         "printed": verdict.printed.strip()[:2000],
     }
-
-
-def to_json(verdicts: list[Verdict]) -> str:
-    """All verdicts as JSON."""
-    return json.dumps([to_dict(v) for v in verdicts], indent=2)

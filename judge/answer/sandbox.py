@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -40,16 +39,6 @@ def what_forbids() -> str:
     return ""
 
 
-def run(
-    command: list[str],
-    mounts: dict[str, Path],
-    limits: Limits,
-    *,
-    tight: bool,
-    writable: dict[str, Path] | None = None,
-    hidden: Sequence[Path] = (),
-    user: int | None = None,
-) -> Outcome:
-    """Runs a program until it ends."""
-    running = Running(command, mounts, limits, tight=tight, writable=writable, hidden=hidden, user=user)
-    return running.finish()
+def run(*arguments: object, **more: object) -> Outcome:
+    """Runs a program until it ends; see `Running`."""
+    return Running(*arguments, **more).finish()

@@ -16,7 +16,7 @@ from ..answer.exercise import CHECK, COMPUTED, IN_HANDOUT, NAME, ROOT, Exercise,
 from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.predict import given
-from ..answer.report import paint, section, to_dict, to_json, to_text, wrap
+from ..answer.report import paint, section, to_dict, to_text, wrap
 from ..answer.student import student_of, typed
 from ..answer.verdict import Verdict
 from ..answer.written import write
@@ -92,7 +92,7 @@ def hint(exercise: Exercise, stage: int) -> str:
     return "\n".join(lines)
 
 
-def check(chosen: list[Exercise], *, as_json: bool, answers: Path, student: str = "") -> list[Verdict]:
+def check(chosen: list[Exercise], answers: Path, student: str = "") -> list[Verdict]:
     """Judges these exercises, and prints each verdict as it comes."""
     student = student or student_of(answers)
     verdicts = []
@@ -105,10 +105,8 @@ def check(chosen: list[Exercise], *, as_json: bool, answers: Path, student: str 
         verdict = judge_answer(e, files[e.number], tight=False, student=student)
         remember(verdict, answers / "progress.json")
         verdicts.append(verdict)
-        if not as_json and e.number not in fresh:
+        if e.number not in fresh:
             print(to_text(verdict), flush=True)
-    if as_json:
-        print(to_json(verdicts))
     return verdicts
 
 
@@ -127,7 +125,7 @@ def watch(chosen: list[Exercise], answers: Path, student: str = "") -> None:
             if seen.get(file) != changed:
                 seen[file] = changed
                 print(paint(time.strftime("%H:%M:%S"), "faint"))
-                check([e], as_json=False, answers=answers, student=student)
+                check([e], answers, student)
                 print(paint(f"  waiting for {shown(file)} to be saved (stop with Ctrl-C)", "faint"), flush=True)
         time.sleep(0.3)
 
@@ -170,7 +168,6 @@ def main(arguments: list[str]) -> int:
         epilog="exit status: 0 if nothing is missing or wrong (always with --hint and --progress), 1 if something is, 2 for wrong usage or where "
         "answers cannot be judged",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument("--answers", type=Path, default=ANSWERS, help="folder of your answers (default: answers)")
     parser.add_argument("number", nargs="*", help="exercise to check, such as 04.2, or 04 for a whole chapter (default: those that you have begun)")
     parser.add_argument("--student", type=typed, default="", metavar="NAME", help="whose numbers or fault to draw (default: the name in answers/student.txt)")
@@ -178,9 +175,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--hint", nargs="?", type=number_of_hints, const=1, metavar="N", help="show the first N hints instead of judging (default: 1)")
     parser.add_argument("--progress", action="store_true", help="list what you have done instead of judging")
     options = parser.parse_intermixed_args(arguments)
-    if options.watch and options.json:
-        print(f"{NAME}: --watch is for people and --json for programs, so they cannot be combined", file=sys.stderr)
-        return 2
     if options.progress:
         progress(with_hunt(load_all(), options.answers), options.answers)
         return 0
@@ -206,7 +200,7 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             watch(chosen, options.answers, options.student)
         return 0
-    verdicts = check(chosen, as_json=options.json, answers=options.answers, student=options.student)
+    verdicts = check(chosen, options.answers, options.student)
     well = all(v.points == v.exercise.points or v.reason == "later" for v in verdicts)
     return 0 if well else 1
 

@@ -77,10 +77,11 @@ class Student(unittest.TestCase):
 
     def test_it_judges_a_stub_and_a_solution(self):
         file = self.pack / "answers" / self.exercise.file_name
-        for answer, points in ((self.exercise.stub(), 0), (self.exercise.solution(), self.exercise.points)):
+        for answer, points, status in ((self.exercise.stub(), 0, 1), (self.exercise.solution(), self.exercise.points, 0)):
             file.write_text(answer)
-            done = subprocess.run(["./check", "--json"], cwd=self.pack, capture_output=True, text=True, check=False)
-            self.assertEqual([points], [v["points"] for v in json.loads(done.stdout)], done.stderr)
+            done = subprocess.run(["./check"], cwd=self.pack, capture_output=True, text=True, check=False)
+            self.assertEqual(status, done.returncode, done.stderr)
+            self.assertIn(f": {points} of {self.exercise.points} points\n", done.stdout)
         kept = {p.name for p in (self.pack / "chapters").rglob("*.*")}
         self.assertEqual({"exercise.json", "statement.md", "stub.cpp", "call.o", "cases.bin"}, kept)
         manifest = json.loads(next(self.pack.rglob("exercise.json")).read_text())

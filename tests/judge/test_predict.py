@@ -130,7 +130,7 @@ class HandedOut(unittest.TestCase):
         self.assertIn("every line has a number; they will be judged when you have handed them in", said)
         self.assertNotIn("wrong", said)
         with contextlib.redirect_stdout(io.StringIO()):
-            verdicts = check.check([self.exercise], as_json=False, answers=self.answers)
+            verdicts = check.check([self.exercise], self.answers)
         self.assertEqual("later", verdicts[0].reason)
         listed = io.StringIO()
         with contextlib.redirect_stdout(listed):
@@ -142,10 +142,10 @@ class HandedOut(unittest.TestCase):
         (self.answers / "student.txt").write_text("anna")
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            check.check([self.exercise], as_json=False, answers=self.answers)
+            check.check([self.exercise], self.answers)
         self.assertEqual("", out.getvalue())
         lines, seed = len(self.exercise.criteria), predict.seed_of(self.exercise, "anna")
         self.assertIn(f"({lines} lines to fill in; your numbers: L = {seed}, H = 1) into ", err.getvalue())
         with contextlib.redirect_stdout(out):
-            check.check([self.exercise], as_json=False, answers=self.answers)
+            check.check([self.exercise], self.answers)
         self.assertIn("wrong padding", out.getvalue())
