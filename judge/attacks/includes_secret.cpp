@@ -1,12 +1,9 @@
-// Includes files that it must not see, so that the compiler's messages show them.
-#define SOLUTION "chapters/04_scaled_dot_product_attention/softmax.cpp"
-#define CASES "/answer/../judge/cases.cpp"
-#if __has_include("/etc/shadow") || __has_include(CASES) || __has_include(SOLUTION)
+// Asks the compiler for files that it must not see.
+#if __has_include("/etc/shadow") || __has_include("/answer/../judge/cases.cpp") || \
+    __has_include("chapters/04_scaled_dot_product_attention/softmax.cpp") || \
+    __has_include("chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward/answer.cpp")
 #error FOUND a secret file
 #endif
-#include "/etc/shadow"
-#include CASES
-#include SOLUTION
 #include "lib/tensor.hpp"
 
 namespace abh::mine {
