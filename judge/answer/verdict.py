@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import diagnose
 from .cases import Case
-from .compile import require_fit
+from .compile import require_started
 from .exercise import Exercise
 from .limits import Limits
 from .session import Ended, Session, Threw
@@ -27,7 +27,6 @@ ENDS = {
     "ok": "it ended before it answered",
     "start": "it could not be started",
 }
-NOT_STARTED = (126, 127)  # exit statuses of a shell or the dynamic loader, but an answer may use them, too
 SIGNALS = {132: "illegal instruction", 134: "abort", 136: "arithmetic", 137: "killed", 139: "segmentation fault"}
 
 
@@ -141,8 +140,7 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
         return Fault("wrong", f"no result: {malformed}", about=case.shown)
     except Ended:
         outcome = session.close()
-        if outcome.reason == "start" or (outcome.reason == "crash" and outcome.status in NOT_STARTED):
-            require_fit(outcome, tight=session.tight)
+        require_started(outcome)
         reason = "crash" if outcome.reason in ("ok", "start") else outcome.reason
         said = ENDS[outcome.reason].format(
             seconds=limits.seconds,

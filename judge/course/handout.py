@@ -11,8 +11,7 @@ from ..answer.build import prepare
 from ..answer.exercise import COMPUTED, Exercise
 from ..hunt import hunt
 from .autograders import WORKFLOW, book, gradescope
-from .leaks import scan
-from .pack import PACKAGES, make_judge, pages, plainly, require_empty
+from .pack import PACKAGES, make_judge, pages, plainly, require_empty, scan
 
 README = """# Exercises of *Attention by Hand*: {numbers}
 

@@ -47,7 +47,8 @@ class Main(unittest.TestCase):
     def test_what_is_wrong_counts(self):
         status, printed = self.run_gate("04.1", "04.2", attempt=lambda trial, _: ("seed 1: no" * (trial.exercise.number == "04.2"), "ok"))
         self.assertEqual(1, status)
-        self.assertRegex(printed, r"ok    04.1   solution\nok    04.1   stub\nWRONG 04.2   solution\n      seed 1: no\nWRONG 04.2   stub\n.*\n1|2 solutions, 2 stubs in .* 2 wrong")
+        self.assertEqual(["ok    04.1   solution", "ok    04.1   stub", "WRONG 04.2   solution", "      seed 1: no"], printed.splitlines()[:4])
+        self.assertRegex(printed, r"2 solutions, 2 stubs in \d+ s: 2 wrong\n$")
 
     def test_without_an_exercise_or_an_option_it_tries_one_of_each_kind_and_a_hunt(self):
         self.assertIn(f"{len(KINDS) + 1} solutions, {len(KINDS) + 1} stubs, 2 mutants in", self.run_gate()[1])

@@ -15,7 +15,7 @@ from judge.answer import setting
 from judge.answer.build import prepare
 from judge.answer.exercise import Mistaken, load_all
 from judge.course import autograders, handout
-from judge.course.leaks import given, leaks
+from judge.course.pack import given, leaks
 
 ROOT = Path(__file__).resolve().parents[2]
 

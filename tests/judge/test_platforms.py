@@ -104,7 +104,7 @@ class Moodle(unittest.TestCase):
 
     def test_what_cannot_be_filled_in_is_refused(self):
         for content, encoding, said in (
-            *((f"Identifier,Grade,Maximum grade\nParticipant 101,,{best}\n", "utf-8", f"the maximum grade of Participant 101 is '{best}', .* points cannot be scaled")
+            *((f"Identifier,Grade,Maximum grade\nParticipant 101,,{best}\n", "utf-8", f"the maximum grade of Participant 101 is '{best}', .* cannot be scaled")
               for best in ("", "A scale", "0.00", "-2.00")),
             ("", "utf-8", "no column Identifier and no column Grade"),
             ("Identifikator,Bewertung\n", "utf-8", "no column Identifier"),

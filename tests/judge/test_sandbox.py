@@ -147,18 +147,14 @@ class Time(unittest.TestCase):
     def test_a_speed_is_measured_in_processor_time_where_nothing_else_can_compute_for_the_answer(self):
         answer = Session.__new__(Session)
         answer._running = unittest.mock.Mock(computed=lambda: "the processor's")
-        for tight, filtered, without_rights, expected in (
+        clock = unittest.mock.patch.object(session.time, "perf_counter", lambda: "the clock's")
+        for answer.tight, calls, without_rights, expected in (
             (True, b"filter", False, "the processor's"),
             (True, b"", False, "the clock's"),
             (False, b"", False, "the processor's"),  # one's own answer, on one's own machine
             (False, b"", True, "the clock's"),
         ):
-            answer.tight = tight
-            with (
-                unittest.mock.patch.object(isolation, "system_calls", lambda filtered=filtered, **_: filtered),
-                unittest.mock.patch.object(isolation, "without_rights", without_rights),
-                unittest.mock.patch.object(session.time, "perf_counter", lambda: "the clock's"),
-            ):
+            with clock, unittest.mock.patch.multiple(isolation, system_calls=lambda calls=calls, **_: calls, without_rights=without_rights):
                 self.assertEqual(expected, answer.computed())
 
 
@@ -214,42 +210,29 @@ class Starting(unittest.TestCase):
             ("clang++-14: error: unable to execute command: Killed", None),
         ):
             stand_ins = {"setting": lambda: Setting("g++", [], [], [], "", {}), "call_object": lambda *_: Path("call.o"), "libraries": lambda *_: []}
-            stand_ins |= {"why_unfit": lambda **_: "", "run_compiler": lambda *_, printed=printed, **__: Outcome("crash", 1, printed)}
+            stand_ins |= {"run_compiler": lambda *_, printed=printed, **__: Outcome("crash", 1, printed)}
             with self.subTest(printed), unittest.mock.patch.multiple(compile, **stand_ins), contextlib.ExitStack() as stack:
                 if reason is None:
                     stack.enter_context(self.assertRaises(MemoryError))
                 outcome = compile.compile_answer(target, Path("answer.cpp"), Path("program"), tight=False)
                 self.assertEqual(reason, outcome.reason)
 
-    def test_an_answer_that_does_not_start_is_to_blame_only_if_others_do(self):
-        class NoSession:
-            tight = True
-
-            def __init__(self, outcome):
-                self.outcome = outcome
-
-            def call(self, *_, **__):
-                raise Ended("end")
-
-            def close(self):
-                return self.outcome
-
-        for outcome, others, said in (
-            (Outcome("start", 1, "bwrap: execvp /sub/answer: No such file or directory"), "", "crash"),
-            (Outcome("start", 1, "bwrap: execvp /sub/answer: Permission denied"), "mounted noexec", None),
-            (Outcome("start", 1, "bwrap: Creating new namespace failed: Resource temporarily unavailable"), "", None),
-            (Outcome("start", 137, ""), "", None),
-            (Outcome("crash", 127, "bwrap: says an answer"), "", "crash"),
-            (Outcome("crash", 127, ""), "mounted noexec", None),
-            (Outcome("crash", 139, ""), "not asked", "crash"),
-            (Outcome("timeout", 152, ""), "not asked", "timeout"),
+    def test_a_sandbox_that_fails_is_not_the_answers_mistake(self):
+        failed = unittest.mock.Mock(call=unittest.mock.Mock(side_effect=Ended("end")))
+        for outcome, reason in (
+            (Outcome("start", 1, "bwrap: execvp /sub/answer: No such file or directory"), "crash"),
+            (Outcome("start", 1, "bwrap: Creating new namespace failed: Resource temporarily unavailable"), None),
+            (Outcome("start", 137, ""), None),
+            (Outcome("crash", 127, "bwrap: says an answer"), "crash"),
+            (Outcome("timeout", 152, ""), "timeout"),
         ):
-            judged = lambda outcome=outcome: verdict.judge_case(NoSession(outcome), Case("c", "f", "", 0, [], [], [], {}, []), Limits(1)).reason
-            with self.subTest(outcome), unittest.mock.patch.object(compile, "why_unfit", lambda others=others, **_: others):
-                if said:
-                    self.assertEqual(said, judged())
+            failed.close.return_value = outcome
+            case = Case("c", "f", "", 0, [], [], [], {}, [])
+            with self.subTest(outcome):
+                if reason:
+                    self.assertEqual(reason, verdict.judge_case(failed, case, Limits(1)).reason)
                 else:
-                    self.assertRaises(Unfit, judged)
+                    self.assertRaises(Unfit, verdict.judge_case, failed, case, Limits(1))
 
     def test_a_missing_cmake_is_one_line(self):
         with tempfile.TemporaryDirectory() as name, unittest.mock.patch.dict(os.environ, {"PATH": name}):
