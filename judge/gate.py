@@ -133,9 +133,8 @@ def attempt(trial: Trial, tight: bool) -> tuple[str, str]:
         answer.chmod(0o644)  # for the sandbox's user, whatever the umask is
         try:
             for seed in range(1, trial.seeds + 1):
-                if seed > 1 and not e.faster:  # compiled once
-                    if not program.exists():
-                        compile_answer(e, answer, program, tight=tight)
+                several = trial.seeds > 1 and not e.faster  # compiled once
+                if several and (program.exists() or compile_answer(e, answer, program, tight=tight).reason == "ok"):
                     verdict = judge(e, program, draws.draw(e, seed), tight=tight)
                 else:
                     verdict = judge_answer(e, answer, tight=tight, seed=seed, student=GATE, timed=trial.timed)
