@@ -26,9 +26,8 @@ from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.report import to_dict, to_text
 from ..answer.setting import Failed
-from ..answer.student import known_as
 from ..answer.verdict import Fault, Verdict, refused
-from ..answer.written import write
+from ..answer.written import known_as, write
 from ..hunt import faults, hunt
 from . import platforms
 from .appeal import cases as in_full

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from ..answer.exercise import Mistaken
-from ..answer.student import known_as, student_in
+from ..answer.written import known_as, student_in
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20

@@ -17,9 +17,8 @@ from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.predict import given
 from ..answer.report import paint, section, to_dict, to_text, wrap
-from ..answer.student import student_of, typed
 from ..answer.verdict import Verdict
-from ..answer.written import write
+from ..answer.written import student_of, typed, write
 from ..hunt import faults, hunt, sheet
 
 ANSWERS = ROOT / "answers"

@@ -8,7 +8,7 @@ import unittest
 import unittest.mock
 import zipfile
 
-from judge.answer.student import student_in
+from judge.answer.written import student_in
 from judge.course import submissions
 from tests.judge.handed_in import NAME, TARGET, HandedIn, in_a_zip, zipped
 
