@@ -22,6 +22,7 @@ from ..answer.written import known_as, student_in
 
 LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
+DEEPEST = 100  # folders in folders
 DEEPEST_ZIP = 3  # a zip in a zip in a student's zip
 MOST_NOTES = 20  # on a submission
 NOBODYS = ("__MACOSX", "Thumbs.db", "desktop.ini")  # files that systems leave in folders
@@ -43,8 +44,9 @@ class Found:
     """A file in a folder or in a zip, which counts as a folder."""
 
     path: tuple[str, ...]
-    content: Callable[[int], bytes]  # takes the most bytes to read; :raises Unreadable: which says why it is not looked at
+    content: Callable[[int], bytes] = bytes  # takes the most bytes to read; :raises Unreadable: which says why it is not looked at
     changed: float | tuple = 0.0  # when, to be compared with others of the same place
+    unread: str = ""  # why a folder was not looked into
 
     @property
     def shown(self) -> str:
@@ -87,20 +89,30 @@ def nobodys(path: tuple[str, ...]) -> bool:
 def files_in_folder(place: Path) -> list[Found]:
     """All files in a folder and its subfolders, and the folders in it as files without a name.
 
-    :raises OSError: if one of them cannot be read
+    :raises OSError: if the folder itself cannot be read
     """
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    found = []
-    for name, folders, files in os.walk(place, onerror=fail):
-        folder = Path(name)
-        above = folder.relative_to(place).parts
-        files += [n for n in folders if (folder / n).is_symlink()]
-        found += [Found((*above, n), partial(read_file, folder / n), (folder / n).lstat().st_mtime) for n in files]
+    found, left = [], [()]
+    while left:
+        above = left.pop()
+        folder = place.joinpath(*above)
         if len(above) == 1:
             found.append(Found((*above, ""), bytes, folder.lstat().st_mtime))
+        if len(above) > DEEPEST:
+            found.append(Found(above, unread=f"is in more than {DEEPEST} folders, so it was not looked into"))
+            continue
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            if not above:
+                raise
+            found.append(Found(above, unread=f"cannot be read: {error.strerror}"))
+            continue
+        for entry in entries:
+            path = (*above, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                left.append(path)
+            else:
+                found.append(Found(path, partial(read_file, Path(entry.path)), entry.stat(follow_symlinks=False).st_mtime))
     return found
 
 
@@ -112,8 +124,11 @@ def read_file(place: Path, most: int) -> bytes:
     about = place.lstat()
     if not stat.S_ISREG(about.st_mode):
         raise Unreadable("is a link, which is not followed" if stat.S_ISLNK(about.st_mode) else "is not a file")
-    with place.open("rb") as file:
-        return all_of(file, about.st_size, most)
+    try:
+        with place.open("rb") as file:
+            return all_of(file, about.st_size, most)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from error
 
 
 def all_of(file: io.BufferedIOBase, size: int, most: int) -> bytes:
@@ -198,6 +213,9 @@ def submission_of(student: str, uploads: dict[str, list[Found]], wanted: list[st
     files: list[Found] = []
     for name, there in uploads.items():
         for file in there:
+            if file.unread:
+                submission.note(f"{file.shown} {file.unread}")
+                continue
             upload = EXPORTED.fullmatch(name)
             inside = file.path[1:] or ((upload["file"] or "",) if upload else file.path)
             files.append(Found(inside, file.content))

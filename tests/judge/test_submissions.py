@@ -77,6 +77,13 @@ class Students(HandedIn):
                 self.assertEqual({"Anna_0": b"a", "Bert_1": b"b"}, {s: f.answers.get(NAME) for s, f in found.items()})
                 self.assertEqual({"Anna_0": [], "Bert_1": noted}, {s: f.notes for s, f in found.items()})
 
+    def test_folders_that_are_too_deep_concern_nobody_else(self):
+        self.put(f"anna/{NAME}")
+        self.put("bert/" + "d/" * 150 + NAME)
+        found = self.found()
+        self.assertEqual({"anna": b"a", "bert": None}, {s: f.answers.get(NAME) for s, f in found.items()})
+        self.assertRegex(found["bert"].notes[0], "is in more than 100 folders, so it was not looked into")
+
     def test_a_name_is_one_student_however_it_is_written(self):
         for name in ("Andr\u00e9 Li", "Andre\u0301 Li", "Andr\u00e9  Li "):
             self.put(f"{name}/{NAME}", name)
