@@ -1,4 +1,4 @@
-// What axe-core says of the page that is open: {wrong: [[rule, element, message]], held: {rule: number}}.
+// What axe-core finds wrong with the page that is open: [[rule, element, message]].
 //
 // Of the pieces of text that have the same colors and size on the same ground, one is judged; the others are invisible
 // meanwhile, which keeps their places. (To exclude them takes axe-core far longer.) What names a link or a button stays.
@@ -21,12 +21,9 @@
   }
   for (const piece of others) piece.style.visibility = "hidden";
   return axe.run(document, {
-    ...rules, preload: false, elementRef: false, resultTypes: ["violations", "passes"],
+    ...rules, preload: false, elementRef: false, resultTypes: ["violations"],
   }).finally(() => {
     for (const piece of others) piece.style.visibility = "";
-  }).then(({violations, passes}) => ({
-  wrong: violations.flatMap(({id, nodes}) => nodes.map(
-    (node) => [id, node.target.join(" "), (node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ""])),
-  held: Object.fromEntries(passes.map(({id, nodes}) => [id, nodes.length])),
-  }));
+  }).then(({violations}) => violations.flatMap(({id, nodes}) => nodes.map(
+    (node) => [id, node.target.join(" "), (node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ""])));
 }

@@ -1,5 +1,5 @@
 // What is wrong with the page that is open, as its reader sees it in this window.
-// Returns {complaints: [text], boxes: number, glyphs: {font: characters}, text}.
+// Returns {complaints: [text], boxes: number}.
 () => {
   const complaints = [];
   const name = (element) => {
@@ -58,9 +58,8 @@
     }
   }
 
-  // No TeX that was left as it is, and the characters of each font.
+  // No TeX that was left as it is.
   const raw = /\$\$|\\\(|\\\[|\$[^$\s][^$\n]*\$|\\[a-zA-Z]{2,}|[\^_]\{/;
-  const glyphs = {};
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
@@ -71,16 +70,11 @@
       const around = node.data.slice(Math.max(0, found.index - 10), found.index + 30);
       complaints.push(`raw TeX: "${around.trim()}" in ${name(element)}`);
     }
-    const style = getComputedStyle(element);
-    const font = `${style.fontStyle} ${style.fontWeight} 24px ${style.fontFamily}`;
-    glyphs[font] ??= new Set();
-    for (const character of node.data) glyphs[font].add(character);
   }
   for (const error of document.querySelectorAll(".katex-error, .problematic, .system-message"))
     complaints.push(`an error is shown: ${name(error)}`);
   for (const image of document.images)
     if (visible(image) && image.loading !== "lazy" && image.complete && image.naturalWidth === 0)
       complaints.push(`a picture is missing: ${image.getAttribute("src")}`);
-  for (const font of Object.keys(glyphs)) glyphs[font] = [...glyphs[font]].join("");
-  return { complaints, boxes, glyphs };
+  return { complaints, boxes };
 }

@@ -16,14 +16,11 @@ from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 LOOK = (HERE / "look.js").read_text(encoding="utf-8")
-GLYPHS = (HERE / "glyphs.js").read_text(encoding="utf-8")
 JUDGE = (HERE / "axe.js").read_text(encoding="utf-8")
 WIDTHS = {1400: 1000, 1050: 800, 390: 844}  # of the window, and its height
-LOOKS = [(width, theme) for width in (1400, 390) for theme in ("light", "dark")]
 FIRST = [(390, "light")]  # of each page: what goes wrong does so first where there is little room
-APART = [(1400, "light"), (390, "dark")]
+LOOKS = [*FIRST, (1400, "light"), (1400, "dark"), (390, "dark")]
 RULES = {"runOnly": {"type": "tag", "values": WCAG}, "rules": {"heading-order": {"enabled": True}}}
-COLORS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 NUMBERS = {"04.2": "#exercise-04-2"}  # what is searched for, and the place that is found first
 
 
@@ -40,16 +37,15 @@ class Seen:
 
 
 class Reader:
-    """A browser, and the glyphs that it is known to have."""
+    """A browser."""
 
-    def __init__(self, html: Path, out: Path | None, http: str, chromium: str) -> None:
-        self.html, self.out, self.http = html, out, http
+    def __init__(self, html: Path, http: str, chromium: str) -> None:
+        self.html, self.http = html, http
         self.file = html.as_uri() + "/"
         self.playwright = sync_playwright().start()
         self.browser = launched(self.playwright, chromium)
         self.tabs: dict[bool, Page] = {}  # with JavaScript, and without
         self.themes: dict[Page, str] = {}
-        self.known: dict[str, set[str]] = {}
 
     def close(self) -> None:
         self.browser.close()
@@ -106,46 +102,38 @@ class Reader:
         if script:  # without it no frame calls back
             page.evaluate(SETTLED)
         found = page.evaluate(LOOK)
-        new = {}
-        for font, characters in found["glyphs"].items():
-            known = self.known.setdefault(font, set())
-            if fresh := set(characters) - known:
-                new[font] = "".join(sorted(fresh))
-        if new:
-            missing = page.evaluate(GLYPHS, new)
-            found["complaints"] += [f"no font has a glyph for {c!r} (U+{ord(c):04X})" for c in sorted(set(missing))]
-            for font, characters in new.items():
-                self.known[font] |= set(characters) - set(missing)
         seen.counts["looks"] += 1
         seen.counts["boxes"] += found["boxes"]
         seen.complaints += [f"{where}: {text}" for text in found["complaints"]]
 
-    def judge(self, page: Page, where: str, seen: Seen, rules: dict[str, Any] = RULES) -> None:
+    def judge(self, page: Page, where: str, seen: Seen) -> None:
         """What axe-core says of it."""
         if not page.evaluate("typeof axe === 'object'"):
             page.evaluate(AXE)
-        result = page.evaluate(JUDGE, rules)
+        result = page.evaluate(JUDGE, RULES)
         seen.counts["axe"] += 1
-        seen.counts["contrasts"] += result["held"].get("color-contrast", 0)
-        seen.counts["headings"] += result["held"].get("heading-order", 0)
-        for rule, target, message in result["wrong"]:
+        for rule, target, message in result:
             seen.complaints.append(f"{where}: {rule}: {target}: {message}")
+
+    def some(self, name: str, looks: list[tuple[int, str]], judged: bool) -> Seen:
+        """A page in some windows and themes."""
+        seen = Seen()
+        with self.opened(self.file, name, seen) as page:
+            for width, theme in looks:
+                self.show(page, width, theme)
+                where = f"{name} (file, {theme}, {width} px)"
+                page.evaluate(UNFOLD)
+                self.look(page, where, seen)
+                if judged:
+                    self.judge(page, where, seen)
+        return seen
 
     def whole(self, name: str) -> Seen:
         """A page written by hand: in each window and theme, from a server, and without JavaScript."""
-        seen = Seen()
+        seen = self.some(name, LOOKS, True)
         with self.opened(self.file, name, seen) as page:
             self.show(page, 390, "light")  # as without JavaScript: a narrow page hides the heads of some tables
             words = words_of(page)
-            for width, theme in LOOKS:
-                self.show(page, width, theme)
-                where = f"{name} (file, {theme}, {width} px)"
-                if self.out:
-                    self.picture(page, name, theme, width)
-                page.evaluate(UNFOLD)
-                self.look(page, where, seen)
-                self.judge(page, where, seen, RULES if (width, theme) in APART else COLORS)
-                page.evaluate(FOLD)
             self.preview(page, name, seen)
         with self.opened(self.http, name, seen) as page:
             self.show(page, 1050, "light")  # where the lists at both sides leave the least room
@@ -177,19 +165,6 @@ class Reader:
         if page.locator(".preview").is_visible():
             seen.complaints.append(f"{name}: the preview of an equation stays after Escape")
 
-    def some(self, name: str, looks: list[tuple[int, str]], judged: bool) -> Seen:
-        """A page in some windows and themes."""
-        seen = Seen()
-        with self.opened(self.file, name, seen) as page:
-            for width, theme in looks:
-                self.show(page, width, theme)
-                where = f"{name} (file, {theme}, {width} px)"
-                page.evaluate(UNFOLD)
-                self.look(page, where, seen)
-                if judged:
-                    self.judge(page, where, seen)
-        return seen
-
     def show(self, page: Page, width: int, theme: str) -> None:
         """In this window and theme; what is so already is not done again, which would lay the page out anew."""
         size = {"width": width, "height": WIDTHS[width]}
@@ -199,25 +174,16 @@ class Reader:
             page.emulate_media(color_scheme=theme)
             self.themes[page] = theme
 
-    def picture(self, page: Page, name: str, theme: str, width: int) -> None:
-        assert self.out is not None
-        path = self.out / "screenshots" / f"{name.removesuffix('.html').replace('/', '.')}.{theme}.{width}.jpg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=path, type="jpeg", quality=75, full_page=True, animations="disabled")
-
-    def search(self, query: str, judged: bool) -> Seen:
-        """It finds pages, and from a server, too, if judged; a Chinese word's have all its characters, a number's first is its own."""
+    def search(self, query: str) -> Seen:
+        """It finds pages; a Chinese word's have all its characters, a number's first is its own."""
         seen = Seen()
-        for base in (self.file, self.http) if judged else (self.file,):
-            scheme = urlsplit(base).scheme
-            where = f"search for {query} ({scheme})"
+        for base in (self.file, self.http):
+            where = f"search for {query} ({urlsplit(base).scheme})"
             with self.opened(base, f"search.html?q={quote(query)}", seen) as page:
                 page.wait_for_function("/finished|did not match/.test(document.body.innerText)")
                 page.wait_for_timeout(300)
                 links = page.eval_on_selector_all("ul.search a", "all => all.map((a) => a.href)")
                 self.look(page, where, seen)
-                if judged and base == self.file:
-                    self.judge(page, where, seen)
             seen.counts["searches"] += 1
             if not links:
                 seen.complaints.append(f"{where}: finds nothing")
@@ -235,10 +201,7 @@ class Reader:
 SETTLED = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   await frame(); await document.fonts.ready; await frame(); await frame(); }"""
-UNFOLD = """() => document.querySelectorAll("details:not([open])").forEach((one) => {
-  one.open = true; one.dataset.unfolded = ""; })"""
-FOLD = """() => document.querySelectorAll("details[data-unfolded]").forEach((one) => {
-  one.open = false; delete one.dataset.unfolded; })"""
+UN
 
 
 def words_of(page: Page) -> list[str]:

@@ -1,9 +1,8 @@
 """Look at the rendered book in Chromium: see pages.py and live.py, which this file starts.
 
-    python tests/browser/run.py pages --out build/browser    every page of build/book/html
-    python tests/browser/run.py faults                       a page with each fault is refused
-    python tests/browser/run.py live                         the pages' live parts compute what the programs do
-    python tests/browser/run.py why-not                      says why this machine cannot, if so
+    python tests/browser/run.py pages      every page of build/book/html
+    python tests/browser/run.py live       the pages' live parts compute what the programs do
+    python tests/browser/run.py why-not    says why this machine cannot, if so
 
 Standard library only. What drives the browser is installed into a virtual environment of its own,
 build/venv-browser. Exit status 77, which CTest takes for a skipped test, where there is no Chromium, no page
@@ -51,7 +50,7 @@ def python(venv: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="look at the rendered book in Chromium")
-    parser.add_argument("what", choices=("pages", "faults", "live", "why-not"))
+    parser.add_argument("what", choices=("pages", "live", "why-not"))
     parser.add_argument("--html", type=Path, default=ROOT / "build/book/html", help="the rendered book")
     parser.add_argument("--venv", type=Path, default=ROOT / "build/venv-browser", help="virtual environment")
     parser.add_argument("--must", action="store_true", help="fail where it would be skipped")
@@ -60,7 +59,7 @@ def main() -> int:
         browser = working("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
         if not browser:
             raise NotHere("there is no Chromium: install the package chromium")
-        if options.what != "faults" and not (options.html / "index.html").is_file():
+        if not (options.html / "index.html").is_file():
             raise NotHere(f"there are no pages in {options.html}: ./book check-pages renders them first")
         if options.what == "why-not":
             return 0
@@ -68,15 +67,10 @@ def main() -> int:
     except NotHere as error:
         print(f"browser: the pages are not looked at, {error}")
         return 1 if options.must else SKIPPED
-    environment = {**os.environ, "ABH_CHROMIUM": browser, "PYTHONUTF8": "1"}
-    if options.what == "faults":
-        command = [interpreter, "-m", "unittest", "discover", "--start-directory", HERE, *others]
-    else:
-        script = HERE / f"{options.what}.py"
-        command = [interpreter, script, "--html", options.html, "--chromium", browser, *others]
-        if options.what == "live" and (firefox := working("firefox-esr", "firefox")):
-            command += ["--firefox", firefox]
-    return subprocess.run(command, check=False, env=environment).returncode
+    command = [interpreter, HERE / f"{options.what}.py", "--html", options.html, "--chromium", browser, *others]
+    if options.what == "live" and (firefox := working("firefox-esr", "firefox")):
+        command += ["--firefox", firefox]
+    return subprocess.run(command, check=False, env={**os.environ, "PYTHONUTF8": "1"}).returncode
 
 
 if __name__ == "__main__":
