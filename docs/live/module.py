@@ -55,10 +55,6 @@ LINK = """-O2 -fwasm-exceptions -sMODULARIZE=1 -sENVIRONMENT=web,worker -sALLOW_
     -sEXPORTED_RUNTIME_METHODS=ccall,UTF8ToString,HEAPU8,HEAPF64""".split()
 
 
-class NotHere(Exception):
-    """The modules cannot be compiled here; the message says why."""
-
-
 def source(name: str) -> Path:
     """The file of a function of the book: lib's root first, then lib/io, then the chapters."""
     for place in ("lib", "lib/io", "chapters/*", "chapters/*/*"):
@@ -68,8 +64,9 @@ def source(name: str) -> Path:
 
 
 def version() -> str:
+    """Emscripten's; empty if it is missing."""
     if shutil.which("em++") is None:
-        raise NotHere("Emscripten is missing (apt-get install emscripten)")
+        return ""
     said = subprocess.run(["em++", "--version"], capture_output=True, text=True, check=True).stdout
     return said.splitlines()[0]
 
@@ -153,13 +150,10 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "live", help="folder of objects")
     parser.add_argument("--record", action="store_true", help="replace the recorded modules")
     options = parser.parse_args()
-    try:
-        compiler = version()
-        noted = RECORDED / "compiler.txt"
-        if not options.record and noted.is_file() and noted.read_text().strip() != compiler:
-            raise NotHere(f"the recorded modules were made by {noted.read_text().strip()}, here is {compiler}")
-    except NotHere as error:
-        print(f"live: not compared, {error}")
+    compiler, noted = version(), (RECORDED / "compiler.txt").read_text().strip()
+    if not compiler or (not options.record and compiler != noted):
+        there = compiler or "no Emscripten (apt-get install emscripten)"
+        print(f"live: not compared: the recorded modules were made by {noted}, here is {there}")
         return SKIPPED
     made = build(options.out.resolve())
     total = 0
@@ -171,9 +165,8 @@ def main() -> int:
         digest = hashlib.sha256(script.read_bytes()).hexdigest()[:16]
         print(f"live: {name}.js {script.stat().st_size} bytes, {small} compressed, {digest}")
         if options.record:
-            RECORDED.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(script, RECORDED / script.name)
-        elif not (RECORDED / script.name).is_file() or (RECORDED / script.name).read_bytes() != script.read_bytes():
+        elif (RECORDED / script.name).read_bytes() != script.read_bytes():
             different.append(script.name)
     print(f"live: together {total} bytes compressed, at most {MOST}")
     if options.record:

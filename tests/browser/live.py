@@ -2,16 +2,15 @@
 
     tests/browser/run.py live [--only attention]
 
-Each part has a script here, live/PART.js: an expression `async (part) => {...}` that makes every kind of input and
+Each part has a script here, live/PART.js, which makes every kind of input to `part` with the functions of use.js, and
 throws an Error if something is not shown. All calls that the part then made of the book's code, with what went in and
 what came out, are made again by build/book/tests/live_layers or live_transformer, which are compiled from the same
 files for this processor: numbers may differ by 1e-5 of the largest of their group, in double precision by 1e-10, all else must be equal. In
 Chromium, in light and dark and at both widths, from the disk and from a server on the loopback address, axe-core looks at
 the part after that, the page must not scroll sideways, a part that starts by itself must have had its height from the
-beginning, and in print its figure takes its place. There, too, the checkpoints that
-`./book build` has trained are dropped into chapter 10's page, which must translate as the programs of chapters 10 and
-13 do, word by word. In Firefox the scripts and the numbers alone are tried; without it, that is said. By day each part has
-two of the four looks, and Firefox tries one part for each half of the code; with ABH_NIGHTLY=1 or --only all is done.
+beginning, and in print its figure takes its place. In Firefox the scripts and the numbers alone are tried; without it,
+that is said. By day each part has two of the four looks, and Firefox tries one part for each half of the code; with
+ABH_NIGHTLY=1 or --only all is done.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -47,7 +45,10 @@ RUN = """(async () => {
   const part = document.querySelector("abh-%(part)s");
   await part.begin();
   if (!part.classList.contains("is-live")) throw new Error("the part does not start: " + part.textContent.trim().slice(0, 200));
-  await (%(script)s)(part);
+  %(use)s
+  await (async () => {
+    %(script)s
+  })();
   return live.log;
 })().then((log) => { window.liveResult = JSON.stringify({ log }); },
           (error) => { window.liveResult = JSON.stringify({ error: String(error && error.stack || error) }); });
@@ -103,9 +104,6 @@ class Firefox:
     def read(self, name: str) -> Any:
         return self.marionette.execute_script(f"return window.wrappedJSObject.{name}")
 
-    def close_page(self) -> None:
-        pass
-
     def close(self) -> None:
         self.marionette.quit()
         self.marionette.cleanup()
@@ -114,8 +112,8 @@ class Firefox:
 
 def calls(browser: Chromium | Firefox, part: str) -> list[dict[str, Any]]:
     """Runs the part's script. @return what the part called"""
-    script = (HERE / "live" / f"{part}.js").read_text(encoding="utf-8").strip().rstrip(";")
-    browser.start(RUN % {"part": part, "script": script})
+    helpers, script = ((HERE / name).read_text(encoding="utf-8") for name in ("use.js", f"live/{part}.js"))
+    browser.start(RUN % {"part": part, "use": helpers, "script": script})
     until = time.monotonic() + 300
     while (found := browser.read("liveResult")) is None:
         if time.monotonic() > until:
@@ -173,70 +171,24 @@ def checkpoints(html: Path, folder: Path) -> dict[str, Path]:
     assert packed
     own = folder / "own.safetensors"
     own.write_bytes(gzip.decompress(base64.b64decode(packed[1])))
-    return dict.fromkeys((GRAMMAR, own.name, "grammar-seed1.safetensors"), own)
+    return dict.fromkeys((GRAMMAR, "grammar-seed1.safetensors"), own)
 
 
-# Checkpoints of the reader's own ------------------------------------------------------------------
-
-SENTENCES = {
-    "toy-seed1.safetensors": ["我 有 一 个 好 朋 友 P", "我 有 零 个 女 朋 友 P", "我 有 一 个 男 朋 友 P"],
-    "grammar-seed1.safetensors": [  # held out from training
-        "我 有 一 个 女 朋 友", "你 认 识 两 个 老 师 吗", "她 没 有 一 个 女 朋 友", "他 有 一 个 好 女 朋 友", "你 有 一 个 老 女 朋 友 吗",
-        "我 不 认 识 两 个 老 师", "她 认 识 两 个 好 老 师", "他 不 认 识 两 个 老 老 师", "他 有 一 个 女 朋 友 吗", "我 没 有 一 个 老 女 朋 友",
-        "\ufeff我\u00a0有\u3000一 个\u2060 女\u200b 朋\u00ad \u200e友\ufe0f",  # with blanks of other kinds, and what nobody sees
-    ],
-}
-ASK = """async (sentence) => {
-  const part = document.querySelector("abh-translate");
-  part.text.value = sentence;
-  part.text.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
-  await part.queue;
-  return [part.run.says, part.run.probabilities, part.said.textContent, part.trouble.textContent];
-}"""
-
-
-def said_by(program: Path, *options: str, text: str = "") -> str:
-    run = subprocess.run([program, "--threads", "1", *options], input=text, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise Wrong(f"{program.name}: {run.stderr.strip()}")
-    return run.stdout
-
-
-def compare_programs(browser: Chromium, page: str) -> str:
-    """Drops checkpoints into chapter 10's page, and compares its translations with those of the programs."""
-    trained, chapters = BUILD / "checkpoints", BUILD / "chapters"
-    ten, thirteen = chapters / "10_greedy_decoding/greedy_decoding", chapters / "13_real_translation/real_translation"
-    browser.open(page)
-    browser.page.evaluate("document.querySelector('abh-translate').begin()")
-
-    def drop(path: Path) -> None:
-        browser.page.set_input_files("abh-translate input[type=file]", path)
-        browser.page.wait_for_function("(n) => document.querySelector('abh-translate').using.textContent.includes(n)", arg=path.name)
-        browser.page.evaluate("document.querySelector('abh-translate').queue")
-
-    count = 0
-    for name, sentences in SENTENCES.items():
-        drop(trained / name)
-        for sentence in sentences:
-            printed = said_by(ten, "--checkpoint", str(trained / name), "--translate", sentence)
-            steps = re.findall(r"^ +\S+ +(\S+) +(\d\.\d+) ", printed, re.MULTILINE)
-            words, probabilities, _, trouble = browser.page.evaluate(ASK, sentence)
-            if trouble or words != [word for word, _ in steps]:
-                raise Wrong(f"{name}: {sentence}: the page says {words} {trouble}, the program {steps}")
-            if max(abs(p - float(q)) for p, (_, q) in zip(probabilities, steps, strict=True)) > 1e-5:
-                raise Wrong(f"{name}: {sentence}: the page has {probabilities}, the program {steps}")
-            count += 1
-    folder = trained / "translation-seed1"
-    lines = (folder / "test.source.txt").read_text(encoding="utf-8").splitlines()[::100][:10]
-    expected = said_by(thirteen, "translate", "--model", str(folder), "--beam", "1", text="\n".join(lines) + "\n").splitlines()
-    drop(folder / "model.safetensors")
-    for line, translation in zip(lines, expected, strict=True):
-        _, _, said, trouble = browser.page.evaluate(ASK, line)
-        if trouble or said.partition(" is: ")[2] != translation:
-            raise Wrong(f"chapter 13: {line}: the page says {said} {trouble}, the program {translation}")
-        count += 1
-    browser.close_page()
-    return f"{count} sentences as the programs translate them"
+def use(browser: Chromium | Firefox, part: str, path: Path, server: str, looks: list[tuple[int, str]], files: dict[str, Path]) -> str:
+    """Runs the part's script, and in Chromium looks at the part in several windows. @return what was compared"""
+    said = ""
+    if isinstance(browser, Firefox):
+        browser.open(path.as_uri())
+        return compare(calls(browser, part), BUILD / "tests", files)
+    for width, theme in looks:
+        browser.open(path.as_uri() if theme == "light" else server, width, theme)
+        if not said:
+            said = compare(calls(browser, part), BUILD / "tests", files)
+        else:
+            browser.page.evaluate(f"document.querySelector('abh-{part}').begin()")
+        look(browser, part, width, theme, (width, theme) == looks[0])
+        browser.close_page()
+    return said
 
 
 def main() -> int:
@@ -263,27 +215,8 @@ def main() -> int:
                     continue
                 try:
                     path = page_of(html, part)
-                    page = path.as_uri()
-                    for width, theme in looks if isinstance(browser, Chromium) else [(0, "")]:
-                        if isinstance(browser, Chromium):
-                            address = page if theme == "light" else server + path.relative_to(html).as_posix()
-                            browser.open(address, width, theme)
-                        else:
-                            browser.open(page)
-                        if (width, theme) in {LOOKS[0], (0, "")}:
-                            log = calls(browser, part)
-                            said = compare(log, BUILD / "tests", files)
-                            print(f"live: {part} in {name}: {said}", flush=True)
-                        elif isinstance(browser, Chromium):
-                            browser.page.evaluate(f"document.querySelector('abh-{part}').begin()")
-                        if isinstance(browser, Chromium):
-                            look(browser, part, width, theme, (width, theme) == LOOKS[0])
-                        browser.close_page()
-                    if part == "translate" and isinstance(browser, Chromium):
-                        if (BUILD / "checkpoints/translation-seed1").is_dir():
-                            print(f"live: checkpoints dropped: {compare_programs(browser, page)}", flush=True)
-                        else:
-                            print("live: no checkpoint is dropped: ./book build trains those")
+                    said = use(browser, part, path, server + path.relative_to(html).as_posix(), looks, files)
+                    print(f"live: {part} in {name}: {said}", flush=True)
                 except Wrong as error:
                     wrong += 1
                     print(f"live: {part} in {name}: {error}", file=sys.stderr, flush=True)

@@ -27,12 +27,7 @@ json answer(const json& call) {
         if (!std::isnan(loss)) return {{"out", loss}};
     } else {
         const std::string text = given[0];
-        const char* found = nullptr;
-        if (given.size() == 3)
-            found = reinterpret_cast<const char* (*)(const char*, int, int)>(f)(text.c_str(),
-                                                                                given[1], given[2]);
-        else
-            found = reinterpret_cast<const char* (*)(const char*)>(f)(text.c_str());
+        const char* found = reinterpret_cast<const char* (*)(const char*)>(f)(text.c_str());
         if (found) return {{"out", found}};
     }
     return {{"error", live::error}};

@@ -24,7 +24,7 @@ def answers(*calls: tuple[Any, ...]) -> list[dict[str, Any]]:
 @unittest.skipUnless(PROGRAM, "ABH_PROGRAM names no program")
 class Calls(unittest.TestCase):
     def test_training_ends_with_the_model_that_it_moves(self) -> None:
-        for open_another in (("live_open", GRAMMAR), ("live_open", "missing"), ("live_open_subwords", GRAMMAR, 1, 2)):
+        for open_another in (("live_open", GRAMMAR), ("live_open", "missing")):
             train, step, _, after = answers(TRAIN, STEP, open_another, STEP)
             self.assertIn("out", train)
             self.assertIn("out", step)

@@ -22,11 +22,10 @@ using nlohmann::json;
 // [model]
 namespace {
 
-/// What translates: a checkpoint of chapter 9, or a model of chapter 13, whose subwords the page
-/// cuts and joins.
+/// What translates.
 struct Translator {
     Transformer model;
-    std::optional<Vocabulary> source;
+    Vocabulary source;
     std::int32_t start, end;
 };
 
@@ -60,16 +59,9 @@ Translator& translator() {
     return *open_model;
 }
 
-/// The source of a request: `ids`, or `words` with spaces between them.
+/// The source of a request: its `words`, with spaces between them.
 Ids source_of(const json& request) {
-    if (!request.contains("ids")) {
-        require(translator().source.has_value(), "this model's words are subwords");
-        return source_ids(*translator().source, split_words(request.at("words")));
-    }
-    const auto ids = request.at("ids").get<std::vector<std::int32_t>>();
-    Ids src({1, std::ssize(ids)});
-    std::copy(ids.begin(), ids.end(), src.values().begin());
-    return src;
+    return source_ids(translator().source, split_words(request.at("words")));
 }
 
 /// Seven decimals of a weight are more than a picture shows.
@@ -130,20 +122,6 @@ EMSCRIPTEN_KEEPALIVE const char* live_open(const char* name) {
                    {"end", end}};
         open_model = std::make_unique<Translator>(
             Translator{std::move(c.model), std::move(c.source), start, end});
-        return about.dump();
-    });
-}
-/// The same for a model of chapter 13, whose subwords the page reads by itself.
-EMSCRIPTEN_KEEPALIVE const char* live_open_subwords(const char* name, int start, int end) {
-    return text([&] {
-        close_model();
-        const TensorFile file = load_safetensors(name);
-        Transformer model = model_of(file);
-        json about{{"options", json::parse(to_json(model.options()))},
-                   {"parameters", count_elements(parameters_of(model))},
-                   {"end", end}};
-        open_model =
-            std::make_unique<Translator>(Translator{std::move(model), std::nullopt, start, end});
         return about.dump();
     });
 }

@@ -24,8 +24,7 @@ class AbhAttention extends LivePart {
         press("hide P and the future", () => this.hide((i, j) => j === 7 || j > i, "P and the future are hidden")),
         press("start again", () => this.again())),
       this.said, tabs("Attention", { "Forward": forward, "Backward": backward }));
-    const code = listings("scaled-dot-product-attention-cpp-attention", "scaled-dot-product-attention-cpp-attention-backward");
-    if (code) body.append(code);
+    body.append(...listings("scaled-dot-product-attention-cpp-attention", "scaled-dot-product-attention-cpp-attention-backward"));
     this.again("");
   }
 
@@ -53,11 +52,9 @@ class AbhAttention extends LivePart {
     const { box, cells } = grid(title, this.words, columns, (i, j) => {
       const at = i * columns.length + j;
       const label = `${title}: ${this.words[i]}${i === 7 ? ", padding" : ""}, ${columns[j]}`;
-      const input = make("input", { type: "number", step: "any", inputmode: "decimal", "aria-label": label });
-      input.addEventListener("input", () => {
-        if (!input.validity.valid || input.value === "") return;  // half a number
-        this.input[name][at] = input.valueAsNumber;
-        this.update(`${label} is ${input.value.replace("-", "−")}`);
+      const input = numeric(label, (x, said) => {
+        this.input[name][at] = x;
+        this.update(`${label} is ${said}`);
       });
       input.addEventListener("focus", () => input.select());
       input.addEventListener("change", () => (input.value = `${this.input[name][at]}`));  // what is no number is undone
@@ -105,10 +102,7 @@ class AbhAttention extends LivePart {
   again(said = "As in the chapter") {
     this.input = { ...Object.fromEntries(Object.entries(this.example).map(([name, x]) => [name, [...x]])), dy: Array.from({ length: 16 }, (_, i) => (i < 14 ? i % 2 : 0)) };
     for (const [name, numbers] of Object.entries(this.input)) numbers.forEach((x, at) => (this.cells[name][at].value = `${x}`));
-    for (const { input } of [this.scale, this.fill]) {
-      input.value = input.defaultValue;
-      input.say();
-    }
+    reset(this.scale, this.fill);
     this.hide((i, j) => j === 7, said);
   }
 

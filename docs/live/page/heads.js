@@ -13,8 +13,7 @@ class AbhHeads extends LivePart {
     this.maps = new HeadMaps({ encoder: "encoder self-attention" }, (shown) => this.say(`Shown: ${shown}.`));
     this.maps.bar.prepend(words.row);
     body.append(this.maps.box);
-    const code = listings("heads-cpp-split-and-join", "attend-heads-cpp-plain");
-    if (code) body.append(code);
+    body.append(...listings("heads-cpp-split-and-join", "attend-heads-cpp-plain"));
     await this.look();
   }
   async update() {

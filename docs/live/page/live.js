@@ -61,9 +61,9 @@ const live = {
       });
     const bytes = await live.inflated(abh_transformer.packed);
     await send({ start: bytes }, [bytes]);
-    const text = async (name, ...values) => {
-      const value = await send({ name, values });
-      live.log?.push({ module: `transformer ${number}`, name, given: values, out: value });
+    const text = async (name, given) => {
+      const value = await send({ name, values: [given] });
+      live.log?.push({ module: `transformer ${number}`, name, given: [given], out: value });
       return JSON.parse(value);
     };
     return {
@@ -75,10 +75,10 @@ const live = {
         live.log?.push({ module: `transformer ${number}`, name: "live_step", given: [peak, warmup], out: loss });
         return loss;
       },
-      /** Opens a checkpoint; its bytes are given away. With `symbols`, [start, end], it is one of subwords. */
-      async open(name, buffer, symbols) {
+      /** Opens a checkpoint; its bytes are given away. */
+      async open(name, buffer) {
         await send({ file: buffer }, [buffer]);
-        return symbols ? text("live_open_subwords", name, ...symbols) : text("live_open", name);
+        return text("live_open", name);
       },
       /** Bytes of the module's memory. */
       memory: () => send({ memory: true }),
@@ -87,13 +87,12 @@ const live = {
   },
   /**
    * Opens a checkpoint in a worker of its own; by default the grammar's model, whose weights come with the pages.
-   * @param symbols  as in `open`
-   * @return         the model, and what `open` tells about it
+   * @return  the model, and what `open` tells about it
    */
-  async opened(name = "the grammar's model", bytes, symbols) {
+  async opened(name = "the grammar's model", bytes) {
     const [model] = await Promise.all([live.transformer(), bytes ?? live.script("weights.js")]);
     try {
-      return { model, about: await model.open(name, bytes ?? (await live.inflated(live.weights)), symbols) };
+      return { model, about: await model.open(name, bytes ?? (await live.inflated(live.weights))) };
     } catch (error) {
       model.end();
       throw error;
@@ -228,20 +227,48 @@ const focusable = (box, label) => {
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", label);
 };
-/** Arrow keys lead from cell to cell, of which Tab reaches one. */
-const arrows = (cells, width) => {
+/** Arrow keys, Home and End lead from one of these to another; Tab reaches one of them. @param go  called with its number */
+const arrows = (cells, width, go = () => {}) => {
   cells.forEach((cell, at) => {
     cell.tabIndex = at ? -1 : 0;
     cell.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -width, ArrowDown: width }[event.key];
-      const to = cells[at + step];
-      if (!to || (Math.abs(step) === 1 && Math.floor(at / width) !== Math.floor((at + step) / width))) return;
+      const to = { Home: 0, End: cells.length - 1 }[event.key] ?? at + step, row = (i) => Math.floor(i / width);
+      if (!cells[to] || (/Left|Right/.test(event.key) && row(at) !== row(to))) return;
       event.preventDefault();
       for (const other of cells) other.tabIndex = -1;
-      to.tabIndex = 0;
-      to.focus();
+      cells[to].tabIndex = 0;
+      cells[to].focus();
+      go(to);
     });
   });
+};
+/** A box for a number. @param change  is called with it and its text, `refused`, if given, with none from −99 to 99 */
+const numeric = (label, change, refused) => {
+  const limits = refused ? { min: "-99", max: "99" } : {};
+  const input = make("input", { type: "number", step: "any", inputmode: "decimal", "aria-label": label, ...limits });
+  input.addEventListener("input", () => {
+    if (!input.validity.valid) refused?.();
+    else if (input.value !== "") change(input.valueAsNumber, input.value.replace("-", "−"));  // else half a number
+  });
+  return input;
+};
+const reset = (...sliders) => {
+  for (const { input } of sliders) {
+    input.value = input.defaultValue;
+    input.say();
+  }
+};
+/** A word in a picture. */
+const text = (x, y, said, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
+/** A pointer on a picture, pressed or dragged, calls `action` with its place, in parts of the picture's width and height. */
+const picks = (picture, action) => {
+  const pick = ({ clientX, clientY }) => {
+    const { left, top, width, height } = picture.getBoundingClientRect();
+    action((clientX - left) / width, (clientY - top) / height);
+  };
+  picture.addEventListener("click", pick);
+  picture.addEventListener("pointermove", (event) => event.pointerType === "mouse" && event.buttons && pick(event));
 };
 
 /**
@@ -316,25 +343,18 @@ const tabs = (label, panels) => {
   const first = ++ids;
   const buttons = names.map((name, i) => press(name, () => show(i), { role: "tab", id: `live-tab-${first}-${i}`, "aria-controls": `live-panel-${first}-${i}` }));
   const boxes = names.map((name, i) => make("div", { role: "tabpanel", id: `live-panel-${first}-${i}`, "aria-labelledby": `live-tab-${first}-${i}` }, panels[name]));
-  buttons.forEach((button, i) =>
-    button.addEventListener("keydown", ({ key }) => {
-      const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: names.length - 1 }[key];
-      if (to === undefined || !buttons[to]) return;
-      show(to);
-      buttons[to].focus();
-    }));
+  arrows(buttons, buttons.length, show);
   show(0);
   return make("div", { class: "tabs" }, make("div", { role: "tablist", "aria-label": label, class: "tablist" }, ...buttons), ...boxes);
 };
-/** The page's own listings of the code that runs, unfolded beside the live part. @param names  their anchors */
+/** A fold with the page's own listings of the code that runs, if it has them. @param names  their anchors */
 const listings = (...names) => {
   const found = names.map((name) => document.getElementById(name)).filter(Boolean);
-  if (!found.length) return null;
-  return make("details", { class: "running" }, make("summary", {}, "The code that runs"), ...found.map((listing) => {
+  return found.length === 0 ? [] : [make("details", { class: "running" }, make("summary", {}, "The code that runs"), ...found.map((listing) => {
     const copy = listing.cloneNode(true);
     for (const element of [copy, ...copy.querySelectorAll("[id]")]) element.removeAttribute("id");
     for (const button of copy.querySelectorAll(".copybtn")) button.remove();
     for (const box of copy.querySelectorAll("[data-scrolls]")) scrolling.observe(box);  // book.js
     return copy;
-  }));
+  }))];
 };

@@ -78,17 +78,7 @@ class HeadMaps {
     box.classList.toggle("long", columns.some((column) => [...column].length > 4));
     box.tabIndex = 0;
     box.setAttribute("role", "group");
-    names.forEach((button, i) => {
-      button.tabIndex = i ? -1 : 0;
-      button.addEventListener("keydown", (event) => {
-        const to = names[{ ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: names.length - 1 }[event.key]];
-        if (!to) return;
-        event.preventDefault();
-        button.tabIndex = -1;
-        to.tabIndex = 0;
-        to.focus();
-      });
-    });
+    arrows(names, 1);
     for (const event of ["pointerover", "focusin"])
       box.addEventListener(event, ({ target }) => {
         const i = this.rows.indexOf(target.closest("tr"));

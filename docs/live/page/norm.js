@@ -28,8 +28,7 @@ class AbhNorm extends LivePart {
           })),
         this.plot),
       this.said);
-    const code = listings("layer-norm-cpp-plain", "layer-norm-cpp-plain-backward-the-row");
-    if (code) body.append(code);
+    body.append(...listings("layer-norm-cpp-plain", "layer-norm-cpp-plain-backward-the-row"));
     this.again();
   }
   static epsilon(x) {
@@ -44,16 +43,10 @@ class AbhNorm extends LivePart {
     const { box, cells } = grid("", names, ["0", "1", "2", "3"], (i, j) => {
       const name = names[i], label = `${name}, ${j}`;
       if (name !== "x" && name !== "dy") return make("td", { class: "number" });
-      const input = make("input",
-        { type: "number", step: "any", min: "-99", max: "99", inputmode: "decimal", "aria-label": label });
-      input.addEventListener("input", () => {
-        if (!input.validity.valid) this.sayLater(`${name} takes numbers from −99 to 99.`);
-        else if (input.value !== "") {  // else half a number
-          this[name][j] = input.valueAsNumber;
-          this.update(`${label} is ${input.value.replace("-", "−")}`);
-        }
-      });
-      return input;
+      return numeric(label, (x, said) => {
+        this[name][j] = x;
+        this.update(`${label} is ${said}`);
+      }, () => this.sayLater(`${name} takes numbers from −99 to 99.`));
     });
     box.querySelector("caption").remove();
     box.querySelector("table").setAttribute("aria-label", names.join(", "));
@@ -66,10 +59,7 @@ class AbhNorm extends LivePart {
     this.update(said);
   }
   again(said) {
-    for (const { input } of [this.eps, this.gamma, this.beta]) {
-      input.value = input.defaultValue;
-      input.say();
-    }
+    reset(this.eps, this.gamma, this.beta);
     this.dy = [1, 0, 0, 0];
     this.dy.forEach((number, j) => (this.cells.dy[j].value = `${number}`));
     this.set([1, 1, 1, 5], said);
@@ -101,7 +91,6 @@ class AbhNorm extends LivePart {
   draw(eps, y) {
     const most = Math.max(2, ...this.curves.flatMap((numbers) => [...numbers.map(Math.abs)]));
     const across = (exponent) => 40 + ((exponent + 12) / 13) * 290, up = (x) => 110 - (x / most) * 85;
-    const text = (x, y, said, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
     this.plot.replaceChildren(
       svg("path", { d: `M40 25v170h290M40 110h290M${across(eps)} 25v170`, class: "axis" }),
       text(40, 14, "y for every ε", "start"),

@@ -12,20 +12,16 @@ class AbhRate extends LivePart {
     this.warmup = slider("warm-up", { min: 0, max: steps, step: 1, value: 40 }, String, () => this.update());
     this.step = slider("step", { min: 1, max: steps, step: 1, value: 100 }, String, () => this.show());
     this.plot = svg("svg", { viewBox: "0 0 400 220", role: "img" });
-    const pick = ({ clientX }) => {
-      const { left, width } = this.plot.getBoundingClientRect();
-      this.step.input.value = `${Math.round(((((clientX - left) / width) * 400 - 44) / 346) * steps)}`;
+    picks(this.plot, (x) => {
+      this.step.input.value = `${Math.round(((x * 400 - 44) / 346) * steps)}`;
       this.step.input.say();
       this.show();
-    };
-    this.plot.addEventListener("click", pick);
-    this.plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && event.buttons && pick(event));
+    });
     body.append(
       make("div", { class: "grids" },
         make("div", { class: "sliders" }, this.peak.row, this.warmup.row, this.step.row), this.plot),
       this.said);
-    const code = listings("optimizer-cpp-schedule");
-    if (code) body.append(code);
+    body.append(...listings("optimizer-cpp-schedule"));
     this.update();
   }
   static short(x) {
@@ -45,7 +41,6 @@ class AbhRate extends LivePart {
     const rate = this.rates[step - 1];
     const across = (s) => 44 + (s / AbhRate.steps) * 346, up = (r) => 185 - (r / 1e-3) * 160;
     const points = [...this.rates].map((r, i) => `${across(i + 1).toFixed(1)},${up(r).toFixed(1)}`);
-    const text = (x, y, said, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
     const beside = (s, far, y, said) =>
       s < 240 ? text(across(s) + far, y, said, "start") : text(across(s) - far, y, said, "end");
     this.plot.replaceChildren(

@@ -21,57 +21,18 @@ class AbhSearch extends LivePart {
     this.found = make("ol", { class: "found" });
     this.greedy = make("p");
     this.rounds = make("div", { class: "part", tabIndex: 0, role: "group", "aria-label": "all prefixes" });
-    this.known = make("p");
-    this.file = make("input", { type: "file", accept: ".safetensors" });
-    this.file.addEventListener("change", () => this.open(this.file.files[0]));
-    for (const kind of ["dragover", "drop"])
-      this.addEventListener(kind, (event) => {
-        if (!event.dataTransfer.types.includes("Files")) return;
-        event.preventDefault();
-        this.open(event.dataTransfer.files[0]);  // there is none while it is dragged
-      });
-    const fold = (title, ...inside) => make("details", {}, make("summary", {}, title), ...inside);
     body.append(
       make("div", { class: "bar" }, this.examples.row, this.words),
       make("div", { class: "bar" }, this.beam.row, this.penalty.row),
       this.tree,
       make("p", { class: "note" }, "Each line is as thick as its word is likely; under each word is the probability ",
         "of all words up to it. Dashed: leads to no hypothesis. E: a hypothesis, with its place in this list:"),
-      this.found, this.greedy, fold("All prefixes, round by round", this.rounds),
-      fold("Another model", make("label", {}, "a checkpoint of chapter 9, chosen or dropped here ", this.file),
-        this.known));
-    this.model = await live.transformer();
-    if (!this.isConnected) return this.model.end();
-    await this.grammar();
-    await (this.work = Promise.resolve());
+      this.found, this.greedy, make("details", {}, make("summary", {}, "All prefixes, round by round"), this.rounds));
+    ({ model: this.model, about: this.about } = await live.opened());
+    this.work = Promise.resolve();
     await this.search();
   }
-  disconnectedCallback() {
-    this.model?.end();
-  }
 
-  async load(name, buffer) {
-    this.about = await this.model.open(name, buffer);
-    const { parameters, source } = this.about;
-    const size = parameters.toLocaleString("en");
-    this.known.textContent = `Now ${name}, with ${size} parameters. Its words: ${source.join(" ")}`;
-  }
-  async grammar() {
-    await live.script("weights.js");
-    await this.load("the grammar's model", await live.inflated(live.weights));
-  }
-  open(file) {
-    if (!file || !this.work) return;
-    this.say(`reading ${file.name} …`);
-    this.work = this.work.then(async () => {
-      await this.load(file.name, await file.arrayBuffer());
-      this.search();
-    }).catch(async (error) => {
-      await this.grammar();
-      this.say(`${error.message}; the grammar's model is open again`);
-    });
-    this.file.value = "";
-  }
   /** A sentence; Chinese words are single characters, between spaces. */
   ask(text) {
     this.words.value = live.tidy(text).replace(/\p{Script=Han}(?=\p{Script=Han})/gu, "$& ");

@@ -12,28 +12,21 @@ class AbhSinusoids extends LivePart {
     this.map = svg("svg", { viewBox: "0 0 340 290", role: "img" });
     this.curve = svg("svg", { viewBox: "0 0 340 290", role: "img" });
     this.hands = make("div", { class: "hands" });
-    this.picks(this.map, (x, y) => ((y - 24) / 240) * this.count.input.value);
-    this.picks(this.curve, (x) => ((x - 34) / 300) * this.count.input.value);
+    picks(this.map, (x, y) => this.pick((y * 290 - 24) / 240));
+    picks(this.curve, (x) => this.pick((x * 340 - 34) / 300));
     body.append(
       make("div", { class: "bar" }, this.width.row, this.count.row, this.at.row),
       make("div", { class: "grids" }, this.map, this.curve),
       make("p", {}, "The row of position t: each pair of columns as the hand of a clock, with its sine and cosine."),
       this.hands, this.said);
-    const code = listings("positional-encoding-cpp-table");
-    if (code) body.append(code);
+    body.append(...listings("positional-encoding-cpp-table"));
     this.update();
   }
-  /** A pointer on a picture picks the position that `to` makes of its place. */
-  picks(picture, to) {
-    const pick = (event) => {
-      const { left, top, width, height } = picture.getBoundingClientRect();
-      const t = Math.floor(to(((event.clientX - left) / width) * 340, ((event.clientY - top) / height) * 290));
-      this.at.input.value = `${Math.max(0, t)}`;
-      this.at.input.say();
-      this.show();
-    };
-    picture.addEventListener("click", pick);
-    picture.addEventListener("pointermove", (event) => event.pointerType === "mouse" && event.buttons && pick(event));
+  /** Shows the position that a place in a picture is. */
+  pick(t) {
+    this.at.input.value = `${Math.max(0, Math.floor(t * this.count.input.value))}`;
+    this.at.input.say();
+    this.show();
   }
 
   /** The table, for a number of columns and of positions. */
@@ -51,7 +44,6 @@ class AbhSinusoids extends LivePart {
       const left = 34 + (at % columns) * w, top = 24 + Math.floor(at / columns) * h;
       shades.set(shade, `${shades.get(shade) ?? ""}M${left.toFixed(2)} ${top.toFixed(2)}h${w}v${h}h${-w}z`);
     });
-    const text = (x, y, said, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
     this.map.replaceChildren(
       ...[...shades].filter(([shade]) => shade).map(([shade, d]) => {
         const path = svg("path", { d, class: "cells" });
@@ -75,7 +67,6 @@ class AbhSinusoids extends LivePart {
     const most = dots[t], lowest = dots.indexOf(Math.min(...dots)), floor = Math.min(0, dots[lowest]);
     const x = (s) => 34 + ((s + 0.5) / rows) * 300, y = (dot) => 24 + ((most - dot) / (most - floor)) * 240;
     const points = [...dots].map((dot, s) => `${x(s).toFixed(1)},${y(dot).toFixed(1)}`);
-    const text = (x, y, said, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
     const top = 24 + ((t + 0.5) / rows) * 240;
     this.mark.setAttribute("d", `M34 ${top}l-9 -5v10zM334 ${top}l6 -4v8z`);
     this.map.setAttribute("aria-label",

@@ -28,8 +28,7 @@ class AbhSoftmax extends LivePart {
       make("p", {}, "The weights are softmax of z / temperature, and √dₖ is such a temperature. dz says how fast the ",
         "loss grows with each score. If one weight is nearly 1, every dz is nearly 0: the row is saturated."),
       this.said);
-    const code = listings("softmax-cpp-softmax", "softmax-cpp-softmax-backward");
-    if (code) body.append(code);
+    body.append(...listings("softmax-cpp-softmax", "softmax-cpp-softmax-backward"));
     this.row.select.value = this.of.select.value = "4";
     this.again();
   }
@@ -42,16 +41,10 @@ class AbhSoftmax extends LivePart {
     const { box, cells } = grid("", ["z", "weight", "dz"], this.words, (i, j) => {
       if (i) return make("td", { class: i === 1 ? "number column" : "number column signed" });
       const label = `score of ${this.words[j]}`;
-      const input = make("input",
-        { type: "number", step: "any", min: "-99", max: "99", inputmode: "decimal", "aria-label": label });
-      input.addEventListener("input", () => {
-        if (!input.validity.valid) this.sayLater("A score is a number from −99 to 99.");
-        else if (input.value !== "") {  // else half a number
-          this.z[j] = input.valueAsNumber;
-          this.update(`The ${label} is ${shown(this.z[j])}`);
-        }
-      });
-      return input;
+      return numeric(label, (x) => {
+        this.z[j] = x;
+        this.update(`The ${label} is ${shown(x)}`);
+      }, () => this.sayLater("A score is a number from −99 to 99."));
     });
     box.querySelector("caption").remove();
     box.querySelector("table").setAttribute("aria-label", "Scores, weights and gradients of a row");

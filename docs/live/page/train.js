@@ -162,23 +162,22 @@ class AbhTrain extends LivePart {
     const x = (step) => left + ((right - left) * step) / Math.max(60, n);
     const y = (loss) => top + ((floor - top) * Math.log(most / loss)) / Math.log(most / least);
     const line = (kind, x1, y1, x2, y2) => svg("line", { class: kind, x1, y1, x2, y2 });
-    const text = (said, x, y, anchor) => svg("text", { x, y, "text-anchor": anchor }, said);
-    const drawn = [text("step", (left + right) / 2, 217, "middle"), text("loss", left - 6, 12, "end")];
+    const drawn = [text((left + right) / 2, 217, "step", "middle"), text(left - 6, 12, "loss", "end")];
     const ticks = AbhTrain.round.filter((loss) => loss >= least && loss <= most);
     const leap = ticks.length < 9 ? 1 : 3 * Math.ceil(ticks.length / 24);  // powers of ten, or a few of them
     for (const loss of ticks.filter((loss) => AbhTrain.round.indexOf(loss) % leap === 0)) {
       const label = loss < 1e5 && loss > 1e-5 ? `${loss}` : loss.toExponential().replace("+", "").replace("-", "−");
-      drawn.push(line("rule", left, y(loss), right, y(loss)), text(label, left - 6, y(loss) + 4, "end"));
+      drawn.push(line("rule", left, y(loss), right, y(loss)), text(left - 6, y(loss) + 4, label, "end"));
     }
     const stride = AbhTrain.round.find((steps) => steps >= 10 && x(steps) - left > 50);
-    for (let step = 0; x(step) <= right; step += stride) drawn.push(text(`${step}`, x(step), floor + 16, "middle"));
+    for (let step = 0; x(step) <= right; step += stride) drawn.push(text(x(step), floor + 16, `${step}`, "middle"));
     let free = left;
     marks.forEach(({ step, given: [peak, warmup] }, i) => {
       if (step) drawn.push(line("mark", x(step), top, x(step), floor));
       const said = i && marks[i - 1].given[0] === peak ? `warm-up ${warmup}` : `rate ${peak}`, wide = 7 * said.length;
       const at = Math.min(x(step), right - wide);
       if (at < free) return;
-      drawn.push(text(said, at, 12, "start"));
+      drawn.push(text(at, 12, said, "start"));
       free = at + wide + 8;
     });
     const way = points.map(([step, loss]) => `${x(step)},${y(loss)}`).join(" ");

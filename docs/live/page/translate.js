@@ -15,8 +15,7 @@ class AbhTranslate extends LivePart {
     this.result = make("div", { class: "result" }, this.stepping(), tabs("What happens in this step",
       { "Attention": make("div", {}, this.maps.box, rows), "Key-value cache": this.caching() }));
     body.append(this.asking(), this.result, this.own());
-    const code = listings("greedy-decoding-cpp-greedy", "incremental-decoder-cpp-one-word");
-    if (code) body.append(code);
+    body.append(...listings("greedy-decoding-cpp-greedy", "incremental-decoder-cpp-one-word"));
     await this.load();
     this.text.value = live.sentences[0];
     await this.translate();
@@ -93,7 +92,7 @@ class AbhTranslate extends LivePart {
     this.using = make("p");
     this.grammar = press("the grammar’s model again", () => this.turn(() => this.open()));
     return make("details", { class: "own" }, make("summary", {}, "A checkpoint of your own"), this.using,
-      make("p", {}, "Choose a checkpoint of chapter 9 or a model.safetensors of chapter 13, or drop it here. ",
+      make("p", {}, "Choose a checkpoint of chapter 9, or drop it here. ",
         "It is read in this page; nothing leaves your machine."),
       make("div", { class: "bar" }, make("label", { for: id }, "checkpoint"), input, this.grammar));
   }
@@ -115,61 +114,19 @@ class AbhTranslate extends LivePart {
 
   // The model -----------------------------------------------------------------------------------------
 
-  /** The notes of a safetensors file, of which nothing else is read. */
-  static async notes(file) {
-    let notes;
-    try {
-      const size = Number(new DataView(await file.slice(0, 8).arrayBuffer()).getBigUint64(0, true));
-      notes = JSON.parse(await file.slice(8, 8 + Math.min(size, 1e8)).text()).__metadata__ ?? {};
-    } catch {
-      throw new Error(`${file.name} is not a safetensors file`);
-    }
-    if (!notes.source_words && !notes.source_subwords)
-      throw new Error(`${file.name} is not a checkpoint of this book: it has no vocabulary`);
-    return notes;
-  }
-  /** The words of chapter 9's models. Those of one character may stand together. */
-  static ofWords({ source, target }) {
-    const known = new Set(source);
-    const cut = (word) => (!known.has(word) && [...word].every((c) => known.has(c)) ? [...word] : [word]);
-    return {
-      source, target, start: "S",
-      request: (text) => ({ words: live.tidy(text).split(" ").flatMap(cut).join(" ") }),
-      join: (ids) => ids.map((id) => target[id]).join(" "),
-    };
-  }
-  /** The subwords of chapter 13's models, used as its program uses them. */
-  static async ofSubwords(notes) {
-    await live.script("subwords.js");
-    const source = Subwords.ofHex(notes.source_subwords), target = Subwords.ofHex(notes.target_subwords ?? "");
-    const { start, end } = target, { src_words, tgt_words } = JSON.parse(notes.options ?? "{}");
-    if (source.pieces.length !== src_words || target.pieces.length !== tgt_words || start < 0 || end < 0)
-      throw new Error("its subwords are not those of its model");
-    return {
-      source: source.pieces, target: target.pieces, start: target.pieces[start], symbols: [start, end],
-      request: (text) => {
-        const ids = source.encode(live.tidy(text));
-        if (!ids.length) throw new Error("there is no word to translate");
-        return { ids: [...ids, end], max_words: Math.min(256, ids.length + 51) };
-      },
-      join: (ids) => live.tidy(target.decode(ids)),
-    };
-  }
   /** Loads a checkpoint, or without a file the grammar's. The model before goes first, since memory is for one. */
   async load(file) {
-    const notes = file && (await AbhTranslate.notes(file));
-    const subwords = notes?.source_subwords && (await AbhTranslate.ofSubwords(notes));
     this.model?.end();
     this.model = null;
-    const { model, about } = await live.opened(file?.name, await file?.arrayBuffer(), subwords?.symbols);
-    Object.assign(this, { model, file, language: subwords || AbhTranslate.ofWords(about), end: about.end });
+    const { model, about } = await live.opened(file?.name, await file?.arrayBuffer());
+    Object.assign(this, { model, about, file });
     const { n_encoder_layers, n_decoder_layers, n_heads, pad } = about.options, bytes = await model.memory();
     this.using.textContent = `In use: ${file?.name ?? "the grammar’s model"}, with ` +
       `${about.parameters.toLocaleString("en-US")} parameters in ${n_encoder_layers} + ${n_decoder_layers} layers of ` +
       `${n_heads} heads. It takes ${(bytes / 1e6).toFixed(0)} MB of memory.`;
     this.grammar.disabled = !file;
     this.example.row.hidden = !!file;
-    const words = subwords || about.source.length > 80 ? [] : about.source.filter((_, id) => id !== pad);
+    const words = about.source.length > 80 ? [] : about.source.filter((_, id) => id !== pad);
     this.shorter.hidden = !words.length;
     const add = (word) => press(word, () => this.write(`${this.text.value.trim()} ${word}`.trim()));
     this.words.replaceChildren(...words.map(add));
@@ -184,11 +141,10 @@ class AbhTranslate extends LivePart {
       throw new Error(error.message.startsWith(file.name) ? error.message : `${file.name}: ${error.message}`);
     }
     if (!file) this.text.value = live.sentences[0];
-    if (this.language.symbols) this.text.value = this.text.value.replace(/(\p{sc=Han}) (?=\p{sc=Han})/gu, "$1");
     try {
       await this.translate();
     } catch {  // the sentence has other words
-      this.text.value = this.language.source.slice(1, 4).join(" ");
+      this.text.value = this.about.source.slice(1, 4).join(" ");
       await this.translate();
     }
   }
@@ -198,12 +154,21 @@ class AbhTranslate extends LivePart {
   ask(request) {
     this.turn(() => this.translate(request));
   }
-  async translate(request = this.language.request(this.text.value)) {
+  /** A sentence as the model takes it; words of one character may stand together. */
+  request(text) {
+    const known = new Set(this.about.source);
+    const cut = (word) => (!known.has(word) && [...word].every((c) => known.has(c)) ? [...word] : [word]);
+    return { words: live.tidy(text).split(" ").flatMap(cut).join(" ") };
+  }
+  static join({ about }, ids) {
+    return ids.map((id) => about.target[id]).join(" ");
+  }
+  async translate(request = this.request(this.text.value)) {
     const run = await this.model.call("translate", request);
-    if (request.words) this.text.value = request.words;
-    this.show({ ...run, request, chosen: new Set(), language: this.language, end: this.end, text: this.text.value }, 0);
+    this.text.value = request.words;
+    this.show({ ...run, request, chosen: new Set(), about: this.about, text: this.text.value }, 0);
     const cut = run.finished ? "" : `, cut off after ${run.ids.length} words,`;
-    this.say(`The translation${cut} is: ${this.language.join(run.ids)}`);
+    this.say(`The translation${cut} is: ${AbhTranslate.join(this, run.ids)}`);
   }
   /** Takes a word that the reader chooses, and then the likeliest ones to the end. */
   choose(rank) {
@@ -214,25 +179,25 @@ class AbhTranslate extends LivePart {
       const chosen = new Set([...run.chosen].filter((t) => t < at)), ids = run.ids.slice(0, at);
       if (rank) chosen.add(at);
       const next = () => this.model.call("next", { ...run.request, prefix: ids });
-      let finished = id === run.end, answer;
+      let finished = id === run.about.end, answer;
       if (finished) answer = await next();
       else
-        for (ids.push(id); !finished && ids.length < (run.request.max_words ?? 50);) {
+        for (ids.push(id); !finished && ids.length < 50;) {
           answer = await next();
           const [[likeliest]] = answer.steps.at(-1);
-          finished = likeliest === run.end;
+          finished = likeliest === run.about.end;
           if (!finished) ids.push(likeliest);
         }
       this.show({ ...run, ...answer, ids, finished, chosen }, at + 1);
-      this.say(`After ${run.language.target[id]}, your choice, the translation is: ${run.language.join(ids)}`);
+      this.say(`After ${run.about.target[id]}, your choice, the translation is: ${AbhTranslate.join(run, ids)}`);
     });
   }
 
   show(run, at) {
-    const { source, target, start } = run.language, sentence = run.source.map((id) => source[id]);
-    run.taken = run.steps.map((_, t) => run.ids[t] ?? run.end);
+    const { source, target } = run.about, sentence = run.source.map((id) => source[id]);
+    run.taken = run.steps.map((_, t) => run.ids[t] ?? run.about.end);
     run.says = run.taken.map((id) => target[id]);
-    run.reads = [start, ...run.says.slice(0, -1)];
+    run.reads = ["S", ...run.says.slice(0, -1)];
     run.sentence = sentence;
     this.run = run;
     this.typed();
@@ -269,7 +234,7 @@ class AbhTranslate extends LivePart {
       const [id, p] = run.steps[at][rank] ?? [], taken = id === run.taken[at], [name, number] = button.children;
       button.hidden = id === undefined;
       if (button.hidden) return;
-      name.textContent = `${taken ? "✓ " : ""}${run.language.target[id]}${id === run.end ? " (end)" : ""}` +
+      name.textContent = `${taken ? "✓ " : ""}${run.about.target[id]}${id === run.about.end ? " (end)" : ""}` +
         (taken && chosen.has(at) ? " * your choice" : "");
       number.textContent = shown(p, 3);
       button.style.setProperty("--part", p.toFixed(4));
@@ -280,7 +245,7 @@ class AbhTranslate extends LivePart {
     if (tell) this.tell();
   }
   tell() {
-    const { run, at } = this, [[id, p]] = run.steps[at], likeliest = `${run.language.target[id]}, ${shown(p, 3)}`;
+    const { run, at } = this, [[id, p]] = run.steps[at], likeliest = `${run.about.target[id]}, ${shown(p, 3)}`;
     this.say(`After ${run.reads.slice(0, at + 1).join(" ")} the likeliest word is ${likeliest}.`);
   }
   /** Which keys and values a step computes. */
@@ -290,9 +255,7 @@ class AbhTranslate extends LivePart {
         const word = i && kept(j) ? "kept" : "new";
         return make("td", { class: word }, word);
       });
-      box.tabIndex = 0;
-      box.setAttribute("role", "group");
-      box.setAttribute("aria-label", title);
+      focusable(box, title);
       return box;
     };
     this.kept.replaceChildren(
