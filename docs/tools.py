@@ -9,11 +9,9 @@ What is already installed is not installed again. Standard library only.
 from __future__ import annotations
 
 import argparse
-import ast
 import fcntl
 import hashlib
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,24 +22,6 @@ sys.path.insert(0, str(ROOT / "lib/program"))
 import cli
 
 VENV = ROOT / "build" / "venv"
-# Settings of pip that say where to install, or what else; all others, such as where packages come from, are followed.
-ELSEWHERE = frozenset(["user", "target", "prefix", "root", "python", "dry-run", "constraint", "requirement", "editable"])
-
-
-def pip_environment(python: Path) -> dict[str, str]:
-    """The user's environment, with the settings of pip that it should follow: those of files become variables, too."""
-    # All files are asked, by this Python, and something is said even if it should be quiet.
-    listing, asked = [python, "-m", "pip", "config", "list", "-vvv"], {"PIP_USER": "0", "PIP_PYTHON": str(python)}
-    listed = subprocess.run(listing, capture_output=True, text=True, check=True, env=os.environ | asked).stdout
-    settings = re.findall(r"^(global|install|:env:)\.([\w-]+)=(.+)$", listed, re.MULTILINE)
-    settings.sort(key=lambda setting: ("global", "install", ":env:").index(setting[0]))  # the last one counts
-    followed = {name: ast.literal_eval(value) for _, name, value in settings if name not in ELSEWHERE}
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    return {
-        **own,
-        **{f"PIP_{name.upper().replace('-', '_')}": value for name, value in followed.items()},
-        "PIP_CONFIG_FILE": os.devnull,
-    }
 
 
 def install(wanted: Path, venv: Path = VENV) -> Path:
@@ -58,7 +38,8 @@ def install(wanted: Path, venv: Path = VENV) -> Path:
             if stamp.name == "installed":
                 subprocess.run([sys.executable, "-m", "venv", venv], check=True)
             command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted]
-            if subprocess.run(command, check=False, env=pip_environment(python)).returncode != 0:
+            # Where packages come from is for the user's settings of pip to say, but not that they are installed elsewhere.
+            if subprocess.run(command, check=False, env=os.environ | {"PIP_USER": "0"}).returncode != 0:
                 raise cli.Failure(f"pip could not install {os.path.relpath(wanted, ROOT)}; its messages are above")
             stamp.write_text(digest)
         stamp.touch()  # newer than what CMake compares it with
