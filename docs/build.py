@@ -16,7 +16,6 @@ import argparse
 import hashlib
 import os
 import re
-import selectors
 import shutil
 import subprocess
 import sys
@@ -78,30 +77,22 @@ def fingerprint(root: Path, build: Path) -> str:
 
 # Results and figures ------------------------------------------------------------------------------
 
-# Lists that need no compiler are printed for each build, not recorded: caption, command, files that it reads.
+# Lists that need no compiler are printed for each build, not recorded: caption and command.
 LISTS = {
-    "proof/faults": ("./book mutate --list", "tests/mutate.py --list", ["tests/mutants.toml"]),
-    "proof/seeds": (
-        "python tests/golden/toy_statistics.py summary",
-        "tests/golden/toy_statistics.py summary",
-        ["tests/golden/toy_statistics_book.json", "tests/golden/toy_statistics_pytorch.json"],
-    ),
+    "proof/faults": ("./book mutate --list", "tests/mutate.py --list"),
+    "proof/seeds": ("python tests/golden/toy_statistics.py summary", "tests/golden/toy_statistics.py summary"),
 }
 
 
 def print_lists(root: Path, build: Path) -> None:
-    for key, (caption, command, read) in LISTS.items():
+    for key, (caption, command) in LISTS.items():
         script, *options = command.split()
-        out, stamp = build / "lists" / key, build / "lists" / f"{key}.stamp"
         if not (root / script).is_file():
             continue
-        digest = hashlib.sha256(b"".join((root / name).read_bytes() for name in [script, *read])).hexdigest()
-        if (out / record.DONE).is_file() and stamp.is_file() and stamp.read_text() == digest:
-            continue
         program = [sys.executable, str(root / script), *options]
-        if subprocess.run([sys.executable, str(HERE / "run.py"), str(out), caption, *program], check=False).returncode:
+        run = [sys.executable, str(HERE / "run.py"), str(build / "lists" / key), caption, *program]
+        if subprocess.run(run, check=False).returncode:
             raise cli.Failure(f"{caption} failed; its messages are above")
-        stamp.write_text(digest)
 
 
 def draw_figures(root: Path, build: Path, jobs: int) -> None:
@@ -159,25 +150,16 @@ def unwritten(doctrees: Path, html: Path) -> list[str]:
 
 def follow(command: list[str], complaints: Path) -> int:
     """Run Sphinx, and print its progress every few seconds."""
-    said, phase, rest = time.monotonic(), "starting", b""
-    with complaints.open("wb") as errors, selectors.DefaultSelector() as ready:
-        sphinx = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+    said = time.monotonic()
+    with complaints.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as sphinx:
         assert sphinx.stdout is not None
-        ready.register(sphinx.stdout, selectors.EVENT_READ)
-        while True:
-            if ready.select(SILENT):
-                chunk = os.read(sphinx.stdout.fileno(), 65536)
-                if not chunk:
-                    return sphinx.wait()
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in (line.decode("utf-8", "replace") for line in lines):
-                    if line.startswith("book: "):
-                        print(line, flush=True)
-                    elif found := PHASE.match(line):
-                        phase = found.group(1) + (f", {found.group(2)} %" if found.group(2) else "")
-            if time.monotonic() - said > SILENT:
+        for line in sphinx.stdout:
+            if line.startswith("book: "):
+                print(line, end="", flush=True)
+            elif (found := PHASE.match(line)) and time.monotonic() - said > SILENT:
                 said = time.monotonic()
-                say(f"pages: {phase}")
+                say(f"pages: {found.group(1)}" + (f", {found.group(2)} %" if found.group(2) else ""))
+    return sphinx.returncode
 
 
 def run_sphinx(root: Path, build: Path, src: Path, builder: str, jobs: int) -> None:
@@ -215,7 +197,7 @@ def check_pages(root: Path, html: Path) -> None:
     """Check what must hold for the rendered pages, with all checks at once."""
     checks = {
         ("tangle.py", "--sources", str(root)): "the sources cannot be reassembled from the pages",
-        ("offline.py", "--known", str(html.with_name("addresses.json"))): "the pages would fetch something that is not stored beside them",
+        ("offline.py",): "the pages would fetch something that is not stored beside them",
     }
     if not record.complete(html.with_name("runs")):  # a machine's own numbers may take a few words more than the record's
         checks[("length.py",)] = "a page is too long for one sitting: move or fold what its idea does not need"

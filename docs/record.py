@@ -273,8 +273,6 @@ def compare(root: Path, build: Path) -> list[str]:
     """Print a table with a line for each chapter. Returns a line for each difference beyond its tolerance."""
     found = pairs(root / "recorded", build / "runs")
     recorded = about(root / "recorded")
-    path = build / "values_shown.json"  # written by the pages, which know which values they show
-    on_pages = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     print(
         f"\nThis machine's numbers beside those recorded on {recorded.get('date')} ({recorded.get('processor')}).\n"
         "Values that vary between machines are not compared, and neither are arrays. The column 'times' is the median\n"
@@ -288,10 +286,9 @@ def compare(root: Path, build: Path) -> list[str]:
     for run, values in found.items():
         for pair in values:
             if pair.verdict == "different":
-                pages = ", ".join(on_pages.get(f"{run}/{pair.name}", [])) or "no page"
                 differences.append(
                     f"{pair.name} is {shown(pair.recorded)} in recorded/{run}, but {shown(pair.here)} in "
-                    f"{build.name}/runs/{run}; shown by {pages}"
+                    f"{build.name}/runs/{run}"
                 )
     return differences
 

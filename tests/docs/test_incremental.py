@@ -5,15 +5,52 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-from project import CHAPTER, OFFLINE, WORKBENCH, Case, run
+from project import CHAPTER, WORKBENCH, Case
 
 
 class Incremental(Case):
+    def test_pages_follow_sources_results_and_figures_and_others_are_left_alone(self) -> None:
+        project = self.project()
+        self.assert_succeeds(project.render())
+        page, workbench = ((project.html / name).with_suffix(".html") for name in (CHAPTER, WORKBENCH))
+        source, other = (project.html / f"source/lib/tensor.{end}.html" for end in ("cpp", "hpp"))
+        lists = project.html / "lists.html"
+        before = {path: path.stat().st_mtime_ns for path in (workbench, source, other)}
+
+        project.edit("chapters/04_small_attention/attention.cu", "__expf(x[i])", "__expf(x[i] - m)")
+        project.edit(CHAPTER, "04.1 The gradient of a row", "04.1 A new name")
+        results = project.root / "recorded/04_small_attention/main/results.json"
+        entries = json.loads(results.read_text(encoding="utf-8"))
+        entries["score_std"]["value"] = 7.5
+        results.write_text(json.dumps(entries), encoding="utf-8")
+        figure = project.build / "figures/04_small_attention/weights.light.svg"
+        figure.write_text(figure.read_text(encoding="utf-8") + "<!-- new -->\n", encoding="utf-8")
+        project.add_narrow_figure()
+        self.assert_succeeds(project.render())
+        text = page.read_text(encoding="utf-8")
+        self.assertIn(">7.500</span>", text)
+        self.assertIn("weights.narrow.light.svg", text)
+        self.assertIn("A new name", lists.read_text(encoding="utf-8"))
+        self.assert_succeeds(project.tangle("--sources", project.root))
+        shown = project.html / "_figures/04_small_attention/weights.light.svg"
+        self.assertIn("<!-- new -->", shown.read_text(encoding="utf-8"))
+        self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before, "a page that shows none of this was written again")
+
+        # A line more in a source moves the parts below it; nothing else has changed.
+        project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")
+        self.assert_succeeds(project.render())
+        self.assert_succeeds(project.tangle("--sources", project.root))
+        self.assertEqual(other.stat().st_mtime_ns, before[other], "the page of a source that has not changed was written again")
+
+        # A chapter that is gone leaves no page behind, and its sources are asked for no more.
+        project.edit(WORKBENCH, "On to [chapter four](../04_small_attention/index.md).", "The end.")
+        shutil.rmtree(project.root / "chapters/04_small_attention")
+        self.assert_succeeds(project.render())
+        self.assertFalse(page.exists())
+        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 5)
+
     def test_a_page_that_was_read_and_not_written_stops_the_build_and_the_next_one_mends_it(self) -> None:
         project = self.project()
         self.assert_succeeds(project.render())
@@ -23,92 +60,6 @@ class Incremental(Case):
         project.edit(WORKBENCH, "On to", "Now to")
         self.assert_refused(project.render(), f"pages read but not written: 1, such as {name}", "anew")
         self.assert_succeeds(project.render())
-
-    def test_pages_follow_sources_results_and_figures(self) -> None:
-        project = self.project()
-        self.assert_succeeds(project.render())
-        page = (project.html / CHAPTER).with_suffix(".html")
-        untouched = (project.html / WORKBENCH).with_suffix(".html").stat().st_mtime_ns
-
-        project.edit("chapters/04_small_attention/attention.cu", "__expf(x[i])", "__expf(x[i] - m)")
-        results = project.root / "recorded/04_small_attention/main/results.json"
-        entries = json.loads(results.read_text(encoding="utf-8"))
-        entries["score_std"]["value"] = 7.5
-        results.write_text(json.dumps(entries), encoding="utf-8")
-        figure = project.build / "figures/04_small_attention/weights.light.svg"
-        figure.write_text(figure.read_text(encoding="utf-8") + "<!-- new -->\n", encoding="utf-8")
-        self.assert_succeeds(project.render())
-        text = page.read_text(encoding="utf-8")
-        self.assertIn(">7.500</span>", text)
-        self.assert_succeeds(project.tangle("--sources", project.root))
-        shown = project.html / "_figures/04_small_attention/weights.light.svg"
-        self.assertIn("<!-- new -->", shown.read_text(encoding="utf-8"))
-        later = (project.html / WORKBENCH).with_suffix(".html").stat().st_mtime_ns
-        self.assertEqual(later, untouched, "a page that shows none of this was written again")
-
-        # A line more in a source moves the parts below it; nothing else has changed.
-        project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")
-        self.assert_succeeds(project.render())
-        self.assert_succeeds(project.tangle("--sources", project.root))
-
-        # What is new on one page is listed on another.
-        lists = project.html / "lists.html"
-        project.edit(CHAPTER, "04.1 The gradient of a row", "04.1 A new name")
-        self.assert_succeeds(project.render())
-        self.assertIn("A new name", lists.read_text(encoding="utf-8"))
-
-        # A chapter that is gone leaves no page behind, and its sources are asked for no more.
-        project.edit(WORKBENCH, "On to [chapter four](../04_small_attention/index.md).", "The end.")
-        shutil.rmtree(project.root / "chapters/04_small_attention")
-        self.assert_succeeds(project.render())
-        self.assertFalse(page.exists())
-        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 5)
-
-
-    def test_what_a_change_does_not_touch_is_left_alone(self) -> None:
-        project = self.project()
-        self.assert_succeeds(project.render())
-        page = (project.html / CHAPTER).with_suffix(".html")
-        source, other = (project.html / f"source/lib/tensor.{end}.html" for end in ("cpp", "hpp"))
-
-        def times() -> list[int]:
-            return [path.stat().st_mtime_ns for path in (page, source, other)]
-
-        before = times()
-        project.edit(WORKBENCH, "On to [chapter four]", "Now on to [chapter four]")
-        self.assert_succeeds(project.render())
-        self.assertEqual(times(), before, "the change of a sentence wrote other pages again")
-
-        project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")
-        self.assert_succeeds(project.render())
-        after = times()
-        self.assertIn("One line more.", source.read_text(encoding="utf-8"))
-        self.assertEqual(after[2], before[2], "the page of a source that has not changed was written again")
-
-        # A shape for phones was not there when the page was read.
-        project.add_narrow_figure()
-        self.assert_succeeds(project.render())
-        self.assertIn("weights.narrow.light.svg", page.read_text(encoding="utf-8"))
-
-
-class Offline(Case):
-    def test_a_page_is_read_again_where_it_has_changed(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            html, known = Path(folder) / "html", Path(folder) / "known.json"
-            html.mkdir()
-            page = html / "index.html"
-
-            def look() -> subprocess.CompletedProcess[str]:
-                return run(OFFLINE, html, "--known", known)
-
-            page.write_text('<p id="a"><a href="#a">a</a></p>', encoding="utf-8")
-            for _ in range(2):
-                self.assert_succeeds(look())
-            page.write_text('<p id="b"><a href="#a">a</a></p>', encoding="utf-8")
-            for _ in range(2):
-                self.assert_refused(look(), "links to #a, an anchor that does not exist")
-            known.write_text("{", encoding="utf-8")
-            self.assert_refused(look(), "links to #a")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,13 @@
 |-----------|--------------------------------------------------------------------------------|
 | `weave`   | source files cut into named parts (no Sphinx; `docs/tangle.py` uses it too)    |
 | `by_page` | what pages leave in the environment, forgotten and merged with them         |
-| `folders` | pages that depend on which files a folder holds                              |
 | `listing` | directives `listing` and `source`, the check that what teaches is shown once, source pages |
-| `results` | files that runs wrote, and what each page asked of them                        |
+| `results` | files that runs wrote, and which runs each page shows                          |
 | `value`   | role `value`: a number of a run                                                |
 | `console` | directive `console`: what a run printed                                        |
 | `plot`    | directive `plot`: a figure                                                     |
 | `live`    | directive `live`: parts of a page that run the book's own code                 |
 | `origin`  | when and where the runs took place, said at the end of each page               |
-| `yours`   | directive `your-numbers`: this machine's numbers beside the recorded ones         |
 | `boxes`   | directives `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
 | `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
 | `katex`   | mathematics rendered while the book is built                                   |
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PARTS = [
-    "folders", "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists",
-    "live", "cite", "access", "navigation", "search", "yours",
+    "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists",
+    "live", "cite", "access", "navigation", "search",
 ]
 
 

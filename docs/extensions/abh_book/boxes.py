@@ -58,7 +58,6 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from .folders import look_into
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
@@ -83,7 +82,6 @@ def _found(path: Path, time: int, pattern: re.Pattern[str]) -> frozenset[str]:
 
 def found_in(env: BuildEnvironment, folder: Path, files: str, pattern: re.Pattern[str]) -> set[str]:
     """What the pattern finds in the files of a folder. The page that asks for it then depends on them."""
-    look_into(env, folder)
     found: set[str] = set()
     for path in sorted(folder.glob(files)):
         env.note_dependency(str(path))

@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from .access import scrolls
-from .results import ResultError, answers, ask, chapter_and_name, key_of, run_file
+from .results import ResultError, chapter_and_name, key_of, note_shown, run_file
 
 logger = logging.getLogger(__name__)
 SECTION = re.compile(r"== (.+) ==")
@@ -44,10 +44,10 @@ def section_of(lines: list[str], wanted: str) -> list[str]:
     raise ResultError(f"the output has no section {wanted!r}; it has: {there}")
 
 
-@answers("console")
-def printed(config: Config, chapter: str, run: str, section: str) -> tuple[list[str], str, str]:
-    """The lines that a run printed, its command, and its key."""
-    path = run_file(config, chapter, run, "stdout.txt")
+def printed(env: BuildEnvironment, chapter: str, run: str, section: str) -> tuple[list[str], str]:
+    """The lines that a run printed, and its command."""
+    path = run_file(env.config, chapter, run, "stdout.txt")
+    note_shown(env, path, key_of(path))
     lines = path.read_text(encoding="utf-8").split("\n")
     if section:
         lines = section_of(lines, section)
@@ -55,7 +55,7 @@ def printed(config: Config, chapter: str, run: str, section: str) -> tuple[list[
     if not filled:
         raise ResultError("there is no output to show")
     command = path.with_name("command.txt").read_text(encoding="utf-8").strip()
-    return lines[filled[0] : filled[-1] + 1], command, key_of(path)
+    return lines[filled[0] : filled[-1] + 1], command
 
 
 class Console(SphinxDirective):
@@ -69,7 +69,7 @@ class Console(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         section = self.options.get("section", "")
         try:
-            lines, command, _ = ask(self.env, "console", *chapter_and_name(self, "run"), section)
+            lines, command = printed(self.env, *chapter_and_name(self, "run"), section)
         except ResultError as error:
             logger.warning("console %s: %s", self.arguments[0], error, location=self.get_location())
             return []

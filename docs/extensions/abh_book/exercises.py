@@ -30,11 +30,11 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from .boxes import box
-from .folders import look_into
 from .results import chapter_of
 
 logger = logging.getLogger(__name__)
@@ -110,8 +110,6 @@ class Exercises(SphinxDirective):
             return []
         result: list[nodes.Node] = []
         for e in found:
-            look_into(self.env, e.folder.parent)
-            look_into(self.env, e.folder)
             for path in e.folder.iterdir():
                 if path.suffix in {".json", ".md"} or path == e.source:
                     self.env.note_dependency(str(path))
@@ -139,7 +137,15 @@ class Exercises(SphinxDirective):
         return "\n\n".join(parts)
 
 
+def new_folders(app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages that show all exercises of their chapter, if some have come or gone."""
+    there = sorted(Path(app.config.abh_root).glob("chapters/*/exercises/*/"))
+    known, env.abh_exercises = getattr(env, "abh_exercises", there), there  # type: ignore[attr-defined]
+    return [] if known == there else [page for page in env.found_docs if page.endswith("/exercises")]
+
+
 def setup(app: Sphinx) -> None:
     app.add_config_value("abh_solutions", True, "env", bool)  # whether exercises show them
     app.add_directive("exercise", Exercise)
     app.add_directive("exercises", Exercises)
+    app.connect("env-get-outdated", new_folders)

@@ -29,8 +29,7 @@ from .by_page import ByPage
 
 logger = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_suffix(".js")
-MODULES = ("/usr/share/nodejs", "/usr/lib/nodejs", "/usr/share/javascript")
-STYLES = ("/usr/share/javascript/katex", "/usr/share/nodejs/katex/dist")
+STYLES = Path("/usr/share/javascript/katex")
 PACKAGES = "install the packages nodejs, katex and fonts-katex"
 Formula = tuple[str, bool]  # TeX, display
 
@@ -54,27 +53,20 @@ def rendered(env: BuildEnvironment) -> dict[Formula, str]:
 formulas = ByPage[list[tuple[Formula, int]]]("formulas")  # formulas and their lines
 
 
-def node_program() -> str:
-    """The program node, Debian's first, because that one finds Debian's modules."""
-    for name in ("/usr/bin/node", "node", "nodejs"):
-        if found := shutil.which(name):
-            return found
-    raise ExtensionError(f"mathematics: node is not installed; {PACKAGES}")
-
-
 def render(todo: list[Formula]) -> list[dict[str, str]]:
     """Renders all formulas in one process."""
-    path = os.pathsep.join(filter(None, (os.environ.get("NODE_PATH"), *MODULES)))
+    node = shutil.which("node", path=f"/usr/bin:{os.environ['PATH']}")  # Debian's first: it finds Debian's modules
+    if node is None:
+        raise ExtensionError(f"mathematics: node is not installed; {PACKAGES}")
     run = subprocess.run(
-        [node_program(), str(SCRIPT)],
+        [node, str(SCRIPT)],
         input=json.dumps([{"tex": tex, "display": display} for tex, display in todo]),
         capture_output=True, text=True, encoding="utf-8", check=False,
-        env={**os.environ, "NODE_PATH": path},
+        env={**os.environ, "NODE_PATH": "/usr/share/nodejs"},
     )
     if run.returncode != 0:
-        if "Cannot find module 'katex'" in run.stderr:
-            raise ExtensionError(f"mathematics: KaTeX is not installed; {PACKAGES}")
-        raise ExtensionError(f"mathematics: KaTeX failed: {run.stderr.strip()}")
+        missing = f"it is not installed; {PACKAGES}" if "Cannot find module 'katex'" in run.stderr else run.stderr.strip()
+        raise ExtensionError(f"mathematics: KaTeX: {missing}")
     return json.loads(run.stdout)
 
 
@@ -107,13 +99,8 @@ def render_new(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def to_html(self: HTML5Translator, node: nodes.math | nodes.math_block) -> str:
-    done, one = rendered(self.builder.env), formula(node)
-    if one not in done:
-        answer = render([one])[0]
-        if "html" not in answer:
-            return f"<code>{self.encode(one[0])}</code>"  # reported by render_new
-        done[one] = answer["html"]
-    return done[one]
+    one = formula(node)
+    return rendered(self.builder.env).get(one, f"<code>{self.encode(one[0])}</code>")  # render_new has reported it
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
@@ -139,15 +126,14 @@ def copy_fonts(app: Sphinx) -> None:
     """Copies the style sheet and the fonts, woff2 only, into the output's _static/katex."""
     if app.builder.format != "html":
         return
-    folder = next((p for s in STYLES if (p := Path(s)) and (p / "katex.min.css").is_file()), None)
-    if folder is None or not list((folder / "fonts").glob("*.woff2")):
+    if not (STYLES / "katex.min.css").is_file() or not list((STYLES / "fonts").glob("*.woff2")):
         raise ExtensionError(f"mathematics: KaTeX's style sheet or fonts are missing; {PACKAGES}")
     out = Path(app.outdir) / "_static" / "katex"
     (out / "fonts").mkdir(parents=True, exist_ok=True)
-    css = (folder / "katex.min.css").read_text(encoding="utf-8")
+    css = (STYLES / "katex.min.css").read_text(encoding="utf-8")
     css = re.sub(r",url\([^)]*\.(?:woff|ttf)\) format\(['\"]\w+['\"]\)", "", css)
     (out / "katex.css").write_text(css, encoding="utf-8")
-    for font in sorted((folder / "fonts").glob("*.woff2")):
+    for font in sorted((STYLES / "fonts").glob("*.woff2")):
         shutil.copyfile(font, out / "fonts" / font.name)
 
 

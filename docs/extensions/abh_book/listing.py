@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -88,21 +87,15 @@ def page_folder(docname: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _highlighted(name: str, text: str) -> tuple[str, ...]:
+def highlighted(source: weave.Source) -> tuple[str, ...]:
     """The file's lines as HTML, spans closed at each line's end."""
-    lexer = CudaLexer if name.endswith((".cu", ".cuh")) else CppLexer
+    text = "".join(source.lines)
+    lexer = CudaLexer if source.name.endswith((".cu", ".cuh")) else CppLexer
     out = highlight(text, lexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
     lines = [line + "\n" for line in out.split("\n")[:-1]]
     if lines and not text.endswith("\n"):
         lines[-1] = lines[-1][:-1]
     return tuple(lines)
-
-
-def highlighted(source: weave.Source) -> tuple[str, ...]:
-    lines = _highlighted(source.name, "".join(source.lines))
-    if len(lines) != len(source.lines):
-        lines = tuple(html.escape(line, quote=False) for line in source.lines)
-    return lines
 
 
 # The directive ------------------------------------------------------------------------------------
@@ -213,16 +206,12 @@ class Source(Sourced):
 def visit_left_out(self: HTML5Translator, node: left_out) -> None:
     """One line that says where to read on."""
 
-    def link(file: str, part: str, line: int, shows: str) -> str:
-        page = self.builder.get_relative_uri(self.builder.current_docname, f"{SOURCE_PAGES}/{file}")
-        place = f"{page}#L{line}" if line else page
-        return f'<a href="{html.escape(place)}" data-left="{html.escape(file)}" data-part="{html.escape(part)}">{shows}</a>'
-
     links: list[str] = []
     for file, parts in node["files"]:
+        page = html.escape(self.builder.get_relative_uri(self.builder.current_docname, f"{SOURCE_PAGES}/{file}"))
         short = f"<code>{html.escape(posixpath.basename(file))}</code>"
-        named = ", ".join(link(file, name, line, html.escape(name)) for name, line in parts)
-        links.append(f"{named} in {short}" if parts else link(file, "", 0, short))
+        named = ", ".join(f'<a href="{page}#L{line}">{html.escape(name)}</a>' for name, line in parts)
+        links.append(f"{named} in {short}" if parts else f'<a href="{page}">{short}</a>')
     self.body.append(f'<p class="left-out">In the source: {"; ".join(links)}</p>\n')
     raise nodes.SkipNode
 
@@ -240,10 +229,7 @@ def visit_listing(self: HTML5Translator, node: listing) -> None:
         f'<span class="listing-lines">{lines}</span></a>'
     )
     # What docs/tangle.py reads. A quotation has none of it, because only one listing may show a line.
-    place = "" if node["quote"] else (
-        f' data-file="{html.escape(file)}" data-lines="{first}-{last}"'
-        f' data-part="{html.escape(node["part"])}"'
-    )
+    place = "" if node["quote"] else f' data-file="{html.escape(file)}" data-lines="{first}-{last}"'
     # The empty span keeps a leading blank line: HTML drops a line end right after <pre>.
     reached = scrolls(f"{file}, {lines}")
     code = f'<div class="highlight"><pre{place} {reached}><span></span>{node["code"]}</pre></div>'
@@ -308,27 +294,6 @@ def frame(app: Sphinx) -> str:
     return digest.hexdigest()
 
 
-class Written:
-    """The source pages that are already in the output as they would be written; they are not written again."""
-
-    def __init__(self, app: Sphinx) -> None:
-        self._app = app
-        self._file = Path(app.doctreedir) / "source_pages.json"
-        self._frame = frame(app)
-        old = json.loads(self._file.read_text()) if self._file.is_file() else {}
-        self._old: dict[str, str] = old if isinstance(old, dict) else {}
-        self._new: dict[str, str] = {}
-
-    def still(self, pagename: str, body: str) -> bool:
-        now = hashlib.sha256(f"{self._frame}{body}".encode()).hexdigest()
-        self._new[pagename] = now
-        there = Path(self._app.builder.get_output_path(pagename))
-        return self._old.get(pagename) == now and there.is_file()
-
-    def remember(self) -> None:
-        self._file.write_text(json.dumps(self._new))
-
-
 def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """A page for each source file, with an anchor at each line, and links to where it is explained."""
     if app.builder.format != "html":
@@ -338,7 +303,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         (one.file, page) for found in (left(env), shown(env)) for page, parts in found.items() for one in parts
     }
     names = weave.source_names(root)
-    written = Written(app)
+    around = frame(app)
     for name in names:
         pagename = f"{SOURCE_PAGES}/{name}"
         try:
@@ -351,8 +316,10 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             f"{html.escape(env.titles[page].astext())}</a>"
             for page in pages
         )
-        if written.still(pagename, "".join(source.lines) + links):
-            continue
+        mark = hashlib.sha256(f"{around}{links}{source.lines}".encode()).hexdigest()
+        there = Path(app.builder.get_output_path(pagename))
+        if there.is_file() and f'data-made="{mark}"' in there.read_text(encoding="utf-8"):
+            continue  # it would be written as it is
         code = "".join(
             f'<span id="L{n}"><a class="line-number" href="#L{n}" data-line="{n}" '
             f'aria-label="line {n}"></a>{line}</span>'
@@ -360,7 +327,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         )
         body = (
             f"<h1>{html.escape(name)}</h1>\n" + (f"<p>Explained in: {links}</p>\n" if links else "")
-            + f'<div class="highlight source-file"><pre data-source="{html.escape(name)}" {scrolls(name)}>'
+            + f'<div class="highlight source-file" data-made="{mark}"><pre data-source="{html.escape(name)}" {scrolls(name)}>'
             f"<span></span>{code}</pre></div>"
         )
         yield pagename, {"title": name, "body": body, "parents": []}, "page.html"
@@ -373,7 +340,6 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         )
         body = f"<h1>Source files</h1>\n<ul>\n{items}\n</ul>"
         yield pagename, {"title": "Source files", "body": body, "parents": []}, "page.html"
-    written.remember()
 
 
 def setup(app: Sphinx) -> None:

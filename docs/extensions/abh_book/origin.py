@@ -1,7 +1,6 @@
 """Where and when a run took place: `docs/record.py` leaves it beside the results, in origin.json.
 
-A page is written again when its runs have changed since it was written, as from recorded ones to this machine's. A line
-at its end says which they are.
+A line at the end of each page says which runs it shows.
 """
 
 from __future__ import annotations
@@ -16,12 +15,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
-from sphinx.util.nodes import make_refnode
 
-from .results import asked
-
-YOURS = "your_numbers"  # the page that compares
+from .results import shown
 
 
 @dataclass(frozen=True)
@@ -60,28 +55,6 @@ def said_of_run(config: Config, run: str, varies: bool) -> str:
 # The line at the end of a page --------------------------------------------------------------------
 
 
-def runs_of_figure(config: Config, chapter: str, name: str) -> set[str]:
-    """The runs that a figure was drawn from, as figures/draw.py remembers them."""
-    path = Path(config.abh_figures) / chapter / "drawn.json"
-    if not path.is_file():
-        return set()
-    read = json.loads(path.read_text(encoding="utf-8"))["figures"].get(name, {}).get("read", [])
-    return {file.rpartition("/")[0] for file in read}
-
-
-def runs_behind(config: Config, known: dict[tuple[str, ...], Any]) -> set[str]:
-    """The runs, and the files `bench/NAME`, that the answers to a page's questions come from."""
-    runs: set[str] = set()
-    for question, answer in known.items():
-        if question[0] == "value":
-            runs.add(answer.run)
-        elif question[0] == "console":
-            runs.add(answer[2])
-        else:
-            runs |= runs_of_figure(config, answer[0], question[2])
-    return runs
-
-
 def days(found: Iterable[Origin]) -> str:
     dates = sorted({one.date for one in found})
     return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -110,32 +83,10 @@ def sentences(config: Config, runs: set[str]) -> list[str]:
     return said
 
 
-def statements(app: Sphinx) -> dict[str, list[str]]:
-    """What each page says about its numbers."""
-    config = app.config
-    said = {page: sentences(config, runs_behind(config, known)) for page, known in asked(app.env).items()}
-    return {page: lines for page, lines in said.items() if lines}
-
-
-def said_otherwise(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """The pages to write again because their runs have changed."""
-    old = getattr(env, "abh_said", {})
-    env.abh_said = statements(app)  # type: ignore[attr-defined]
-    now = env.abh_said  # type: ignore[attr-defined]
-    return [page for page in sorted({*old, *now}) if old.get(page) != now.get(page) and page in env.all_docs]
-
-
 def say(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    lines = getattr(app.env, "abh_said", {}).get(docname)
-    if not lines:
-        return
-    paragraph = nodes.paragraph("", " ".join(lines), classes=["origin"])
-    if YOURS in app.env.all_docs and docname != YOURS:
-        words = nodes.inline("", "Your numbers beside the book’s")
-        paragraph += [nodes.Text(" "), make_refnode(app.builder, docname, YOURS, None, words), nodes.Text(".")]
-    doctree += paragraph
+    if lines := sentences(app.config, shown(app.env).get(docname, set())):
+        doctree += nodes.paragraph("", " ".join(lines), classes=["origin"])
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("env-updated", said_otherwise)
     app.connect("doctree-resolved", say)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import json
 import re
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,13 +20,13 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from .by_page import ByPage
-from .results import ResultError, answers, ask, chapter_and_name, chapter_folder
+from .results import ResultError, chapter_and_name, chapter_folder, note_shown
 
 logger = logging.getLogger(__name__)
 FIGURES = "_figures"
@@ -47,15 +48,19 @@ def svg_size(path: Path) -> tuple[int, int]:
     return round(float(sizes["width"]) * 4 / 3), round(float(sizes["height"]) * 4 / 3)
 
 
-@answers("figure")
-def drawn(config: Config, chapter: str, name: str) -> tuple[str, int, int, bool]:
-    """Folder, width, height, and whether there is a narrow shape. A page does not depend on the figure's content."""
-    folder = chapter_folder(Path(config.abh_figures), chapter, "figures")
+def drawn(env: BuildEnvironment, chapter: str, name: str) -> tuple[str, int, int, bool]:
+    """Folder, width, height, and whether there is a narrow shape."""
+    folder = chapter_folder(Path(env.config.abh_figures), chapter, "figures")
     for look in ("light", "dark"):
         path = folder / f"{name}.{look}.svg"
         if not path.is_file():
             there = sorted({p.name.split(".")[0] for p in folder.glob("*.light.svg")})
             raise ResultError(f"no figure {folder.name}/{path.name}; figures: {', '.join(there) or 'none'}")
+    notes = folder / "drawn.json"  # of figures/draw.py: what a figure was drawn from
+    env.note_dependency(str(notes if notes.is_file() else folder / f"{name}.light.svg"))
+    if notes.is_file():
+        for file in json.loads(notes.read_text(encoding="utf-8"))["figures"].get(name, {}).get("read", []):
+            note_shown(env, notes, file.rpartition("/")[0])
     return (folder.name, *svg_size(folder / f"{name}.light.svg"), (folder / f"{name}.narrow.light.svg").is_file())
 
 
@@ -69,7 +74,7 @@ class Plot(SphinxDirective):
             if not self.options.get("alt", "").strip():
                 raise ResultError("the option :alt: (what there is to see) is missing")
             chapter, name = chapter_and_name(self, "figure")
-            folder, width, height, narrow = ask(self.env, "figure", chapter, name)
+            folder, width, height, narrow = drawn(self.env, chapter, name)
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
             return []

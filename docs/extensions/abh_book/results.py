@@ -1,4 +1,4 @@
-"""The programs' output: files that a run wrote, and which of their contents each page asked for.
+"""The programs' output: files that a run wrote, and which runs each page shows.
 
 A page names a run, or what was drawn from one, as `04/main`; a page of chapter 4 may leave out the chapter.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -76,44 +75,16 @@ def parsed(path: Path) -> Any:
     return _parsed(path, path.stat().st_mtime_ns)
 
 
-# What pages ask -----------------------------------------------------------------------------------
-
-# A page is read again when an answer that it got is another one now, whatever else has changed in the same file.
-Question = tuple[str, ...]
-asked = ByPage[dict[Question, Any]]("asked")  # the answers
-ANSWERS: dict[str, Callable[..., Any]] = {}  # by the first word of the question
+# A page is read again when a file that it shows something of has changed, or where and when the runs took place.
+shown = ByPage[set[str]]("runs_shown")  # the runs `chapter/name`, and the files `bench/name`, that it shows something of
 
 
-def answers(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        ANSWERS[kind] = function
-        return function
-
-    return register
-
-
-def ask(env: BuildEnvironment, *question: str) -> Any:
-    answer = ANSWERS[question[0]](env.config, *question[1:])
-    asked(env).setdefault(env.docname, {})[question] = answer
-    return answer
-
-
-def answered_otherwise(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    def differs(question: Question, answer: Any) -> bool:
-        try:
-            return ANSWERS[question[0]](app.config, *question[1:]) != answer
-        except ResultError:
-            return True
-
-    return [
-        page
-        for page, known in asked(env).items()
-        if page in env.found_docs and any(differs(question, answer) for question, answer in known.items())
-    ]
+def note_shown(env: BuildEnvironment, path: Path, run: str) -> None:
+    """The page that is being read shows what a run wrote into this file."""
+    env.note_dependency(str(path))
+    env.note_dependency(str(Path(env.config.abh_results) / "origin.json"))
+    shown(env).setdefault(env.docname, set()).add(run)
 
 
 def setup(app: Sphinx) -> None:
-    asked.connect(app)
-    app.connect("env-get-outdated", answered_otherwise)
+    shown.connect(app)

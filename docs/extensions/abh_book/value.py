@@ -36,7 +36,6 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
@@ -44,7 +43,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from .by_page import ByPage
 from .origin import origins, said_of_run
-from .results import ResultError, answers, ask, key_of, parsed, run_file
+from .results import ResultError, key_of, note_shown, parsed, run_file
 
 logger = logging.getLogger(__name__)
 BOUNDED = re.compile(r"(.*?)(\s+usually)?((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
@@ -61,11 +60,8 @@ def formatted(number: Any, spec: str) -> str:
     return format(number, ".6g") if isinstance(number, float) else str(number)
 
 
-def kept(config: Config, name: str) -> dict[str, dict[str, Any]]:
-    """The entries of bench/results/NAME.json; one inside another is `outer/inner`."""
-    path = Path(config.abh_root) / "bench" / "results" / f"{name}.json"
-    if not path.is_file():
-        raise ResultError(f"no bench/results/{name}.json")
+def kept(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries of a file of bench/results; one inside another is `outer/inner`."""
     entries: dict[str, dict[str, Any]] = {}
 
     def add(prefix: str, fields: dict[str, Any]) -> None:
@@ -92,21 +88,24 @@ class Found:
     name: str
 
 
-@answers("value")
-def lookup(config: Config, target: str) -> Found:
+def lookup(env: BuildEnvironment, target: str) -> Found:
     """The answer to `chapter/run/name:format`."""
     pieces = target.split("/", 2)
     if len(pieces) != 3 or not all(pieces):
         raise ResultError("expected chapter/run/name or chapter/run/name:format")
     chapter, run, rest = pieces
     if chapter == "bench":
-        entries, key = kept(config, run), f"bench/{run}"
+        path, key = Path(env.config.abh_root) / "bench" / "results" / f"{run}.json", f"bench/{run}"
+        if not path.is_file():
+            raise ResultError(f"no bench/results/{run}.json")
+        entries = kept(path)
     else:
-        path = run_file(config, chapter, run, "results.json")
+        path = run_file(env.config, chapter, run, "results.json")
         entries, key = parsed(path), key_of(path)
-        if where := origins(config).get(key):
+        if where := origins(env.config).get(key):
             machine = {"processor": where.processor, "compiler": where.compiler, "date": where.date}
             entries = {name: {"value": said, "varies": True} for name, said in machine.items()} | entries
+    note_shown(env, path, key)
     name, spec = rest, ""
     if name not in entries:
         name, _, spec = rest.rpartition(":")
@@ -185,7 +184,7 @@ class Value(SphinxRole):
         assert found is not None  # any text fits
         target, usually, bounds = found.groups()
         try:
-            answer: Found = ask(self.env, "value", target)
+            answer = lookup(self.env, target)
             text, entry = answer.text, answer.entry
             unmet = check_bounds(self.env, bool(usually), bounds, entry, target.partition(":")[0])
         except ResultError as error:
