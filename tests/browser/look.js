@@ -51,7 +51,7 @@
       element.focus({ preventScroll: true });
       if (document.activeElement !== element) complaints.push(`a box that scrolls does not take the focus: ${name(element)}`);
       element.blur();
-      if (!element.getAttribute("aria-label") && !element.getAttribute("aria-labeledby"))
+      if (!element.getAttribute("aria-label") && !element.getAttribute("aria-labelledby"))
         complaints.push(`a box that scrolls has no label: ${name(element)}`);
     } else if (x || !within.some(visible)) {
       complaints.push(`a box that scrolls cannot be reached by keyboard: ${name(element)}`);
