@@ -12,7 +12,6 @@ import argparse
 import datetime
 import hashlib
 import importlib
-import os
 import sys
 import time
 from pathlib import Path
@@ -33,10 +32,9 @@ KINDS = {"epub": "EPUB", "pdf": "PDF"}
 
 
 def facts(html: Path) -> dict[str, str]:
-    """The book's metadata. Its date is SOURCE_DATE_EPOCH, or else that of the newest page."""
+    """The book's metadata. Its date is that of the newest page."""
     newest = max((page.stat().st_mtime for page in html.rglob("*.html")), default=0)
-    moment = float(os.environ.get("SOURCE_DATE_EPOCH", newest))
-    modified = datetime.datetime.fromtimestamp(int(moment), datetime.UTC)
+    modified = datetime.datetime.fromtimestamp(int(newest), datetime.UTC)
     return {
         "title": conf.project,
         "author": conf.author[:1].upper() + conf.author[1:],

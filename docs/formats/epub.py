@@ -79,44 +79,28 @@ def xhtml(title: str, language: str, body: ET.Element, kind: str = "") -> bytes:
 
 
 def fragment(text: str) -> ET.Element:
-    """Parse our own markup; the prefix epub: stays as it is."""
-    section = ET.fromstring(f"<section>{text.replace('epub:type', 'epub-type')}</section>")
-    for element in section.iter():
-        if kind := element.attrib.pop("epub-type", ""):
-            element.set("epub:type", kind)
-    return section
+    """Parse our own markup."""
+    return ET.fromstring(f"<section>{text}</section>")
 
 
 def nav(book: list[Page]) -> ET.Element:
     """The table of contents: pages, and below each its sections and the pages that belong to it."""
-    lines: list[str] = []
-    depth = 0
-    entries = [
-        (
-            page.depth + heading.level,
-            f"{page.slug}.xhtml" + (f"#{heading.identifier}" if n else ""),
-            heading.text,
-        )
-        for page in book
-        for n, heading in enumerate(page.headings)
-        if heading.level <= 2
-    ]
-    for level, address, text in entries:
-        while depth > level:
-            lines.append("</li></ol>")
-            depth -= 1
-        if depth == level:
-            lines.append("</li>")
-        while depth < level:
-            lines.append("<ol>")
-            depth += 1
-        lines.append(f'<li><a href="{address}">{escape(text)}</a>')
-    lines += ["</li></ol>"] * depth
-    landmarks = '<li><a epub:type="bodymatter" href="index.xhtml">Text</a></li>'
-    return fragment(
-        f'<nav epub:type="toc" id="toc"><h1>Contents</h1>{"".join(lines)}</nav>'
-        f'<nav epub:type="landmarks" hidden="hidden"><h2>Landmarks</h2><ol>{landmarks}</ol></nav>'
-    )
+    contents = ET.Element("ol")
+    lists = [contents]  # those that are open
+    for page in book:
+        for n, heading in enumerate(page.headings):
+            if heading.level > 2:
+                continue
+            while len(lists) < page.depth + heading.level:
+                lists.append(ET.SubElement(lists[-1][-1], "ol"))
+            del lists[page.depth + heading.level :]
+            address = f"{page.slug}.xhtml" + (f"#{heading.identifier}" if n else "")
+            ET.SubElement(ET.SubElement(lists[-1], "li"), "a", href=address).text = heading.text
+    section = ET.Element("section")
+    toc = ET.SubElement(section, "nav", {"epub:type": "toc", "id": "toc"})
+    ET.SubElement(toc, "h1").text = "Contents"
+    toc.append(contents)
+    return section
 
 
 def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) -> bytes:
@@ -170,24 +154,16 @@ def picture(path: Path) -> bytes:
     return re.sub(r"<path(?![^>]*\sd=)", '<path d="M 0 0"', text).encode()
 
 
-def epubcheck() -> list[str]:
-    """The command epubcheck, which is a Java archive on Debian; empty if there is none."""
-    program = shutil.which("epubcheck")
-    if program is None:
-        return []
-    if Path(program).read_bytes()[:2] == b"PK":
-        java = shutil.which("java")
-        return [java, "-jar", os.path.realpath(program)] if java else []
-    return [program]
-
-
 def check(path: Path) -> str:
-    """The complaints of epubcheck; empty if it has none or is not installed."""
-    if not (command := epubcheck()):
-        return ""
-    command += ["--failonwarnings", "--quiet", str(path)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    return "" if run.returncode == 0 else (run.stdout + run.stderr).strip()
+    """Has epubcheck read it, which is a Java archive on Debian. Returns what there is to say; without it, that."""
+    program = shutil.which("epubcheck")
+    if program is None or not (java := shutil.which("java")):
+        return "not checked, because epubcheck is not installed"
+    archive = [java, "-jar", os.path.realpath(program)] if Path(program).read_bytes()[:2] == b"PK" else [program]
+    run = subprocess.run([*archive, "--failonwarnings", "--quiet", path], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise Failure(f"epubcheck:\n{(run.stdout + run.stderr).strip()}")
+    return "checked by epubcheck"
 
 
 def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
@@ -234,10 +210,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
         put("EPUB/book.css", style)
         for name, content in files.items():
             put(f"EPUB/{name}", content)
-    complaints = check(part)
-    if complaints:
-        raise Failure(f"epubcheck:\n{complaints}")
+    checked = check(part)
     part.replace(out)
-    checked = "checked by epubcheck" if epubcheck() else "not checked, because epubcheck is not installed"
     return f"{len(book)} pages, {out.stat().st_size / 1e6:.1f} MB, {checked}"
 

@@ -1,8 +1,8 @@
 """The book as a PDF for reading and printing: one document, laid out by WeasyPrint.
 
 Bookmarks, running heads, page numbers in the contents and links come from print.css. A line of code
-that is wider than the page is set smaller, and broken with a mark if that is not enough. If anything
-still does not fit, the build fails, as it does for a link that leads nowhere.
+that is wider than the page is set smaller, and broken if that is not enough. If anything else
+does not fit, the build fails, as it does for a link that leads nowhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ET
 from html import escape
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,6 @@ SMALLEST = 0.82  # of the usual size
 SHORT = 14  # lines of code that stay together
 TOLERANCE = 1.5  # in CSS pixels
 COLORED = frozenset(re.findall(r"\.(\w+)", (HERE / "code.css").read_text(encoding="utf-8")))
-
-
-class Complaints(logging.Handler):
-    """Collects the errors of WeasyPrint."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)  # its warnings are about unknown CSS
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
 
 
 # What goes in -------------------------------------------------------------------------------------
@@ -75,47 +65,8 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def broken(pre: ET.Element, limit: int) -> None:
-    """Break lines of more than `limit` columns, with a mark at each break."""
-    column = 0
-
-    def pieces(text: str) -> list[str]:
-        """Cut the text where a line is full."""
-        nonlocal column
-        out, start = [], 0
-        for n, c in enumerate(text):
-            width = columns(c)
-            if c == "\n":
-                column = 0
-                continue
-            if column + width > limit:
-                out.append(text[start:n])
-                start, column = n, 4  # the mark's own indent
-            column += width
-        return [*out, text[start:]]
-
-    def walk(element: ET.Element) -> None:
-        children = list(element)
-        first, *rest = pieces(element.text or "")
-        element.text = first
-        element[:] = map(mark, rest)
-        for child in children:
-            walk(child)
-            head, *rest = pieces(child.tail or "")
-            child.tail = head
-            element.extend([child, *map(mark, rest)])
-
-    def mark(tail: str) -> ET.Element:
-        made = ET.Element("span", {"class": "broken"})
-        made.tail = tail
-        return made
-
-    walk(pre)
-
-
 def fit_code(page: Page) -> None:
-    """Keep short code together, set wide code smaller, and break very wide code. Only code with a
-    color stays marked up."""
+    """Keep short code together, and set wide code smaller. Only code with a color stays marked up."""
 
     def fit(pre: ET.Element, room: int) -> int:
         """Returns the number of lines."""
@@ -125,8 +76,6 @@ def fit_code(page: Page) -> None:
         widest = max(columns(line) for line in lines)
         if widest > room:
             pre.set("style", f"font-size: {max(room / widest, SMALLEST):.3f}em")
-            if widest > room / SMALLEST:
-                broken(pre, int(room / SMALLEST) - 2)
         return len(lines)
 
     def walk(element: ET.Element, room: int) -> None:
@@ -219,24 +168,6 @@ def too_wide(document: Any) -> list[str]:
     return wrong
 
 
-def bare(document: Any) -> list[str]:
-    """Pages that are empty or have only headings, because what follows them was moved away."""
-
-    def says(box: Any) -> bool:
-        """Whether there is a figure, or text that is not a heading."""
-        if type(box).__name__ == "MarginBox" or box.element_tag in {"h1", "h2", "h3", "h4"}:
-            return False
-        if type(box).__name__ in {"InlineReplacedBox", "BlockReplacedBox"}:
-            return True
-        return bool(getattr(box, "text", "").strip()) or any(map(says, getattr(box, "children", ())))
-
-    return [
-        f"page {number} has no content except headings"
-        for number, page in enumerate(document.pages, 1)
-        if not any(map(says, page._page_box.children))
-    ]
-
-
 def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | None) -> str:
     """Write the PDF. Returns a summary for the user."""
     try:
@@ -247,18 +178,17 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     book = read_book(html)
     text = assembled(book, html, facts, note, cover)
     (out.parent / "print.html").write_text(text, encoding="utf-8")
-    complaints = Complaints()
+    complaints = BufferingHandler(1000)
+    complaints.setLevel(logging.ERROR)  # its warnings are about unknown CSS
     logger = logging.getLogger("weasyprint")
     logger.addHandler(complaints)
     document = weasyprint.HTML(string=text, base_url=html.as_uri()).render()
     if wrong := too_wide(document):
         raise Failure("the PDF would be cut off at the margin:\n" + "\n".join(wrong))
-    if wrong := bare(document):
-        raise Failure("the PDF would have empty pages:\n" + "\n".join(wrong))
     part = out.with_suffix(".part")
     document.write_pdf(part, pdf_tags=True)
     logger.removeHandler(complaints)
-    if complaints.said:
-        raise Failure("WeasyPrint:\n" + "\n".join(sorted(set(complaints.said))))
+    if complaints.buffer:
+        raise Failure("WeasyPrint:\n" + "\n".join(sorted({said.getMessage() for said in complaints.buffer})))
     part.replace(out)
     return f"{len(document.pages)} pages, {out.stat().st_size / 1e6:.1f} MB"
