@@ -201,7 +201,7 @@ class Reader:
 SETTLED = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   await frame(); await document.fonts.ready; await frame(); await frame(); }"""
-UN
+UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
 
 
 def words_of(page: Page) -> list[str]:
