@@ -124,10 +124,7 @@ def about(folder: Path) -> dict[str, Any]:
     path = folder / "about.json"
     if not path.is_file():
         return {"runs": {}}
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise cli.Failure(f"{path}: {error}") from None
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -269,6 +266,14 @@ def row(name: str, found: list[Pair]) -> str:
     return f"{name:30} {compared:8} {counts['equal']:6} {counts['within']:7} {counts['different']:10} {times:>6}"
 
 
+def pages_with(root: Path, run: str, name: str) -> str:
+    """The pages with this value in their text, as `04/main/name` or with the chapter's whole name."""
+    value = re.compile(rf"`{run[:2]}(\w*)/{run.partition('/')[2]}/{re.escape(name)}[`: ]")
+    pages = sorted([*root.glob("docs/*.md"), *root.glob("chapters/*/*.md")])
+    found = [path for path in pages if value.search(path.read_text(encoding="utf-8"))]
+    return ", ".join(path.relative_to(root).as_posix() for path in found)
+
+
 def compare(root: Path, build: Path) -> list[str]:
     """Print a table with a line for each chapter. Returns a line for each difference beyond its tolerance."""
     found = pairs(root / "recorded", build / "runs")
@@ -288,7 +293,7 @@ def compare(root: Path, build: Path) -> list[str]:
             if pair.verdict == "different":
                 differences.append(
                     f"{pair.name} is {shown(pair.recorded)} in recorded/{run}, but {shown(pair.here)} in "
-                    f"{build.name}/runs/{run}"
+                    f"{build.name}/runs/{run}; shown by {pages_with(root, run, pair.name) or 'no page'}"
                 )
     return differences
 

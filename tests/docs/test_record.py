@@ -124,12 +124,13 @@ class Small(unittest.TestCase):
             differences = record.compare(self.root, self.build)
         return said.getvalue(), differences
 
-    def test_a_difference_names_value_record_and_run(self) -> None:
+    def test_a_difference_names_value_pages_record_and_run(self) -> None:
         put(self.build / "runs" / CHAPTER / "wide", {"mean": {"value": 1.6}, "ms": {"value": 3.0, "unit": "ms", "varies": True}})
+        (self.chapter / "index.md").write_text("It is {value}`04/wide/mean:.2f > 1`.")
         table, (difference,) = self.compare()
         self.assertEqual(
             difference,
-            f"mean is 1.5 in recorded/{CHAPTER}/wide, but 1.6 in build/runs/{CHAPTER}/wide",
+            f"mean is 1.5 in recorded/{CHAPTER}/wide, but 1.6 in build/runs/{CHAPTER}/wide; shown by chapters/{CHAPTER}/index.md",
         )
         counts = next(line for line in table.splitlines() if line.startswith(CHAPTER)).split()
         self.assertEqual(counts[1:], ["3", "2", "0", "1", "1.00"])
