@@ -174,7 +174,9 @@ def checkpoints(html: Path, folder: Path) -> dict[str, Path]:
     return dict.fromkeys((GRAMMAR, "grammar-seed1.safetensors"), own)
 
 
-def use(browser: Chromium | Firefox, part: str, path: Path, server: str, looks: list[tuple[int, str]], files: dict[str, Path]) -> str:
+def use(
+    browser: Chromium | Firefox, part: str, path: Path, server: str, looks: list[tuple[int, str]], files: dict[str, Path]
+) -> str:
     """Runs the part's script, and in Chromium looks at the part in several windows. @return what was compared"""
     said = ""
     if isinstance(browser, Firefox):

@@ -36,7 +36,8 @@ class Incremental(Case):
         self.assert_succeeds(project.tangle("--sources", project.root))
         shown = project.html / "_figures/04_small_attention/weights.light.svg"
         self.assertIn("<!-- new -->", shown.read_text(encoding="utf-8"))
-        self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before, "a page that shows none of this was written again")
+        after = {path: path.stat().st_mtime_ns for path in before}
+        self.assertEqual(after, before, "a page that shows none of this was written again")
 
         # A line more in a source moves the parts below it; nothing else has changed.
         project.edit("lib/tensor.cpp", "// [shape text]\n", "// [shape text]\n// One line more.\n")

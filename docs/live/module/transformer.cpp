@@ -127,8 +127,8 @@ EMSCRIPTEN_KEEPALIVE const char* live_open(const char* name) {
 }
 // [translate]
 /// Greedy decoding, by `greedy_decode` and, if "cached", by `greedy_decode_cached`.
-/// @return ids, probabilities, whether the end came, for each step the likeliest words, the maps of
-///         the last pass, and how many products either way of decoding computes
+/// @return ids, probabilities, whether the end came, and without "cached" for each step the
+///         likeliest words, the maps of the last pass, and how many products either way computes
 EMSCRIPTEN_KEEPALIVE const char* live_translate(const char* asked) {
     return text([&] {
         const json request = json::parse(asked);
@@ -136,15 +136,14 @@ EMSCRIPTEN_KEEPALIVE const char* live_translate(const char* asked) {
         const Ids src = source_of(request);
         const DecodingOptions options{translator().start, translator().end,
                                       request.value("max_words", Index{50})};
-        const bool cached = request.value("cached", false),
-                   with_maps = !cached && request.value("maps", true);
+        const bool cached = request.value("cached", false);
         const Translation found = cached ? greedy_decode_cached(model, src, options).front()
-                                         : greedy_decode(model, src, options, with_maps);
+                                         : greedy_decode(model, src, options, true);
         json result{{"source", src.values()},
                     {"ids", found.ids},
                     {"probabilities", found.probabilities},
                     {"finished", found.finished}};
-        if (!with_maps) return result.dump();
+        if (cached) return result.dump();
         const std::size_t steps = found.probabilities.size();
         result["steps"] = candidates(model.logits(src, after_start(found.ids, steps - 1)));
         result["maps"] = maps(found.weights);

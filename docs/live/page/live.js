@@ -181,7 +181,6 @@ const press = (text, action, properties = {}) => {
 /** A number with a true minus sign; 0 for what is too small to be seen. */
 const shown = (x, digits = 2) =>
   (Math.abs(x) < 0.5 * 10 ** -digits ? (0).toFixed(digits) : x.toFixed(Math.abs(x) >= 100 ? 0 : digits)).replace("-", "−");
-const seconds = (ms) => (ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(1)} s`);
 let ids = 0;
 /** A slider with its label and its value. @param say  the text for a value */
 const slider = (label, { min, max, step, value }, say, action) => {
@@ -350,11 +349,12 @@ const tabs = (label, panels) => {
 /** A fold with the page's own listings of the code that runs, if it has them. @param names  their anchors */
 const listings = (...names) => {
   const found = names.map((name) => document.getElementById(name)).filter(Boolean);
-  return found.length === 0 ? [] : [make("details", { class: "running" }, make("summary", {}, "The code that runs"), ...found.map((listing) => {
+  const copies = found.map((listing) => {
     const copy = listing.cloneNode(true);
     for (const element of [copy, ...copy.querySelectorAll("[id]")]) element.removeAttribute("id");
     for (const button of copy.querySelectorAll(".copybtn")) button.remove();
     for (const box of copy.querySelectorAll("[data-scrolls]")) scrolling.observe(box);  // book.js
     return copy;
-  }))];
+  });
+  return found.length ? [make("details", { class: "running" }, make("summary", {}, "The code that runs"), ...copies)] : [];
 };

@@ -71,9 +71,7 @@ class AbhTranslate extends LivePart {
   caching() {
     this.kept = make("div", { class: "keys" });
     this.cost = make("p");
-    this.times = make("span", { class: "checked" });
-    const bar = make("div", { class: "bar" }, press("time both", () => this.time()), this.times);
-    return make("div", {}, this.kept, this.cost, bar);
+    return make("div", {}, this.kept, this.cost);
   }
   /** A checkpoint of the reader's own, which is chosen, or dropped anywhere on this part. */
   own() {
@@ -208,7 +206,6 @@ class AbhTranslate extends LivePart {
     const [plain, cached] = run.products.map((n) => n.toLocaleString("en-US"));
     this.cost.textContent = `For the likeliest translation, the decoder’s matrix products take ${plain} ` +
       `multiply-adds without the cache and ${cached} with it.`;
-    this.times.textContent = "";
     this.again.disabled = !run.chosen.size;
     this.step.input.max = `${rows.length}`;
     this.go(at);
@@ -261,21 +258,6 @@ class AbhTranslate extends LivePart {
     this.kept.replaceChildren(
       table("Keys and values of the words read", this.run.reads.slice(0, at + 1), (j) => j < at),
       table("Keys and values of the sentence", this.run.sentence, () => at > 0));
-  }
-  /** The shortest times of decoding without and with the cache, and whether both find the same words. */
-  time() {
-    this.turn(async () => {
-      const found = [], times = [Infinity, Infinity];
-      for (const way of [0, 1])
-        for (let i = 0, begun = performance.now(); i < 5 && performance.now() - begun < 1000; ++i) {
-          const before = performance.now();
-          found[way] = await this.model.call("translate", { ...this.run.request, maps: false, cached: way === 1 });
-          times[way] = Math.min(times[way], performance.now() - before);
-        }
-      const [plain, cached] = times.map(seconds), same = `${found[0].ids}` === `${found[1].ids}` ? "the same" : "other";
-      this.times.textContent = `${plain} without the cache, ${cached} with it; ${same} words`;
-      this.say(this.times.textContent);
-    }, "timing …");
   }
 }
 customElements.define("abh-translate", AbhTranslate);

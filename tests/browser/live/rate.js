@@ -1,5 +1,6 @@
 const at = (step, event) => point(part.plot, (44 + (step / 400) * 346) / 400, 0.1, event);
-const near = (step) => demand(Math.abs(part.step.input.value - step) <= 1, `step ${part.step.input.value}, not ${step}`);  // which is less than a pixel wide
+const near = (step) =>  // it is less than a pixel wide
+  demand(Math.abs(part.step.input.value - step) <= 1, `step ${part.step.input.value}, not ${step}`);
 equal(part.rates.length, 400);
 equal(part.rates[39], 3e-4);
 type(part.step.input, 20);
