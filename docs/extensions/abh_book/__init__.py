@@ -15,6 +15,7 @@
 | `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
+| `length`  | the check that each page can be read in one sitting                            |
 | `lists`   | directive `list-of`: all figures, derivations, mistakes, exercises or skills   |
 | `cite`    | how `{cite:t}`, `{cite:p}` and `{bibliography}` look, and links by key         |
 | `access`  | boxes that scroll can be reached by keyboard, and say what they are            |
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PARTS = [
-    "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists",
+    "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists", "length",
     "live", "cite", "access", "navigation", "search",
 ]
 

@@ -81,16 +81,12 @@ def halved(path: Path) -> bytes:
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-    parts: list[bytes] = []
-    for name, entry in sorted((n, e) for n, e in header.items() if n != "__metadata__"):
-        begin, end = entry["data_offsets"]
-        count = (end - begin) // 4
-        offset = sum(map(len, parts))
-        parts.append(struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", body[begin:end])))
-        header[name] = {"dtype": "F16", "shape": entry["shape"], "data_offsets": [offset, offset + 2 * count]}
+    for entry in (entry for name, entry in header.items() if name != "__metadata__"):
+        entry.update(dtype="F16", data_offsets=[offset // 2 for offset in entry["data_offsets"]])
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + b"".join(parts)
+    count = len(body) // 4
+    return struct.pack("<Q", len(text)) + text + struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", body))
 
 
 def weights(app: Sphinx) -> bytes:

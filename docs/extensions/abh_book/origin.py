@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -66,17 +65,12 @@ def sentences(config: Config, runs: set[str]) -> list[str]:
     here = [one for one in found.values() if one.here]
     recorded = [one for one in found.values() if not one.here]
     said = []
-    if here:
-        what = "Other numbers" if recorded else "The numbers on this page"
-        said.append(
-            f"{what} were computed where this book was built, on {days(here)} ({here[0].processor}; {here[0].compiler})."
-        )
     if recorded:
-        said.insert(
-            0,
-            f"{'Some numbers' if here else 'The numbers'} on this page were recorded on {days(recorded)} "
-            f"({recorded[0].processor}; {recorded[0].compiler}).",
-        )
+        what, one = "Some numbers" if here else "The numbers", recorded[0]
+        said.append(f"{what} on this page were recorded on {days(recorded)} ({one.processor}; {one.compiler}).")
+    if here:
+        what, one = "Other numbers" if recorded else "The numbers on this page", here[0]
+        said.append(f"{what} were computed where this book was built, on {days(here)} ({one.processor}; {one.compiler}).")
     if kept := sorted(run.partition("/")[2] for run in runs if run.startswith("bench/")):
         files = ", ".join(f"bench/results/{name}.json" for name in kept)
         said.append(f"{'Longer measurements' if found else 'The measurements on this page'} are kept in {files}.")

@@ -10,10 +10,10 @@ A screen as narrow as a phone's shows the figure's narrow shape, where it has on
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,7 +25,6 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from .by_page import ByPage
 from .results import ResultError, chapter_and_name, chapter_folder, note_shown
 
 logger = logging.getLogger(__name__)
@@ -34,9 +33,6 @@ FIGURES = "_figures"
 
 class plot(nodes.General, nodes.Element):
     """Attributes: chapter, figure, alt, width, height, narrow; the children are the caption."""
-
-
-figures = ByPage[set[tuple[str, str]]]("figures_shown")  # chapter and name of each figure shown
 
 
 def svg_size(path: Path) -> tuple[int, int]:
@@ -78,7 +74,6 @@ class Plot(SphinxDirective):
         except ResultError as error:
             logger.warning("plot %s: %s", self.arguments[0], error, location=self.get_location())
             return []
-        figures(self.env).setdefault(self.env.docname, set()).add((folder, name))
         node = plot(
             chapter=folder, figure=name, width=width, height=height, narrow=narrow,
             alt=" ".join(self.options["alt"].split()),
@@ -114,33 +109,13 @@ def depart_plot(self: HTML5Translator, node: plot) -> None:
 
 
 def copy_figures(app: Sphinx, error: Exception | None) -> None:
-    """Bring the figures that pages show into the output, and remove others."""
-    if error is not None or app.builder.format != "html":
-        return
-    source, out = Path(app.config.abh_figures), Path(app.outdir) / FIGURES
-    wanted = {
-        f"{chapter}/{name}.{look}.svg"
-        for page in figures(app.env).values()
-        for chapter, name in page
-        for look in ("light", "dark", "narrow.light", "narrow.dark")
-        if (source / chapter / f"{name}.{look}.svg").is_file()
-    }
-    for name in sorted(wanted):
-        content = (source / name).read_bytes()
-        target = out / name
-        if not target.is_file() or target.read_bytes() != content:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-    for path in out.rglob("*.svg"):
-        if path.relative_to(out).as_posix() not in wanted:
-            path.unlink()
-    for folder in out.glob("*/"):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+    """Bring the figures into the output."""
+    if error is None and app.builder.format == "html":
+        shutil.rmtree(Path(app.outdir) / FIGURES, ignore_errors=True)
+        shutil.copytree(app.config.abh_figures, Path(app.outdir) / FIGURES, ignore=shutil.ignore_patterns("*.json"))
 
 
 def setup(app: Sphinx) -> None:
     app.add_node(plot, html=(visit_plot, depart_plot))
     app.add_directive("plot", Plot)
-    figures.connect(app)
     app.connect("build-finished", copy_figures)
