@@ -218,18 +218,18 @@ class Pair:
         return None if isinstance(a, str) or isinstance(b, str) or not a or not b or a * b < 0 else b / a
 
 
-def pairs(record: Path, runs: Path) -> dict[str, list[Pair]]:
-    """The values of all runs that are recorded and were also run here, by run. Arrays are not compared."""
+def pairs(record: Path, runs: Path) -> list[Pair]:
+    """The values of all runs that are recorded and were also run here. Arrays are not compared."""
 
     def values(folder: Path) -> dict[str, Any]:
         path = folder / "results.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
-    found = {}
+    found: list[Pair] = []
     recorded, here = complete(record), complete(runs)
     for run in sorted(recorded.keys() & here.keys()):
         old, new = values(recorded[run]), values(here[run])
-        found[run] = [Pair(run, name, old.get(name), new.get(name)) for name in sorted({*old, *new})]
+        found += [Pair(run, name, old.get(name), new.get(name)) for name in sorted({*old, *new})]
     return found
 
 
@@ -249,13 +249,6 @@ def shown(entry: dict[str, Any] | None) -> str:
         return "nothing"
     value = entry["value"]
     return repr(value) if isinstance(value, str) else f"{value:.9g}"
-
-
-def by_chapter(found: dict[str, list[Pair]]) -> dict[str, list[Pair]]:
-    chapters: dict[str, list[Pair]] = {}
-    for run, values in found.items():
-        chapters.setdefault(run.partition("/")[0], []).extend(values)
-    return dict(sorted(chapters.items()))
 
 
 def row(name: str, found: list[Pair]) -> str:
@@ -284,18 +277,18 @@ def compare(root: Path, build: Path) -> list[str]:
         "ratio of this machine's times to the recorded ones.\n"
     )
     print(f"{'chapter':30} {'compared':>8} {'equal':>6} {'within':>7} {'different':>10} {'times':>6}")
-    for chapter, values in by_chapter(found).items():
+    chapters: dict[str, list[Pair]] = {}
+    for pair in found:
+        chapters.setdefault(pair.run.partition("/")[0], []).append(pair)
+    for chapter, values in [*sorted(chapters.items()), ("all", found)]:
         print(row(chapter, values))
-    print(row("all", [pair for values in found.values() for pair in values]), end="\n\n", flush=True)
-    differences = []
-    for run, values in found.items():
-        for pair in values:
-            if pair.verdict == "different":
-                differences.append(
-                    f"{pair.name} is {shown(pair.recorded)} in recorded/{run}, but {shown(pair.here)} in "
-                    f"{build.name}/runs/{run}; shown by {pages_with(root, run, pair.name) or 'no page'}"
-                )
-    return differences
+    print(flush=True)
+    return [
+        f"{pair.name} is {shown(pair.recorded)} in recorded/{pair.run}, but {shown(pair.here)} in "
+        f"{build.name}/runs/{pair.run}; shown by {pages_with(root, pair.run, pair.name) or 'no page'}"
+        for pair in found
+        if pair.verdict == "different"
+    ]
 
 
 # The record ---------------------------------------------------------------------------------------

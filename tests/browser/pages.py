@@ -5,7 +5,7 @@
 finds Chromium, installs what drives it, and calls this file. Each page is opened from `file://` and looked at once, in
 light and 390 px wide; of those that are made from a source only one in eight. One in twenty, chosen by its name, is looked
 at in every way instead; with --all and with --only each page is. Every way means 1400 and 390 px wide, in light and dark,
-1050 px wide from a server on the loopback address, and with JavaScript off. Asked of each page:
+1050 px wide, and with JavaScript off. Asked of each page:
 
 - no error on the console, no request to another host, none that fails;
 - no raw TeX, no picture that is missing;
@@ -14,7 +14,7 @@ at in every way instead; with --all and with --only each page is. Every way mean
   for all, since that takes longer than all else; with --all each answers for itself, but for copies of sources, which
   differ only in their code).
 
-The search must find English words in any of their forms, Chinese ones, and an exercise by its number. Links and anchors are
+The search, from the disk and from a server on the loopback address, must find English words in any of their forms, Chinese ones, and an exercise by its number. Links and anchors are
 checked by docs/offline.py whenever the book is rendered. Exit status 1 names each page and complaint.
 """
 

@@ -28,24 +28,12 @@ import tools
 SKIPPED = 77
 
 
-class NotHere(Exception):
-    """This machine cannot look; the message says why."""
-
-
 def working(*names: str) -> str | None:
     """The first of these programs that works; in Ubuntu, one may be a script that asks for a snap, which may not be there."""
     for found in filter(None, map(shutil.which, names)):
         if subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
             return found
     return None
-
-
-def python(venv: Path) -> Path:
-    """The interpreter of `venv`, which has what requirements.txt names."""
-    try:
-        return tools.install(HERE / "requirements.txt", venv)
-    except cli.Failure as error:
-        raise NotHere(f"what drives it cannot be installed: {error}") from None
 
 
 def main() -> int:
@@ -58,13 +46,13 @@ def main() -> int:
     try:
         browser = working("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
         if not browser:
-            raise NotHere("there is no Chromium: install the package chromium")
+            raise cli.Failure("there is no Chromium: install the package chromium")
         if not (options.html / "index.html").is_file():
-            raise NotHere(f"there are no pages in {options.html}: ./book check-pages renders them first")
+            raise cli.Failure(f"there are no pages in {options.html}: ./book check-pages renders them first")
         if options.what == "why-not":
             return 0
-        interpreter = python(options.venv)
-    except NotHere as error:
+        interpreter = tools.install(HERE / "requirements.txt", options.venv)
+    except cli.Failure as error:
         print(f"browser: the pages are not looked at, {error}")
         return 1 if options.must else SKIPPED
     command = [interpreter, HERE / f"{options.what}.py", "--html", options.html, "--chromium", browser, *others]

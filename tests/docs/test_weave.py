@@ -64,7 +64,7 @@ class Weave(unittest.TestCase):
         ):
             with self.subTest(content=content), tempfile.TemporaryDirectory() as folder:
                 (Path(folder) / "f.cpp").write_bytes(content)
-                with self.assertRaises(weave.WeaveError) as caught:
+                with self.assertRaises(weave.Failure) as caught:
                     weave.read_source(Path(folder), "f.cpp")
                 self.assertTrue(str(caught.exception).startswith(words), caught.exception)
 

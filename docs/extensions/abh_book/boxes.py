@@ -76,7 +76,7 @@ def box(kind: str, label: str, title: list[nodes.Node], identifier: str) -> node
 
 
 @cache
-def _found(path: Path, time: int, pattern: re.Pattern[str]) -> frozenset[str]:
+def _found(path: Path, pattern: re.Pattern[str]) -> frozenset[str]:
     return frozenset(pattern.findall(path.read_text(encoding="utf-8")))
 
 
@@ -85,7 +85,7 @@ def found_in(env: BuildEnvironment, folder: Path, files: str, pattern: re.Patter
     found: set[str] = set()
     for path in sorted(folder.glob(files)):
         env.note_dependency(str(path))
-        found |= _found(path, path.stat().st_mtime_ns, pattern)
+        found |= _found(path, pattern)
     return found
 
 

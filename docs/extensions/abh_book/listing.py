@@ -121,7 +121,7 @@ class Sourced(SphinxDirective):
         self.env.note_dependency(str(root / name))
         try:
             return weave.read_source(root, name)
-        except weave.WeaveError as error:
+        except weave.Failure as error:
             logger.warning("%s: %s", self.name, error, location=where)
             return None
 
@@ -261,7 +261,7 @@ def check_coverage(app: Sphinx, env: BuildEnvironment) -> None:
     for name in known:
         try:
             source = weave.read_source(root, name)
-        except weave.WeaveError as error:
+        except weave.Failure as error:
             logger.warning("%s", error)
             continue
         for part in source.parts:
@@ -308,7 +308,7 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         pagename = f"{SOURCE_PAGES}/{name}"
         try:
             source = weave.read_source(root, name)
-        except weave.WeaveError:
+        except weave.Failure:
             continue  # reported by check_coverage
         pages = sorted(page for file, page in explained if file == name)
         links = ", ".join(

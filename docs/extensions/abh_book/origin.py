@@ -5,17 +5,15 @@ A line at the end of each page says which runs it shows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .results import shown
+from .results import parsed, shown
 
 
 @dataclass(frozen=True)
@@ -28,15 +26,10 @@ class Origin:
     compiler: str
 
 
-@lru_cache(maxsize=4)
-def _origins(path: Path, time: int) -> dict[str, Origin]:
-    return {run: Origin(**entry) for run, entry in json.loads(path.read_text(encoding="utf-8")).items()}
-
-
 def origins(config: Config) -> dict[str, Origin]:
     """Origins by run. Lists that no program printed, such as those of the repository, have none."""
-    path = Path(config.abh_results) / "origin.json"
-    return _origins(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    entries = parsed(Path(config.abh_results) / "origin.json")
+    return {run: Origin(**entry) for run, entry in entries.items()}
 
 
 def said_of_run(config: Config, run: str, varies: bool) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,16 +63,12 @@ def key_of(path: Path) -> str:
     return f"{path.parent.parent.name}/{path.parent.name}"
 
 
-@lru_cache(maxsize=512)
-def _parsed(path: Path, time: int) -> Any:
+@cache
+def parsed(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ResultError(f"{path}: {error}") from None
-
-
-def parsed(path: Path) -> Any:
-    return _parsed(path, path.stat().st_mtime_ns)
 
 
 # A page is read again when a file that it shows something of has changed, or where and when the runs took place.

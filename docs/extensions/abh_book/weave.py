@@ -32,10 +32,6 @@ HEAD = "head"
 TEACHES = re.compile(r"lib/\w+\.[hc]pp|chapters/(?:0\d|10)_\w+/(?!main\.|\w+_command\.)\w+\.[hc]pp")
 
 
-class WeaveError(Failure):
-    """A source file that cannot be shown as it is; the message is one line and names the place."""
-
-
 @dataclass(frozen=True)
 class Part:
     """Lines `first` to `last` of a file, counted from 1, both included."""
@@ -80,9 +76,9 @@ def read_source(root: Path, name: str) -> Source:
     try:
         return cut(name, (root / name).read_bytes().decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise WeaveError(f"{name}: not UTF-8 at byte {error.start}") from None
+        raise Failure(f"{name}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
-        raise WeaveError(f"{name}: {error.strerror}") from None
+        raise Failure(f"{name}: {error.strerror}") from None
 
 
 def cut(name: str, text: str) -> Source:
@@ -91,18 +87,18 @@ def cut(name: str, text: str) -> Source:
     lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     for number, line in enumerate(lines, 1):
         if bad := next((c for c in line[:-1] if ord(c) < 32 and c != "\t"), None):
-            raise WeaveError(f"{name}:{number}: control character {bad!r}, which a page cannot show")
+            raise Failure(f"{name}:{number}: control character {bad!r}, which a page cannot show")
     markers = [(n, found) for n, line in enumerate(lines, 1) if (found := marker(line)) is not None]
     starts = [(0, HEAD), *markers, (len(lines) + 1, "")]
     seen: dict[str, int] = {}
     parts: list[Part] = []
     for (line, part), (end, _) in pairwise(starts):
         if part in seen:
-            raise WeaveError(f"{name}:{line}: part [{part}] is already in line {seen[part]}")
+            raise Failure(f"{name}:{line}: part [{part}] is already in line {seen[part]}")
         seen[part] = line
         parts.append(Part(part, line + 1, end - 1))
         if parts[-1].empty and line > 0:
-            raise WeaveError(f"{name}:{line}: part [{part}] is empty")
+            raise Failure(f"{name}:{line}: part [{part}] is empty")
     return Source(name, tuple(lines), tuple(p for p in parts if not p.empty))
 
 
