@@ -46,7 +46,7 @@ def facts(html: Path) -> dict[str, str]:
 
 def fingerprint(root: Path, build: Path) -> str:
     digest = hashlib.sha256(sys.version.encode())
-    inputs = [p for p in HERE.iterdir() if p.suffix in {".py", ".css"}]
+    inputs = [p for p in HERE.iterdir() if p.suffix in {".py", ".css", ".opf"}]
     inputs += [HERE.parent / "conf.py", HERE.parent / "requirements-formats.txt"]
     inputs += [build / "book.stamp"]
     inputs += sorted((root / "figures").glob("cover.light.svg"))

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 
 from cli import Failure
+from jinja2 import Template
 from pages import MATHML, Page, has, images, read_book, rebuild, relink, slug
 
 HERE = Path(__file__).resolve().parent
@@ -22,18 +23,6 @@ OPS = "http://www.idpf.org/2007/ops"
 TOKENS = {f"{{{MATHML}}}{name}" for name in ("mi", "mn", "mo", "mtext")}
 PAIRS = {f"{{{MATHML}}}{name}" for name in ("msup", "msub", "munder", "mover", "mfrac")}
 APPLIED = "\u2061"  # the invisible operator after the name of a function
-ACCESS = (
-    ("accessMode", "textual"),
-    ("accessMode", "visual"),
-    ("accessModeSufficient", "textual"),
-    ("accessibilityFeature", "alternativeText"),
-    ("accessibilityFeature", "MathML"),
-    ("accessibilityFeature", "readingOrder"),
-    ("accessibilityFeature", "structuralNavigation"),
-    ("accessibilityFeature", "tableOfContents"),
-    ("accessibilityHazard", "none"),
-    ("accessibilitySummary", "Figures have descriptions; mathematics is MathML with its TeX."),
-)
 START = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
@@ -103,47 +92,19 @@ def nav(book: list[Page]) -> ET.Element:
     return section
 
 
-def package(book: list[Page], facts: dict[str, str], files: dict[str, bytes]) -> bytes:
+def package(facts: dict[str, str], files: dict[str, bytes]) -> bytes:
     """content.opf, which must declare mathematics for each file that has some."""
-    items: list[str] = []
-    spine: list[str] = []
-
-    def item(name: str, kind: str, properties: str = "") -> str:
-        identifier = re.sub(r"[^A-Za-z0-9]", "-", name)
-        told = f' properties="{properties}"' if properties else ""
-        items.append(f'<item id="{identifier}" href="{name}" media-type="{kind}"{told}/>')
-        return f'<itemref idref="{identifier}"/>'
-
-    item("book.css", "text/css")
-    for name, content in files.items():
-        if name.endswith(".svg"):
-            item(name, "image/svg+xml")
-            continue
-        properties = "nav" if name == "nav.xhtml" else ""
-        if MATHML.encode() in content:
-            properties = "mathml"
-        spine.append(item(name, "application/xhtml+xml", properties))
-    meta = "\n".join(f'<meta property="schema:{k}">{escape(v)}</meta>' for k, v in ACCESS)
-    identifier = uuid.uuid5(uuid.NAMESPACE_URL, facts["title"])
-    return f"""{START}<package xmlns="http://www.idpf.org/2007/opf" version="3.0"
- unique-identifier="id" xml:lang="{facts["language"]}">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{escape(facts["title"])}</dc:title>
-<dc:creator>{escape(facts["author"])}</dc:creator>
-<dc:language>{facts["language"]}</dc:language>
-<dc:rights>{escape(facts["rights"])}</dc:rights>
-<meta property="dcterms:modified">{facts["modified"]}</meta>
-{meta}
-</metadata>
-<manifest>
-{chr(10).join(items)}
-</manifest>
-<spine>
-{chr(10).join(spine)}
-</spine>
-</package>
-""".encode()
+    items = [
+        {
+            "name": name,
+            "id": re.sub(r"[^A-Za-z0-9]", "-", name),
+            "kind": "image/svg+xml" if name.endswith(".svg") else "application/xhtml+xml",
+            "properties": "nav" if name == "nav.xhtml" else "mathml" if MATHML.encode() in content else "",
+        }
+        for name, content in files.items()
+    ]
+    template = Template((HERE / "package.opf").read_text(encoding="utf-8"), autoescape=True)
+    return template.render(facts=facts, items=items, identifier=uuid.uuid5(uuid.NAMESPACE_URL, facts["title"])).encode()
 
 
 def picture(path: Path) -> bytes:
@@ -187,7 +148,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
             image.set("src", name)
             image.attrib.pop("class", None)
         files[f"{page.slug}.xhtml"] = xhtml(page.title, facts["language"], page.body)
-    package_file = package(book, facts, files)
+    package_file = package(facts, files)
     style = (HERE / "epub.css").read_bytes() + b"\n" + (HERE / "code.css").read_bytes()
     container = (
         f'{START}<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
