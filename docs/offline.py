@@ -72,7 +72,7 @@ def complaint(path: Path, how: str, address: str) -> str:
         return f"{how} {address}"
     if re.match(r"(?:[a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE):
         return f"loads {address}" if how == "loads" else ""
-    if re.match(r"[a-z][a-z0-9+.-]*:", address, re.IGNORECASE):  # such as data: and mailto:
+    if re.match(r"[a-z][a-z0-9+.-]*:", address, re.IGNORECASE):  # such as data:
         return ""
     place, _, anchor = (unquote(part) for part in address.partition("#"))
     name = place.partition("?")[0]
