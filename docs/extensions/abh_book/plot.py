@@ -111,8 +111,8 @@ def depart_plot(self: HTML5Translator, node: plot) -> None:
 def copy_figures(app: Sphinx, error: Exception | None) -> None:
     """Bring the figures into the output."""
     if error is None and app.builder.format == "html":
-        shutil.rmtree(Path(app.outdir) / FIGURES, ignore_errors=True)
-        shutil.copytree(app.config.abh_figures, Path(app.outdir) / FIGURES, ignore=shutil.ignore_patterns("*.json"))
+        no_notes = shutil.ignore_patterns("*.json")
+        shutil.copytree(app.config.abh_figures, Path(app.outdir) / FIGURES, ignore=no_notes, dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> None:
