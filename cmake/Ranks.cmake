@@ -1,6 +1,5 @@
 # Processes that compute together: abh_ranks, over MPI if it is installed (Open MPI or MPICH). Without MPI, a program has
-# one process and is otherwise the same. NCCL carries messages between GPUs if it is installed and the kernels are for a
-# real device.
+# one process and is otherwise the same.
 include_guard(GLOBAL)
 
 option(ABH_MPI "run several processes with MPI, if it is found" ON)
@@ -16,19 +15,6 @@ elseif(NOT ABH_HAS_MPI)
   message(STATUS "MPI is not found, so programs have one process (on Debian, install libopenmpi-dev openmpi-bin)")
 endif()
 
-set(ABH_NCCL AUTO CACHE STRING "send messages between GPUs with NCCL: AUTO, ON, OFF")
-set(ABH_HAS_NCCL OFF)
-if(ABH_DEVICE STREQUAL "runtime" AND NOT ABH_NCCL STREQUAL OFF)
-  find_path(ABH_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(ABH_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
-  if(ABH_NCCL_INCLUDE AND ABH_NCCL_LIBRARY)
-    set(ABH_HAS_NCCL ON)
-  endif()
-endif()
-if(ABH_NCCL STREQUAL ON AND NOT ABH_HAS_NCCL)
-  message(FATAL_ERROR "ABH_NCCL is ON, but NCCL (packages libnccl2 libnccl-dev) or a CUDA compiler is not found")
-endif()
-
 # abh_use_ranks(LIBRARY): links chapter 14's library, and its double twin, with the chapter's folder `ranks`, which answers
 # to its exercises may use, too.
 function(abh_use_ranks library)
@@ -40,19 +26,10 @@ function(abh_use_ranks library)
     else()
       list(REMOVE_ITEM sources ${here}/mpi.cpp)
     endif()
-    if(ABH_HAS_NCCL)
-      list(REMOVE_ITEM sources ${here}/nccl_absent.cpp)
-    else()
-      list(REMOVE_ITEM sources ${here}/nccl.cpp)
-    endif()
-    abh_library(abh_ranks SOURCES ${sources} TWINS checked local ranks tree_sum DEPENDS abh_lib)
+    abh_library(abh_ranks SOURCES ${sources} TWINS local ranks tree_sum DEPENDS abh_lib)
     foreach(real "" _double)
       if(ABH_HAS_MPI AND TARGET abh_ranks${real})
         target_link_libraries(abh_ranks${real} PRIVATE MPI::MPI_CXX)
-      endif()
-      if(ABH_HAS_NCCL AND TARGET abh_ranks${real})
-        target_include_directories(abh_ranks${real} SYSTEM PRIVATE ${ABH_NCCL_INCLUDE})
-        target_link_libraries(abh_ranks${real} PRIVATE ${ABH_NCCL_LIBRARY})
       endif()
     endforeach()
   endif()

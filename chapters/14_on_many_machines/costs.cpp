@@ -20,13 +20,13 @@ namespace {
 void sum_at_one(Ranks& ranks, Tensor& x) {
     Tensor part(x.shape());
     for (Index r = 1; r < ranks.size(); ++r) {
-        ranks.send_receive("to one", 0, r == ranks.rank() ? ranks.message_of(x) : Message{}, r,
-                           ranks.first() ? ranks.room_of(part) : Room{});
+        ranks.send_receive("to one", 0, r == ranks.rank() ? message_of(x) : Message{}, r,
+                           ranks.first() ? room_of(part) : Room{});
         if (ranks.first()) x += part;
     }
     for (Index r = 1; r < ranks.size(); ++r)
-        ranks.send_receive("back", r, ranks.first() ? ranks.message_of(x) : Message{}, 0,
-                           r == ranks.rank() ? ranks.room_of(x) : Room{});
+        ranks.send_receive("back", r, ranks.first() ? message_of(x) : Message{}, 0,
+                           r == ranks.rank() ? room_of(x) : Room{});
 }
 
 /// How many numbers the busiest of `n` ranks sends during `work`, which each starts with `size`.
@@ -139,9 +139,6 @@ Link fit_link(std::span<const double> bytes, std::span<const double> seconds) {
         q += m;
     }
     const double determinant = a * c - b * b;
-    require(determinant > 0,
-            "link: {} measurements of one size tell no latency; expected two sizes or more",
-            bytes.size());
     return {(p * c - q * b) / determinant, (a * q - b * p) / determinant};
 }
 // [messages]
@@ -233,16 +230,6 @@ void show_links(Ranks& ranks, Results& results) {
 }
 
 // [step]
-namespace {
-
-/// Gathers one number from each rank, on all ranks.
-std::vector<double> gathered(Ranks& ranks, double number) {
-    const Tensor numbers = ranks.all_gather(Tensor::full({1}, static_cast<Real>(number)));
-    return {numbers.values().begin(), numbers.values().end()};
-}
-
-}  // namespace
-
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
     if (computes.size() < 2) return {};
     std::vector<double> others = computes;
@@ -251,13 +238,6 @@ std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
     others.erase(slowest);
     if (computes[rank] <= 1.2 * quantile(others, 0.5)) return {};
     return rank;
-}
-
-void name_slow_rank(Ranks& ranks, Index shards, double computed) {
-    const Parts own = parts_of(ranks.rank(), ranks.size(), shards);
-    if (const auto slow = slow_rank(gathered(ranks, computed / static_cast<double>(own.count()))))
-        fmt::print("rank {} is slow: it needs longer to compute a shard than the other ranks\n",
-                   *slow);
 }
 
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
@@ -279,14 +259,22 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
         computed.push_back(ms - 1e3 * (ranks.traffic().seconds - before));
     }
     const double step = quantile(all, 0.5);
-    const std::vector<double> own = gathered(ranks, quantile(computed, 0.5));
+    const Tensor own =
+        ranks.all_gather(Tensor::full({1}, static_cast<Real>(quantile(computed, 0.5))));
+    std::vector<double> for_a_shard;
     section(fmt::format("A step: {}, {} shards", work.name, shards));
     Table table(results, {{"rank", "4"},
                           varying("computes, ms", "12.1f", "computes_{}_ms", "ms"),
                           varying("waits, ms", "10.1f", "waits_{}_ms", "ms")});
-    for (std::size_t r = 0; r < own.size(); ++r) table.row(r, r, own[r], step - own[r]);
+    for (Index r = 0; r < ranks.size(); ++r) {
+        const auto ms = static_cast<double>(own(r));
+        table.row(r, r, ms, step - ms);
+        for_a_shard.push_back(ms / static_cast<double>(parts_of(r, ranks.size(), shards).count()));
+    }
     fmt::print("a step takes {:.1f} ms\n", step);
-    name_slow_rank(ranks, shards, own[static_cast<std::size_t>(ranks.rank())]);
+    if (const auto slow = slow_rank(for_a_shard))
+        fmt::print("rank {} is slow: it needs longer to compute a shard than the other ranks\n",
+                   *slow);
     results.set_varying("step_ms", step, "ms");
 }
 

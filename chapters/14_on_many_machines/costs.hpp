@@ -38,9 +38,6 @@ void show_links(Ranks& ranks, Results& results);
 /// The slowest rank, if it computes more than 1.2 times as long as the median of the others.
 /// @param computes  how long each rank computes for one shard
 std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
-/// Prints a line if one rank was slow. All ranks call it.
-/// @param computed  how long this rank computed, for all of its shards
-void name_slow_rank(Ranks& ranks, Index shards, double computed);
 /// Times steps of the base model on these ranks, and prints how long each rank computes and waits.
 /// Names the rank that computes much longer than the others, if there is one.
 /// @param count    number of steps; the median is reported

@@ -13,11 +13,8 @@
 #include "chapters/14_on_many_machines/data_parallel/overlap.hpp"
 #include "chapters/14_on_many_machines/data_parallel/ranks_team.hpp"
 #include "chapters/14_on_many_machines/ranks/mpi.hpp"
-#include "chapters/14_on_many_machines/ranks/nccl.hpp"
 #include "chapters/14_on_many_machines/ranks/slowed.hpp"
-#include "lib/device.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
 
@@ -103,12 +100,6 @@ int main(int argc, char** argv) {
         }
         const RanksTeam team(ranks, shards, bfloat16);
         team.require_same(fmt::format(R"({{"way": "{}"}})", to_string(way())));
-        bool between_gpus = false;
-        if (ranks.size() > 1 && on_cuda())
-            ranks.go_on_over([&](std::unique_ptr<Engine> start) {
-                between_gpus = each_takes_gpu(*start);
-                return between_gpus ? make_nccl_engine(*start) : std::move(start);
-            });
         if (ranks.size() > 1 && overlap.chosen() && gbit > 0)
             ranks.go_on_over([&](std::unique_ptr<Engine> engine) {
                 return slowed(std::move(engine),
@@ -118,16 +109,14 @@ int main(int argc, char** argv) {
         if (step.chosen())
             return show_step(ranks, shards, steps, program.seed(), program.results());
         if (overlap.chosen()) return show_overlap(ranks, turns, program.seed(), program.results());
-        fmt::print("{}, {} shards{}\n",
+        fmt::print("{}, {} shards\n",
                    ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
-                   shards, between_gpus ? ", messages from GPU to GPU" : "");
+                   shards);
         if (bfloat16)
             fmt::print(
                 "gradients are sent in bfloat16: results differ from those without it, and depend "
                 "on the number of processes\n");
-        const double ms = milliseconds([&] { train.run(program.results(), program.seed(), team); });
-        if (options.given("--profile"))
-            name_slow_rank(ranks, shards, ms / 1e3 - ranks.traffic().seconds);
+        train.run(program.results(), program.seed(), team);
     });
     if (quiet && status != 0) quiet->say();
     return end_mpi(status);

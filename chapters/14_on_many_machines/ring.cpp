@@ -18,8 +18,8 @@ void ring_all_reduce(Ranks& ranks, Tensor& x,
         const bool sums_are_complete = round >= n - 1;
         Tensor mine = part(me - round), theirs = part(me - round - 1);
         Tensor received(theirs.shape());
-        ranks.send_receive("ring", (me + 1) % n, ranks.message_of(mine), (me + n - 1) % n,
-                           ranks.room_of(received));
+        ranks.send_receive("ring", (me + 1) % n, message_of(mine), (me + n - 1) % n,
+                           room_of(received));
         if (sums_are_complete)
             std::ranges::copy(received.values(), theirs.values().begin());
         else

@@ -10,9 +10,7 @@
 
 #include "chapters/09_training/loop/training.hpp"
 #include "chapters/14_on_many_machines/ranks/local.hpp"
-#include "lib/device.hpp"
 #include "tests/13_real_translation/pairs.hpp"
-#include "tests/14_on_many_machines/device_messages.hpp"
 #include "tests/14_on_many_machines/small_training.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
@@ -39,16 +37,14 @@ Tensor row_of_weights(Transformer& model) {
 /// Trains on `ranks` ranks with so many shards; what rank `of` has in the end.
 Trained trained(Index ranks, Index shards, const TransformerOptions& o = small(),
                 const TrainingOptions& options = adam, Index at_once = 1, Index of = 0,
-                bool overlap = true, bool from_device = false, Index bucket = 300) {
+                bool overlap = true) {
     const std::vector<Batch> batches = drawn_batches();
     Trained result;
-    run_local_engines(ranks, [&](std::unique_ptr<Engine> engine) {
-        if (from_device) engine = std::make_unique<device_messages::Engine>(std::move(engine));
-        Ranks team(std::move(engine));
+    run_local_ranks(ranks, [&](Ranks& team) {
         Transformer model(o, Random(5));
         if (!team.first()) model.output.bias.value.fill(1);  // rank 0's weights count
         DataParallel steps(model, options, team,
-                           {.shards = shards, .overlap = overlap, .bucket = bucket});
+                           {.shards = shards, .overlap = overlap, .bucket = 300});
         Trained own;
         for (std::size_t i = 0; i + static_cast<std::size_t>(at_once) <= batches.size();
              i += static_cast<std::size_t>(at_once)) {
@@ -178,23 +174,6 @@ TEST_CASE("gradients that leave during backward are the same bits, and leave bef
                         "bucket {} left after {} ms and arrived after {}", b, trips[b].left,
                         trips[b].arrived);
         });
-}
-
-TEST_CASE("gradients and weights in the device's memory go from there, and give the same bits",
-          "[cuda]") {
-    const ScopedWay device(Way::cuda);
-    const Trained alone = trained(1, 4);
-    std::vector<std::int64_t> bytes;  // between the two memories
-    const auto moved = [] { return transfers().bytes_to_host + transfers().bytes_to_device; };
-    for (const bool from_device : {false, true}) {
-        CHECK(same_bits(trained(3, 4, small(), adam, 1, 2, true, from_device), alone));
-        const std::int64_t before = moved();
-        const Trained each_by_itself = trained(2, 4, small(), adam, 1, 1, true, from_device, 1);
-        bytes.push_back(moved() - before);
-        CHECK(same_bits(each_by_itself, alone));
-    }
-    INFO(bytes[0] << " and " << bytes[1]);
-    CHECK(bytes[1] < bytes[0] / 2);
 }
 
 TEST_CASE("in bfloat16 gradients send half the bytes, and a step moves all ranks alike") {

@@ -153,7 +153,7 @@ public:
         std::vector<Room> slices;
         for (Index r = 0; r < ranks_.size(); ++r) {
             Tensor slice = row.rows(bucket.start(r), bucket.start(r + 1));
-            slices.push_back(ranks_.room_of(slice));
+            slices.push_back(room_of(slice));
         }
         transfers_.push_back(ranks_.share("slices", slices));
         if (transfers_.back()) transfers_.back()->missing();  // keeps all of them moving

@@ -76,12 +76,12 @@ void GradientSum::send(std::size_t bucket) {
 }
 // [rounded]
 Message GradientSum::leaving(Sum& sum, const Tensor& x) const {
-    if (!bfloat16_) return ranks_.message_of(x);
+    if (!bfloat16_) return message_of(x);
     return std::as_bytes(std::span(sum.sent.emplace_back(to_bfloat16(x))));
 }
 
 Room GradientSum::coming(Sum& sum, Tensor& x) const {
-    if (!bfloat16_) return ranks_.room_of(x);
+    if (!bfloat16_) return room_of(x);
     sum.arrivals.push_back({x, std::vector<Bfloat16>(static_cast<std::size_t>(x.size()))});
     return std::as_writable_bytes(std::span(sum.arrivals.back().numbers));
 }

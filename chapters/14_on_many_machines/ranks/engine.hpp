@@ -13,6 +13,16 @@ namespace abh {
 using Message = std::span<const std::byte>;  ///< the bytes that are sent
 using Room = std::span<std::byte>;           ///< where received bytes are written
 
+/// A tensor's elements as a message.
+inline Message message_of(const Tensor& x) {
+    return std::as_bytes(x.values());
+}
+/// A tensor's elements as room for a message. Call it only when nothing else will be written to `x`
+/// before the message has arrived.
+inline Room room_of(Tensor& x) {
+    return std::as_writable_bytes(x.values());
+}
+
 /// Messages under way. Until `wait` has returned, what is sent must not change, and what is
 /// received must not be read.
 class Transfer {
@@ -31,8 +41,6 @@ public:
     virtual ~Engine() = default;
     virtual Index rank() const = 0;  ///< of this process, from 0
     virtual Index size() const = 0;  ///< number of ranks
-    /// Whether messages should lie in the device's memory, from which they are sent without a copy.
-    virtual bool on_device() const { return false; }
     /// Starts to send `to[r]` to each rank r, and to receive what r sends here into `from[r]`.
     /// All ranks make these calls in the same order, and each message is as large as the room for
     /// it. An empty message is not sent; those from a rank to itself must be empty.

@@ -33,16 +33,6 @@ void Ranks::meet(const char* what, const Shape& shape, Index root) {
                                                  own.data(), r, all[r].data()));
 }
 // [exchange]
-Message Ranks::message_of(const Tensor& x) const {
-    if (!engine_ || !engine_->on_device()) return std::as_bytes(x.values());
-    return std::as_bytes(std::span(x.on_device(), static_cast<std::size_t>(x.size())));
-}
-
-Room Ranks::room_of(Tensor& x) const {
-    if (!engine_ || !engine_->on_device()) return std::as_writable_bytes(x.values());
-    return std::as_writable_bytes(std::span(x.on_device(), static_cast<std::size_t>(x.size())));
-}
-
 std::unique_ptr<Transfer> Ranks::exchange(const char* what, std::span<const Message> to,
                                           std::span<const Room> from) {
     const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());

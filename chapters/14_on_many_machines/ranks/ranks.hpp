@@ -43,11 +43,6 @@ public:
     /// Returns when every rank has called it.
     void barrier();
     // [ranks: exchange]
-    /// A tensor's elements as a message, in the memory from which the engine sends.
-    Message message_of(const Tensor& x) const;
-    /// A tensor's elements as room for a message. Call it only when nothing else will be written to
-    /// `x` before the message has arrived.
-    Room room_of(Tensor& x) const;
     /// Starts an exchange of messages of the caller's own, under the rules of `Engine`. It compares
     /// no sizes and waits for no rank.
     std::unique_ptr<Transfer> exchange(const char* what, std::span<const Message> to,

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "chapters/14_on_many_machines/ranks/engine.hpp"
 
 namespace abh {
@@ -11,18 +9,9 @@ struct Slowness {
     double latency = 0, seconds_per_byte = 0;
 };
 
-/// The clock, in seconds, by which messages are due. A test supplies its own.
-struct Timer {
-    std::function<double()> now;              ///< time since some moment
-    std::function<void(double)> sleep_until;  ///< waits until that time
-};
-/// The machine's steady clock, which is never set back.
-Timer steady_timer();
-
 /// `engine` with messages that seem to come over a slower link, to show on one machine what a
 /// network would do. Each rank has one link, which carries both directions at once, and exchanges
 /// one after another. Computation is not slowed down.
-std::unique_ptr<Engine> slowed(std::unique_ptr<Engine> engine, Slowness link,
-                               Timer timer = steady_timer());
+std::unique_ptr<Engine> slowed(std::unique_ptr<Engine> engine, Slowness link);
 
 }  // namespace abh
