@@ -2,8 +2,7 @@
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/scores/bleu.hpp"
-#include "chapters/13_real_translation/scores/chrf_ter.hpp"
+#include "chapters/13_real_translation/scores/intervals.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/program/output.hpp"
 #include "lib/random.hpp"
@@ -11,45 +10,41 @@
 namespace abh {
 // [options]
 ScoreCommand::ScoreCommand(Options& parent)
-    : command_(parent.command("score", "compute BLEU, chrF and TER as sacrebleu does")) {
+    : command_(parent.command("score", "compute BLEU as sacrebleu does")) {
     command_.add("--reference", reference_,
                  "file of references, one per line, plain or gzip (default: show examples)");
     command_.add("--hypothesis", hypothesis_, "file of translations to score");
     command_.add("--other", other_, "file of another system's translations, to compare with");
-    command_.add("--tokenize", tokenize_, "tokenization for BLEU; zh or char for Chinese")
+    command_.add("--tokenize", tokenize_, "what is a word; zh or char for Chinese")
         .one_of({"13a", "zh", "char", "none"});
-    command_.flag("--lowercase", lowercase_, "ignore case in BLEU and chrF, as TER always does");
+    command_.flag("--lowercase", lowercase_, "ignore case");
 }
 // [by hand]
 namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Shows translations of one sentence, and what each metric says about them.
+/// Shows translations of one sentence, and what BLEU says about them.
 void show_by_hand(Results& results) {
     section("By hand");
     const std::string reference = "I have a very good friend in town .";
     const BleuOptions paper{.smooth = false};
-    const Metric chrf = chrf_metric(), ter = ter_metric();
     fmt::print("reference: {}\n", reference);
     Table table(results, {{"matches, n = 1 to 4", "<19"},
                           {"BP", "6.3f", "hand_{}_bp"},
                           {"BLEU", "6.1f", "hand_{}_bleu"},
-                          {"chrF2", "6.1f", "hand_{}_chrf"},
-                          {"TER", "6.1f", "hand_{}_ter"},
                           {"", "<36"}});
     for (const auto& [key, line] : {std::pair{"same", "I have a very good friend in town ."},
                                     {"short", "I have a good friend in town ."},
                                     {"moved", "in town I have a very good friend ."},
                                     {"other", "I have a really close friend in the city ."},
                                     {"good", "good good good good good good good good good"}}) {
-        const Counts n = bleu_metric(paper).count(line, reference);
+        const Counts n = count_sentences(Lines{line}, Lines{reference}).front();
         const BleuParts parts = bleu_parts(n, paper);
         table.row(
             key,
             fmt::format("{}/{} {}/{} {}/{} {}/{}", n[2], n[6], n[3], n[7], n[4], n[8], n[5], n[9]),
-            parts.brevity_penalty, parts.value, chrf.value(chrf.count(line, reference)),
-            ter.value(ter.count(line, reference)), line);
+            parts.brevity_penalty, parts.value, line);
         results.set(fmt::format("hand_{}_share", key), parts.value / 100);
     }
 }
@@ -83,10 +78,9 @@ std::vector<Counts> some_of(const std::vector<Counts>& all, std::size_t n) {
 /// except for one word in a hundred.
 void show_intervals(const Lines& references, Results& results, std::uint64_t seed) {
     section("How sure is a score");
-    const Metric metric = bleu_metric();
     const Lines a = spoil(references, 0.20, seed + 1), b = spoil(a, 0.01, seed + 2);
-    const std::vector<Counts> all_a = count_sentences(metric, a, references),
-                              all_b = count_sentences(metric, b, references);
+    const std::vector<Counts> all_a = count_sentences(a, references),
+                              all_b = count_sentences(b, references);
     Table table(results, {{"sentences", "9"},
                           {"A", "7.2f", "interval_{}_a"},
                           {"±", "6.2f", "interval_{}_a_half"},
@@ -96,11 +90,12 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
     for (const auto& [key, n] :
          {std::pair{"50", std::size_t{50}}, {"200", 200}, {"all", references.size()}}) {
         const std::vector<Counts> some_a = some_of(all_a, n), some_b = some_of(all_b, n);
-        const std::vector<double> samples = bootstrap(metric, some_a, seed);
-        const double value = metric.value(sum_of(some_a)), half = interval_of(samples).half_width,
-                     other = metric.value(sum_of(some_b)),
-                     other_half = interval_of(bootstrap(metric, some_b, seed)).half_width;
-        table.row(key, n, value, half, other, other_half, p_value(metric, some_a, some_b, seed));
+        const std::vector<double> samples = bootstrap(some_a, {}, seed);
+        const double value = bleu_parts(sum_of(some_a)).value,
+                     half = interval_of(samples).half_width,
+                     other = bleu_parts(sum_of(some_b)).value,
+                     other_half = interval_of(bootstrap(some_b, {}, seed)).half_width;
+        table.row(key, n, value, half, other, other_half, p_value(some_a, some_b, {}, seed));
         results.set(fmt::format("interval_{}_overlap", key), half + other_half - (value - other));
         Tensor array({std::ssize(samples)});
         for (Index i = 0; const double score : samples) array(i++) = static_cast<Real>(score);
@@ -108,7 +103,7 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
     }
     double of_sentences = 0;
     for (const Counts& counts : all_a)
-        of_sentences += metric.value(counts) / static_cast<double>(all_a.size());
+        of_sentences += bleu_parts(counts).value / static_cast<double>(all_a.size());
     fmt::print("the mean of the scores of A's sentences: {:.2f}\n", of_sentences);
     results.set("mean_of_sentences", of_sentences);
     results.set("interval_sentences", static_cast<double>(references.size()));
@@ -151,26 +146,14 @@ void show_scores(Results& results, std::uint64_t seed) {
 }
 
 // [read]
-/// The lines of a file as a reader sees them. If their words are others than those of its bytes,
-/// which sacrebleu would take, this says so.
+/// The lines of a file as a reader sees them.
 Lines read_tidy(const std::filesystem::path& file) {
     Lines lines = read_lines(file);
-    Index changed = 0;
-    for (Index number = 1; std::string & line : lines) {
-        const Words before = score_words(line, "none");
-        try {
-            line = tidy(line);
+    for (std::size_t i = 0; i < lines.size(); ++i) try {
+            lines[i] = tidy(lines[i]);
         } catch (const std::invalid_argument& error) {
-            throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
+            throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), i + 1, error.what()));
         }
-        changed += score_words(line, "none") != before;
-        ++number;
-    }
-    if (changed > 0)
-        fmt::print(
-            "{}: {} of {} lines hold characters that nobody sees, or letters in parts; they "
-            "are scored as they look, not as sacrebleu would\n",
-            printable(file.string()), changed, lines.size());
     return lines;
 }
 
@@ -187,24 +170,21 @@ void ScoreCommand::run(Results& results, std::uint64_t seed) {
         return lines;
     };
     const Lines lines = read(hypothesis_), others = other_.empty() ? Lines() : read(other_);
-    for (const Metric& metric : {bleu_metric({.tokenization = tokenize_, .lowercase = lowercase_}),
-                                 chrf_metric(lowercase_), ter_metric()}) {
-        const auto show = [&](const Lines& said, const std::string& name) {
-            const std::vector<Counts> counts = count_sentences(metric, said, references);
-            const auto [mean, half_width] = interval_of(bootstrap(metric, counts, seed));
-            fmt::print("{}\n",
-                       score_line(metric, sum_of(counts), fmt::format("bs:1000|seed:{}", seed),
-                                  fmt::format(" (μ = {:.2f} ± {:.2f})", mean, half_width)));
-            results.set(name, metric.value(sum_of(counts)));
-            results.set(name + "_half_width", half_width);
-            return counts;
-        };
-        const std::vector<Counts> counts = show(lines, metric.name);
-        if (others.empty()) continue;
-        const double p = p_value(metric, counts, show(others, metric.name + "_other"), seed);
-        fmt::print("p = {:.4f}\n", p);
-        results.set(metric.name + "_p", p);
-    }
+    const BleuOptions options{.tokenization = tokenize_, .lowercase = lowercase_};
+    const auto show = [&](const Lines& said, const std::string& name) {
+        const std::vector<Counts> counts = count_sentences(said, references, options);
+        const auto [mean, half_width] = interval_of(bootstrap(counts, options, seed));
+        fmt::print("{}\n", score_line(sum_of(counts), options, fmt::format("bs:1000|seed:{}", seed),
+                                      fmt::format(" (μ = {:.2f} ± {:.2f})", mean, half_width)));
+        results.set(name, bleu_parts(sum_of(counts), options).value);
+        results.set(name + "_half_width", half_width);
+        return counts;
+    };
+    const std::vector<Counts> counts = show(lines, "BLEU");
+    if (others.empty()) return;
+    const double p = p_value(counts, show(others, "BLEU_other"), options, seed);
+    fmt::print("p = {:.4f}\n", p);
+    results.set("BLEU_p", p);
 }
 
 }  // namespace abh

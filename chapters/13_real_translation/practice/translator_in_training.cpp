@@ -163,7 +163,7 @@ void TranslatorInTraining::report() {
     const double score = bleu(test.translations, data.test.references, {options.tokenization});
     fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n{}",
                data.test.ids.size(), test.loss, std::exp(test.loss), score,
-               signature_of(bleu_metric({options.tokenization})), data.test.beside);
+               signature_of({options.tokenization}), data.test.beside);
     folder.save_texts("source", data.test.sources);
     folder.save_texts("reference", data.test.references);
     folder.save_texts("translation", test.translations);

@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "chapters/13_real_translation/data/text.hpp"
 
@@ -10,8 +12,6 @@ namespace abh {
 // [count]
 namespace {
 
-// The counts, in order: the words of the hypothesis, the words of the reference, the n-grams of
-// each order that match, and the n-grams of each order in the hypothesis.
 constexpr Index orders = 4;
 constexpr std::size_t matches_at = 2, total_at = 2 + orders;
 
@@ -28,6 +28,30 @@ Counts count_bleu(const std::string& hypothesis, const std::string& reference,
 }
 
 }  // namespace
+// [corpus]
+std::vector<Counts> count_sentences(std::span<const std::string> hypotheses,
+                                    std::span<const std::string> references,
+                                    const BleuOptions& options) {
+    require(hypotheses.size() == references.size(), "BLEU: {} hypotheses for {} references",
+            hypotheses.size(), references.size());
+    require(!references.empty(), "BLEU: there is no sentence to score");
+    std::vector<Counts> counts;
+    for (std::size_t i = 0; i < references.size(); ++i)
+        counts.push_back(count_bleu(hypotheses[i], references[i], options));
+    return counts;
+}
+
+Counts sum_of(std::span<const Counts> counts) {
+    Counts sums(counts.front().size());
+    for (const Counts& sentence : counts)
+        std::ranges::transform(sums, sentence, sums.begin(), std::plus());
+    return sums;
+}
+
+double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+            const BleuOptions& options) {
+    return bleu_parts(sum_of(count_sentences(hypotheses, references, options)), options).value;
+}
 // [value]
 BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
     const double said = sums[0], wanted = sums[1];
@@ -46,28 +70,20 @@ BleuParts bleu_parts(const Counts& sums, const BleuOptions& options) {
         parts.value = parts.brevity_penalty * std::exp(log_sum / static_cast<double>(orders));
     return parts;
 }
-// [metric]
-Metric bleu_metric(const BleuOptions& options) {
-    const auto count = [options](const std::string& hypothesis, const std::string& reference) {
-        return count_bleu(hypothesis, reference, options);
-    };
-    const auto value = [options](const Counts& sums) { return bleu_parts(sums, options).value; };
-    const auto parts = [options](const Counts& sums) {
-        const BleuParts of = bleu_parts(sums, options);
-        return fmt::format("{:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})",
-                           fmt::join(of.precisions, "/"), of.brevity_penalty,
-                           sums[1] > 0 ? sums[0] / sums[1] : 0.0, sums[0], sums[1]);
-    };
-    return {"BLEU",
-            fmt::format("case:{}|eff:no|tok:{}|smooth:{}", options.lowercase ? "lc" : "mixed",
-                        options.tokenization, options.smooth ? "exp" : "none"),
-            count, value, parts};
+// [signature]
+std::string signature_of(const BleuOptions& options, const std::string& drawing) {
+    return fmt::format("nrefs:1|{}{}case:{}|eff:no|tok:{}|smooth:{}|version:attention-by-hand.1",
+                       drawing, drawing.empty() ? "" : "|", options.lowercase ? "lc" : "mixed",
+                       options.tokenization, options.smooth ? "exp" : "none");
 }
 
-double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-            const BleuOptions& options) {
-    const Metric metric = bleu_metric(options);
-    return metric.value(sum_of(count_sentences(metric, hypotheses, references)));
+std::string score_line(const Counts& sums, const BleuOptions& options, const std::string& drawing,
+                       const std::string& interval) {
+    const BleuParts parts = bleu_parts(sums, options);
+    return fmt::format(
+        "BLEU|{} = {:.2f}{} {:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})",
+        signature_of(options, drawing), parts.value, interval, fmt::join(parts.precisions, "/"),
+        parts.brevity_penalty, sums[1] > 0 ? sums[0] / sums[1] : 0.0, sums[0], sums[1]);
 }
 
 }  // namespace abh

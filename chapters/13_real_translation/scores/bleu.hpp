@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "chapters/13_real_translation/scores/scores.hpp"
 
@@ -14,16 +15,27 @@ struct BleuOptions {
     bool smooth = true;
 };
 
-/// BLEU, the geometric mean of the precisions of n-grams, n = 1 to 4, times the brevity penalty.
-/// Papineni, Roukos, Ward, Zhu 2002, "BLEU: a method for automatic evaluation of machine
-/// translation".
-Metric bleu_metric(const BleuOptions& options = {});
-/// The score of a corpus, in percent.
+/// BLEU of a corpus, in percent: the geometric mean of the precisions of n-grams, n = 1 to 4, times
+/// the brevity penalty. Papineni, Roukos, Ward, Zhu 2002, "BLEU: a method for automatic evaluation
+/// of machine translation".
 /// @param hypotheses  translations, one sentence each, as a reader would see them
 /// @param references  one for each
-/// @throws std::invalid_argument if there is no sentence, or not one reference for each
+/// @throws std::invalid_argument as `count_sentences` does
 double bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
             const BleuOptions& options = {});
+// [bleu: counts]
+/// What is counted in one sentence and its reference, or sums of that over a corpus, in order: the
+/// words of the hypothesis, the words of the reference, the n-grams of each order that match, and
+/// the n-grams of each order in the hypothesis.
+using Counts = std::vector<double>;
+
+/// The counts of each sentence.
+/// @throws std::invalid_argument if there is no sentence, or not one reference for each
+std::vector<Counts> count_sentences(std::span<const std::string> hypotheses,
+                                    std::span<const std::string> references,
+                                    const BleuOptions& options = {});
+/// Sums over sentences.
+Counts sum_of(std::span<const Counts> counts);
 // [bleu: parts]
 /// BLEU and its parts.
 struct BleuParts {
@@ -33,5 +45,13 @@ struct BleuParts {
     double value = 0;  ///< in percent
 };
 BleuParts bleu_parts(const Counts& sums, const BleuOptions& options = {});
+// [signature]
+/// Everything that must be known about a score, in sacrebleu's words.
+/// @param drawing  how samples were drawn, if any were: "bs:1000|seed:1"
+std::string signature_of(const BleuOptions& options, const std::string& drawing = "");
+/// A score in one line, as sacrebleu prints it: signature, value, and what it is made of.
+/// @param interval  text to print after the value
+std::string score_line(const Counts& sums, const BleuOptions& options = {},
+                       const std::string& drawing = "", const std::string& interval = "");
 
 }  // namespace abh

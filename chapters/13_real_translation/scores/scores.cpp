@@ -1,13 +1,10 @@
 #include "chapters/13_real_translation/scores/scores.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <regex>
 
 #include "chapters/09_training/data/corpus.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "lib/random.hpp"
 
 namespace abh {
 // [rules]
@@ -75,77 +72,6 @@ Words score_words(std::string_view line, const std::string& tokenization) {
     if (v13a)
         return split_words(rewritten(rewritten(" " + join_words(words) + " ", entities), signs));
     return words;
-}
-// [corpus]
-std::vector<Counts> count_sentences(const Metric& metric, std::span<const std::string> hypotheses,
-                                    std::span<const std::string> references) {
-    require(hypotheses.size() == references.size(), "{}: {} hypotheses for {} references",
-            metric.name, hypotheses.size(), references.size());
-    require(!references.empty(), "{}: there is no sentence to score", metric.name);
-    std::vector<Counts> counts;
-    std::ranges::transform(hypotheses, references, std::back_inserter(counts), metric.count);
-    return counts;
-}
-
-Counts sum_of(std::span<const Counts> counts) {
-    Counts sums(counts.front().size());
-    for (const Counts& sentence : counts)
-        std::ranges::transform(sums, sentence, sums.begin(), std::plus());
-    return sums;
-}
-// [signature]
-std::string signature_of(const Metric& metric, const std::string& drawing) {
-    return fmt::format("nrefs:1|{}{}{}|version:attention-by-hand.1", drawing,
-                       drawing.empty() ? "" : "|", metric.settings);
-}
-
-std::string score_line(const Metric& metric, const Counts& sums, const std::string& drawing,
-                       const std::string& interval) {
-    return fmt::format("{}|{} = {:.2f}{}{}", metric.name, signature_of(metric, drawing),
-                       metric.value(sums), interval, metric.parts ? " " + metric.parts(sums) : "");
-}
-// [bootstrap]
-std::vector<double> bootstrap(const Metric& metric, std::span<const Counts> sentences,
-                              std::uint64_t seed, Index samples) {
-    require(!sentences.empty() && samples > 0,
-            "bootstrap: {} samples of {} sentences, expected at least 1 of both", samples,
-            sentences.size());
-    const auto n = static_cast<std::int32_t>(sentences.size());
-    Random random(seed);
-    std::vector<double> scores;
-    for (Index s = 0; s < samples; ++s) {
-        Counts sums(sentences.front().size());
-        const Ids drawn = random_ids({n}, 0, n, random.stream());
-        for (const std::int32_t i : drawn.values())
-            std::ranges::transform(sums, sentences[static_cast<std::size_t>(i)], sums.begin(),
-                                   std::plus());
-        scores.push_back(metric.value(sums));
-    }
-    return scores;
-}
-
-Interval interval_of(std::vector<double> scores) {
-    std::ranges::sort(scores);
-    const std::size_t cut = scores.size() / 40;  // 2.5 % at each end
-    const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
-    return {sum / static_cast<double>(scores.size()),
-            (scores[scores.size() - 1 - cut] - scores[cut]) / 2};
-}
-// [paired]
-double p_value(const Metric& metric, std::span<const Counts> sentences,
-               std::span<const Counts> others, std::uint64_t seed, Index samples) {
-    require(sentences.size() == others.size(), "p_value: {} sentences against {}", sentences.size(),
-            others.size());
-    const std::vector<double> a = bootstrap(metric, sentences, seed, samples);
-    const std::vector<double> b = bootstrap(metric, others, seed, samples);  // of the same samples
-    if (a == b) return 1;
-    const double seen = std::abs(metric.value(sum_of(sentences)) - metric.value(sum_of(others)));
-    std::vector<double> differences;
-    for (std::size_t s = 0; s < a.size(); ++s) differences.push_back(std::abs(a[s] - b[s]));
-    const double mean = interval_of(differences).mean;
-    const auto by_chance =
-        std::ranges::count_if(differences, [&](double d) { return d - mean > seen; });
-    return static_cast<double>(by_chance + 1) / static_cast<double>(a.size() + 1);
 }
 
 }  // namespace abh

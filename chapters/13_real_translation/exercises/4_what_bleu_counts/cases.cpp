@@ -27,7 +27,7 @@ std::vector<std::string> texts(const Ids& ids) {
 const BleuOptions plainly{.tokenization = "none", .smooth = false};
 
 Counts counts_of(const Ids& hypotheses, const Ids& references) {
-    return sum_of(count_sentences(bleu_metric(plainly), texts(hypotheses), texts(references)));
+    return sum_of(count_sentences(texts(hypotheses), texts(references), plainly));
 }
 
 /// The places in `Counts`: words of hypotheses and of references, then matches, then n-grams.
