@@ -115,14 +115,6 @@ json origin(const TrainOptions& o, const TransformerOptions& model, std::uint64_
     if (team.bfloat16()) values["training"]["bfloat16"] = true;
     return values;
 }
-// [state]
-/// The newest state of a run, for the whole team.
-TensorFile read_state(const RunFolder& folder, const Team& team) {
-    std::optional<TensorFile> state;
-    if (team.first()) state = folder.newest_state();
-    const double step = team.agreed(state ? static_cast<double>(step_of(*state)) : 0);
-    return state ? std::move(*state) : load_checked(folder.state_file(static_cast<Index>(step)));
-}
 
 }  // namespace
 // [command]
@@ -140,9 +132,9 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
                           .dump());
     const RunFolder folder(options_.folder, team.first());
     std::optional<TensorFile> state;
-    if (options_.resume) state = read_state(folder, team);
+    if (options_.resume) state = folder.state();
 
-    const RunText text = read_text(options_, results);
+    const ParallelText text = read_text(options_, results);
     auto subwords = state ? subwords_of(state->metadata)
                           : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes =

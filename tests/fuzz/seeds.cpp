@@ -77,7 +77,7 @@ void write_runs(const std::filesystem::path& folder) {
     fuzz::Run run;
     for (const char* name : {"begun", "a_step", "an_epoch"}) {
         const std::filesystem::path file = folder / "run_state" / name;
-        save_checked(file, run.state());
+        save_safetensors(file, run.state());
         write_open(file);
         if (run.run.epoch_over()) run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
         run.run.step();

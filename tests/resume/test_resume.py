@@ -34,9 +34,24 @@ def pairs() -> list[str]:
     return [f"{a}{b}{c}。\t{WHO[a]} {DOES[b]} {WHAT[c]}." for a in WHO for b in DOES for c in WHAT]
 
 
-@unittest.skipUnless(PROGRAM, "ABH_PROGRAM names no program")
-class RunOfTraining(unittest.TestCase):
-    interrupted = 0
+def small_files() -> None:
+    """The process that begins cannot write more than 5,000 bytes to a file."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+
+def run(*command: str | Path, **keywords: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False, **keywords)
+
+
+def about_errors(said: str) -> list[str]:
+    """What a program says besides that this small model has not learned much."""
+    return [line for line in said.strip().split("\n") if line and not line.startswith("epoch ")]
+
+
+class Runs(unittest.TestCase):
+    """A run that nothing interrupts, in the folder `whole`, and others to compare with it."""
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
@@ -55,40 +70,59 @@ class RunOfTraining(unittest.TestCase):
         cls.folder.cleanup()
 
     @classmethod
-    def command(cls, save: Path, *more: str) -> list[str]:
-        files = []
-        for name in ("train", "dev", "test"):
-            files += [f"--{name}", str(cls.place / f"{name}.tsv")]
+    def options(cls, save: Path, *more: str) -> list[str]:
         options = list(OPTIONS)
+        for name in ("train", "dev", "test"):
+            options += [f"--{name}", str(cls.place / f"{name}.tsv")]
         for name in more:  # another value takes the place of the usual one
             if name.startswith("--") and name in options:
                 at = options.index(name)
                 del options[at : at + 2]
-        return [PROGRAM, "train", *options, *files, "--save", str(save), *more]
+        return ["train", *options, "--save", str(save), *more]
+
+    @classmethod
+    def command(cls, save: Path, *more: str) -> list[str]:
+        return [PROGRAM, *cls.options(save, *more)]
 
     @classmethod
     def run_whole(cls, save: Path, *more: str) -> str:
-        done = subprocess.run(cls.command(save, *more), capture_output=True, text=True, timeout=300)
-        if done.returncode != 0:
+        done = run(*cls.command(save, *more))
+        if done.returncode != 0 or about_errors(done.stderr):
             raise AssertionError(f"{done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 
-    def fails(self, save: Path, *more: str, **keywords: object) -> str:
-        """Runs a command that must end with status 1 and one line, which is returned."""
-        done = subprocess.run(
-            self.command(save, *more), capture_output=True, text=True, timeout=300, **keywords
-        )
+    def one_line(self, done: subprocess.CompletedProcess[str]) -> str:
+        """What a command says that must end with status 1 and one line."""
         self.assertEqual(done.returncode, 1, done.stderr)
-        lines = done.stderr.strip().split("\n")
+        lines = about_errors(done.stderr)
         self.assertEqual(len(lines), 1, done.stderr)
         return lines[0]
 
+    def fails(self, save: Path, *more: str, **keywords: object) -> str:
+        return self.one_line(run(*self.command(save, *more), **keywords))
+
+    def assert_same(self, save: Path) -> None:
+        """Every file of weights has the same bytes as that of the run that nothing interrupted."""
+        for file in sorted(self.whole.glob("*.safetensors")):
+            if file.name != "state.safetensors":  # it holds times, too
+                self.assertEqual((save / file.name).read_bytes(), file.read_bytes(), file.name)
+
+    def assert_same_report(self, output: str) -> None:
+        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+
+
+def going_on(save: Path) -> list[str]:
+    return ["--resume"] * (save / "state.safetensors").exists()
+
+
+@unittest.skipUnless(PROGRAM, "ABH_PROGRAM names no program")
+class RunOfTraining(Runs):
+    interrupted = 0
+
     def killed(self, save: Path, moment: str, draw: random.Random) -> bool:
         """Runs, kills at a moment, says whether a file was being written; counts kills in time."""
-        resume = ["--resume"] if list(save.glob("state-*.safetensors")) else []
-        process = subprocess.Popen(
-            self.command(save, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        command = self.command(save, *going_on(save))
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             if moment == "any time":
                 time.sleep(draw.uniform(0, 0.1 * self.seconds))
@@ -104,18 +138,11 @@ class RunOfTraining(unittest.TestCase):
             self.interrupted += process.wait() == -signal.SIGKILL
         return any(".part" in name for name in os.listdir(save)) if save.is_dir() else False
 
-    def assert_same(self, save: Path) -> None:
-        """Every file of weights has the same bytes as that of the run that nothing interrupted."""
-        for file in sorted(self.whole.glob("*.safetensors")):
-            if file.name.startswith("state"):
-                continue  # it holds times, too
-            self.assertEqual((save / file.name).read_bytes(), file.read_bytes(), file.name)
-
     def test_the_same_command_gives_the_same_bits(self) -> None:
         save = self.place / "again"
         output = self.run_whole(save)
         self.assert_same(save)
-        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+        self.assert_same_report(output)
 
     def test_killed_at_twenty_moments_it_ends_with_the_same_bits(self) -> None:
         save, draw, writing = self.place / "killed", random.Random(time.time()), 0
@@ -124,79 +151,29 @@ class RunOfTraining(unittest.TestCase):
             writing += self.killed(save, "any time" if i % 2 else "while a file is written", draw)
         self.assertGreaterEqual(writing, 3, "too few kills came while a file was written")
         self.assertGreaterEqual(self.interrupted, 15, "too few kills came before the end")
-        resume = ["--resume"] if list(save.glob("state-*.safetensors")) else []
-        output = self.run_whole(save, *resume)
+        output = self.run_whole(save, *going_on(save))
         self.assert_same(save)
-        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+        self.assert_same_report(output)
         self.assertEqual([name for name in os.listdir(save) if ".part" in name], [])
 
     def test_a_full_disk_is_one_line_and_what_was_saved_stays(self) -> None:
         save = self.place / "full"
         self.killed(save, "while a file is written", random.Random(3))
-        before = {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")}
-        self.assertTrue(before)
-
-        def small_files() -> None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-
+        before = (save / "state.safetensors").read_bytes()
         line = self.fails(save, "--resume", preexec_fn=small_files, restore_signals=False)
-        self.assertRegex(line, r"cannot write .*full/(state|epoch)-\d+\.safetensors: File too large")
-        after = {file.name: file.read_bytes() for file in save.glob("state-*.safetensors")}
-        self.assertEqual(before, after)
+        self.assertRegex(line, r"cannot write .*full/(state|epoch-\d+)\.safetensors: File too large")
+        self.assertEqual(before, (save / "state.safetensors").read_bytes())
         self.assertEqual([name for name in os.listdir(save) if ".part" in name], [])
         self.run_whole(save, "--resume")
         self.assert_same(save)
 
     def test_what_cannot_be_saved_is_found_before_the_first_step(self) -> None:
-        def small_files() -> None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-
-        save = self.place / "no-room"
-        for keywords, says in (
-            ({"preexec_fn": small_files, "restore_signals": False}, "state-00000000.safetensors: File too large"),
-            ({}, "test.source.txt: Is a directory"),
-        ):
-            with self.subTest(says):
-                done = subprocess.run(
-                    self.command(save), capture_output=True, text=True, timeout=300, check=False, **keywords
-                )
-                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
-                self.assertIn(says, done.stderr)
-                self.assertNotIn("epoch  1", done.stdout)
-            (save / "test.source.txt").mkdir(exist_ok=True)
-
-    def test_a_run_that_goes_on_finds_the_weights_that_it_needs(self) -> None:
-        save = self.place / "weights"
-        self.run_whole(save, "--epochs", "3")
-        needed = sorted(save.glob("epoch-*.safetensors"))[-2:]  # --average 2
-        for file in needed:
-            content = file.read_bytes()
-            for change, says in (
-                (file.unlink, "No such file"),
-                (lambda file=file, content=content: file.write_bytes(content[:-4] + b"\0\0\0\x11"), "damaged"),
-            ):
-                change()
-                for more in ((), ("--epochs", "3")):  # also where no epoch is left to train
-                    line = self.fails(save, "--resume", *more)
-                    for part in (file.name, says, "put it back", "leave out --resume"):
-                        self.assertIn(part, line)
-                file.write_bytes(content)
-        self.run_whole(save, "--resume")
-        self.assert_same(save)
-
-    def test_where_the_newest_state_is_damaged_the_one_before_finds_its_weights(self) -> None:
-        save = self.place / "before"
-        self.run_whole(save)
-        newest = max(save.glob("state-*.safetensors"))
-        newest.write_bytes(newest.read_bytes()[:-4] + b"\0\0\0\x11")
-        self.run_whole(save, "--resume")
-        self.assert_same(save)
+        line = self.fails(self.place / "no-room", preexec_fn=small_files, restore_signals=False)
+        self.assertIn("state.safetensors: File too large", line)
 
     def test_a_finished_run_goes_on_to_the_same_end(self) -> None:
         output = self.run_whole(self.whole, "--resume")
-        self.assertEqual(output.split("== Sentences")[1], self.output.split("== Sentences")[1])
+        self.assert_same_report(output)
 
     def test_a_mean_of_more_epochs_than_were_kept_takes_those_that_are_there(self) -> None:
         save = self.place / "more"
@@ -212,9 +189,7 @@ class RunOfTraining(unittest.TestCase):
             for name in ("--train", "--dev", "--test"):
                 at = command.index(name)
                 del command[at : at + 2]
-            done = subprocess.run(
-                [*command, "--train", str(few)], capture_output=True, text=True, timeout=300
-            )
+            done = run(*command, "--train", few)
             if reported is None:
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("no pairs to choose by: give some with --dev", done.stderr)
@@ -224,26 +199,23 @@ class RunOfTraining(unittest.TestCase):
             rows = done.stdout.split("== By length of the source ==")[1].split("==")[0].strip().split("\n")
             self.assertEqual(sum(int(row.split()[3]) for row in rows[1:]), reported, rows)
 
-    def test_every_line_of_dev_and_test_counts_or_is_named_beside_the_score(self) -> None:
+    def test_every_line_of_dev_and_test_counts_or_is_named(self) -> None:
         odd = ["我。\tYes , that is certainly what we all had been hoping for , or nearly all .",
                "\tnothing was said", "狗" * 600 + "\t" + "the dog " * 600]
+        files = []
         for name in ("dev", "test"):
-            text = (self.place / f"{name}.tsv").read_text(encoding="utf-8")
-            (self.place / f"{name}_odd.tsv").write_text(text + "\n".join(odd) + "\n", encoding="utf-8")
+            file = self.place / f"{name}_odd.tsv"
+            file.write_text("\n".join([*pairs()[:10], *odd]) + "\n", encoding="utf-8")
+            files += [f"--{name}", str(file)]
         save = self.place / "odd"
-        command = self.command(save, "--epochs", "1")
-        for name in ("dev", "test"):
-            command[command.index(f"--{name}") + 1] = str(self.place / f"{name}_odd.tsv")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = run(*self.command(save, "--epochs", "1", *files))
         self.assertEqual(done.returncode, 0, done.stderr)
-        for name, section in (("dev", "The model that is kept"), ("test", "Sentences that nothing was chosen by")):
-            said = done.stdout.split(f"== {section} ==")[1].split("==")[0]
-            self.assertIn(f"not scored: 1 of the 13 lines of {self.place}/{name}_odd.tsv (1 empty)\n", said)
-            self.assertIn("cut to the 255 pieces that the model takes: 1 of 12 pairs\n", said)
+        for name in ("dev", "test"):
+            self.assertIn(f"{self.place}/{name}_odd.tsv: 12 pairs; left out: 1 empty\n", done.stdout)
+        self.assertIn("2 other pairs are too long for the model and cut\n", done.stdout)
         self.assertIn("12 pairs: loss", done.stdout)
         for side in ("source", "reference", "translation"):
             self.assertEqual(12, (save / f"test.{side}.txt").read_text(encoding="utf-8").count("\n"))
-        self.assertNotIn("not scored", self.output)
 
     def test_an_unknown_tokenization_is_refused_before_anything_is_trained(self) -> None:
         self.assertIn("--tokenization", self.fails(self.place / "none", "--tokenization", "13A"))
@@ -260,11 +232,8 @@ class RunOfTraining(unittest.TestCase):
         other = self.place / "other.tsv"
         text = (self.place / "dev.tsv").read_text(encoding="utf-8")
         other.write_text(text.replace("dog", "cow"), encoding="utf-8")
-        command = self.command(self.whole, "--resume")
-        command[command.index("--dev") + 1] = str(other)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"data/dev is .*, and was .* when the run began")
+        line = self.fails(self.whole, "--resume", "--dev", str(other))
+        self.assertRegex(line, r"data/dev is .*, and was .* when the run began")
         after = {file.name: file.stat().st_mtime_ns for file in self.whole.iterdir()}
         self.assertEqual(before, after)
 
@@ -272,21 +241,15 @@ class RunOfTraining(unittest.TestCase):
         self.assertIn("no state of a run is there", self.fails(self.place / "empty", "--resume"))
         foreign = self.place / "foreign"
         foreign.mkdir()
-        (foreign / "state-00000003.safetensors").write_bytes(b"\x1b[31mnothing\x00")
+        (foreign / "state.safetensors").write_bytes(b"\x1b[31mnothing\x00")
         line = self.fails(foreign, "--resume")
-        self.assertIn("state-00000003.safetensors", line)
+        self.assertIn("state.safetensors", line)
         self.assertNotIn("\x1b", line)
 
     def test_translate_takes_the_model_that_the_run_of_the_seed_left(self) -> None:
         def translated(*more: str) -> subprocess.CompletedProcess:
-            return subprocess.run(
-                [PROGRAM, "translate", *more],
-                input="我看见狗。\n你喜欢猫。\n",
-                capture_output=True,
-                text=True,
-                timeout=300,
-                env={**os.environ, "ABH_CHECKPOINTS": str(self.place)},
-            )
+            environment = {**os.environ, "ABH_CHECKPOINTS": str(self.place)}
+            return run(PROGRAM, "translate", *more, input="我看见狗。\n你喜欢猫。\n", env=environment)
 
         file = self.place / "translation-seed3" / "model.safetensors"
         none = translated("--seed", "3")
@@ -307,34 +270,24 @@ class RunOfTraining(unittest.TestCase):
 
     def test_translate_takes_the_folder_of_a_run_and_refuses_one_that_is_not_over(self) -> None:
         def translated(model: Path) -> subprocess.CompletedProcess:
-            return subprocess.run(
-                [PROGRAM, "translate", "--model", str(model)],
-                input="我看见狗。\n",
-                capture_output=True,
-                text=True,
-                timeout=300,
-            )
+            return run(PROGRAM, "translate", "--model", model, input="我看见狗。\n")
 
         whole, file = translated(self.whole), translated(self.whole / "model.safetensors")
         self.assertEqual((whole.returncode, whole.stdout), (0, file.stdout), whole.stderr)
         begun = self.place / "begun"
         begun.mkdir()
-        state = max(self.whole.glob("state-*.safetensors"))
-        (begun / state.name).write_bytes(state.read_bytes())
+        (begun / "state.safetensors").write_bytes((self.whole / "state.safetensors").read_bytes())
         refused = translated(begun)
         self.assertEqual((refused.returncode, refused.stdout), (1, ""))
         self.assertIn("which a training writes at its end", refused.stderr)
-        self.assertEqual(translated(begun / state.name).returncode, 0)
+        self.assertEqual(translated(begun / "state.safetensors").returncode, 0)
         empty = self.place / "nothing"
         empty.mkdir()
         self.assertIn("no config.json", translated(empty).stderr)
 
     def test_a_run_that_the_clock_ends_goes_on_to_the_same_end(self) -> None:
         save = self.place / "clock"
-        command = self.command(save, "--minutes", "1e-9")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("would end after more than 1e-09 min", done.stdout)
+        self.assertIn("would end after more than 1e-09 min", self.run_whole(save, "--minutes", "1e-9"))
         self.run_whole(save, "--resume", "--minutes", "0")
         self.assert_same(save)
 

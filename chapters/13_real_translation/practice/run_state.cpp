@@ -6,13 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "chapters/09_training/model/checkpoint.hpp"
-#include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
 
@@ -48,10 +45,9 @@ RunProgress progress_in(const TensorFile& state) {
 }  // namespace
 // [state]
 TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& notes) {
-    TensorFile file{{}, notes};
+    TensorFile file = weights_of(run.model(), notes);
     file.metadata["origin"] = origin;
     file.metadata["progress"] = json(run.progress()).dump();
-    put_weights(file, run.model());
     for (const NamedTensor& t : run.trainer().memory())
         file.tensors["optimizer." + t.name] = t.tensor;
     return file;
@@ -70,10 +66,6 @@ std::optional<Difference> first_difference(const std::string& now, const std::st
     return {};
 }
 // [go on]
-Index step_of(const TensorFile& state) {
-    return progress_in(state).step;
-}
-
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin) {
     if (const auto other = first_difference(origin, note(state.metadata, "origin")))
         require(false, "{} is {}, and was {} when the run began; restore it, or leave out --resume",
@@ -86,23 +78,6 @@ void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& or
     take_weights(state, run.model());
 }
 // [folder]
-namespace {
-
-/// Files with names such as state-00001200.safetensors, the highest number first.
-std::vector<fs::path> numbered(const fs::path& folder, const std::string& kind) {
-    const std::regex name(kind + R"(-\d+\.safetensors)");
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (std::regex_match(entry.path().filename().string(), name)) files.push_back(entry.path());
-    std::ranges::sort(files, std::greater(), [](const fs::path& file) {
-        const std::string text = file.filename().string();
-        return std::pair(text.size(), text);  // more digits, larger number
-    });
-    return files;
-}
-
-}  // namespace
-
 RunFolder::RunFolder(fs::path folder, bool writes) : folder_(std::move(folder)), writes_(writes) {
     if (!writes) return;
     std::error_code error;
@@ -127,10 +102,6 @@ RunFolder::~RunFolder() {
     if (writes_) ::close(lock_);
 }
 
-fs::path RunFolder::state_file(Index step) const {
-    return folder_ / fmt::format("state-{:08d}.safetensors", step);
-}
-
 fs::path RunFolder::epoch_file(Index epoch) const {
     return folder_ / fmt::format("epoch-{:04d}.safetensors", epoch);
 }
@@ -139,10 +110,19 @@ fs::path default_run_folder(std::uint64_t seed, const std::string& name) {
     return default_checkpoint(name, seed).replace_extension();
 }
 // [folder: set aside]
+std::vector<fs::path> RunFolder::epoch_files() const {
+    const std::regex name(R"(epoch-\d+\.safetensors)");
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder_))
+        if (std::regex_match(entry.path().filename().string(), name)) files.push_back(entry.path());
+    return files;
+}
+
 bool RunFolder::set_aside() const {
     if (!writes_) return false;
-    std::vector<fs::path> files = numbered(folder_, "(state|epoch)");
-    if (fs::exists(model_file())) files.push_back(model_file());
+    std::vector<fs::path> files = epoch_files();
+    for (const fs::path& file : {state_file(), model_file()})
+        if (fs::exists(file)) files.push_back(file);
     if (files.empty()) return false;
     const fs::path previous = folder_ / "previous";
     fs::remove_all(previous);
@@ -150,66 +130,46 @@ bool RunFolder::set_aside() const {
     for (const fs::path& file : files) fs::rename(file, previous / file.filename());
     return true;
 }
-// [folder: states]
-TensorFile RunFolder::newest_state() const {
-    const std::vector<fs::path> files = numbered(folder_, "state");
-    if (files.empty())
+// [folder: files]
+TensorFile RunFolder::state() const {
+    if (!fs::exists(state_file()))
         throw std::runtime_error(fmt::format(
             "{}: no state of a run is there to go on from; leave out --resume to begin a run",
             folder_.string()));
-    try {
-        return load_checked(files[0]);
-    } catch (const std::runtime_error& error) {
-        if (files.size() == 1) throw;
-        TensorFile before = load_checked(files[1]);
-        fmt::print(stderr, "{}\n", error.what());
-        fs::rename(files[0], files[0].string() + ".damaged");
-        return before;
-    }
+    return load_safetensors(state_file());
 }
 
-void RunFolder::save_state(Index step, TensorFile state) const {
-    if (!writes_) return;
-    save_checked(state_file(step), std::move(state));
-    const std::vector<fs::path> files = numbered(folder_, "state");
-    std::error_code ignored;
-    for (std::size_t i = 2; i < files.size(); ++i) fs::remove(files[i], ignored);
-}
-// [folder: epochs]
-void RunFolder::save_weights(const fs::path& file, Transformer& model, const Notes& notes) const {
-    if (!writes_) return;
-    TensorFile content{{}, notes};
-    put_weights(content, model);
-    save_checked(file, std::move(content));
+void RunFolder::save(const fs::path& file, const TensorFile& content) const {
+    if (writes_) save_safetensors(file, content);
 }
 
-void RunFolder::keep_epochs(const std::vector<fs::path>& kept) const {
+void RunFolder::keep_epochs(const std::set<Index>& kept) const {
     if (!writes_) return;
     std::error_code ignored;
-    for (const fs::path& file : numbered(folder_, "epoch"))
-        if (std::ranges::find(kept, file) == kept.end()) fs::remove(file, ignored);
-}
-
-fs::path RunFolder::text_file(const std::string& name) const {
-    return folder_ / fmt::format("test.{}.txt", name);
+    for (const fs::path& file : epoch_files())
+        if (std::ranges::none_of(kept, [&](Index e) { return file == epoch_file(e); }))
+            fs::remove(file, ignored);
 }
 
 void RunFolder::save_texts(const std::string& name, const std::vector<std::string>& texts) const {
     if (!writes_) return;
-    AtomicFile file(text_file(name));
+    AtomicFile file(folder_ / fmt::format("test.{}.txt", name));
     for (const std::string& text : texts) file.write(text + '\n');
     file.commit();
 }
 
-void RunFolder::try_results() const {
-    if (!writes_) return;
-    const AtomicFile model(model_file());
-    for (const char* name : {"source", "reference", "translation"})
-        const AtomicFile probe(text_file(name));  // nothing is committed, so nothing is left
+// [weights]
+TensorFile weights_of(Transformer& model, const Notes& notes) {
+    TensorFile file{{}, notes};
+    put_weights(file, model);
+    return file;
 }
-// [average]
+
+namespace {
+
+/// Reads weights of a model like this one.
 TensorFile load_weights(const fs::path& path, Transformer& model) {
-    TensorFile file = load_checked(path);
+    TensorFile file = load_safetensors(path);
     try {
         require_weights(file, model);
     } catch (const std::invalid_argument& error) {
@@ -218,6 +178,8 @@ TensorFile load_weights(const fs::path& path, Transformer& model) {
     return file;
 }
 
+}  // namespace
+// [average]
 void average_weights(const std::vector<fs::path>& files, Transformer& model) {
     require(!files.empty(), "a mean of weights: there is no file of an epoch");
     const Parameters parameters = parameters_of(model);

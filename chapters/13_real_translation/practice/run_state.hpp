@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/practice/checked_file.hpp"
+#include "chapters/13_real_translation/practice/notes.hpp"
 #include "chapters/13_real_translation/practice/training_run.hpp"
+#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [state]
@@ -14,8 +16,6 @@ namespace abh {
 /// gives the order of the batches and the random numbers), and `notes`.
 /// @param origin  JSON that says what the run was begun with: model, options, data
 TensorFile state_of(TrainingRun& run, const std::string& origin, const Notes& notes);
-/// The step after which a state was written. @throws std::invalid_argument if it does not say so
-Index step_of(const TensorFile& state);
 /// Puts a run that was just made into this state.
 /// @throws std::invalid_argument naming the difference if the state's run was begun with something
 ///         else, or the tensor or note that is missing; weights and progress are then unchanged
@@ -30,11 +30,10 @@ std::optional<Difference> first_difference(const std::string& now, const std::st
 // [folder]
 /// Where a run keeps its results and what it needs to go on:
 ///
-///     state-00001200.safetensors   the run after step 1200; the last two are kept
-///     epoch-0007.safetensors       the weights after an epoch; the last few and the best are kept,
-///                                  as long as one of the two states needs them
-///     model.safetensors            the model that was chosen at the end
-///     test.source.txt, ...         source, reference and translation of the test, line by line
+///     state.safetensors         the run as it was last saved
+///     epoch-0007.safetensors    the weights after an epoch; the last few and the best are kept
+///     model.safetensors         the model that was chosen at the end
+///     test.source.txt, ...      source, reference and translation of the test, line by line
 ///
 /// Every file appears whole or not at all, so a run can go on even after its program was killed.
 class RunFolder {
@@ -49,35 +48,26 @@ public:
     RunFolder(const RunFolder&) = delete;
     RunFolder& operator=(const RunFolder&) = delete;
 
-    /// The files that hold the state after a step, the weights after an epoch, and the model.
-    std::filesystem::path state_file(Index step) const;
+    /// The files that hold the state, the weights after an epoch, and the model.
+    std::filesystem::path state_file() const { return folder_ / "state.safetensors"; }
     std::filesystem::path epoch_file(Index epoch) const;
     std::filesystem::path model_file() const { return folder_ / model_name; }
 
     /// Moves what another run left into the folder `previous`, whose content is removed first.
     /// @return whether there was anything
     bool set_aside() const;
-    /// The newest state, or the one before it if the newest is damaged, which is then renamed and
-    /// reported on the error stream.
-    /// @throws std::runtime_error naming the folder if there is no state, or the file if the state
-    ///         before is damaged, too
-    TensorFile newest_state() const;
-    /// Writes the run's state after a step, then removes all states but the last two.
-    /// @throws std::runtime_error naming file and reason if that fails; earlier states are kept
-    void save_state(Index step, TensorFile state) const;
-    /// Writes weights and whatever else a translation needs.
-    void save_weights(const std::filesystem::path& file, Transformer& model,
-                      const Notes& notes) const;
-    /// Removes the weights of all epochs but those in these files.
-    void keep_epochs(const std::vector<std::filesystem::path>& kept) const;
+    /// The state of the run.
+    /// @throws std::runtime_error naming the folder if there is none, or the file if it is damaged
+    TensorFile state() const;
+    /// Writes one of these files. @throws std::runtime_error naming file and reason if that fails
+    void save(const std::filesystem::path& file, const TensorFile& content) const;
+    /// Removes the weights of all epochs but these.
+    void keep_epochs(const std::set<Index>& kept) const;
     /// Writes `test.NAME.txt`, one text per line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
-    /// Tries the places of what is written at the end: the model and the texts.
-    /// @throws std::runtime_error naming the one that cannot be written
-    void try_results() const;
 
 private:
-    std::filesystem::path text_file(const std::string& name) const;
+    std::vector<std::filesystem::path> epoch_files() const;
 
     std::filesystem::path folder_;
     bool writes_;
@@ -87,10 +77,10 @@ constexpr const char* default_run_name = "translation";
 /// Where a program keeps its run: `NAME-seedN` among the checkpoints.
 std::filesystem::path default_run_folder(std::uint64_t seed,
                                          const std::string& name = default_run_name);
+// [weights]
+/// A model's weights, with notes, for a file.
+TensorFile weights_of(Transformer& model, const Notes& notes);
 // [average]
-/// Reads the weights after an epoch.
-/// @throws std::runtime_error naming the file if it cannot be read or holds another model
-TensorFile load_weights(const std::filesystem::path& path, Transformer& model);
 /// Sets the weights to the mean of those in the files, of which there must be one.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model; the weights
 ///         are then lost

@@ -1,6 +1,7 @@
 #include "chapters/13_real_translation/practice/text_model.hpp"
 
 #include "chapters/09_training/model/checkpoint.hpp"
+#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [notes]
@@ -17,7 +18,7 @@ std::pair<Subwords, Subwords> subwords_of(const Notes& notes) {
 }
 // [files]
 TextModel load_text_model(const std::filesystem::path& path) {
-    const TensorFile file = load_checked(path);
+    const TensorFile file = load_safetensors(path);
     try {
         auto [source, target] = subwords_of(file.metadata);
         Transformer model = model_of(file);

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "chapters/09_training/model/transformer.hpp"
-#include "chapters/13_real_translation/practice/checked_file.hpp"
+#include "chapters/13_real_translation/practice/notes.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 
 namespace abh {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "chapters/13_real_translation/practice/training_report.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
@@ -36,6 +35,7 @@ void TranslatorInTraining::describe() {
                r.minutes > 0 ? fmt::format(", or {} minutes", r.minutes) : "");
     if (data.too_long > 0)
         fmt::print("{} training pairs are too long for the model and left out\n", data.too_long);
+    if (data.cut > 0) fmt::print("{} other pairs are too long for the model and cut\n", data.cut);
     fmt::print("\nThe translations below each epoch are of these sentences:\n");
     for (const Index i : samples) {
         const auto at = static_cast<std::size_t>(i);
@@ -51,34 +51,19 @@ void TranslatorInTraining::describe() {
 void TranslatorInTraining::go_on(const TensorFile& state) {
     go_on_from(state, run, begun_with);
     const RunProgress& p = run.progress();
-    if (const auto found = state.metadata.find("needed"); found != state.metadata.end())
-        needed = nlohmann::json::parse(found->second).get<std::set<Index>>();
-    else if (!p.epochs.empty())  // an older state
-        needed = {p.best().epoch, p.epochs.back().epoch};
-    for (const std::filesystem::path& file : files_of(needed)) try {
-            load_weights(file, model);
-        } catch (const std::runtime_error& error) {
-            throw std::runtime_error(fmt::format(
-                "{}; this run needs the file at its end: put it back, or leave out --resume to "
-                "begin a run",
-                error.what()));
-        }
     section("Training goes on");
     fmt::print("after step {}, epoch {}, batch {} of {}\n", p.step, p.epoch, p.batch,
                run.batches());
 }
 // [save]
 void TranslatorInTraining::save() {
-    Notes all = notes;
-    all["needed"] = nlohmann::json(needed).dump();
-    folder.save_state(run.progress().step, state_of(run, begun_with, all));
+    folder.save(folder.state_file(), state_of(run, begun_with, notes));
 }
 // [train]
 void TranslatorInTraining::train() {
     section("Training");
     const RunProgress& p = run.progress();
     Progress bar("training", options.run.training.epochs * run.batches());
-    folder.try_results();
     save();  // what cannot be saved is found out now, not after an epoch
     double clock = steady_ms(), saved = p.seconds;
     const auto took = [&](bool training) {  // since the last call
@@ -100,13 +85,12 @@ void TranslatorInTraining::train() {
         bar.clear();
         print_epoch(p.epochs.back(), validation, samples);
         say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
-        folder.save_weights(folder.epoch_file(p.epochs.back().epoch), model, notes);
-        std::set<Index> kept = std::exchange(needed, last_epochs());  // by the state before, too
-        needed.insert(p.best().epoch);
+        folder.save(folder.epoch_file(p.epochs.back().epoch), weights_of(model, notes));
         save();
         saved = p.seconds;
-        kept.insert(needed.begin(), needed.end());
-        folder.keep_epochs(files_of(kept));
+        std::set<Index> kept = last_epochs();
+        kept.insert(p.best().epoch);
+        folder.keep_epochs(kept);
     }
     fmt::print("\n{}\n", *run.over());
 }
@@ -114,15 +98,16 @@ void TranslatorInTraining::train() {
 void TranslatorInTraining::choose() {
     section("The model that is kept");
     const EpochReport& best = run.progress().best();
-    team.agreed(0);                        // waits until the last file is there
-    auto files = files_of(last_epochs());  // fewer if the run began with a smaller --average
-    std::erase_if(files, [](const auto& file) { return !std::filesystem::exists(file); });
+    team.agreed(0);  // waits until the last file is there
+    std::vector<std::filesystem::path> files;
+    for (const Index epoch : last_epochs())  // fewer if the run began with a smaller --average
+        if (const auto file = folder.epoch_file(epoch); std::filesystem::exists(file))
+            files.push_back(file);
     average_weights(files, model);
     const Validation average = validated(data.dev);
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
     fmt::print("mean of the last {} epochs: dev loss {:.3f}, BLEU {:.2f}\n", files.size(),
                average.loss, average.score);
-    fmt::print("{}", data.dev.beside);
     // by loss, because by BLEU the luck that chose the best epoch would count twice
     const bool mean = average.loss < best.dev_loss;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
@@ -132,7 +117,7 @@ void TranslatorInTraining::choose() {
                                    : fmt::format("epoch {}", best.epoch),
                               run.progress().epochs.back().epoch, model.random().seed(),
                               data.train.size(), to_string(way()));
-    folder.save_weights(folder.model_file(), model, all);
+    folder.save(folder.model_file(), weights_of(model, all));
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
                printable(std::filesystem::proximate(folder.model_file()).string()));
     results.set_varying("best_epoch", static_cast<double>(best.epoch));
@@ -161,9 +146,8 @@ void TranslatorInTraining::report() {
     section("Sentences that nothing was chosen by");
     const Validation test = validated(data.test);
     const double score = bleu(test.translations, data.test.references, {options.tokenization});
-    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n{}",
-               data.test.ids.size(), test.loss, std::exp(test.loss), score,
-               signature_of({options.tokenization}), data.test.beside);
+    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n", data.test.ids.size(),
+               test.loss, std::exp(test.loss), score, signature_of({options.tokenization}));
     folder.save_texts("source", data.test.sources);
     folder.save_texts("reference", data.test.references);
     folder.save_texts("translation", test.translations);

@@ -40,14 +40,10 @@ struct TranslatorInTraining {
     TextScoring scoring = scoring_of(subwords.second, options);
     Index dev = static_cast<Index>(data.dev.ids.size());
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
-    std::set<Index> needed = {};  ///< the epochs whose weights the newest state needs
 
     /// Prints the sizes of model and training, and the sentences whose translations are shown.
     void describe();
-    /// Goes on from this state. Also reads the weights that the run will need at its end, so that
-    /// it fails now if they are gone.
-    /// @throws std::invalid_argument as `go_on_from` does; std::runtime_error as `load_weights`
-    /// does
+    /// Goes on from this state. @throws std::invalid_argument as `go_on_from` does
     void go_on(const TensorFile& state);
     /// Writes the state of the run.
     void save();
@@ -74,11 +70,6 @@ struct TranslatorInTraining {
         for (Index e = std::max<Index>(1, last - options.average + 1); e <= last; ++e)
             epochs.insert(e);
         return epochs;
-    }
-    std::vector<std::filesystem::path> files_of(const std::set<Index>& epochs) const {
-        std::vector<std::filesystem::path> files;
-        for (const Index epoch : epochs) files.push_back(folder.epoch_file(epoch));
-        return files;
     }
 };
 

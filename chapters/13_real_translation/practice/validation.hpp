@@ -15,7 +15,6 @@ namespace abh {
 struct HeldOut {
     std::vector<IdPair> ids;
     std::vector<std::string> sources, references;
-    std::string beside = {};  ///< lines to print beside a score: what of the text it is not of
 };
 
 /// The functions that turn ids into text, and score texts against references, in percent.

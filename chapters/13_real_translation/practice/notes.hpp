@@ -1,23 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "lib/io/safetensors.hpp"
-
 namespace abh {
-// [checked file]
-/// Writes a safetensors file whose notes hold a checksum of everything else in it.
-/// The file appears whole or not at all.
-/// @throws std::runtime_error naming the path and the reason, such as a full disk
-void save_checked(const std::filesystem::path& path, TensorFile content);
-/// Reads what `save_checked` wrote.
-/// @throws std::runtime_error naming the file if it is damaged or of another kind
-TensorFile load_checked(const std::filesystem::path& path);
-
-/// CRC-32, by zlib, in hexadecimal digits: detects damage, not tampering.
+// [checksum]
+/// CRC-32, by zlib, in hexadecimal digits: tells whether two texts are the same.
 std::string checksum(std::string_view bytes);
 // [notes]
 /// What a file has besides tensors: named texts, such as what else a translation needs.
