@@ -1,8 +1,7 @@
 #include "chapters/13_real_translation/translate_command.hpp"
 
-#include <unistd.h>
-
 #include <csignal>
+#include <iostream>
 #include <memory>
 
 #include "chapters/13_real_translation/marian/marian.hpp"
@@ -94,7 +93,8 @@ void TranslateCommand::fill_in(const BeamOptions& theirs) {
 }
 
 void TranslateCommand::run(Results& results, std::uint64_t seed) {
-    std::signal(SIGPIPE, SIG_DFL);  // a closed output ends this program quietly
+    std::ios::sync_with_stdio(false);  // so that std::cin knows what has come already
+    std::signal(SIGPIPE, SIG_DFL);     // a closed output ends this program quietly
     const LineTranslator translator =
         model_.empty() ? default_translator(seed) : load_translator(model_);
     for (const std::string& remark : translator.remarks) fmt::print(stderr, "{}\n", remark);
@@ -103,8 +103,7 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
             options_.beam.beam);
     options_.n_best_list = n_best_ > 0;
     options_.beam.n_best = std::max<Index>(n_best_, 1);
-    LineReader in(STDIN_FILENO);
-    const Index lines = translate_lines(translator, in, stdout, stderr, options_);
+    const Index lines = translate_lines(translator, std::cin, stdout, stderr, options_);
     results.set("lines", static_cast<double>(lines));
 }
 

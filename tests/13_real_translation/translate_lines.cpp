@@ -1,9 +1,11 @@
 // Once: translating line by line.
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "chapters/13_real_translation/translate_command.hpp"
@@ -47,28 +49,6 @@ LineTranslator letter_model(std::uint64_t seed = 1) {
             .never = {0, 2}};
 }
 
-/// Both ends of a pipe.
-struct Pipe {
-    int read_end = -1, write_end = -1;
-    Pipe() {
-        int ends[2];
-        REQUIRE(::pipe(ends) == 0);
-        read_end = ends[0];
-        write_end = ends[1];
-    }
-    ~Pipe() {
-        ::close(read_end);
-        if (write_end >= 0) ::close(write_end);
-    }
-    void put(const std::string& text) const {
-        REQUIRE(::write(write_end, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-    }
-    void end() {
-        ::close(write_end);
-        write_end = -1;
-    }
-};
-
 /// What a file of this content becomes.
 struct Found {
     std::vector<std::string> lines;
@@ -88,12 +68,10 @@ std::string content(std::FILE* file) {
 Found translated(const std::string& input, const LineOptions& options = {},
                  const LineTranslator& translator = letter_model()) {
     const ScopedWay fast(Way::fast);  // how lines are read does not depend on the way
-    const Folder folder;
-    const int in = ::open(folder.put("in", input).c_str(), O_RDONLY);
+    std::istringstream in(input);
     std::FILE *out = std::tmpfile(), *messages = std::tmpfile();
-    LineReader reader(in);
     Found found;
-    found.count = translate_lines(translator, reader, out, messages, options);
+    found.count = translate_lines(translator, in, out, messages, options);
     std::string text = content(out);
     found.messages = content(messages);
     while (!text.empty()) {
@@ -104,7 +82,6 @@ Found translated(const std::string& input, const LineOptions& options = {},
     }
     std::fclose(out);
     std::fclose(messages);
-    ::close(in);
     return found;
 }
 
@@ -194,26 +171,21 @@ TEST_CASE("a line that cannot be translated gives an empty one, and a message wi
     CHECK(translated("abc\r\n", few_words()).lines[0] == found.lines[0]);
 }
 
-TEST_CASE("a letter with too many marks costs its line, and no other") {
+TEST_CASE("what is too much for the model costs its line, and no other") {
     std::string marks = "a";
     for (int i = 0; i <= 1000; ++i) marks += "\u0301";
-    const Found found = translated("abc\n" + marks + "\nabc\n", few_words());
-    REQUIRE(found.lines.size() == 3);
-    CHECK(found.lines[1].empty());
-    CHECK(found.lines[2] == found.lines[0]);
+    const std::string fits(19, 'a'), most(1 << 20, 'x');  // x says nothing to this model
+    const Found found =
+        translated(joined({"abc", marks, fits + "a", fits, most + "x", most, "abc"}), few_words());
+    REQUIRE(found.lines.size() == 7);
+    CHECK(found.lines[6] == found.lines[0]);
+    for (const std::size_t i : {1u, 2u, 4u, 5u}) CHECK(found.lines[i].empty());
+    CHECK_FALSE(found.lines[3].empty());
     CHECK(found.messages ==
-          "line 2: a letter has more than 1000 marks; its translation is left empty\n");
-}
-
-TEST_CASE("a sentence that is too long costs its line, and no other") {
-    const std::string fits(19, 'a');
-    const Found found = translated("abc\n" + fits + "a\n" + fits + "\nabc\n", few_words());
-    REQUIRE(found.lines.size() == 4);
-    CHECK(found.lines[0] == found.lines[3]);
-    CHECK(found.lines[1].empty());
-    CHECK_FALSE(found.lines[2].empty());
-    CHECK(found.messages ==
-          "line 2: 20 pieces, but the model takes at most 19; its translation is left empty\n");
+          "line 2: a letter has more than 1000 marks; its translation is left empty\n"
+          "line 3: 20 pieces, but the model takes at most 19; its translation is left empty\n"
+          "line 5: longer than 1048576 bytes; its translation is left empty\n"
+          "line 6: no words; its translation is left empty\n");
 }
 
 TEST_CASE("an n-best list names line, text and score, the best first") {
@@ -240,59 +212,27 @@ TEST_CASE("an n-best list names line, text and score, the best first") {
 TEST_CASE("lines that are there are translated without waiting for more") {
     const ScopedWay fast(Way::fast);
     const LineTranslator translator = letter_model();
-    Pipe in, out;
-    std::FILE* const writer = ::fdopen(::dup(out.write_end), "w");
-    std::FILE* const messages = std::tmpfile();
-    std::thread translating([&] {
-        LineReader reader(in.read_end);
-        translate_lines(translator, reader, writer, messages, few_words());
-    });
-    const auto wait_for_line = [&] {
-        std::string line;
-        for (char c = 0; c != '\n'; line += c) {
-            pollfd wait{out.read_end, POLLIN, 0};
-            if (::poll(&wait, 1, 60000) != 1 || ::read(out.read_end, &c, 1) != 1)
-                return std::string("nothing came");
-        }
-        return line;
-    };
-    in.put("abc\n");
-    const std::string first = wait_for_line();
-    in.put("abc\n");
-    const std::string second = wait_for_line();
-    in.end();
+    int to[2], back[2];
+    REQUIRE((::pipe(to) == 0 && ::pipe(back) == 0));
+    std::ifstream in(fmt::format("/dev/fd/{}", to[0]));
+    std::FILE *const out = ::fdopen(back[1], "w"), *const answers = ::fdopen(back[0], "r"),
+                     *const asked = ::fdopen(to[1], "w"), *const messages = std::tmpfile();
+    std::thread translating([&] { translate_lines(translator, in, out, messages, few_words()); });
+    std::vector<std::string> found;
+    for (int i = 0; i < 2; ++i) {  // each line is written when the last one's answer is there
+        fmt::print(asked, "abc\n");
+        std::fflush(asked);
+        pollfd wait{back[0], POLLIN, 0};
+        std::array<char, 100> line{};
+        if (::poll(&wait, 1, 60000) == 1 && std::fgets(line.data(), 100, answers))
+            found.emplace_back(line.data());
+    }
+    std::fclose(asked);
     translating.join();
-    std::fclose(writer);
-    std::fclose(messages);
-    CHECK(first != "nothing came");
-    CHECK(first == second);
-}
-
-TEST_CASE("a line is ready when its end is there, and a part of one is not waited for") {
-    Pipe pipe;
-    LineReader reader(pipe.read_end, 10);
-    std::string line;
-    CHECK_FALSE(reader.ready());
-    pipe.put("one\ntw");
-    CHECK(reader.ready());
-    CHECK((reader.next(line) && line == "one"));
-    CHECK_FALSE(reader.ready());
-    pipe.put("o\n");
-    CHECK(reader.ready());
-    CHECK((reader.next(line) && line == "two"));
-    pipe.put("0123456789xyz");
-    CHECK_FALSE(reader.ready());
-    pipe.put("\nlast");
-    CHECK_FALSE(reader.ready());  // too long to be kept until its end is there
-    CHECK((reader.next(line) && line == "0123456789x"));
-    CHECK_FALSE(reader.ready());
-    pipe.end();
-    CHECK(reader.ready());
-    CHECK((reader.next(line) && line == "last"));
-    CHECK(reader.ready());
-    CHECK_FALSE(reader.next(line));
-    LineReader closed(-1);
-    CHECK_THROWS_WITH(closed.next(line), Contains("cannot read the input"));
+    for (std::FILE* file : {out, answers, messages}) std::fclose(file);
+    ::close(to[0]);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0] == found[1]);
 }
 
 TEST_CASE("an input that is no text is refused at once, and a byte order mark is none of it") {
@@ -329,17 +269,6 @@ TEST_CASE("a model of this book reads what a reader sees") {
     }
 }
 
-TEST_CASE("a line of more than 2^20 bytes is not translated") {
-    const std::string line((1 << 20) + 1, 'x');  // says nothing to this model
-    const Found found = translated(line + "\nabc\n" + line.substr(1) + "\n", few_words());
-    REQUIRE(found.lines.size() == 3);
-    CHECK(found.lines[0].empty());
-    CHECK_FALSE(found.lines[1].empty());
-    CHECK(found.messages ==
-          "line 1: longer than 1048576 bytes; its translation is left empty\n"
-          "line 3: no words; its translation is left empty\n");
-}
-
 TEST_CASE("what a model says is one line, whatever is in it") {
     LineTranslator translator = letter_model();
     translator.decode = [](std::span<const std::int32_t>) { return std::string(" a\nb\t\x1b c "); };
@@ -350,11 +279,8 @@ TEST_CASE("what a model says is one line, whatever is in it") {
 TEST_CASE("an output that cannot be written is an error") {
     std::FILE* const full = std::fopen("/dev/full", "w");
     if (!full) return;
-    const Folder folder;
-    const int in = ::open(folder.put("in", "abc\n").c_str(), O_RDONLY);
-    LineReader reader(in);
-    CHECK_THROWS_WITH(translate_lines(letter_model(), reader, full, stderr, few_words()),
+    std::istringstream in("abc\n");
+    CHECK_THROWS_WITH(translate_lines(letter_model(), in, full, stderr, few_words()),
                       Contains("No space left"));
     std::fclose(full);
-    ::close(in);
 }

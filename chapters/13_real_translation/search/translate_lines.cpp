@@ -1,14 +1,11 @@
 #include "chapters/13_real_translation/search/translate_lines.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
-#include <utility>
 
 #include "chapters/13_real_translation/data/token_batches.hpp"
 #include "lib/io/unicode.hpp"
@@ -18,7 +15,6 @@ namespace abh {
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options) {
-    require(batch >= 1, "translate: batches of {} sentences, expected at least 1", batch);
     std::vector<std::size_t> order(sources.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sources[i].size(); });
@@ -36,53 +32,6 @@ std::vector<std::vector<Hypothesis>> translate_sentences(
     }
     return results;
 }
-// [reader]
-/// Appends input to what has not been taken yet, as much as is available. Refuses an input of
-/// another kind at once, because each of its lines would be nonsense.
-void LineReader::fill() {
-    const bool first = !std::exchange(begun_, true);
-    buffer_.erase(0, position_);
-    position_ = 0;
-    constexpr std::size_t piece = 1 << 16;
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + piece);
-    ssize_t count = 0;
-    do {
-        count = ::read(file_, &buffer_[before], piece);
-    } while (count < 0 && errno == EINTR);
-    if (count < 0)
-        throw std::runtime_error(fmt::format("cannot read the input: {}", std::strerror(errno)));
-    buffer_.resize(before + static_cast<std::size_t>(count));
-    ended_ = count == 0;
-    if (!first) return;
-    if (const std::string kind = foreign_kind(buffer_); !kind.empty())
-        throw std::runtime_error(fmt::format("the input is {}", kind));
-    if (buffer_.starts_with("\xEF\xBB\xBF")) position_ = 3;  // a byte order mark
-}
-
-bool LineReader::next(std::string& line) {
-    line.clear();
-    for (bool any = false;; fill()) {
-        const std::size_t end = buffer_.find('\n', position_);
-        const std::size_t stop = std::min(end, buffer_.size());
-        any = any || stop > position_ || end != buffer_.npos;
-        line.append(buffer_, position_, std::min(stop - position_, longest_ + 1 - line.size()));
-        position_ = stop + (end != buffer_.npos);
-        if (end == buffer_.npos && !ended_) continue;
-        if (line.ends_with('\r')) line.pop_back();
-        return any;
-    }
-}
-
-bool LineReader::ready() {
-    pollfd wait{file_, POLLIN, 0};
-    while (buffer_.find('\n', position_) == std::string::npos) {
-        if (ended_) return true;  // a last line, or none
-        if (buffer_.size() - position_ > longest_ || ::poll(&wait, 1, 0) <= 0) return false;
-        fill();
-    }
-    return true;
-}
 // [window]
 namespace {
 
@@ -99,8 +48,8 @@ void say(std::FILE* messages, Index line, fmt::format_string<Args...> message, A
 }
 
 /// A line's ids. @throws std::invalid_argument saying why it cannot be translated
-std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::string& text,
-                                 std::size_t longest) {
+std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::string& text) {
+    constexpr std::size_t longest = TextLimits().line_bytes;
     require(text.size() <= longest, "longer than {} bytes", longest);
     const std::size_t bad = find_bad_utf8(text);
     require(bad == text.npos, "byte {} is not UTF-8", bad + 1);
@@ -111,17 +60,33 @@ std::vector<std::int32_t> ids_of(const LineTranslator& translator, const std::st
     return ids;
 }
 
+/// Reads the next line, without its end; false if there is none. An input of another kind is
+/// refused at once, because each of its lines would be nonsense.
+bool next_line(std::istream& in, std::string& line, bool first) {
+    std::getline(in, line);
+    if (in.bad()) throw std::runtime_error("cannot read the input");
+    if (!in) return false;
+    if (first) {
+        if (const std::string kind = foreign_kind(line); !kind.empty())
+            throw std::runtime_error(fmt::format("the input is {}", kind));
+        if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    return true;
+}
+
 /// Reads a line, and the lines after it that are available already.
-Window read_window(const LineTranslator& translator, LineReader& in, std::FILE* messages,
+Window read_window(const LineTranslator& translator, std::istream& in, std::FILE* messages,
                    Index before, const LineOptions& o) {
     Window window;
     std::size_t ids = 0;  // of all lines
     std::string text;
-    while (std::ssize(window) < o.window && ids < most_ids && (window.empty() || in.ready()) &&
-           in.next(text)) {
+    while (std::ssize(window) < o.window && ids < most_ids &&
+           (window.empty() || in.rdbuf()->in_avail() > 0) &&
+           next_line(in, text, before == 0 && window.empty())) {
         window.emplace_back();
         try {
-            window.back() = ids_of(translator, text, in.longest());
+            window.back() = ids_of(translator, text);
             ids += window.back().size();
         } catch (const std::invalid_argument& error) {
             say(messages, before + std::ssize(window), "{}; its translation is left empty",
@@ -157,7 +122,7 @@ void write(std::FILE* out, const LineTranslator& translator, Index line,
 
 }  // namespace
 // [lines]
-Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
+Index translate_lines(const LineTranslator& translator, std::istream& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options) {
     Index lines = 0;
     for (;;) {

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <istream>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,32 +44,6 @@ struct LineTranslator {
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options);
-// [reader]
-/// Reads lines of a file, which may be a pipe or a terminal.
-class LineReader {
-public:
-    /// @param file     a file descriptor; it stays open
-    /// @param longest  the most bytes of a line; of a longer one, `longest + 1` bytes are kept
-    explicit LineReader(int file, std::size_t longest = TextLimits().line_bytes)
-        : file_(file), longest_(longest) {}
-
-    /// Reads the next line, without its end; false if there is none.
-    /// @throws std::runtime_error if the file cannot be read, or its first bytes show that it is
-    ///         not text in UTF-8
-    bool next(std::string& line);
-    /// Whether `next` would return at once, because a whole line or the end of the file is there.
-    /// False while a line that is too long goes on. @throws std::runtime_error as `next` does
-    bool ready();
-    std::size_t longest() const { return longest_; }
-
-private:
-    void fill();
-
-    int file_;
-    std::size_t longest_, position_ = 0;  ///< of the next byte in the buffer
-    std::string buffer_;
-    bool begun_ = false, ended_ = false;
-};
 // [lines]
 struct LineOptions {
     BeamOptions beam;
@@ -81,12 +56,14 @@ struct LineOptions {
 /// `n_best_list` one for each hypothesis. Lines that are available already are translated together,
 /// but it does not wait for more.
 ///
-/// The translation is empty if a line has no words, is not UTF-8, is longer than `in` allows, has
+/// The translation is empty if a line has no words, is not UTF-8, is longer than 2^20 bytes, has
 /// more pieces than the model takes, or is refused by the translator. For each such line,
 /// `messages` gets a line with its number.
 /// @return  how many lines there were
-/// @throws std::runtime_error if `in` cannot be read or `out` cannot be written
-Index translate_lines(const LineTranslator& translator, LineReader& in, std::FILE* out,
+/// @throws std::runtime_error if `in` cannot be read, or its first line shows that it is not text
+/// in
+///         UTF-8, or if `out` cannot be written
+Index translate_lines(const LineTranslator& translator, std::istream& in, std::FILE* out,
                       std::FILE* messages, const LineOptions& options);
 
 }  // namespace abh
