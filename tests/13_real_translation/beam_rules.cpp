@@ -97,27 +97,6 @@ std::vector<Hypothesis> to_the_limit(const Table& table, const BeamOptions& opti
 
 }  // namespace
 
-TEST_CASE("the example on paper: greedy decoding loses, a beam of two wins") {
-    // words a = 0 and b = 1, end 2
-    const Table table = [](const Words& prefix) {
-        const std::vector<double> p = prefix.empty()       ? std::vector{0.5, 0.4, 0.1}
-                                      : prefix.back() == 0 ? std::vector{0.3, 0.3, 0.4}
-                                                           : std::vector{0.05, 0.05, 0.9};
-        return std::vector{std::log(p[0]), std::log(p[1]), std::log(p[2])};
-    };
-    BeamOptions o{.end = 2, .beam = 1, .length_penalty = 0};
-    const auto greedy = search_table(table, o, 5);
-    CHECK(greedy[0].ids == Words{0});
-    CHECK(std::exp(greedy[0].log_probability) == Approx(0.2).epsilon(1e-6));
-    o.beam = o.n_best = 2;
-    Index rounds = 0;
-    const auto two = search_table(table, o, 5, &rounds);
-    CHECK(rounds == 2);
-    CHECK(two[0].ids == Words{1});
-    CHECK(std::exp(two[0].log_probability) == Approx(0.36).epsilon(1e-6));
-    CHECK(two[1].ids == Words{0});
-}
-
 TEST_CASE("what the proven rule returns is never overtaken, however long the search goes on") {
     Index usual_differs = 0, stopped_early = 0;
     for (std::uint64_t seed = 1; seed <= 150; ++seed)

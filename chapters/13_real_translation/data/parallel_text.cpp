@@ -79,20 +79,15 @@ std::vector<std::string> read_lines(const Path& path, const TextLimits& limits) 
     return lines_of(unpacked(path, limits.file_bytes), path, limits);
 }
 // [cleaning]
-std::string CleanCounts::reasons() const {
-    std::string all;
+std::string CleanCounts::summary() const {
+    std::string reasons;
     const auto add = [&](Index n, const char* reason) {
-        if (n > 0) all += fmt::format("{}{} {}", all.empty() ? "" : ", ", n, reason);
+        if (n > 0) reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", n, reason);
     };
     add(empty, "empty");
     add(too_long, "too long");
     add(bad_ratio, "of unequal length");
-    add(too_many_marks, "with too many marks on a letter");
-    return all;
-}
-
-std::string CleanCounts::summary() const {
-    return fmt::format("{} pairs{}", kept, kept == read() ? "" : "; left out: " + reasons());
+    return fmt::format("{} pairs{}{}", kept, reasons.empty() ? "" : "; left out: ", reasons);
 }
 
 namespace {
@@ -113,8 +108,8 @@ void add_pair(const TextPair& as_read, const CleanOptions& options, std::vector<
     TextPair pair;
     try {
         pair = {tidy(as_read.source), tidy(as_read.target)};
-    } catch (const std::invalid_argument&) {  // the lines are UTF-8, so the marks are to blame
-        ++counts.too_many_marks;
+    } catch (const std::invalid_argument&) {  // a letter has a thousand marks
+        ++counts.too_long;
         return;
     }
     if (pair.source.empty() || pair.target.empty())

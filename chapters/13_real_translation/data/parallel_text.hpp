@@ -43,10 +43,8 @@ struct CleanOptions {
 
 /// How many pairs were kept, and how many were left out for which reason.
 struct CleanCounts {
-    Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0, too_many_marks = 0;
-    Index read() const { return kept + empty + too_long + bad_ratio + too_many_marks; }
-    /// Why pairs were left out, such as "2 empty, 1 too long, 3 of unequal length"; or empty.
-    std::string reasons() const;
+    Index kept = 0, empty = 0, too_long = 0, bad_ratio = 0;
+    Index read() const { return kept + empty + too_long + bad_ratio; }
     /// In one line, such as "29371 pairs; left out: 2 empty".
     std::string summary() const;
 };

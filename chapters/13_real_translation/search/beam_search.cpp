@@ -86,11 +86,6 @@ void check(const Transformer& model, const Ids& src, const BeamOptions& o) {
     require(o.beam >= 1 && o.beam <= 1 << 20 && o.n_best >= 1 && o.n_best <= o.beam,
             "beam search: n_best is {}, beam is {}, expected 1 <= n_best <= beam <= 2^20", o.n_best,
             o.beam);
-    require(o.max_words >= 1 && o.max_more >= 0,
-            "beam search: max_words is {}, max_more is {}, expected at least 1 and 0", o.max_words,
-            o.max_more);
-    require(o.length_penalty >= 0 && std::isfinite(o.length_penalty),
-            "beam search: length penalty {}, expected a finite number >= 0", o.length_penalty);
     require(o.start != model.options().pad || !model.options().mask_target_pads,
             "beam search: start symbol {} is padding, which the decoder masks", o.start);
 }
