@@ -214,32 +214,6 @@ TEST_CASE("a beam that does not reorder its keys and values gives other sums") {
     CHECK(without > 0.01);
 }
 
-TEST_CASE("a sentence is translated by a beam as if it were alone") {
-    for (const auto& [name, options] : kinds)
-        for (std::uint64_t seed = 1; seed <= (emulated() ? 1u : 4u); ++seed) {
-            const Transformer model = random_model(options, seed);
-            const std::int32_t end = likely_end(model, sentences[1]);
-            BeamOptions o{.start = start,
-                          .end = end,
-                          .beam = 4,
-                          .n_best = 3,
-                          .max_words = emulated() ? 4 : 9};
-            o.max_more = 2;
-            const auto found = beam_search(model, padded_batch(), o);
-            for (std::size_t b = 0; b < found.size(); ++b) {
-                const auto alone = beam_search(model, row_of(sentences[b]), o);
-                INFO(name << ", seed " << seed << ", sentence " << b);
-                REQUIRE(alone[0].size() == found[b].size());
-                for (std::size_t i = 0; i < found[b].size(); ++i) {
-                    CHECK(found[b][i].ids == alone[0][i].ids);
-                    CHECK(found[b][i].finished == alone[0][i].finished);
-                    CHECK(found[b][i].score ==
-                          Approx(alone[0][i].score).epsilon(0).margin(sum_bound));
-                }
-            }
-        }
-}
-
 TEST_CASE("every way finds plain's hypotheses") {
     for (const auto& [name, options] : kinds) {
         INFO(name);

@@ -85,14 +85,6 @@ TEST_CASE("a merge goes from left to right and takes no piece twice") {
     CHECK(join({"a", "b"}, {}).empty());
 }
 
-TEST_CASE("learning ends when every word is one piece") {
-    const auto merges = learn_merges({{"ab", 1}, {"cd", 5}}, 100);
-    CHECK(merges.size() == 4);
-    CHECK(cut("cd", merges) == Pieces{"▁cd"});
-    CHECK(learn_merges({}, 3).empty());
-    CHECK(learn_merges(toy, 0).empty());
-}
-
 TEST_CASE("SentencePiece merges what the plain way merges, on five words") {
     const auto all = learn_merges(toy, 100);
     for (Index n = 0; n <= static_cast<Index>(all.size()); ++n)

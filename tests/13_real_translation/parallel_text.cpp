@@ -96,7 +96,7 @@ TEST_CASE("a file that is no text in UTF-8 is named, and how to come to its text
         CHECK_THAT(message_of([&] { read_lines(file); }),
                    Contains(file.string() + ":") && Contains(is));
     }
-    for (const std::string text : {std::string("PK"), std::string("BZh"), std::string("%PDF"),
+    for (const std::string& text : {std::string("PK"), std::string("BZh"), std::string("%PDF"),
                                    std::string(100, 'x') + '\0' + std::string(100, 'x')}) {
         put(file, text);
         CHECK(read_lines(file) == std::vector<std::string>{text});
@@ -167,7 +167,6 @@ TEST_CASE("pairs come from the columns of one file, in any order") {
     put(file, "a\tb\nohne Tab\n");
     CHECK_THAT(message_of([&] { read_pairs({file}); }),
                Contains("pairs.tsv:2: 1 column, but column 2 is wanted"));
-    CHECK_THROWS_AS(read_pairs({file, "", 0, 1}), std::invalid_argument);
 }
 
 TEST_CASE("two files are read side by side and must have as many lines") {

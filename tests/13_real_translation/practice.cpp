@@ -200,26 +200,6 @@ TEST_CASE("a step takes as many batches as it is told, and the epoch's last one 
     CHECK_THROWS_WITH(run.end_epoch({}), Contains("0 of"));
 }
 
-TEST_CASE("a run learns to translate, and its validation says so", "[fast]") {
-    const std::vector<IdPair> pairs = copied_pairs(12);
-    const HeldOut same = held_out(pairs);
-    Transformer model(tiny_model(0, 16), Random(1));
-    TrainingRun run(model, pairs, {},
-                    {.training = {.epochs = 100,
-                                  .optimizer = "adam",
-                                  .learning_rate = Real(1e-2),
-                                  .warmup = 20},
-                     .tokens = 60,
-                     .patience = 0});
-    const auto validation = [&](const Transformer& m) {
-        return validate(m, same, {}, as_digits());
-    };
-    CHECK(train(run, validation) == "epoch 100 was the last one");
-    CHECK(run.progress().best().bleu >= 50);
-    CHECK(run.progress().epochs.front().bleu < 20);
-    CHECK(run.progress().epochs.back().loss < run.progress().epochs.front().loss / 2);
-}
-
 TEST_CASE("a run ends when neither BLEU nor the loss has got better for a while") {
     const std::vector<IdPair> pairs = drawn_pairs(5, 11);
     Transformer model(tiny_model(0), Random(1));
@@ -232,15 +212,9 @@ TEST_CASE("a run ends when neither BLEU nor the loss has got better for a while"
     CHECK(run.progress().best().epoch == 3);  // as much BLEU as epoch 2, and less loss
 }
 
-TEST_CASE("a run ends after its epochs, or where another one would take too long") {
+TEST_CASE("a run ends where another epoch would take too long") {
     const std::vector<IdPair> pairs = drawn_pairs(5, 12);
     Transformer model(tiny_model(0), Random(1));
-    const auto bad = scripted({{5, 1}, {4, 2}, {3, 3}, {2, 4}, {1, 5}});
-    TrainingRun some(
-        model, pairs, {},
-        {.training = {.epochs = 4, .optimizer = "adam"}, .tokens = 500, .patience = 0});
-    CHECK(train(some, bad) == "epoch 4 was the last one");
-
     TrainingRun timed(
         model, pairs, {},
         {.training = {.epochs = 100, .optimizer = "adam"}, .tokens = 500, .minutes = 1});

@@ -184,10 +184,6 @@ TEST_CASE("samples are the same for the same seed, and others for another") {
     const std::vector<double> a = bootstrap(counts, {}, 1, 20);
     CHECK(a == bootstrap(counts, {}, 1, 20));
     CHECK(a != bootstrap(counts, {}, 2, 20));
-    CHECK_THROWS_WITH(bootstrap({}, {}, 1),
-                      "bootstrap: 1000 samples of 0 sentences, expected at least 1 of both");
-    CHECK_THROWS_WITH(bootstrap(counts, {}, 1, 0),
-                      "bootstrap: 0 samples of 60 sentences, expected at least 1 of both");
 }
 
 TEST_CASE("an interval holds 95 of 100 scores") {
@@ -206,8 +202,6 @@ TEST_CASE("a system compared with itself does not differ, a much better one does
                               right = count_sentences(wanted, wanted);
     CHECK(p_value(counts, counts, {}, 1) == 1);
     CHECK(p_value(counts, right, {}, 1) == Approx(1.0 / 1001));
-    CHECK_THROWS_WITH(p_value(counts, std::span(right).first(3), {}, 1),
-                      "p_value: 60 sentences against 3");
 }
 
 // The command ------------------------------------------------------------

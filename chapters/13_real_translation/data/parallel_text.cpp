@@ -173,9 +173,6 @@ PairFiles PairFiles::parse(const std::string& text) {
 
 std::vector<TextPair> read_pairs(const PairFiles& files, const CleanOptions& options,
                                  CleanCounts* counts, const TextLimits& limits) {
-    require(files.source_column >= 1 && files.target_column >= 1,
-            "read_pairs: columns {} and {}, expected numbers from 1 on", files.source_column,
-            files.target_column);
     std::vector<TextPair> pairs;
     CleanCounts found = counts ? *counts : CleanCounts();
     for (const TextPair& pair :

@@ -6,7 +6,6 @@ namespace abh {
 // [bootstrap]
 /// The scores of resampled test sets: as many sentences as there are, each drawn from all of them.
 /// Koehn 2004, "Statistical significance tests for machine translation evaluation".
-/// @throws std::invalid_argument if there is no sentence or no sample
 std::vector<double> bootstrap(std::span<const Counts> sentences, const BleuOptions& options,
                               std::uint64_t seed, Index samples = 1000);
 
@@ -20,7 +19,7 @@ Interval interval_of(std::vector<double> scores);
 /// on the same samples. The differences, less their mean, show what chance does to two equal
 /// systems, so p is the share of them that exceeds the difference seen. It is 1 for systems with
 /// the same score on every sample.
-/// @param sentences, others  counts of the same sentences. @throws std::invalid_argument otherwise
+/// @param sentences, others  counts of the same sentences
 double p_value(std::span<const Counts> sentences, std::span<const Counts> others,
                const BleuOptions& options, std::uint64_t seed, Index samples = 1000);
 
