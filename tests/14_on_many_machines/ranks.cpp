@@ -84,16 +84,15 @@ TEST_CASE(
         Contains("[3] in 2 equal parts"));
 }
 
-TEST_CASE("a broadcast gives every rank what the root has") {
-    for (const Index n : {1, 2, 3, 4, 5, 7, 8})
-        for (Index root = 0; root < n; ++root) {
-            const auto copies = of_local_ranks(n, [&](Ranks& ranks) {
-                Tensor x = numbers_of(ranks.rank(), {2, 3});
-                ranks.broadcast(x, root);
-                return x;
-            });
-            for (const Tensor& copy : copies) CHECK(same_bits(copy, numbers_of(root, {2, 3})));
-        }
+TEST_CASE("a broadcast gives every rank what rank 0 has") {
+    for (const Index n : {1, 2, 3, 4, 5, 7, 8}) {
+        const auto copies = of_local_ranks(n, [&](Ranks& ranks) {
+            Tensor x = numbers_of(ranks.rank(), {2, 3});
+            ranks.broadcast(x);
+            return x;
+        });
+        for (const Tensor& copy : copies) CHECK(same_bits(copy, numbers_of(0, {2, 3})));
+    }
 }
 
 TEST_CASE("a broadcast sends the row n - 1 times, and no rank more often than there are rounds") {
@@ -134,11 +133,9 @@ TEST_CASE("ranks that come to different calls are told so, with both calls") {
         ranks.all_reduce(x);
     };
     const Call gather = [](Ranks& ranks) { ranks.all_gather(Tensor::zeros({3, 4})); };
-    const auto broadcast_from = [](Index root) {
-        return [=](Ranks& ranks) {
-            Tensor x = Tensor::zeros({2});
-            ranks.broadcast(x, root);
-        };
+    const Call broadcast = [](Ranks& ranks) {
+        Tensor x = Tensor::zeros({3, 4});
+        ranks.broadcast(x);
     };
     const Call fail = [](Ranks&) { throw std::runtime_error("the disk is full"); };
     struct Case {
@@ -147,8 +144,7 @@ TEST_CASE("ranks that come to different calls are told so, with both calls") {
     };
     for (const Case& c : {Case{reduce, reduce_more, "all_reduce of [3, 4]", "all_reduce of [3, 5]"},
                           Case{reduce, gather, "all_reduce of [3, 4]", "all_gather of [3, 4]"},
-                          Case{broadcast_from(0), broadcast_from(1), "broadcast of [2] from rank 0",
-                               "broadcast of [2] from rank 1"},
+                          Case{broadcast, gather, "broadcast of [3, 4]", "all_gather of [3, 4]"},
                           Case{reduce, [](Ranks&) {}, "rank 1 has ended", ""},
                           Case{reduce, fail, "the disk is full", ""}})
         CHECK_THROWS_WITH(
@@ -212,7 +208,6 @@ TEST_CASE("bfloat16 rounds to the nearest, to even where two are as near") {
     CHECK(y(2) == 1 + Real(0x1p-6));
     CHECK(y(3) == Real(-0x1p-126));
     CHECK(static_cast<double>(y(4)) == Approx(3e38).epsilon(1.0 / 256));
-    CHECK_THROWS_WITH(assign(y, to_bfloat16(Tensor({4}))), Contains("4 numbers for shape [5]"));
 }
 
 TEST_CASE("a rank that computes longer than the others is named") {

@@ -13,8 +13,7 @@ using Bfloat16 = Eigen::bfloat16;
 
 /// The elements of x, each rounded to nearest: it changes by a factor of 1 - 2^-8 to 1 + 2^-8.
 std::vector<Bfloat16> to_bfloat16(const Tensor& x);
-/// Sets the elements of x to these numbers.
-/// @throws std::invalid_argument unless there are as many as elements
+/// Sets the elements of x to these numbers, one for each.
 void assign(Tensor& x, std::span<const Bfloat16> numbers);
 
 }  // namespace abh

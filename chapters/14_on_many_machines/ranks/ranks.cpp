@@ -18,12 +18,11 @@ void Ranks::share_values(const char* what, std::vector<T>& values) {
 }
 
 /// Tells the others what this rank is about to do, and checks that they are about to do the same.
-void Ranks::meet(const char* what, const Shape& shape, Index root) {
+void Ranks::meet(const char* what, const Shape& shape) {
     ++calls_;
     if (size() == 1) return;
     std::array<char, 96> own{};
-    fmt::format_to_n(own.data(), own.size() - 1, "call {}, {} of {}{}{}", calls_, what, shape,
-                     root < 0 ? "" : fmt::format(" from rank {}", root),
+    fmt::format_to_n(own.data(), own.size() - 1, "call {}, {} of {}{}", calls_, what, shape,
                      sizeof(Real) == sizeof(float) ? "" : " in double precision");
     std::vector all(static_cast<std::size_t>(size()), own);
     share_values("meeting", all);
@@ -66,17 +65,14 @@ void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 // [broadcast]
-// In round k, the first 2^k ranks counted from the root have x, and send it 2^k places on.
-void Ranks::broadcast(Tensor& x, Index root) {
-    require(root >= 0 && root < size(), "broadcast: no rank {} of {}", root, size());
-    meet("broadcast", x.shape(), root);
-    const Index place = (rank() - root + size()) % size();
-    const auto at = [&](Index p) { return (p + root + size()) % size(); };
+// In round k, the first 2^k ranks have x, and send it 2^k places on.
+void Ranks::broadcast(Tensor& x) {
+    meet("broadcast", x.shape());
     for (Index have = 1; have < size(); have *= 2) {
-        const bool gives = place < have && place + have < size();
-        const bool takes = place >= have && place < 2 * have;
-        send_receive("broadcast", at(place + have), gives ? message_of(x) : Message{},
-                     at(place - have), takes ? room_of(x) : Room{});
+        const Index to = rank() + have, from = rank() - have;
+        const bool gives = rank() < have && to < size(), takes = from >= 0 && from < have;
+        send_receive("broadcast", gives ? to : rank(), gives ? message_of(x) : Message{},
+                     takes ? from : rank(), takes ? room_of(x) : Room{});
     }
 }
 // [reduce scatter]

@@ -29,8 +29,8 @@ public:
     Index size() const { return engine_ ? engine_->size() : 1; }
     bool first() const { return rank() == 0; }
 
-    /// Copies the elements of `root`'s x to all ranks, along a tree of log2(size) rounds.
-    void broadcast(Tensor& x, Index root = 0);
+    /// Copies the elements of rank 0's x to all ranks, along a tree of log2(size) rounds.
+    void broadcast(Tensor& x);
     /// x becomes the sum of all ranks' x, added as by `TreeSum`, with the same bits on each rank.
     void all_reduce(Tensor& x);
     /// The sum of all ranks' x `[n, ...]`, of which each rank gets `n / size` rows of its own.
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    void meet(const char* what, const Shape& shape, Index root = -1);
+    void meet(const char* what, const Shape& shape);
     template <class T>
     void share_values(const char* what, std::vector<T>& values);
 
