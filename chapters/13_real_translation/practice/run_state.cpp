@@ -18,11 +18,10 @@ namespace abh {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpochReport, epoch, steps, loss, dev_loss, bleu, gradient_norm,
-                                   seconds, tokens_per_second)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProgress, epoch, batch, step, random_step, loss_sum, norm_sum,
-                                   target_words, tokens, epoch_steps, epoch_seconds, seconds,
-                                   epochs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpochReport, epoch, steps, loss, dev_loss, bleu, seconds,
+                                   tokens_per_second)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunProgress, epoch, batch, step, random_step, loss_sum,
+                                   target_words, tokens, epoch_seconds, seconds, epochs)
 
 namespace {
 

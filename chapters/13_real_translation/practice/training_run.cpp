@@ -55,11 +55,9 @@ StepResult TrainingRun::step() {
     p.random_step = model_.random().step();
     const Index target_words = count_targets(batches);
     p.loss_sum += loss * static_cast<double>(target_words);
-    p.norm_sum += norm;
     p.target_words += target_words;
     p.tokens += tokens;
-    ++p.epoch_steps;
-    return {loss, norm, rate, tokens};
+    return {loss, rate, tokens};
 }
 // [step: finite]
 /// Called before the update, so that the weights are still those from before the step.
@@ -83,13 +81,12 @@ EpochReport TrainingRun::end_epoch(const Validation& validation) {
                         .loss = p.loss_sum / static_cast<double>(p.target_words),
                         .dev_loss = validation.loss,
                         .bleu = validation.score,
-                        .gradient_norm = p.norm_sum / static_cast<double>(p.epoch_steps),
                         .seconds = p.seconds,
                         .tokens_per_second = p.epoch_seconds > 0
                                                  ? static_cast<double>(p.tokens) / p.epoch_seconds
                                                  : 0});
-    p.loss_sum = p.norm_sum = p.epoch_seconds = 0;
-    p.target_words = p.tokens = p.epoch_steps = p.batch = 0;
+    p.loss_sum = p.epoch_seconds = 0;
+    p.target_words = p.tokens = p.batch = 0;
     batches_.draw(++p.epoch);
     return p.epochs.back();
 }
@@ -135,11 +132,10 @@ void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> mem
     require(progress.epoch >= 1, "progress: epoch {}, expected 1 or more", progress.epoch);
     batches_.draw(progress.epoch);
     const bool fits =
-        progress.batch <= batches() &&
-        (progress.batch == 0 || (progress.target_words > 0 && progress.epoch_steps > 0));
+        progress.batch <= batches() && (progress.batch == 0 || progress.target_words > 0);
     if (!fits) batches_.draw(progress_.epoch);
-    require(fits, "progress: batch {} of an epoch of {}, with {} words in {} steps", progress.batch,
-            batches(), progress.target_words, progress.epoch_steps);
+    require(fits, "progress: batch {} of an epoch of {}, with {} words", progress.batch, batches(),
+            progress.target_words);
     progress_ = progress;
     model_.random().go_to(progress.random_step);
     trainer_->remember(memory, progress.step);

@@ -37,7 +37,6 @@ struct EpochReport {
     Index epoch = 0, steps = 0;     ///< from 1; of the whole run so far
     double loss = 0, dev_loss = 0;  ///< per word: smoothed, with dropout; without either
     double bleu = 0;                ///< of the development set, translated greedily
-    double gradient_norm = 0;       ///< before clipping, mean over the epoch's steps
     double seconds = 0;             ///< of the whole run so far
     double tokens_per_second = 0;   ///< `count_words` of the pairs trained on, validation left out
 };
@@ -49,9 +48,8 @@ struct RunProgress {
     Index step = 0;                 ///< updates
     std::uint64_t random_step = 0;  ///< of the model's random numbers
     // of the epoch in progress, so far
-    double loss_sum = 0, norm_sum = 0;
-    Index target_words = 0, tokens = 0, epoch_steps = 0;
-    double epoch_seconds = 0;
+    Index target_words = 0, tokens = 0;
+    double loss_sum = 0, epoch_seconds = 0;
     double seconds = 0;               ///< of the whole run
     std::vector<EpochReport> epochs;  ///< that are over
 
@@ -63,7 +61,7 @@ struct RunProgress {
 // [run]
 /// What one step did.
 struct StepResult {
-    double loss, gradient_norm;  ///< before the update, per word; before clipping
+    double loss;  ///< before the update, per word
     Real learning_rate;
     Index tokens;  ///< `count_words` of its pairs
 };
