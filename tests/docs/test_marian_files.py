@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
-import io
+import inspect
+import json
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,13 +21,24 @@ MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 if not MISSING:
     sys.path.insert(0, str(ROOT / "tests/golden"))
-    import sentencepiece
     import torch
     from checkpoint import write
-    from safetensors import safe_open
     from safetensors.torch import load_file, save_file
     from transformer import ARTICLE, MARIAN, NOTEBOOK, SHARED_HEADS, TOY, Options, Transformer, small
-    from transformers import MarianMTModel, MarianTokenizer
+    from transformers import (
+        GenerationConfig,
+        MarianConfig,
+        MarianMTModel,
+        MarianTokenizer,
+        PreTrainedConfig,
+        PreTrainedTokenizerBase,
+        configuration_utils,
+        modeling_utils,
+    )
+    from transformers.generation import utils as generation_utils
+    from transformers.models.auto import auto_factory, tokenization_auto
+    from transformers.models.marian import modeling_marian
+    from transformers.tokenization_python import PythonBackend
 
 WORDS = {
     "source_words": ["P", *"abcdefghijkl"],
@@ -45,8 +60,16 @@ class Export(unittest.TestCase):
 
     def model(self, system: Options, **changes) -> tuple[Transformer, Path]:
         """A small model of random weights with its checkpoint."""
-        words = {"src_words": 13, "tgt_words": 13}
-        sizes = words | {"n_encoder_layers": 2, "n_decoder_layers": 1, "d_model": 12, "n_heads": 3, "d_ff": 17, "max_len": 20}
+        sizes = {
+            "src_words": 13,
+            "tgt_words": 13,
+            "n_encoder_layers": 2,
+            "n_decoder_layers": 1,
+            "d_model": 12,
+            "n_heads": 3,
+            "d_ff": 17,
+            "max_len": 20,
+        }
         torch.manual_seed(1)
         model = Transformer(small(system, **sizes | changes)).eval()
         with torch.no_grad():
@@ -102,6 +125,10 @@ class Export(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_a_model_with_subwords_gets_its_tokenizer(self) -> None:
+        import io
+
+        import sentencepiece
+
         pieces = {}
         for side, text in (("source", "two dogs and two cats"), ("target", "the dog and the cat")):
             out = io.BytesIO()
@@ -128,8 +155,7 @@ class Export(unittest.TestCase):
             src_words=loaded["source"].get_piece_size(),
             tgt_words=loaded["target"].get_piece_size(),
         )
-        with safe_open(file, "pt") as opened:
-            notes = {"options": opened.metadata()["options"]}
+        notes = {"options": json.dumps(asdict(self.model_options(file)))}
         notes |= {f"{side}_subwords": model.hex() for side, model in pieces.items()}
         save_file(load_file(file), file, notes)
         done = run("export", file, self.folder / "marian")
@@ -143,6 +169,12 @@ class Export(unittest.TestCase):
         self.assertEqual(model.config.pad_token_id, 0)
         self.assertEqual(model.config.decoder_start_token_id, 2)
         self.assertEqual(model.config.eos_token_id, 3)
+
+    def model_options(self, file: Path) -> Options:
+        from safetensors import safe_open
+
+        with safe_open(file, "pt") as opened:
+            return Options.read(opened.metadata()["options"])
 
     def test_weights_of_pytorch_become_safetensors(self) -> None:
         model, file = self.model(MARIAN)
@@ -162,6 +194,62 @@ class Export(unittest.TestCase):
         done = run("export", file, self.folder / "marian")
         self.assertEqual(done.returncode, 1)
         self.assertIn("not a model of this book", done.stderr)
+
+
+def names(pattern: str, *sources: object) -> set[str]:
+    """The names that a pattern with one group finds in the code of functions, classes, modules."""
+    return {name for source in sources for name in re.findall(pattern, inspect.getsource(source))}
+
+
+@unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)}")
+class Fields(unittest.TestCase):
+    """The fields that the library's code reads, in the table from which the program has its rules."""
+
+    TAKEN = r'kwargs\.(?:pop|get)\(\s*"(\w+)"'
+
+    def table(self, *files: str) -> set[str]:
+        source = (ROOT / "chapters/13_real_translation/marian/marian_fields.cpp").read_text()
+        rules = re.findall(r'\{(config|generation|tokenizer),\s*((?:"[^"]*"\s*)+),', source)
+        self.assertGreater(len(rules), 30)
+        return {
+            name
+            for file, text in rules
+            if file in files
+            for name in "".join(re.findall('"([^"]*)"', text)).split()
+        }
+
+    def expect_all(self, read: set[str], *files: str) -> None:
+        self.assertGreater(len(read), 40)
+        self.assertEqual(read - self.table(*files), set(), "no rule says what becomes of these")
+
+    def test_a_rule_for_every_field_of_generation_config(self) -> None:
+        self.expect_all(names(self.TAKEN, GenerationConfig.__init__), "generation")
+
+    def test_a_rule_for_every_field_of_config(self) -> None:
+        readers = (modeling_utils, generation_utils, auto_factory, configuration_utils)
+        self.expect_all(
+            {field.name for field in dataclasses.fields(MarianConfig)}
+            | set(MarianConfig.attribute_map)
+            | names(self.TAKEN, PreTrainedConfig.__post_init__)
+            | names(r'(?:getattr|hasattr)\((?:self\.)?config, "(\w+)"', *readers, modeling_marian)
+            | names(r'"(\w+)" in config_dict', configuration_utils)
+            | names(r"\bconfig\.(\w+)", modeling_marian)
+            | {"tokenizer_class", "auto_map"},
+            "config",
+            "generation",
+        )
+
+    def test_a_rule_for_every_field_about_tokens(self) -> None:
+        base = PreTrainedTokenizerBase
+        self.expect_all(
+            set(inspect.signature(MarianTokenizer.__init__).parameters) - {"self", "kwargs"}
+            | set(base.SPECIAL_TOKENS_ATTRIBUTES)
+            | names(self.TAKEN, base.__init__, PythonBackend.__init__)
+            | names(r'"(\w+)" (?:not )?in (?:init_)?kwargs', base.__init__, base._from_pretrained)
+            | names(r'init_kwargs(?:\.\w+\(\s*|\[)"(\w+)"', base._from_pretrained)
+            | names(r'tokenizer_config(?:\.get\(|\[)"(\w+)"', tokenization_auto, base.from_pretrained),
+            "tokenizer",
+        )
 
 
 if __name__ == "__main__":
