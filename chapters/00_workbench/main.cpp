@@ -163,16 +163,12 @@ void planted_error(std::uint64_t seed, Results& results) {
         const GradientError with_ones = check(dW(ones), ones, step);
         const GradientError with_drawn = check(dW(drawn), drawn, step);
         fmt::print("{:26}{:12.1e}{:12.1e}\n", formula, with_ones.relative, with_drawn.relative);
-        return std::pair{with_ones, with_drawn};
+        return std::pair{with_ones.relative, with_drawn.relative};
     };
-    const auto [right_ones, right_drawn] = compare("dW = transpose(dy) x", right);
+    compare("dW = transpose(dy) x", right);
     const auto [wrong_ones, wrong_drawn] = compare("dW = reshape(dy) x", wrong);
-    results.set_varying("right_ones_gradient", std::abs(right_ones.analytic));
-    results.set_varying("right_ones_off", std::abs(right_ones.analytic - right_ones.numeric));
-    results.set_varying("right_drawn_gradient", std::abs(right_drawn.analytic));
-    results.set_varying("right_drawn_off", std::abs(right_drawn.analytic - right_drawn.numeric));
-    results.set_varying("wrong_ones", wrong_ones.relative);
-    results.set_varying("wrong_drawn", wrong_drawn.relative);
+    results.set_varying("wrong_ones", wrong_ones);
+    results.set_varying("wrong_drawn", wrong_drawn);
 
     section("A right gradient, checked in float");
     const auto in_float = [&](double delta) { return check(right(drawn), drawn, delta).relative; };

@@ -97,37 +97,24 @@ void show_sentence(Random& random) {
                    ids.data()[i], fmt::join(matrix(y).row(i), " "));
 }
 // [statistics]
-struct Spread {
-    double deviation, low, high;
-};
-
-Spread spread(const Tensor& x) {
-    const auto values = vector(x).cast<double>().eval();
-    const double mean = values.mean();
-    return {std::sqrt((values.array() - mean).square().mean()), values.minCoeff(),
-            values.maxCoeff()};
+double deviation(const Tensor& x) {
+    const auto values = vector(x).cast<double>().array().eval();
+    return std::sqrt((values - values.mean()).square().mean());
 }
 
 /// An embedding whose entries start out normal, with standard deviation `start`.
-Embedding started(Index n_words, double start, bool scale, Random& random) {
-    Embedding embedding(n_words, d_model, {.scale = scale}, random);
+Embedding started(Index n_words, double start, Random& random) {
+    Embedding embedding(n_words, d_model, {}, random);
     embedding.table.value *= static_cast<Real>(start);
     return embedding;
 }
 // [scaled]
-void show_scaled(Random& random, Results& results) {
+void show_scaled(Random& random) {
     section("Times sqrt(d_model)");
     const Embedding embedding(1000, d_model, {.scale = true}, random);
     const Tensor y = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
-    const double factor = std::sqrt(static_cast<double>(d_model));
-    const Spread table = spread(embedding.table.value), vectors = spread(y);
-    fmt::print("table    {}  standard deviation {:.3f}\n", embedding.table.value.shape(),
-               table.deviation);
-    fmt::print(
-        "vectors  {}  standard deviation {:.3f}, from {:.2f} to {:.2f}; sqrt({}) is {:.3f}\n",
-        y.shape(), vectors.deviation, vectors.low, vectors.high, d_model, factor);
-    results.set("scaled_low", vectors.low);
-    results.set("scaled_high", vectors.high);
+    fmt::print("standard deviation {:.3f} in the table, {:.3f} in the vectors\n",
+               deviation(embedding.table.value), deviation(y));
 }
 // [output map]
 void show_output_map(Random& random, Results& results) {
@@ -137,7 +124,7 @@ void show_output_map(Random& random, Results& results) {
     for (const auto& [name, start] :
          {std::pair{"narrow", 1 / std::sqrt(static_cast<double>(d_model))},
           std::pair{"wide", 1.0}}) {
-        const Embedding embedding = started(1000, start, false, random);
+        const Embedding embedding = started(1000, start, random);
         const Tensor logits =
             matmul(h, embedding.table.value, {.transpose_b = true});  // [200, 1000]
         double loss = 0;  // mean of -log softmax(logits)[target]; the target of row r is word r
@@ -146,7 +133,7 @@ void show_output_map(Random& random, Results& results) {
             const double largest = row.maxCoeff();
             loss += (largest + std::log((row.array() - largest).exp().sum()) - row(r)) / 200;
         }
-        fmt::print("{:17.4f}  {:9.3f}  {:20.2f}  {:7.2f}\n", start, spread(logits).deviation, loss,
+        fmt::print("{:17.4f}  {:9.3f}  {:20.2f}  {:7.2f}\n", start, deviation(logits), loss,
                    std::log(1000.0));
         results.set(fmt::format("loss_{}", name), loss);
     }
@@ -161,7 +148,7 @@ int main(int argc, char** argv) {
         show_ten_rows(random, program.results());
         show_padding(random);
         show_sentence(random);
-        show_scaled(random, program.results());
+        show_scaled(random);
         show_output_map(random, program.results());
     });
 }

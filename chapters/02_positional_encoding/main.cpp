@@ -29,30 +29,17 @@ void show_by_hand(const Results& results) {
     results.array("clock", sinusoid_table(309, 4));  // 44 words are 7.003 turns of the fast hand
 }
 // [columns]
-void show_columns(const Results& results) {
-    section("Columns 4 to 7 of 20");
-    const Tensor code = sinusoid_table(100, 20);
-    for (Index t = 0; t < 3; ++t)
-        fmt::print("{}  {:.6f}  {:.6f}  {:.6f}  {:.6f}\n", t, code(t, 4), code(t, 5), code(t, 6),
-                   code(t, 7));
-    results.array("columns_of_20", code);
-
-    section("The toy's formula, columns 1 to 3 of 16");
-    const Tensor toy = column_exponent_table(100, 16);
-    for (Index t = 1; t < 4; ++t)
-        fmt::print("{}  {:#.6g}  {:#.6g}  {:#.6g}\n", t, toy(t, 1), toy(t, 2), toy(t, 3));
-    results.array("toy_of_16", toy);
+/// Tables for the figures.
+void keep_columns(const Results& results) {
+    results.array("columns_of_20", sinusoid_table(100, 20));
+    results.array("toy_of_16", column_exponent_table(100, 16));
     results.array("code_of_16", sinusoid_table(100, 16));
 }
 // [wavelengths]
-void show_wavelengths(Index d_model, Results& results) {
-    section("Wavelengths");
+void keep_wavelengths(Index d_model, Results& results) {
     const auto wavelength = [&](Index i) {
         return 2 * std::numbers::pi / sinusoid_frequency(i, d_model);
     };
-    fmt::print("columns    positions in a wave\n");
-    for (Index i : {Index{0}, 1 % (d_model / 2), d_model / 8, d_model / 4, d_model / 2 - 1})
-        fmt::print("{:3d}, {:3d}  {:20.2f}\n", 2 * i, 2 * i + 1, wavelength(i));
     Tensor waves({2, d_model});  // by column, for the paper's formula and for the toy's
     for (Index c = 0; c < d_model; ++c) {
         waves(0, c) = static_cast<Real>(wavelength(c / 2));
@@ -61,7 +48,6 @@ void show_wavelengths(Index d_model, Results& results) {
     results.array("wavelengths", waves);
     results.set("longest_wave", wavelength(d_model / 2 - 1));
     const Index still = count_still(sinusoid_table(101, d_model));
-    fmt::print("{} of {} columns move by less than 0.01 over 100 positions\n", still, d_model);
     results.set("still", static_cast<double>(still));
     // How far the slowest sine has risen at the last of 100 positions.
     const double farthest = 99 * sinusoid_frequency(d_model / 2 - 1, d_model);
@@ -87,11 +73,8 @@ void show_dots(Index d_model, Results& results) {
     for (Index shift : distances) {
         fmt::print("{:8d}  {:10.3f}  {:7.3f}  {:7.3f}\n", shift, sum_of_cosines(shift),
                    code(0, shift), code(1, shift));
-        results.set(fmt::format("dot_{}", shift), sum_of_cosines(shift));
+        if (shift == 10) results.set("dot_10", sum_of_cosines(shift));
     }
-    Index half = 0;
-    while (sum_of_cosines(half) > static_cast<double>(d_model) / 4) ++half;
-    results.set("half", static_cast<double>(half));
     results.array("dots", code);
     results.set_varying("dot_spread", spread(code));
 }
@@ -107,14 +90,6 @@ void show_toy(Index d_model, Results& results) {
         fmt::print("{:8d}  {:7.3f}  {:7.3f}\n", shift, dots(0, shift), dots(1, shift));
     results.set("toy_still", static_cast<double>(still));
     results.set("toy_dot_spread", spread(dots));
-}
-// [rotation]
-void show_rotation(Index d_model) {
-    section("A shift is a rotation");
-    const Tensor code = sinusoid_table(200, d_model);
-    for (Index shift : {1, 3, 100})
-        fmt::print("rows t, turned by {0:3d} f_i, differ from rows t + {0:3d} by at most {1:.1e}\n",
-                   shift, rotation_error(code, shift));
 }
 // [single precision]
 void show_single_precision(Index d_model) {
@@ -175,8 +150,6 @@ void show_learned(Random& random, Results& results) {
     const GradientError error =
         check_gradient(forward, positions.table.value, positions.table.grad(), dy, /*step=*/0.5);
     fmt::print("{} entries, worst: {}\n", error.checked, to_string(error));
-    fmt::print("sums of the gradient's rows: {:.3f}\n",
-               fmt::join(matrix(positions.table.grad()).rowwise().sum().eval(), " "));
     results.set_varying("gradient_error", error.relative);
 }
 // [speed]
@@ -201,11 +174,10 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         Random random(program.seed());
         show_by_hand(results);
-        show_columns(results);
-        show_wavelengths(d_model, results);
+        keep_columns(results);
+        keep_wavelengths(d_model, results);
         show_dots(d_model, results);
         show_toy(d_model, results);
-        show_rotation(d_model);
         show_single_precision(d_model);
         show_mixture(d_model, program.seed(), results);
         show_dropout(random, results);

@@ -28,20 +28,6 @@ Tensor dots_by_distance(const Tensor& table, Index n, Index first) {
     }
     return range;
 }
-// [rotation]
-double rotation_error(const Tensor& table, Index shift) {
-    const Index d_model = table.dim(1), n = table.dim(0) - shift;
-    Real worst = 0;
-    for (Index i = 0; i < d_model / 2; ++i) {
-        const double angle = static_cast<double>(shift) * sinusoid_frequency(i, d_model);
-        const auto c = static_cast<Real>(std::cos(angle)), s = static_cast<Real>(std::sin(angle));
-        const auto sine = matrix(table).col(2 * i), cosine = matrix(table).col(2 * i + 1);
-        worst = std::max(
-            {worst, (c * sine.head(n) + s * cosine.head(n) - sine.tail(n)).cwiseAbs().maxCoeff(),
-             (c * cosine.head(n) - s * sine.head(n) - cosine.tail(n)).cwiseAbs().maxCoeff()});
-    }
-    return static_cast<double>(worst);
-}
 // [single precision]
 double single_precision_error(const Tensor& table) {
     double worst = 0;

@@ -14,11 +14,6 @@ Index count_still(const Tensor& table, Index first = 0);
 /// @return `[2, n]`, one column for each shift < n
 Tensor dots_by_distance(const Tensor& table, Index n, Index first = 0);
 
-/// The largest difference, over all rows t, between an entry of row t + shift and the same entry of
-/// row t after each pair of columns is turned by `shift` times its frequency.
-/// @param table  of an even width
-double rotation_error(const Tensor& table, Index shift);
-
 /// The largest difference between a sine of the table and the same sine computed in single
 /// precision, from a frequency and an angle that are rounded to it.
 double single_precision_error(const Tensor& table);

@@ -19,11 +19,6 @@ void print(const std::string& name, std::span<const Real> row) {
     for (Real value : row) fmt::print(" {:8.4f}", std::abs(value) < 5e-5 ? 0 : value);
     fmt::print("\n");
 }
-
-double stddev(const Tensor& t, Index row) {
-    const auto x = matrix(t).row(row).array();
-    return std::sqrt((x - x.mean()).square().mean());
-}
 // [recipes]
 /// A row normalized by one of the recipes in use.
 Tensor normalize(const Tensor& x, bool unbiased, bool eps_outside) {
@@ -47,22 +42,9 @@ void recipes(Results& results) {
                 print(fmt::format("divided by {}, eps {}", unbiased ? "n - 1" : "n",
                                   outside ? "outside" : "inside"),
                       z.values());
-                const char* divisor = unbiased ? "unbiased" : "biased";
-                results.set(fmt::format("z_{}{}{}", divisor, outside ? "_outside" : "", row), z(3));
+                if (row.empty() && !outside)
+                    results.set(unbiased ? "z_unbiased" : "z_biased", z(3));
             }
-    }
-}
-// [backward by hand]
-void backward_by_hand() {
-    section("A gradient by hand");
-    const Tensor x({4}, {1, 1, 1, 5});
-    LayerNorm norm(4, {.affine = false});
-    LayerNorm::Cache cache;
-    print("x", x.values());
-    print("y", norm.forward(x, &cache).values());
-    for (const Tensor& dy : {Tensor({4}, {1, 0, 0, 0}), Tensor({4}, {0, 0, 0, 1})}) {
-        print("dy", dy.values());
-        print("dx", norm.backward(dy, cache).values());
     }
 }
 // [paths]
@@ -78,48 +60,19 @@ void paths(Results& results, Random random) {
         table.row(n, names[n - 1], error_of_paths(n, x, ones), error_of_paths(n, x, dy));
 }
 // [sentence]
-/// Sends the running example through one feed-forward sublayer and shows its rows before and after
-/// the norm, post and pre, with plain or scaled embeddings.
-void sentence(Results& results, Random random, Index d_model, Index d_ff, bool scaled) {
-    section(scaled ? "The same with the embedding times sqrt(d_model)"
-                   : "Rows before and after the norm");
+/// The rows of the running example before and after the norm that follows a feed-forward sublayer,
+/// with plain or scaled embeddings, for the figure.
+void keep_rows(const Results& results, Random random, Index d_model, Index d_ff, bool scaled) {
     const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
     const Embedding embedding(11, d_model, {.scale = scaled}, random);
     const PositionalEncoding positions(d_model, {}, random);
     const FeedForward sublayer(d_model, d_ff, false, random);
-    const AddNorm post(d_model, {.norm = {.affine = false}}, random);
-    const AddNorm pre(d_model, {.placement = NormPlacement::pre, .norm = {.affine = false}},
-                      random);
+    const AddNorm add_norm(d_model, {.norm = {.affine = false}}, random);
     const Tensor x = positions.forward(embedding.forward(ids));  // [1, 8, d_model]
-    const Tensor sum = x + sublayer.forward(x);
-    const Tensor y_post = post.after(x, sublayer.forward(x)), h = pre.before(x);
-    const Tensor y_pre = pre.after(x, sublayer.forward(h));
+    const Tensor f = sublayer.forward(x), sum = x + f, y = add_norm.after(x, f);
     const std::string kind = scaled ? "_scaled" : "_plain";
-    std::vector<Column> columns{{"stddev of", "<9"}};
-    for (const char* of : {"x", "x + F(x)", "y, post", "norm(x)", "y, pre"})
-        columns.push_back({of, "9.4f"});
-    Table table(results, columns);
-    const char* words[] = {"我", "有", "一", "个", "好", "朋", "友", "P"};
-    for (Index r = 0; r < 8; ++r)
-        table.row(r, words[r], stddev(x, r), stddev(sum, r), stddev(y_post, r), stddev(h, r),
-                  stddev(y_pre, r));
-    results.set("stddev_before" + kind, stddev(sum, 4));
     results.array("before" + kind, sum.reshape({8, d_model}));
-    results.array("after" + kind, y_post.reshape({8, d_model}));
-}
-// [learned]
-void learned(Random random, Index d_model) {
-    section("Fixed and learned");
-    LayerNorm fixed(d_model, {.affine = false}), trained(d_model);
-    const Tensor x = normal({8, d_model}, random.stream());
-    fmt::print("parameters: fixed {}, learned {}\nlargest difference before training: {}\n",
-               count_elements(parameters_of(fixed)), count_elements(parameters_of(trained)),
-               max_difference(fixed.forward(x), trained.forward(x)));
-    trained.gamma.value.fill(3);
-    trained.beta.value.fill(2);
-    const Tensor y = trained.forward(x);
-    fmt::print("gamma 3, beta 2: the first row has mean {:.3f}, stddev {:.3f}\n",
-               matrix(y).row(0).mean(), stddev(y, 0));
+    results.array("after" + kind, y.reshape({8, d_model}));
 }
 // [feed-forward]
 void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
@@ -203,10 +156,8 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         const Random random(program.seed());
         recipes(results);
-        backward_by_hand();
         paths(results, random);
-        for (bool scaled : {false, true}) sentence(results, random, d_model, d_ff, scaled);
-        learned(random, d_model);
+        for (bool scaled : {false, true}) keep_rows(results, random, d_model, d_ff, scaled);
         feed_forward(results, random, d_model, d_ff);
         stacks(results, program.seed(), depth);
         speed(results, random);
