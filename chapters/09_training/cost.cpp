@@ -6,38 +6,13 @@
 #include "chapters/09_training/data/batches.hpp"
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/09_training/loop/training.hpp"
-#include "lib/fast/gradient.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 
 namespace abh {
-// [adam]
+// [loss]
 namespace {
 
-/// Times a step of Adam for a weight as large as that of a map in the feed-forward layer, with the
-/// gradient given and with the gradient as the product of two factors with 30 rows.
-void show_adam(std::uint64_t seed, Results& results) {
-    section("Making it fast");
-    Random random(seed);
-    const Tensor dy = normal({30, 2048}, random.stream()), x = normal({30, 512}, random.stream());
-    Parameter given(normal({2048, 512}, random.stream())), product(given.value.clone());
-    Adam adam({{"given", &given}}), adam_product({{"product", &product}});
-    fast::add_product(given.gradient, dy, x);
-    given.grad();  // multiplied here, so that it is not timed
-    const Real rate = Real(1e-4);
-    GainTable table(results, "one step of Adam, 2048 x 512 weights");
-    table.ways(
-        "the gradient given", "adam", [&] { adam.step(rate); }, 41);
-    table.ways(
-        "the gradient a product of 30 rows", "product",
-        [&] {
-            product.zero_grad();
-            fast::add_product(product.gradient, dy, x);
-            adam_product.step(rate);
-        },
-        41);
-}
-// [loss]
 /// Times the last map, the loss and their backward passes for 64 sentences of 24 words, with all
 /// logits at once and by blocks.
 void show_loss_by_blocks(std::uint64_t seed, Results& results) {
@@ -149,7 +124,6 @@ void show_pads(std::uint64_t seed, Results& results) {
 }  // namespace
 // [all]
 void show_training_cost(std::uint64_t seed, Results& results) {
-    show_adam(seed, results);
     show_loss_by_blocks(seed, results);
     show_pads(seed, results);
 }

@@ -1,10 +1,7 @@
 #include "chapters/10_greedy_decoding/cost.hpp"
 
-#include <numeric>
-
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/10_greedy_decoding/key_values.hpp"
 #include "lib/program/output.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -76,34 +73,12 @@ void show_batches(std::uint64_t seed, Results& results) {
         table.measured_row(m.noise.disturbed(), n, n, ms, 24 * 1000 / ms, alone_ms / ms);
     }
 }
-// [one query]
-/// Times attention of one query per sentence and head, by `attention` and by `attend_cached`.
-void show_one_query(std::uint64_t seed, Results& results) {
-    section("Cost of one query");
-    const Index batch = 32, heads = 8, d_k = 64;
-    Random random(seed);
-    const Tensor q = normal({batch, heads, 1, d_k}, random.stream());
-    Ids sentences({batch});
-    std::iota(sentences.values().begin(), sentences.values().end(), 0);
-    GainTable table(results, "keys", "attention", "attend_cached");
-    for (Index keys : {8, 32, 128}) {
-        const KeyValues kv{normal({batch, heads, keys, d_k}, random.stream()),
-                           normal({batch, heads, keys, d_k}, random.stream())};
-        const Mask mask = Mask::zeros({batch, 1, 1, keys});
-        const Mask hidden = mask.reshape({batch, 1, keys, 1});
-        table.sides(
-            fmt::format("{}", keys), fmt::format("query_{}", keys),
-            [&] { attention(q, kv.k, kv.v, mask); },
-            [&] { attend_cached(q, kv, keys, hidden, sentences, {}); });
-    }
-}
 
 }  // namespace
 // [all]
 void show_decoding_cost(std::uint64_t seed, Results& results) {
     show_words(seed, results);
     show_batches(seed, results);
-    show_one_query(seed, results);
 }
 
 }  // namespace abh

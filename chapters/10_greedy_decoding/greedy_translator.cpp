@@ -86,7 +86,6 @@ void show_word_by_word(const GreedyTranslator& translator, const Words& source,
     results.set(name + "_source", join_words(source));
     results.set(name + "_said", said);
     results.set(name + "_answer", join_words(translator.words(translation)));
-    results.array(name + "_probabilities", p.reshape({p.dim(1), p.dim(2)}));
     const Tensor& heads = translation.weights.decoder.back().cross;  // last layer, [1, H, t, Ls]
     const Tensor cross = mean_over_heads(heads);
     results.array(name + "_cross", cross);  // [t, Ls]
@@ -112,22 +111,20 @@ void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Resul
         std::mismatch(said.begin(), said.end(), expected.begin(), expected.end());
     const bool right = said == expected, missed = at != said.end();
     const Tensor p = probabilities(translator, pair.source, translation);
-    const Real p_missed = missed ? p(0, at - said.begin(), *wanted) : 0;
 
     fmt::print("right: {}; one of the training sentences: {}\n", right ? "yes" : "no",
                by_heart ? "yes" : "no");
     if (missed)
         fmt::print("the first word missed, {}, had probability {:.6f}\n", target.word(*wanted),
-                   p_missed);
+                   p(0, at - said.begin(), *wanted));
     results.set("unseen_expected", join_words(pair.target));
     results.set("unseen_right", right ? "yes" : "no");
     results.set("unseen_is_training", by_heart ? "yes" : "no");
-    results.set("missed_word", missed ? target.word(*wanted) : "none");
-    results.set_varying("missed_probability", p_missed);
 }
 // [dropout]
-void show_dropout(GreedyTranslator& translator, const Words& source, Index draws,
-                  const std::string& name, Results& results) {
+void show_dropout(GreedyTranslator& translator, const Words& source, const std::string& name,
+                  Results& results) {
+    constexpr Index draws = 10;
     DecodingOptions options = translator.options;
     options.dropout = true;
     std::map<std::string, Index> answers;
@@ -147,7 +144,6 @@ void show_dropout(GreedyTranslator& translator, const Words& source, Index draws
                join_words(source), off, lowest, highest);
     for (const auto& [answer, times] : answers)
         fmt::print("  {:3} of {}: {}\n", times, draws, answer);
-    results.set(name + "_answers", static_cast<double>(answers.size()));
     results.set_varying(name + "_off", off);
     results.set_varying(name + "_lowest", lowest);
     results.set_varying(name + "_highest", highest);

@@ -41,14 +41,14 @@ bool show(const GreedyTranslator& translator, const SentencePair& pair,
 // [reports]
 /// Prints every step: the chosen word, its probability, and the runner-up.
 /// @param results  receives `NAME_source`, `NAME_said`, `NAME_answer`, `NAME_strongest`,
-///                 `NAME_sharpest_head`, arrays `NAME_probabilities`, `NAME_cross` and `NAME_heads`
+///                 `NAME_sharpest_head`, arrays `NAME_cross` and `NAME_heads`
 void show_word_by_word(const GreedyTranslator& translator, const Words& source,
                        const std::string& name, Results& results);
 /// Prints how the model translates a sentence that training never saw, and where it goes wrong.
 void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Results& results);
-/// Shows the common mistake of leaving dropout on. Each draw drops other elements, as a new
-/// training step does.
-void show_dropout(GreedyTranslator& translator, const Words& source, Index draws,
-                  const std::string& name, Results& results);
+/// Shows the common mistake of leaving dropout on, by ten translations. Each draw drops other
+/// elements, as a new training step does.
+void show_dropout(GreedyTranslator& translator, const Words& source, const std::string& name,
+                  Results& results);
 
 }  // namespace abh

@@ -4,7 +4,7 @@
 
 namespace abh {
 // [inside]
-/// Prints what the parts of a model that knows the grammar do with a sentence that it has not seen:
+/// What the parts of a model that knows the grammar do with a sentence that it has not seen:
 /// 你 认 识 两 个 老 师 吗. Each chapter that builds a part shows its picture.
 /// @param seed     the model's seed in training, from which its first weights are drawn again
 /// @param results  receives `word_cosines` of what training added to the target's table, the

@@ -18,7 +18,7 @@ namespace {
 /// The checkpoint that chapter 9 wrote for this task, trained as it is without further options. If
 /// there is none, one is trained first.
 std::filesystem::path find_checkpoint(const Task& task, std::uint64_t seed) {
-    const std::filesystem::path file = default_checkpoint(full_name(task), seed);
+    const std::filesystem::path file = default_checkpoint(task.name, seed);
     if (!std::filesystem::exists(file)) {
         fmt::print(
             "{} is missing, so it is trained first, as ./book run 09 does. (To translate with "
@@ -79,25 +79,6 @@ void show_held_out(const GreedyTranslator& translator, const Corpus& corpus, Res
     fmt::print("{} of {} exact, {:.1f} %\n", right, all, percent);
     results.set("held_out", static_cast<double>(all));
     results.set("held_out_right", static_cast<double>(right));
-    results.set("accuracy", percent);
-}
-// [as printed]
-/// A list of words as Python prints it.
-std::string python_list(const Words& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "'" : ", '") + word + "'";
-    return "[" + text + "]";
-}
-
-/// Prints what the toy's program prints for a sentence: a rule, a heading, ids, words.
-void show_as_printed(const GreedyTranslator& translator, const Words& source) {
-    const Translation translation = translator.translate(source);
-    const Ids src = translator.ids(source);
-    Ids said({static_cast<Index>(translation.ids.size())});
-    std::copy(translation.ids.begin(), translation.ids.end(), said.data());
-    fmt::print("\n{}\nGreedy decoding of: {}\n", std::string(30, '='), join_words(source));
-    fmt::print("{} -> {}\n", tensor_text(src.reshape({src.size()})), tensor_text(said));
-    fmt::print("{} -> {}\n", python_list(source), python_list(translator.words(translation)));
 }
 // [cache]
 /// Are the words the same? If so, raises `difference` to the largest difference between their
@@ -112,7 +93,7 @@ bool compare(const Translation& a, const Translation& b, double& difference) {
 // [cache: show]
 /// Translates three sentences of training and all that are held out: without the cache, with it one
 /// by one, and with it all at once.
-void show_cache(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
+void show_cache(const GreedyTranslator& translator, const Corpus& corpus) {
     const Transformer& model = translator.checkpoint.model;
     std::vector<SentencePair> pairs = corpus.held_out;
     std::copy_n(corpus.train.begin(), std::min<std::size_t>(3, corpus.train.size()),
@@ -139,29 +120,20 @@ void show_cache(const GreedyTranslator& translator, const Corpus& corpus, Result
     fmt::print("a sentence takes {:.2f} ms without the cache, {:.2f} ms with it,\n", plain_ms / n,
                cached_ms / n);
     fmt::print("and {:.2f} ms if all are translated at once\n", batch_ms / n);
-    results.set("cache_sentences", n);
-    results.set("cache_same", static_cast<double>(same));
-    results.set_varying("cache_difference", difference);
-    results.set_varying("plain_ms", plain_ms / n, "ms");
-    results.set_varying("cached_ms", cached_ms / n, "ms");
-    results.set_varying("batch_ms", batch_ms / n, "ms");
 }
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
     std::string corpus = "toy", sentence;
-    std::filesystem::path data, checkpoint;
-    Index max_words = 50, draws = 10;
+    std::filesystem::path checkpoint;
+    Index max_words = 50;
     Program program("Translate word by word, always taking the likeliest");
     Options& options = program.options();
     options.add("--corpus", corpus, "toy, notebook or grammar");
-    options.add("--data", data, "file of pairs instead, one per line: source, tab, target")
-        .excludes("--corpus");
     options.add("--checkpoint", checkpoint,
                 "checkpoint to load (default: the one that chapter 9 wrote)");
     options.add("--translate", sentence, "translate this line and nothing else");
     options.add("--max-words", max_words, "most words in a translation").range(1, 5000);
-    options.add("--draws", draws, "number of translations with dropout left on").range(1, 1000);
     const Options cost =
         options.command("cost", "what decoding costs, with and without the key-value cache");
     const Options inside =
@@ -170,7 +142,7 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         if (inside.chosen()) corpus = "grammar";
         if (cost.chosen()) return show_decoding_cost(program.seed(), results);
-        const Task task = make_task(corpus, data);
+        const Task task = make_task(corpus);
         const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
         const SentencePair line{split_words(tidy(sentence)), {}};
         if (one_line && !own_file) source_ids(task.corpus.source, line.source);  // known words?
@@ -187,8 +159,6 @@ int main(int argc, char** argv) {
                                       count_elements(parameters_of(translator.checkpoint.model))));
         show_sentences(translator, task.corpus, results);
         show_held_out(translator, task.corpus, results);
-        section("As the toy's program prints it");
-        show_as_printed(translator, train[std::min<std::size_t>(1, train.size() - 1)].source);
         section("Word by word");
         show_word_by_word(translator, train[0].source, "first", results);
         if (!unseen.empty()) {
@@ -196,9 +166,9 @@ int main(int argc, char** argv) {
             show_unseen(translator, task.corpus, results);
         }
         section("With a key-value cache");
-        show_cache(translator, task.corpus, results);
+        show_cache(translator, task.corpus);
         section("Dropout left on");
-        show_dropout(translator, train[0].source, draws, "first", results);
-        if (!unseen.empty()) show_dropout(translator, unseen[0].source, draws, "unseen", results);
+        show_dropout(translator, train[0].source, "first", results);
+        if (!unseen.empty()) show_dropout(translator, unseen[0].source, "unseen", results);
     });
 }

@@ -66,12 +66,6 @@ double attention_forward(const TransformerOptions& o, Index sentences, Index src
                 (attention(o, tgt, tgt) + attention(o, tgt, src)));
 }
 
-void check(Index sentences, Index src_words, Index words) {
-    require(sentences >= 1 && src_words >= 1 && words >= 1,
-            "floor: {} sentences of {} and {} words, expected at least 1 of each", sentences,
-            src_words, words);
-}
-
 /// Bytes of the weights and of the optimizer's numbers, read and written.
 double update(const TransformerOptions& o, OptimizerKind kind) {
     const double numbers = kind == OptimizerKind::adam ? 3 : 2;
@@ -84,7 +78,6 @@ double update(const TransformerOptions& o, OptimizerKind kind) {
 // backward:  dx = dy W, dW = dy^T x, and four products in attention: twice as many
 Floor training_floor(const TransformerOptions& o, Index sentences, Index src_words, Index tgt_words,
                      OptimizerKind kind) {
-    check(sentences, src_words, tgt_words);
     const auto maps = linear_maps(o, sentences * src_words, sentences * tgt_words);
     const double forward =
         multiply_adds(maps) + attention_forward(o, sentences, src_words, tgt_words);
@@ -92,7 +85,6 @@ Floor training_floor(const TransformerOptions& o, Index sentences, Index src_wor
 }
 
 Floor decoding_floor(const TransformerOptions& o, Index sentences, Index src_words, Index words) {
-    check(sentences, src_words, words);
     const auto once = linear_maps(o, sentences * src_words, 0);
     const auto each = linear_maps(o, 0, sentences);
     const double n = static_cast<double>(words);

@@ -51,8 +51,6 @@ Index stream_bytes() {
 }
 
 Limits measure_limits(Index bytes, double seconds) {
-    require(bytes >= Index{1} << 16,
-            "limits: {} bytes are too few to time, expected at least 65536", bytes);
     const auto before = processor_time();
     const Index n = bytes / static_cast<Index>(sizeof(Real));
     constexpr Index part = 1 << 15;   // numbers that a thread reads or updates at a time

@@ -194,22 +194,17 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
 // [main]
 int main(int argc, char** argv) {
     Program program("Count what must be done, measure what is done, and compare");
-    Options& options = program.options();
-    const Options floor = options.command("floor", "the least that whole steps must do"),
-                  operations = options.command(
-                      "operations", "the plain and the fast way of every operation, and its floor"),
-                  traps = options.command("traps", "slow code that is easy to write, and its cure"),
-                  steps = options.command("steps", "where the time of a training step goes");
+    const Options steps =
+        program.options().command("steps", "where the time of a training step goes, and no more");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
-        const bool all =
-            !floor.chosen() && !operations.chosen() && !traps.chosen() && !steps.chosen();
         const Limits limits = show_limits(results);
-        if (all || floor.chosen()) show_floors(limits, results);
-        if (all || operations.chosen()) show_gains(limits, results);
-        if (all || traps.chosen()) show_traps(results);
-        if (all || steps.chosen())  // last, because --profile saves the last step
-            for (const Step& work : {toy_step(), small_step()})
-                show_step(work, limits, program.seed(), results);
+        if (!steps.chosen()) {
+            show_floors(limits, results);
+            show_gains(limits, results);
+            show_traps(results);
+        }
+        for (const Step& work : {toy_step(), small_step()})  // last: --profile saves the last step
+            show_step(work, limits, program.seed(), results);
     });
 }
