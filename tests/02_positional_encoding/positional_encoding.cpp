@@ -6,8 +6,6 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "chapters/01_embedding/embedding.hpp"
-#include "chapters/02_positional_encoding/measures.hpp"
 #include "chapters/02_positional_encoding/other_tables.hpp"
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
@@ -81,18 +79,6 @@ TEST_CASE("a shift by k positions turns every pair by k times its frequency") {
         }
 }
 
-TEST_CASE("measures of a table tell the paper's formula from the toy's") {
-    const Tensor code = sinusoid_table(120, 24), toy = column_exponent_table(120, 24);
-    const Tensor dots = dots_by_distance(code, 50), toy_dots = dots_by_distance(toy, 50, 1);
-    CHECK(std::abs(dots(0, 0) - 12) < 24 * Real(rounding));
-    CHECK(matrix(dots).row(0).isApprox(matrix(dots).row(1), 24 * Real(rounding)));
-    CHECK((matrix(toy_dots).row(1) - matrix(toy_dots).row(0)).maxCoeff() > Real(0.5));
-    CHECK(count_still(Tensor({3, 2}, {0, 5, 1, 5, 2, 5})) == 1);
-    CHECK(count_still(Tensor({3, 2}, {0, 5, 1, 5, 1, 5}), 1) == 2);
-    CHECK(single_precision_error(code.rows(0, 1)) == 0);
-    CHECK(single_precision_error(code) < 1e-5);  // angles below 120, rounded to 24 bits
-}
-
 TEST_CASE("an odd d_model ends with a sine that has no cosine") {
     const Tensor code = sinusoid_table(50, 7);
     CHECK(code.shape() == Shape{50, 7});
@@ -152,24 +138,6 @@ TEST_CASE("a word that comes alone gets the code of its position") {
     }
 }
 
-TEST_CASE("the article's example is the embedding plus codes, a tenth of it zero") {
-    Random random(1);
-    const Embedding embedding(1000, 512, {.scale = true}, random);
-    const PositionalEncoding positions(512, {.max_len = 60, .dropout = Real(0.1)}, random);
-    const Tensor x = embedding.forward(Ids({2, 4}, {100, 2, 421, 508, 491, 998, 1, 221}));
-    PositionalEncoding::Cache cache;
-    const Tensor y = positions.forward(x, &cache);
-    const Tensor sum = positions.forward(x);
-    CHECK(y.shape() == Shape{2, 4, 512});
-    Index zeros = 0;
-    for (Index i = 0; i < y.size(); ++i) {
-        zeros += y.data()[i] == 0;
-        if (y.data()[i] != 0) CHECK(y.data()[i] == sum.data()[i] * (1 / (1 - Real(0.1))));
-    }
-    // binomial of 4096 with p 0.1: the share has deviation 0.0047, four of them 0.019
-    CHECK(std::abs(static_cast<double>(zeros) / 4096 - 0.1) < 0.019);
-}
-
 TEST_CASE("the gradient of a learned table equals central differences") {
     for (Index first : {0, 2}) {
         Random random(7);
@@ -204,31 +172,6 @@ TEST_CASE("a second backward adds to a learned table again and returns the same 
     PositionalEncoding::Cache cache;
     positions.forward(random_tensor({2, 4, 5}), &cache);
     check_backward_twice(positions, [&] { return std::vector{positions.backward(dy, cache)}; });
-}
-
-TEST_CASE("a sinusoid is no parameter, and stays as it is; a learned table has 25,600 numbers") {
-    Random random(1);
-    PositionalEncoding fixed(6, {.max_len = 9}, random);
-    PositionalEncoding learned(256, {.kind = Positions::learned, .max_len = 100}, random);
-    CHECK(count_elements(parameters_of(learned)) == 25600);
-    const Tensor before = fixed.table.value.clone();
-    PositionalEncoding::Cache cache;
-    const Tensor x = random_tensor({2, 3, 6});
-    fixed.forward(x, &cache);
-    CHECK(same_bits(fixed.backward(x, cache), x));
-    CHECK(same_bits(fixed.table.value, before));
-}
-
-TEST_CASE("positions give the same bits for the same seed and any number of threads") {
-    const Tensor x = random_tensor({8, 50, 64}), dy = random_tensor({8, 50, 64}, 10);
-    same_for_threads([&] {
-        Random random(11);
-        PositionalEncoding positions(
-            64, {.kind = Positions::learned, .max_len = 60, .dropout = Real(0.1)}, random);
-        PositionalEncoding::Cache cache;
-        const Tensor y = positions.forward(x, &cache);
-        return with_gradients({y, positions.backward(dy, cache)}, positions);
-    });
 }
 
 TEST_CASE("positions say what is wrong with their input") {

@@ -34,16 +34,6 @@ const Shape scores{2, 3, 4, 4};
 
 }  // namespace
 
-TEST_CASE("an empty attention mask hides nothing, and has no matrix") {
-    const AttentionMask nothing;
-    CHECK_NOTHROW(nothing.check(scores));
-    CHECK(nothing.dense(scores).empty());
-    for (Index i = 0; i < 4; ++i)
-        for (Index j = 0; j < 4; ++j) CHECK_FALSE(nothing.hides(1, 2, i, j));
-    const AttentionMask empty = Mask();
-    CHECK(empty.dense(scores).empty());
-}
-
 TEST_CASE("pads among the keys are hidden from every query, whatever the id of padding is") {
     const Ids keys = two_sentences();
     const AttentionMask mask = hide_pads(keys);
@@ -103,21 +93,6 @@ TEST_CASE("a key is hidden where any part hides it, for every combination of par
             }
 }
 
-TEST_CASE("the matrix has size 1 along each axis along which no part changes") {
-    const Ids keys = two_sentences();
-    const auto shape = [](const AttentionMask& mask) { return mask.dense(scores).shape(); };
-    const AttentionMask by_head = random_mask({1, 3, 1, 1});
-    CHECK(shape(by_head) == Shape{1, 3, 1, 1});
-    CHECK(shape(by_head | hide_future()) == Shape{1, 3, 4, 4});
-    CHECK(shape(by_head | hide_pads(keys)) == Shape{2, 3, 1, 4});
-    CHECK(shape(by_head | hide_pads(keys) | hide_future()) == scores);
-    CHECK(shape(random_mask({2, 1, 4, 1}) | hide_future()) == Shape{2, 1, 4, 4});
-    // sizes of 1 in the scores themselves
-    CHECK((hide_pads(Ids({1, 1}, {0})) | hide_future()).dense({1, 1, 1, 1}).shape() ==
-          Shape{1, 1, 1, 1});
-    CHECK(hide_pads(Ids(Shape{2, 0})).dense({2, 3, 4, 0}).empty());
-}
-
 TEST_CASE("a mask of three axes becomes an attention mask that all heads share") {
     const Mask any = random_mask({2, 4, 4});
     const auto as_argument = [](const AttentionMask& mask) { return mask.dense(scores); };
@@ -125,14 +100,6 @@ TEST_CASE("a mask of three axes becomes an attention mask that all heads share")
     CHECK(dense.shape() == Shape{2, 1, 4, 4});
     CHECK(dense.data() == any.data());  // a view, not a copy
     CHECK(same_bits(as_argument(over_heads(any)), dense));
-}
-
-TEST_CASE("an attention mask keeps what the ids and the mask were when it was made") {
-    const Ids keys = two_sentences();
-    Ids ids = keys.clone();
-    const AttentionMask mask = hide_pads(ids);
-    ids.fill(0);
-    CHECK(same_bits(mask.pads, hide_pads(keys).pads));
 }
 
 TEST_CASE("of packed sentences each sees its own keys alone, as with pads behind them") {

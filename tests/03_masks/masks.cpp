@@ -70,19 +70,6 @@ TEST_CASE("the three triangles of the Chinese-English toy print as they do there
             "[[0 2 3 4]\n [0 0 3 4]\n [0 0 0 4]\n [0 0 0 0]]\n");
 }
 
-TEST_CASE("a triangle of a matrix keeps the matrix's own rows, and prints its columns aligned") {
-    const Ids matrix({2, 3}, {1, 20, 3, 4, 5, -6});
-    REQUIRE(to_string(upper_triangle(matrix)) == "[[ 1 20  3]\n [ 0  5 -6]]\n");
-    REQUIRE_THROWS_WITH(upper_triangle(Ids({1, 2, 3})), Contains("[1, 2, 3]"));
-    REQUIRE_THROWS_WITH(to_string(Ids({3})), Contains("[3]"));
-}
-
-TEST_CASE("a mask in which everything is hidden prints True without a space before it") {
-    REQUIRE(to_string(Mask::full({1, 1, 2}, 1), MaskStyle::booleans) ==
-            "tensor([[[True, True]]])\n");
-    REQUIRE_THROWS_WITH(to_string(Mask({2, 2}), MaskStyle::digits), Contains("[2, 2]"));
-}
-
 TEST_CASE("a pad query keeps the row that every other query has") {
     const Ids ids({1, 4}, {1, 2, 3, 0});
     const Mask mask = padding_mask(ids, ids);
@@ -137,13 +124,6 @@ TEST_CASE("whatever is not 0 hides, and becomes 1") {
     const Mask a({1, 1, 4}, {0, 7, 0, 255}), b({1, 1, 4}, {0, 0, 9, 1});
     REQUIRE(same_bits(mask_or(a, b), Mask({1, 1, 4}, {0, 1, 1, 1})));
     REQUIRE(same_bits(invert(a), Mask({1, 1, 4}, {1, 0, 1, 0})));
-}
-
-TEST_CASE("a mask over heads has one axis more and the same elements") {
-    const Mask mask = look_ahead_mask(Ids::zeros({2, 3}));
-    const Mask heads = over_heads(mask);
-    REQUIRE(heads.shape() == Shape{2, 1, 3, 3});
-    REQUIRE(heads.data() == mask.data());
 }
 
 TEST_CASE("a mask whose missing axis is added at the front hides words of another sentence") {
