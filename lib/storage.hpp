@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 namespace abh::memory {
@@ -21,16 +20,8 @@ Block take_on_device(std::size_t bytes);
 void give_on_device(Block block) noexcept;
 // [memory: checks]
 /// For tests: from here on, each block is a fresh one, and on the processor full of NaN, so that it
-/// shows when an element is read before it is written. Call it before the first block is taken.
+/// shows when an element is read before it is written.
 void check();
-
-/// Requests for the processor's memory. With `check`, none are counted.
-struct FreshBlocks {
-    std::int64_t count = 0;    ///< pieces from the system, or for small blocks from the large heap
-    std::int64_t largest = 0;  ///< bytes of the largest block, fresh or reused
-};
-/// The requests since the last call.
-FreshBlocks fresh_blocks();
 
 }  // namespace abh::memory
 namespace abh {

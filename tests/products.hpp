@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/fast/packed_matmul.hpp"
+#include "lib/matmul.hpp"
 #include "tests/support.hpp"
 
 namespace abh {
@@ -60,35 +60,5 @@ inline Tensor matmul(const Operands& factors, const MatmulOptions& o) {
 
 inline const MatmulOptions all_forms[] = {
     {false, false, 1}, {true, false, 1}, {false, true, Real(0.5)}, {true, true, -2}};
-
-/// A matrix of whole numbers from -4 to 4, of which sums of a few thousand products of two are
-/// exact in any order; its rows or its columns side by side, with a gap after each.
-struct Whole {
-    std::vector<Real> numbers;
-    Strided matrix;
-
-    Whole(Index rows, Index columns, bool by_columns, std::uint64_t seed, Index gap = 3) {
-        const Index lines = by_columns ? columns : rows,
-                    length = (by_columns ? rows : columns) + gap;
-        Random random(seed);
-        const Ids ids = random_ids({lines, length}, -4, 5, random.stream());
-        numbers.assign(ids.values().begin(), ids.values().end());
-        matrix = {numbers.data(), length, 1};
-        if (by_columns) matrix = matrix.transposed();
-    }
-};
-
-/// Three loops.
-inline Tensor product(Strided a, Strided b, const Tensor& before, Index m, Index n, Index k,
-                      Real scale, bool add) {
-    Tensor c = before.clone();
-    for (Index i = 0; i < m; ++i)
-        for (Index j = 0; j < n; ++j) {
-            Real sum = 0;
-            for (Index p = 0; p < k; ++p) sum += *a.from(i, p).data * *b.from(p, j).data;
-            c(i, j) = scale * sum + (add ? before(i, j) : 0);
-        }
-    return c;
-}
 
 }  // namespace abh

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <memory_resource>
 #include <mutex>
 #include <new>
-#include <vector>
 
 #include "lib/storage.hpp"
 
@@ -23,8 +23,6 @@ constexpr std::size_t large_block = 1 << 16;         // bytes from which on a bl
 constexpr std::size_t large_page = 1 << 21;          // bytes
 constexpr std::size_t piece = std::size_t{1} << 26;  // bytes to ask the system for at once
 
-std::atomic<std::int64_t> fresh_count, largest_block;
-
 /// Blocks cut from pieces. The free memory is in one list, in the order of addresses, and neighbors
 /// are joined, so the memory of one batch's tensors is reused for the next, whatever their sizes.
 class Heap {
@@ -40,55 +38,36 @@ public:
     Block take(std::size_t bytes) {
         bytes = std::max<std::size_t>(1, (bytes + unit_ - 1) / unit_) * unit_;
         const std::lock_guard lock(mutex_);
-        make_room();
-        auto best = waiting_.end();
-        for (auto w = waiting_.begin(); w != waiting_.end(); ++w)
-            if (w->bytes >= bytes && (best == waiting_.end() || w->bytes < best->bytes)) best = w;
-        if (best == waiting_.end()) best = add_piece(bytes);
-        const Block block{best->data, bytes};
-        best->data += bytes;
-        best->bytes -= bytes;
-        if (best->bytes == 0) waiting_.erase(best);
-        ++taken_;
-        return block;
+        auto best = free_.end();
+        for (auto f = free_.begin(); f != free_.end(); ++f)
+            if (f->second >= bytes && (best == free_.end() || f->second < best->second)) best = f;
+        if (best == free_.end()) best = add_piece(bytes);
+        const auto [data, size] = *best;
+        free_.erase(best);
+        if (size > bytes) free_.emplace(data + bytes, size - bytes);
+        return {data, bytes};
     }
 
     void give(Block block) noexcept {
         const std::lock_guard lock(mutex_);
-        const auto own = insert({static_cast<std::byte*>(block.data), block.bytes});
-        if (own + 1 != waiting_.end()) join(own);
-        if (own != waiting_.begin()) join(own - 1);
-        --taken_;
+        const auto own = free_.emplace(static_cast<std::byte*>(block.data), block.bytes).first;
+        join(own);
+        if (own != free_.begin()) join(std::prev(own));
     }
 
     // [blocks: inside]
 private:
-    struct Stretch {
-        std::byte* data;
-        std::size_t bytes;
-    };
-    using Place = std::vector<Stretch>::iterator;
+    using Stretches = std::pmr::map<std::byte*, std::size_t>;  // where they begin, and their bytes
 
-    /// Makes room in the list for all stretches that there can be, even with one more block and one
-    /// more piece: each stretch begins a piece or follows a block. So giving a block back never
-    /// asks for memory.
-    void make_room() {
-        const std::size_t most = taken_ + pieces_ + 3;
-        if (waiting_.capacity() < most) waiting_.reserve(2 * most);
-    }
-    Place insert(Stretch own) {
-        const auto next = std::ranges::upper_bound(waiting_, own.data, {}, &Stretch::data);
-        return waiting_.insert(next, own);
-    }
     /// Joins this stretch and the next if no byte lies between them.
-    void join(Place first) {
-        const Place next = first + 1;
-        if (first->data + first->bytes != next->data) return;
-        first->bytes += next->bytes;
-        waiting_.erase(next);
+    void join(Stretches::iterator first) {
+        const auto next = std::next(first);
+        if (next == free_.end() || first->first + first->second != next->first) return;
+        first->second += next->second;
+        free_.erase(next);
     }
     /// Adds a piece for these bytes, which is no larger than they are if the device has no room.
-    Place add_piece(std::size_t bytes) {
+    Stretches::iterator add_piece(std::size_t bytes) {
         std::size_t size = std::max(bytes, piece_);
         void* data = nullptr;
         try {
@@ -97,20 +76,18 @@ private:
             if (size == bytes) throw;
             data = fresh_(size = bytes);
         }
-        ++pieces_;
-        return insert({static_cast<std::byte*>(data), size});
+        return free_.emplace(static_cast<std::byte*>(data), size).first;
     }
 
     Fresh fresh_;
     std::size_t unit_, piece_;
     std::mutex mutex_;
-    std::vector<Stretch> waiting_;
-    std::size_t taken_ = 0, pieces_ = 0;  ///< blocks in use, and pieces so far
+    std::pmr::unsynchronized_pool_resource nodes_;  // keeps the memory of the list's nodes
+    Stretches free_{&nodes_};
 };
 // [blocks: heaps]
 /// Fresh memory from the system, in large pages if it has any.
 void* from_system(std::size_t bytes) {
-    ++fresh_count;
     void* const data = ::operator new(bytes, std::align_val_t(large_page));
 #ifdef __linux__
     madvise(data, bytes, MADV_HUGEPAGE);  // a hint
@@ -124,9 +101,8 @@ Heap& large_blocks() {  // outlives every tensor, like the other heaps
 }
 
 Heap& small_blocks() {
-    static Heap* const heap =
-        new Heap([](std::size_t bytes) { return ++fresh_count, large_blocks().take(bytes).data; },
-                 line, piece / 16);
+    static Heap* const heap = new Heap(
+        [](std::size_t bytes) { return large_blocks().take(bytes).data; }, line, piece / 16);
     return *heap;
 }
 
@@ -149,9 +125,6 @@ Block take_checked(std::size_t bytes) {
 // [blocks: take and give]
 Block take(std::size_t bytes) {
     if (memory_is_checked) return take_checked(bytes);
-    const auto size = static_cast<std::int64_t>(bytes);
-    for (std::int64_t seen = largest_block; seen < size;)
-        if (largest_block.compare_exchange_weak(seen, size)) break;
     return bytes < large_block - line ? small_blocks().take(bytes) : large_blocks().take(bytes);
 }
 
@@ -180,10 +153,6 @@ void give_on_device(Block block) noexcept {
 
 void check() {
     memory_is_checked = true;
-}
-
-FreshBlocks fresh_blocks() {
-    return {fresh_count.exchange(0), largest_block.exchange(0)};
 }
 
 }  // namespace abh::memory

@@ -64,29 +64,17 @@ Index packed_tile(Index k) {
     return k * tile_height + numbers_in_a_line;
 }
 
-/// Packs rows of an `a` whose columns are contiguous: `tiles` tiles, one after another, each column
-/// by column. Numbers that are neighbors in memory are read together.
-template <int tiles>
-void pack_tiles(Real* to, Strided a, Index k) {
+/// Packs m rows of an `a` whose columns are contiguous: in tiles, each column by column. The last
+/// tile may have fewer rows.
+void pack_rows(Real* to, Strided a, Index m, Index k) {
     for (Index p = 0; p < k; ++p) {
         const Real* const from = a.from(0, p).data;
-#pragma GCC unroll 8
-        for (int t = 0; t < tiles; ++t)
-            std::memcpy(to + t * packed_tile(k) + p * tile_height, from + t * tile_height,
-                        tile_height * sizeof(Real));
+        Real* tile = to + p * tile_height;
+        Index i = 0;
+        for (; i + tile_height <= m; i += tile_height, tile += packed_tile(k))
+            std::memcpy(tile, from + i, tile_height * sizeof(Real));
+        std::copy_n(from + i, m - i, tile);
     }
-}
-
-/// Packs m rows of `a` in tiles. The last tile may have fewer rows.
-void pack_rows(Real* to, Strided a, Index m, Index k) {
-    constexpr int tiles = 8;
-    Index i = 0;
-    for (; i + tiles * tile_height <= m; i += tiles * tile_height, to += tiles * packed_tile(k))
-        pack_tiles<tiles>(to, a.from(i, 0), k);
-    for (; i + tile_height <= m; i += tile_height, to += packed_tile(k))
-        pack_tiles<1>(to, a.from(i, 0), k);
-    for (Index p = 0; p < k && i < m; ++p)
-        std::copy_n(a.from(i, p).data, m - i, to + p * tile_height);
 }
 // [tile]
 /// Multiplies some rows by a strip, whose rows have whole lanes.

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -95,7 +94,6 @@ int threads() {
 }
 
 void run_parallel(Index n, const std::function<void(Index)>& f) {
-    require(n <= std::numeric_limits<int>::max(), "parallel_for: {} calls are too many", n);
     const bool alone = n <= 1 || n_threads == 1;
     if (!alone) start_threads();
     if (alone || in_use.test_and_set()) {

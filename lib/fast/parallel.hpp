@@ -15,7 +15,6 @@ namespace abh {
 /// another computes, so the results have the same bits for any number of threads. While one loop
 /// runs, a second one, started within `f` or by another thread, runs on the thread that starts it.
 /// The first exception that any `f(i)` throws is thrown again here.
-/// @throws std::invalid_argument if n does not fit an int
 void run_parallel(Index n, const std::function<void(Index)>& f);
 /// The same for any `f`, which is passed on by reference, because a `std::function` that owned it
 /// might ask the system for memory.

@@ -22,11 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
-
-}  // namespace
 // [header]
-namespace {
+constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 
 std::string header_of(const TensorFile& content) {
     require(!content.tensors.contains("__metadata__"),
@@ -99,22 +96,9 @@ struct Dtype {
 constexpr std::array dtypes{
     Dtype{"F32", 4, read_elements<float>}, Dtype{"F64", 8, read_elements<double>},
     Dtype{"F16", 2, read_elements<Eigen::half>}, Dtype{"BF16", 2, read_elements<Eigen::bfloat16>}};
-
-}  // namespace
-// [load: refuse]
-namespace {
-
+// [load: header]
 constexpr std::size_t most_header_bytes = 100'000'000;  // the reference reader's limit
 
-/// One tensor's place in the data, according to the header.
-struct Entry {
-    std::string name;
-    const Dtype* dtype;
-    Shape shape;
-    std::uint64_t begin, end;
-};
-
-// [load: header]
 json parse_header(std::string_view text) {
     require(text.starts_with('{'), "the header does not begin with {{");
     require(text.find('\0') == text.npos, "the header holds a zero byte");
@@ -125,13 +109,20 @@ json parse_header(std::string_view text) {
     }
 }
 // [load: entries]
-Entry parse_entry(const std::string& name, const json& item) {
+/// One tensor's place in the data, according to the header.
+struct Entry {
+    std::string name;
+    const Dtype* dtype;
+    Shape shape;
+    std::uint64_t begin, end;
+};
+
+Entry parse_entry(const std::string& name, const json& item) try {
     const auto numbers = [&](const char* key) {
         const auto found = item.is_object() ? item.find(key) : item.end();
-        require(found != item.end() && found->is_array(), "tensor {} has no list {}", name, key);
+        require(found != item.end() && found->is_array(), "no list {}", key);
         for (const json& number : *found)
-            require(number.is_number_unsigned(),
-                    "tensor {}: {} holds {}, expected whole numbers >= 0", name, key,
+            require(number.is_number_unsigned(), "{} holds {}, expected whole numbers >= 0", key,
                     number.dump());
         return found->get<std::vector<std::uint64_t>>();
     };
@@ -139,27 +130,19 @@ Entry parse_entry(const std::string& name, const json& item) {
     const json written = item.value("dtype", json());
     const auto dtype =
         std::ranges::find_if(dtypes, [&](const Dtype& d) { return written == d.name; });
-    require(dtype != dtypes.end(), "tensor {} has dtype {}, expected F32, F64, F16 or BF16", name,
-            written.dump());
-    require(sizes.size() <= Shape::max_rank, "tensor {} has rank {}, expected at most 4", name,
-            sizes.size());
+    require(dtype != dtypes.end(), "dtype {}, expected F32, F64, F16 or BF16", written.dump());
     require(offsets.size() == 2 && offsets[0] <= offsets[1],
-            "tensor {}: data_offsets {}, expected [begin, end] with begin <= end", name,
+            "data_offsets {}, expected [begin, end] with begin <= end",
             item["data_offsets"].dump());
-
-    constexpr std::uint64_t most = Shape::max_size;
-    const std::string shape = item["shape"].dump();
-    std::uint64_t elements = 1;
-    for (std::uint64_t size : sizes) {
-        require(size <= most && (size == 0 || elements <= most / size),
-                "tensor {}: shape {} has too many elements", name, shape);
-        elements *= size;
-    }
-    const std::uint64_t needed = elements * dtype->bytes, held = offsets[1] - offsets[0];
-    require(needed == held, "tensor {}: shape {} needs {} bytes, data_offsets span {}", name, shape,
-            needed, held);
     const std::vector<Index> axes(sizes.begin(), sizes.end());
-    return {name, &*dtype, Shape(std::span<const Index>(axes)), offsets[0], offsets[1]};
+    const Shape shape{
+        std::span<const Index>(axes)};  // too large a size is negative there, and refused
+    const std::uint64_t needed = static_cast<std::uint64_t>(shape.size()) * dtype->bytes,
+                        held = offsets[1] - offsets[0];
+    require(needed == held, "shape {} needs {} bytes, data_offsets span {}", shape, needed, held);
+    return {name, &*dtype, shape, offsets[0], offsets[1]};
+} catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("tensor {}: {}", name, error.what()));
 }
 // [load]
 TensorFile parse(std::string_view file) {

@@ -100,6 +100,28 @@ TEST_CASE("a transposed factor with long rows is multiplied whole", "[fast]") {
     }
 }
 
+TEST_CASE("a product with few rows is that of many", "[fast]") {
+    Draw draw;
+    for (const bool transpose_b : {false, true})
+        for (const Index m : {1, 2, 3, 4, 5, 16, 17, 33, 40, 64})
+            for (const auto& [k, n] :
+                 {std::pair<Index, Index>{128, 128}, {131, 203}, {300, 70}, {7, 4099}, {4099, 7}}) {
+                const MatmulOptions o{.transpose_b = transpose_b, .scale = Real(-0.5)};
+                const auto [a, b] = operands(draw, {}, m, k, n, o);
+                const Tensor start = draw({m, n}), expected = naive_matmul(a, b, o);
+                // k sums, each up to a few roots of k and rounded by half an epsilon of it up or
+                // down: the roundings add up to another root of k of them
+                const double close = (20 + static_cast<double>(k)) * eps;
+                CAPTURE(transpose_b, m, k, n);
+                for_threads([&, left = a, right = b](int) {
+                    Tensor sum = start.clone();
+                    add_matmul(sum, left, right, o);
+                    REQUIRE(max_difference(matmul(left, right, o), expected) <= close);
+                    REQUIRE(max_difference(sum, start + expected) <= close);
+                });
+            }
+}
+
 TEST_CASE("a small product has the same bits for any number of threads", "[fast]") {
     Draw draw;
     for (const MatmulOptions& o : all_forms) {

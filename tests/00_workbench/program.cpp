@@ -36,30 +36,31 @@ struct Outcome {
     std::string out, err;
 };
 
-/// What `work` returns, and what it prints.
-Outcome captured(const std::function<int()>& work) {
-    Outcome outcome;
-    outcome.err =
-        written_to(2, [&] { outcome.out = written_to(1, [&] { outcome.status = work(); }); });
-    return outcome;
-}
+using Body = std::function<void(Program&)>;
 
 /// Runs a program with one option of its own.
-Outcome run(
-    std::vector<std::string> arguments,
-    const std::function<void(Program&)>& body = [](Program&) {}) {
+int status_of(std::vector<std::string> arguments, const Body& body) {
     arguments.insert(arguments.begin(), "/somewhere/demo");
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     const ScopedWay as_before(way());  // the program chooses its own
     const Rounding rounding;
-    const Outcome outcome = captured([&] {
-        Program program("A demonstration.");
-        int width = 4;
-        program.options().add("--width", width, "how wide");
-        return program.run(static_cast<int>(argv.size()), argv.data(), [&] { body(program); });
-    });
+    Program program("A demonstration.");
+    int width = 4;
+    program.options().add("--width", width, "how wide");
+    const int status =
+        program.run(static_cast<int>(argv.size()), argv.data(), [&] { body(program); });
     set_threads(1);
+    return status;
+}
+
+/// The same, with what it prints.
+Outcome run(
+    const std::vector<std::string>& arguments, const Body& body = [](Program&) {}) {
+    Outcome outcome;
+    outcome.err = written_to(2, [&] {
+        outcome.out = written_to(1, [&] { outcome.status = status_of(arguments, body); });
+    });
     return outcome;
 }
 
@@ -197,27 +198,20 @@ TEST_CASE("a program writes its results, and finds out before its work that it c
 
 /// Runs a program that prints and writes results while its standard output is another one, or
 /// closed.
-Outcome run_with_output(const char* file, std::vector<std::string> arguments) {
-    const ScopedWay as_before(way());
-    const Rounding rounding;
-    arguments.insert(arguments.begin(), "demo");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    return captured([&] {
-        const int kept = ::dup(1), other = file ? ::open(file, O_WRONLY) : -1;
-        if (file)
-            ::dup2(other, 1);
+Outcome run_with_output(const char* file, const std::vector<std::string>& arguments) {
+    const int kept = ::dup(1);
+    Outcome outcome;
+    outcome.err = written_to(2, [&] {
+        if (const int other = file ? ::open(file, O_WRONLY) : -1; file)
+            ::dup2(other, 1), ::close(other);
         else
             ::close(1);
-        Program program("A demonstration.");
-        const int status =
-            program.run(static_cast<int>(argv.size()), argv.data(), [] { fmt::print("lost\n"); });
+        outcome.status = status_of(arguments, [](Program&) { fmt::print("lost\n"); });
         ::dup2(kept, 1);
-        ::close(kept);
-        if (file) ::close(other);
         std::clearerr(stdout);
-        return status;
     });
+    ::close(kept);
+    return outcome;
 }
 
 TEST_CASE("output to a full disk is an error") {
@@ -239,11 +233,9 @@ TEST_CASE("a closed output is an error, and what is printed gets into no file") 
 }
 
 TEST_CASE("a progress bar is not shown where the output is no terminal") {
-    const Outcome outcome = captured([] {
+    const std::string shown = written_to(2, [] {
         Progress progress("training", 10);
         for (Index i = 0; i <= 10; ++i) progress.show(i, "loss");
-        return 0;
     });
-    REQUIRE(outcome.out.empty());
-    REQUIRE(outcome.err.empty());
+    REQUIRE(shown.empty());
 }

@@ -2,7 +2,6 @@
 // leaves nothing behind.
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/variants.cuh"
-#include "lib/cuda/counts.hpp"
 #include "lib/cuda/kernel.cuh"
 #include "tests/11_on_the_gpu/refused.hpp"
 #include "tests/devices.hpp"
@@ -11,10 +10,6 @@ using namespace abh;
 using cuda::Global, cuda::launch;
 
 namespace {
-
-__global__ void ends_in_a_fault_kernel(Global<Real> y, Global<const Real> x, Index n) {
-    y[threadIdx.x] = x[threadIdx.x < n ? threadIdx.x : 64];
-}
 
 __global__ void two_barriers_kernel(Global<Real> y) {
     if (threadIdx.x < 32)
@@ -46,40 +41,17 @@ TEST_CASE("the emulator names kernel, line and thread of a fault", "[cuda]") {
 TEST_CASE("the emulator finds barriers that threads do not share", "[cuda]") {
     const ScopedWay device(Way::cuda);
     Tensor y({64});
-    CHECK_THAT(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }),
+    CHECK_THAT(refused("two", two_barriers_kernel, one_block, y.on_device()),
                Contains("waits for its block, but thread 32 waits at emulator_faults.cpp"));
-    CHECK_THAT(refused([&] { launch("part", part_of_warp_kernel, one_block, y.on_device()); }),
+    CHECK_THAT(refused("part", part_of_warp_kernel, one_block, y.on_device()),
                Contains("waits for its warp, but some of its threads have ended"));
-}
-
-TEST_CASE("a fault leaves nothing behind in the next kernel's counts", "[cuda]") {
-    const ScopedWay device(Way::cuda);
-    const Tensor x = random_tensor({64});
-    Tensor y({64});
-    const auto requests = [&](Index n) {
-        cuda::count_kernels(true);
-        const std::string said = refused([&] {
-            launch("fault", ends_in_a_fault_kernel, one_block, y.on_device(), x.on_device(), n);
-        });
-        CHECK((said == "nothing") == (n == 64));
-        const auto counts = cuda::kernel_counts();
-        cuda::count_kernels(false);
-        return counts.empty() ? 0 : counts.front().requests;
-    };
-    const auto whole = requests(64);
-    for (const std::uint64_t seed : {1u, 2u, 3u}) {
-        emulator::set_seed(seed);
-        requests(40);
-        CHECK(requests(64) == whole);
-    }
 }
 
 TEST_CASE("after a fault the next kernel runs as if nothing had been", "[cuda]") {
     const ScopedWay device(Way::cuda);
     for (int i = 0; i < 3; ++i) {
         Tensor y({64});
-        CHECK(refused([&] { launch("two", two_barriers_kernel, one_block, y.on_device()); }) !=
-              "nothing");
+        CHECK(refused("two", two_barriers_kernel, one_block, y.on_device()) != "nothing");
         const Tensor x = random_tensor({3, 1000});
         CHECK(near(cuda::row_sums(x, cuda::Sum::tree), cuda::row_sums(x, cuda::Sum::warps), 1000));
     }

@@ -87,9 +87,7 @@ TEST_CASE("an asynchronous copy has arrived only after the wait", "[cuda]") {
     const Tensor x = random_tensor({128});
     Tensor y({128});
     const auto said = [&](Forgets forgets) {
-        return refused([&] {
-            launch("async", async_kernel, one_block, y.on_device(), x.on_device(), forgets);
-        });
+        return refused("async", async_kernel, one_block, y.on_device(), x.on_device(), forgets);
     };
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
         emulator::set_seed(seed);
@@ -103,10 +101,8 @@ TEST_CASE("an asynchronous copy has arrived only after the wait", "[cuda]") {
     }
     Tensor whole = Tensor::zeros({64});
     const auto copy = [&](Index first, int bytes) {
-        return refused([&] {
-            launch("bytes", async_bytes_kernel, cuda::Grid{dim3(1), dim3(1)}, whole.on_device(),
-                   first, bytes);
-        });
+        return refused("bytes", async_bytes_kernel, cuda::Grid{dim3(1), dim3(1)}, whole.on_device(),
+                       first, bytes);
     };
     CHECK(copy(4, 16) == "nothing");
     CHECK_THAT(copy(1, 16), Contains("no multiple of 16"));

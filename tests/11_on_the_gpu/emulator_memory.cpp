@@ -60,32 +60,28 @@ TEST_CASE("a copy of what nothing wrote is no more written", "[cuda]") {
     Tensor y({64}), z({64});
     launch("first", first_alone_kernel, one_block, y.on_device());
     const Tensor copy = y.clone();
-    CHECK_THAT(refused([&] {
-                   launch("double", double_kernel, one_block, z.on_device(), copy.on_device());
-               }),
+    CHECK_THAT(refused("double", double_kernel, one_block, z.on_device(), copy.on_device()),
                Contains("which nothing wrote"));
 }
 
 TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     const ScopedWay device(Way::cuda);
     Tensor lanes({64});
-    CHECK_THAT(refused([&] { launch("beyond", beyond_warp_kernel, one_block, lanes.on_device()); }),
+    CHECK_THAT(refused("beyond", beyond_warp_kernel, one_block, lanes.on_device()),
                Contains("asks lane"));
     Tensor y({64});
-    CHECK_THAT(refused([&] { launch("before", negative_kernel, one_block, y.on_device()); }),
+    CHECK_THAT(refused("before", negative_kernel, one_block, y.on_device()),
                Contains("before: thread 0 of block 0 writes element -1 of device memory"));
-    CHECK_THAT(refused([&] { launch("over", over_shared_kernel, one_block, y.on_device()); }),
+    CHECK_THAT(refused("over", over_shared_kernel, one_block, y.on_device()),
                Contains("of a shared array of 3"));
-    CHECK_THAT(refused([&] {
-                   launch("empty", first_alone_kernel, one_block, static_cast<Real*>(nullptr));
-               }),
+    CHECK_THAT(refused("empty", first_alone_kernel, one_block, static_cast<Real*>(nullptr)),
                Contains("where there is no tensor"));
     Real* gone = nullptr;
     {
         Tensor t({64});
         gone = t.on_device();
     }
-    CHECK_THAT(refused([&] { launch("gone", first_alone_kernel, one_block, gone); }),
+    CHECK_THAT(refused("gone", first_alone_kernel, one_block, gone),
                Contains("address is not in device memory"));
     const cuda::Grid large{dim3(1), dim3(2048)};
     ScopedWay again(Way::cuda);
@@ -106,7 +102,7 @@ TEST_CASE("the emulator refuses a block with more threads than its kernel promis
     Tensor y({1});
     launch("bounded", bounded_kernel, one_block, y.on_device());
     const cuda::Grid tall{dim3(1), dim3(32, 3)};
-    CHECK_THAT(refused([&] { launch("bounded", bounded_kernel, tall, y.on_device()); }),
+    CHECK_THAT(refused("bounded", bounded_kernel, tall, y.on_device()),
                Contains("is one of 96 in its block, which promises at most 64") &&
                    Contains(fmt::format(":{}", bounded_line)));
 }
@@ -116,9 +112,7 @@ TEST_CASE("the emulator finds accesses that are not aligned", "[cuda]") {
     Tensor y({64});
     const cuda::Grid grid{dim3(1), dim3(8)};
     const auto pairs = [&](Index first) {
-        return refused([&] {
-            launch("pair", pair_kernel, grid, reinterpret_cast<Pair*>(y.on_device() + first));
-        });
+        return refused("pair", pair_kernel, grid, reinterpret_cast<Pair*>(y.on_device() + first));
     };
     CHECK(pairs(2) == "nothing");
     CHECK_THAT(pairs(3), Contains("of device memory, which is no multiple of") &&
@@ -130,9 +124,8 @@ TEST_CASE("a block finds nothing that another has left in shared memory", "[cuda
     Tensor y({2});
     const auto said = [&](unsigned blocks) {
         blocks_begun = 0;
-        return refused([&] {
-            launch("left", left_behind_kernel, cuda::Grid{dim3(blocks), dim3(1)}, y.on_device());
-        });
+        return refused("left", left_behind_kernel, cuda::Grid{dim3(blocks), dim3(1)},
+                       y.on_device());
     };
     CHECK(said(1) == "nothing");
     CHECK_THAT(said(2), Contains("of shared memory, which nothing wrote"));

@@ -71,20 +71,17 @@ TEST_CASE("the emulator finds races in shared memory whatever the order of threa
     for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
         emulator::set_seed(seed);
         Tensor y({64});
-        CHECK_THAT(refused([&] { launch("late", late_kernel, one_block, y.on_device()); }),
+        CHECK_THAT(refused("late", late_kernel, one_block, y.on_device()),
                    Contains("late: thread") &&
                        (Contains("may still read") || Contains("no barrier in between")));
-        CHECK_THAT(refused([&] { launch("two", two_writers_kernel, one_block, y.on_device()); }),
+        CHECK_THAT(refused("two", two_writers_kernel, one_block, y.on_device()),
                    Contains("writes too"));
-        CHECK_THAT(
-            refused([&] { launch("warp", of_warp_kernel, one_block, y.on_device(), false); }),
-            Contains("warp: thread"));
-        CHECK(refused([&] { launch("warp", of_warp_kernel, one_block, y.on_device(), true); }) ==
-              "nothing");
+        CHECK_THAT(refused("warp", of_warp_kernel, one_block, y.on_device(), false),
+                   Contains("warp: thread"));
+        CHECK(refused("warp", of_warp_kernel, one_block, y.on_device(), true) == "nothing");
         CHECK(y(5) == 4);
-        CHECK_THAT(
-            refused([&] { launch("values", of_neighbors_kernel, one_block, y.on_device()); }),
-            Contains("values: thread") && Contains("no barrier in between"));
+        CHECK_THAT(refused("values", of_neighbors_kernel, one_block, y.on_device()),
+                   Contains("values: thread") && Contains("no barrier in between"));
     }
 }
 
@@ -94,10 +91,10 @@ TEST_CASE("the emulator finds races between blocks", "[cuda]") {
     Tensor y = Tensor::zeros({64});
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // either of the two begins
         emulator::set_seed(seed);
-        CHECK_THAT(refused([&] { launch("one", one_place_kernel, blocks, y.on_device()); }),
+        CHECK_THAT(refused("one", one_place_kernel, blocks, y.on_device()),
                    Contains("one: thread 0 of block") && Contains("writes what block") &&
                        Contains("in the same launch (emulator_races.cpp"));
-        CHECK_THAT(refused([&] { launch("shift", shift_kernel, two, y.on_device()); }),
+        CHECK_THAT(refused("shift", shift_kernel, two, y.on_device()),
                    Contains("in the same launch") && Contains(fmt::format(":{}", shift_line)) &&
                        Contains(fmt::format(":{}", shift_line + 1)));
     }
@@ -118,7 +115,7 @@ TEST_CASE("atomic functions of several blocks do not race, but with others they 
     Ids counter = Ids::full({8}, 0);
     launch("count", count_kernel, blocks, counter.on_device(), false);
     CHECK(counter(0) == 8);
-    CHECK_THAT(refused([&] { launch("count", count_kernel, blocks, counter.on_device(), true); }),
+    CHECK_THAT(refused("count", count_kernel, blocks, counter.on_device(), true),
                Contains("reads what an atomic function writes at emulator_races.cpp"));
 }
 

@@ -107,10 +107,8 @@ TEST_CASE(
     }
     Tensor y({32});
     const auto ones = [&](int threads, int lanes_of_bf16, std::uint32_t bits = bits_of_one) {
-        return refused([&] {
-            launch("ones", ones_kernel, cuda::blocks_of(1, threads), y.on_device(), lanes_of_bf16,
-                   bits);
-        });
+        return refused("ones", ones_kernel, cuda::blocks_of(1, threads), y.on_device(),
+                       lanes_of_bf16, bits);
     };
     CHECK(ones(32, 32) == "nothing");
     CHECK(y(31) == 16);

@@ -129,16 +129,3 @@ TEST_CASE("a warm linear map moves nothing between the memories", "[cuda]") {
         linear.backward(dy, cache);
     });
 }
-
-TEST_CASE("on the processor nothing is sent anywhere", "[fast]") {
-    const Transfers before = transfers();
-    Random random(1);
-    const Linear linear(3, 2, true, random);
-    const Tensor y = linear.forward(random_tensor({4, 3}));
-    CHECK(y.clone()(3, 1) == y(3, 1));
-    CHECK(transfers().to_device == before.to_device);
-    CHECK(transfers().to_host == before.to_host);
-    CHECK(way() == Way::fast);
-    CHECK(device_name() == "cpu");
-    CHECK_FALSE(on_cuda());
-}

@@ -18,5 +18,11 @@ std::string refused(const F& f) {
     }
     return "nothing";
 }
+/// The same of a launch of `kernel`.
+template <class... P, class... A>
+std::string refused(const char* name, void (*kernel)(P...), const abh::cuda::Grid& grid,
+                    A&&... arguments) {
+    return refused([&] { abh::cuda::launch(name, kernel, grid, arguments...); });
+}
 
 inline const abh::cuda::Grid one_block{dim3(1), dim3(64)};

@@ -43,18 +43,12 @@ void write_models(const std::filesystem::path& folder) {
     file.tensors["a"] = Tensor({2, 2}, {1, 2, 3, 4});
     file.tensors["b.weight"] = Tensor({1}, {5});
     file.metadata = {{"epoch", "12"}};
-    save_safetensors(folder / "safetensors/two", file);
-    write_open(folder / "safetensors/two");
-    save_safetensors(folder / "safetensors/none", {});
+    save_safetensors(folder / "checkpoint/two_tensors", file);
+    save_safetensors(folder / "checkpoint/none", {});
     const Corpus corpus = toy_corpus();
     Transformer model(tiny(), Random(1));
     save_safetensors(folder / "checkpoint/tiny", checkpoint_of(model, corpus));
     write_open(folder / "checkpoint/tiny");
-    for (const auto& [name, options] : {std::pair{"tiny", tiny()},
-                                        {"toy", TransformerOptions::toy()},
-                                        {"article", TransformerOptions::article()},
-                                        {"shared_heads", TransformerOptions::shared_heads()}})
-        write(folder / "options" / name, to_json(options));
 }
 
 void write_text(const std::filesystem::path& folder) {

@@ -39,34 +39,21 @@ double largest(const Tensor& values) {
 
 }  // namespace
 
-Fixture::Fixture(const std::filesystem::path& file_path)
-    : path(file_path), file(load_safetensors(file_path)) {
-    try {
-        const auto notes = nlohmann::json::parse(file.metadata.at("notes"));
-        for (const auto& [name, sizes] : notes.at("cases").items()) cases[name] = read_sizes(sizes);
-    } catch (const std::exception& error) {
-        throw std::runtime_error(fmt::format("{}: its notes: {}", path.string(), error.what()));
-    }
-}
-
-const Tensor& Fixture::at(const std::string& name, const Shape& shape) const {
-    try {
-        return file.at(name, shape);
-    } catch (const std::exception& error) {
-        throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
-    }
+Fixture::Fixture(const std::filesystem::path& path) : file(load_safetensors(path)) {
+    const auto notes = nlohmann::json::parse(file.metadata.at("notes"));
+    for (const auto& [name, sizes] : notes.at("cases").items()) cases[name] = read_sizes(sizes);
 }
 
 Trial load_trial(const Component& component, const Fixture& fixture, const std::string& name) {
     Random random(1);
     Trial trial = component.make(fixture.cases.at(name), random);
     for (const auto& [key, x] : trial.inputs)
-        write(x, fixture.at(name + "/input." + key, x.shape()));
+        write(x, fixture.file.at(name + "/input." + key, x.shape()));
     for (const auto& [key, ids] : trial.ids)
-        write(ids, fixture.at(name + "/ids." + key, ids.shape()));
+        write(ids, fixture.file.at(name + "/ids." + key, ids.shape()));
     for (const NamedParameter& p : trial.parameters)
         write(p.parameter->value,
-              fixture.at(name + "/param." + p.name, p.parameter->value.shape()));
+              fixture.file.at(name + "/param." + p.name, p.parameter->value.shape()));
     return trial;
 }
 
@@ -103,8 +90,8 @@ std::vector<Distance> compare(const Component& component, const std::filesystem:
         used += trial.inputs.size() + trial.ids.size() + trial.parameters.size();
         const auto add = [&, prefix = name + "/"](const std::string& kind, const std::string& key,
                                                   const Tensor& ours, double floor) {
-            const Tensor& theirs = fixture.at(prefix + kind + key, ours.shape());
-            const Tensor& single = fixture.at(prefix + kind + "32" + key, ours.shape());
+            const Tensor& theirs = fixture.file.at(prefix + kind + key, ours.shape());
+            const Tensor& single = fixture.file.at(prefix + kind + "32" + key, ours.shape());
             Distance d = distance(prefix + kind + key, ours, theirs, floor);
             d.of_pytorch = distance("", single, theirs, floor).relative;
             d.is_gradient = kind == "grad";
@@ -116,20 +103,21 @@ std::vector<Distance> compare(const Component& component, const std::filesystem:
         if (!component.has_gradient) continue;
 
         zero_grad(trial.parameters);
-        auto gradients = backward(fixture.at(name + "/cotangent", y.shape()));
+        auto gradients = backward(fixture.file.at(name + "/cotangent", y.shape()));
         ++used;
         for (const NamedParameter& p : trial.parameters) gradients[p.name] = p.parameter->grad();
         double all = 0;
         for (const auto& [key, ours] : gradients)
-            all = std::max(all, largest(fixture.at(name + "/grad." + key, ours.shape())));
+            all = std::max(all, largest(fixture.file.at(name + "/grad." + key, ours.shape())));
         for (const auto& [key, ours] : gradients) {
-            const bool zero = largest(fixture.at(name + "/grad." + key, ours.shape())) < 1e-9 * all;
+            const bool zero =
+                largest(fixture.file.at(name + "/grad." + key, ours.shape())) < 1e-9 * all;
             add("grad", "." + key, ours, zero ? all : 0.01 * all);
         }
     }
     if (used != fixture.file.tensors.size())
-        throw std::runtime_error(fmt::format("{}: {} tensors, but {} has {}", fixture.path.string(),
-                                             fixture.file.tensors.size(), component.name, used));
+        throw std::runtime_error(fmt::format("the fixture of {} has {} tensors, expected {}",
+                                             component.name, fixture.file.tensors.size(), used));
     return list;
 }
 

@@ -25,15 +25,10 @@ Differences check_differences(const Component& component, std::uint64_t seed);
 
 /// What PyTorch made of a component: some cases, each with its sizes.
 struct Fixture {
-    std::filesystem::path path;
-    TensorFile file;
+    TensorFile file;  ///< whose tensors are called `CASE/NAME`
     std::map<std::string, Sizes> cases;
 
-    /// @throws std::runtime_error naming the file and what is wrong with it
     explicit Fixture(const std::filesystem::path& path);
-    /// Tensor `CASE/NAME`. @throws std::runtime_error naming file and tensor if it is missing or
-    /// has another shape
-    const Tensor& at(const std::string& name, const Shape& shape) const;
 };
 
 /// The component with the inputs, ids and weights of one case.
@@ -57,8 +52,7 @@ Distance distance(const std::string& name, const Tensor& ours, const Tensor& the
 /// The output and every gradient of a component, in every case of its fixture `FOLDER/NAME`. A
 /// small gradient is held against a hundredth of the largest gradient of the case; one that is zero
 /// but for round-off, as that of a key's bias, against the largest.
-/// @throws std::runtime_error naming file and tensor if one is missing, superfluous or of another
-///         shape, or if the file is damaged
+/// @throws std::exception if a tensor is missing, superfluous or of another shape
 std::vector<Distance> compare(const Component& component, const std::filesystem::path& folder);
 
 }  // namespace abh::proof

@@ -6,7 +6,6 @@
 
 #include "chapters/09_training/loss/loss.hpp"
 #include "chapters/09_training/optimizer/optimizer.hpp"
-#include "lib/io/files.hpp"
 #include "tests/proof/proof.hpp"
 #include "tests/support.hpp"
 #include "tests/ways.hpp"
@@ -177,49 +176,4 @@ TEST_CASE("ten steps of every optimizer end where PyTorch ends") {
                     check(p.name, value);
                 }
             }
-}
-
-TEST_CASE("a fixture with a fault is named with the tensor at fault") {
-    const Folder folder;
-    const Component& relu = component("relu");
-    const std::string whole = read_file(golden / "relu.safetensors");
-    const std::filesystem::path file = folder / "relu.safetensors";
-    const auto with = [&](const std::string& find, const std::string& replacement) {
-        std::string changed = whole;
-        REQUIRE(find.size() == replacement.size());  // so that the header's length stays
-        REQUIRE(changed.find(find) != std::string::npos);
-        put(file, changed.replace(changed.find(find), find.size(), replacement));
-    };
-    const auto complaint = [&] {
-        try {
-            proof::compare(relu, folder.path);
-        } catch (const std::runtime_error& error) {
-            CHECK_THAT(error.what(), Contains(file.string()));
-            return std::string(error.what());
-        }
-        return std::string("nothing");
-    };
-    put(file, whole);
-    CHECK(complaint() == "nothing");
-    with("odd/grad.x", "odd/gone.x");
-    CHECK_THAT(complaint(), Contains("odd/grad.x"));
-    with("\"shape\":[3,5,15]", "\"shape\":[5,3,15]");
-    CHECK_THAT(complaint(), Contains("[5, 3, 15]") && Contains("odd/"));
-    with("\"dtype\":\"F64\"", "\"dtype\":\"I64\"");
-    CHECK_THAT(complaint(), Contains("dtype \"I64\""));
-    put(file, whole.substr(0, whole.size() - 1));
-    CHECK_THAT(complaint(), Contains("bytes"));
-    std::string lying = whole;
-    ++lying[1];  // a header that claims 256 bytes more than it has
-    put(file, lying);
-    CHECK_THAT(complaint(), Contains("header"));
-    with("\\\"batch\\\"", "\\\"botch\\\"");
-    CHECK_THAT(complaint(), Contains("batch"));
-    put(folder / "softmax.safetensors",
-        whole);  // another component's tensors fit; their values not
-    const auto wrong = proof::compare(component("softmax"), folder.path);
-    CHECK(std::any_of(wrong.begin(), wrong.end(),
-                      [](const proof::Distance& d) { return d.relative > 0.1; }));
-    std::filesystem::remove(file);
-    CHECK_THAT(complaint(), Contains(file.string()));
 }
