@@ -82,7 +82,8 @@ private:
     Fresh fresh_;
     std::size_t unit_, piece_;
     std::mutex mutex_;
-    std::pmr::unsynchronized_pool_resource nodes_;  // keeps the memory of the list's nodes
+    std::pmr::monotonic_buffer_resource room_{1 << 16};  // for some hundred stretches, at first
+    std::pmr::unsynchronized_pool_resource nodes_{&room_};
     Stretches free_{&nodes_};
 };
 // [blocks: heaps]
