@@ -5,10 +5,8 @@
 #include <stdexcept>
 
 #include "lib/eigen.hpp"
-#include "lib/fast/lanes.hpp"
-#include "lib/fast/packed_matmul.hpp"
 #include "lib/fast/parallel.hpp"
-#include "lib/fast/skinny_matmul.hpp"
+#include "lib/fast/product.hpp"
 
 #if defined(ABH_ONEDNN_ALWAYS) || defined(__AVX512F__) || !defined(__FMA__)
 #define ABH_LIBRARY_IS_FASTER

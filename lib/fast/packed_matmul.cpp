@@ -1,5 +1,3 @@
-#include "lib/fast/packed_matmul.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -66,5 +66,15 @@ inline Product product_of(const Tensor& a, const Tensor& b, const MatmulOptions&
             o.scale,
             add};
 }
+// [kinds]
+/// A product of any size, on the calling thread. Either the rows or the columns of `a` must be
+/// contiguous, and likewise of `b`. The bits of an element depend only on its row of `a`, its
+/// column of `b` and `scale`, so parts of a product can be computed separately, on any thread.
+void packed_matmul(const Product& product);
+/// Whether `skinny_matmul` is best for a product of whole matrices. It is if `a` has few rows and
+/// is not transposed, and `b` is not small.
+bool is_skinny(const Product& product);
+/// Reads `b` from memory once, and gives the same bits for any number of threads.
+void skinny_matmul(const Product& product);
 
 }  // namespace abh

@@ -1,10 +1,9 @@
-#include "lib/fast/skinny_matmul.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/fast/product.hpp"
 
 namespace abh {
 // [skinny: turn]

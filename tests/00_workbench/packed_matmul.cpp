@@ -1,6 +1,5 @@
 // Per real: products in a core's cache, and those whose operands are put in order first.
-#include "lib/fast/packed_matmul.hpp"
-
+#include "lib/fast/product.hpp"
 #include "lib/fast/small_matmul.hpp"
 #include "tests/products.hpp"
 
