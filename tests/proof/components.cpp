@@ -6,7 +6,7 @@
 #include "chapters/07_encoder/encoder.hpp"
 #include "chapters/08_decoder/decoder.hpp"
 #include "chapters/09_training/model/transformer.hpp"
-#include "tests/proof/makers.hpp"
+#include "tests/proof/trials.hpp"
 
 namespace abh::proof {
 

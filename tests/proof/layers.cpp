@@ -6,7 +6,6 @@
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "chapters/07_encoder/encoder.hpp"
 #include "chapters/08_decoder/decoder.hpp"
-#include "tests/proof/makers.hpp"
 #include "tests/proof/trials.hpp"
 
 namespace abh::proof {

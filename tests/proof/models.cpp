@@ -4,7 +4,6 @@
 #include "chapters/09_training/loss/loss.hpp"
 #include "chapters/09_training/model/transformer.hpp"
 #include "lib/linear.hpp"
-#include "tests/proof/makers.hpp"
 #include "tests/proof/trials.hpp"
 
 namespace abh::proof {

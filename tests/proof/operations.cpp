@@ -6,7 +6,6 @@
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
-#include "tests/proof/makers.hpp"
 #include "tests/proof/trials.hpp"
 
 namespace abh::proof {
