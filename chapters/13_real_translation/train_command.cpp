@@ -134,7 +134,7 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     std::optional<TensorFile> state;
     if (options_.resume) state = folder.state();
 
-    const ParallelText text = read_text(options_, results);
+    const RunText text = read_text(options_, results);
     auto subwords = state ? subwords_of(state->metadata)
                           : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes =

@@ -168,8 +168,26 @@ class RunOfTraining(Runs):
         self.assert_same(save)
 
     def test_what_cannot_be_saved_is_found_before_the_first_step(self) -> None:
-        line = self.fails(self.place / "no-room", preexec_fn=small_files, restore_signals=False)
+        save = self.place / "no-room"
+        line = self.fails(save, preexec_fn=small_files, restore_signals=False)
         self.assertIn("state.safetensors: File too large", line)
+        (save / "test.source.txt").mkdir()
+        self.assertIn("test.source.txt: Is a directory", self.fails(save))
+
+    def test_a_run_that_goes_on_finds_the_weights_that_it_needs(self) -> None:
+        save = self.place / "weights"
+        self.run_whole(save, "--epochs", "3")
+        for file in sorted(save.glob("epoch-*.safetensors"))[-2:]:  # --average 2
+            content = file.read_bytes()
+            for change in (file.unlink, lambda file=file, content=content: file.write_bytes(content[:-4])):
+                change()
+                for more in ((), ("--epochs", "3")):  # also where no epoch is left to train
+                    line = self.fails(save, "--resume", *more)
+                    for part in (file.name, "put it back", "leave out --resume"):
+                        self.assertIn(part, line)
+                file.write_bytes(content)
+        self.run_whole(save, "--resume")
+        self.assert_same(save)
 
     def test_a_finished_run_goes_on_to_the_same_end(self) -> None:
         output = self.run_whole(self.whole, "--resume")
@@ -199,7 +217,7 @@ class RunOfTraining(Runs):
             rows = done.stdout.split("== By length of the source ==")[1].split("==")[0].strip().split("\n")
             self.assertEqual(sum(int(row.split()[3]) for row in rows[1:]), reported, rows)
 
-    def test_every_line_of_dev_and_test_counts_or_is_named(self) -> None:
+    def test_every_line_of_dev_and_test_counts_or_is_named_beside_the_score(self) -> None:
         odd = ["我。\tYes , that is certainly what we all had been hoping for , or nearly all .",
                "\tnothing was said", "狗" * 600 + "\t" + "the dog " * 600]
         files = []
@@ -210,9 +228,11 @@ class RunOfTraining(Runs):
         save = self.place / "odd"
         done = run(*self.command(save, "--epochs", "1", *files))
         self.assertEqual(done.returncode, 0, done.stderr)
-        for name in ("dev", "test"):
-            self.assertIn(f"{self.place}/{name}_odd.tsv: 12 pairs; left out: 1 empty\n", done.stdout)
-        self.assertIn("2 other pairs are too long for the model and cut\n", done.stdout)
+        for name, section in (("dev", "The model that is kept"), ("test", "Sentences that nothing was chosen by")):
+            said = done.stdout.split(f"== {section} ==")[1].split("==")[0]
+            self.assertIn(f"scored: {self.place}/{name}_odd.tsv: 12 pairs; left out: 1 empty\n", said)
+            self.assertIn("cut to the 255 pieces that the model takes: 1 of 12 pairs\n", said)
+        self.assertNotIn("scored: ", self.output)
         self.assertIn("12 pairs: loss", done.stdout)
         for side in ("source", "reference", "translation"):
             self.assertEqual(12, (save / f"test.{side}.txt").read_text(encoding="utf-8").count("\n"))

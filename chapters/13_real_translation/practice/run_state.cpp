@@ -150,13 +150,23 @@ void RunFolder::keep_epochs(const std::set<Index>& kept) const {
             fs::remove(file, ignored);
 }
 
+fs::path RunFolder::text_file(const std::string& name) const {
+    return folder_ / fmt::format("test.{}.txt", name);
+}
+
 void RunFolder::save_texts(const std::string& name, const std::vector<std::string>& texts) const {
     if (!writes_) return;
-    AtomicFile file(folder_ / fmt::format("test.{}.txt", name));
+    AtomicFile file(text_file(name));
     for (const std::string& text : texts) file.write(text + '\n');
     file.commit();
 }
 
+void RunFolder::try_results() const {
+    if (!writes_) return;
+    const AtomicFile model(model_file());
+    for (const char* name : {"source", "reference", "translation"})
+        const AtomicFile probe(text_file(name));  // nothing is committed, so nothing is left
+}
 // [weights]
 TensorFile weights_of(Transformer& model, const Notes& notes) {
     TensorFile file{{}, notes};
@@ -164,9 +174,6 @@ TensorFile weights_of(Transformer& model, const Notes& notes) {
     return file;
 }
 
-namespace {
-
-/// Reads weights of a model like this one.
 TensorFile load_weights(const fs::path& path, Transformer& model) {
     TensorFile file = load_safetensors(path);
     try {
@@ -176,8 +183,6 @@ TensorFile load_weights(const fs::path& path, Transformer& model) {
     }
     return file;
 }
-
-}  // namespace
 // [average]
 void average_weights(const std::vector<fs::path>& files, Transformer& model) {
     require(!files.empty(), "a mean of weights: there is no file of an epoch");

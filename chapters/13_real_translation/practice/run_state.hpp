@@ -65,9 +65,13 @@ public:
     void keep_epochs(const std::set<Index>& kept) const;
     /// Writes `test.NAME.txt`, one text per line.
     void save_texts(const std::string& name, const std::vector<std::string>& texts) const;
+    /// Checks before the work that the files of its results can be written.
+    /// @throws std::runtime_error naming the file that cannot
+    void try_results() const;
 
 private:
     std::vector<std::filesystem::path> epoch_files() const;
+    std::filesystem::path text_file(const std::string& name) const;
 
     std::filesystem::path folder_;
     bool writes_;
@@ -80,6 +84,9 @@ std::filesystem::path default_run_folder(std::uint64_t seed,
 // [weights]
 /// A model's weights, with notes, for a file.
 TensorFile weights_of(Transformer& model, const Notes& notes);
+/// Reads the weights of a model like this one.
+/// @throws std::runtime_error naming the file if it cannot be read or holds another model
+TensorFile load_weights(const std::filesystem::path& path, Transformer& model);
 // [average]
 /// Sets the weights to the mean of those in the files, of which there must be one.
 /// @throws std::runtime_error naming a file that cannot be read or holds another model; the weights

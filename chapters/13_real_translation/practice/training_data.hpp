@@ -12,10 +12,14 @@
 
 namespace abh {
 // [text]
+/// Pairs, and what is to be said beside scores of theirs: which lines of a file do not count.
+struct RunText : ParallelText {
+    std::string beside_dev, beside_test;
+};
 /// Reads the pairs that the options name, and prints and records how many there are.
 /// @throws std::invalid_argument if no pairs are left to choose by, or as `PairFiles::parse` and
 ///         `split_pairs` do; std::runtime_error as `read_pairs` and `tatoeba` do
-ParallelText read_text(const TrainOptions& options, Results& results);
+RunText read_text(const TrainOptions& options, Results& results);
 // [subwords]
 /// Both languages' subwords, learned from the pairs to train on.
 /// @param shared  one vocabulary for both
@@ -28,11 +32,10 @@ struct TranslationData {
     std::vector<IdPair> train;
     HeldOut dev, test;
     Index too_long = 0;  ///< training pairs left out because the model has too few positions
-    Index cut = 0;       ///< other pairs that are cut for the same reason
 };
 
 /// Cuts text into pieces. @param longest  the most ids of a sentence, including its end symbol
-TranslationData encode_text(const ParallelText& text, const Subwords& source,
-                            const Subwords& target, Index longest);
+TranslationData encode_text(const RunText& text, const Subwords& source, const Subwords& target,
+                            Index longest);
 
 }  // namespace abh

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "chapters/13_real_translation/practice/training_report.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
@@ -35,7 +36,6 @@ void TranslatorInTraining::describe() {
                r.minutes > 0 ? fmt::format(", or {} minutes", r.minutes) : "");
     if (data.too_long > 0)
         fmt::print("{} training pairs are too long for the model and left out\n", data.too_long);
-    if (data.cut > 0) fmt::print("{} other pairs are too long for the model and cut\n", data.cut);
     fmt::print("\nThe translations below each epoch are of these sentences:\n");
     for (const Index i : samples) {
         const auto at = static_cast<std::size_t>(i);
@@ -51,19 +51,31 @@ void TranslatorInTraining::describe() {
 void TranslatorInTraining::go_on(const TensorFile& state) {
     go_on_from(state, run, begun_with);
     const RunProgress& p = run.progress();
+    kept = nlohmann::json::parse(note(state.metadata, "kept")).get<std::set<Index>>();
+    for (const Index epoch : kept) try {
+            load_weights(folder.epoch_file(epoch), model);
+        } catch (const std::runtime_error& error) {
+            throw std::runtime_error(fmt::format(
+                "{}; this run needs the file at its end: put it back, or leave out --resume to "
+                "begin a run",
+                error.what()));
+        }
     section("Training goes on");
     fmt::print("after step {}, epoch {}, batch {} of {}\n", p.step, p.epoch, p.batch,
                run.batches());
 }
 // [save]
 void TranslatorInTraining::save() {
-    folder.save(folder.state_file(), state_of(run, begun_with, notes));
+    Notes all = notes;
+    all["kept"] = nlohmann::json(kept).dump();
+    folder.save(folder.state_file(), state_of(run, begun_with, all));
 }
 // [train]
 void TranslatorInTraining::train() {
     section("Training");
     const RunProgress& p = run.progress();
     Progress bar("training", options.run.training.epochs * run.batches());
+    folder.try_results();
     save();  // what cannot be saved is found out now, not after an epoch
     double clock = steady_ms(), saved = p.seconds;
     const auto took = [&](bool training) {  // since the last call
@@ -86,10 +98,10 @@ void TranslatorInTraining::train() {
         print_epoch(p.epochs.back(), validation, samples);
         say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
         folder.save(folder.epoch_file(p.epochs.back().epoch), weights_of(model, notes));
+        kept = last_epochs();
+        kept.insert(p.best().epoch);
         save();
         saved = p.seconds;
-        std::set<Index> kept = last_epochs();
-        kept.insert(p.best().epoch);
         folder.keep_epochs(kept);
     }
     fmt::print("\n{}\n", *run.over());
@@ -108,6 +120,7 @@ void TranslatorInTraining::choose() {
     fmt::print("epoch {}: dev loss {:.3f}, BLEU {:.2f}\n", best.epoch, best.dev_loss, best.bleu);
     fmt::print("mean of the last {} epochs: dev loss {:.3f}, BLEU {:.2f}\n", files.size(),
                average.loss, average.score);
+    fmt::print("{}", data.dev.beside);
     // by loss, because by BLEU the luck that chose the best epoch would count twice
     const bool mean = average.loss < best.dev_loss;
     if (!mean) average_weights({folder.epoch_file(best.epoch)}, model);
@@ -146,8 +159,9 @@ void TranslatorInTraining::report() {
     section("Sentences that nothing was chosen by");
     const Validation test = validated(data.test);
     const double score = bleu(test.translations, data.test.references, {options.tokenization});
-    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n", data.test.ids.size(),
-               test.loss, std::exp(test.loss), score, signature_of({options.tokenization}));
+    fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n{}",
+               data.test.ids.size(), test.loss, std::exp(test.loss), score,
+               signature_of({options.tokenization}), data.test.beside);
     folder.save_texts("source", data.test.sources);
     folder.save_texts("reference", data.test.references);
     folder.save_texts("translation", test.translations);

@@ -39,11 +39,14 @@ struct TranslatorInTraining {
                                        static_cast<double>(options.run.training.smoothing));
     TextScoring scoring = scoring_of(subwords.second, options);
     Index dev = static_cast<Index>(data.dev.ids.size());
+    std::set<Index> kept = {};  ///< the epochs whose weights the run will need at its end
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
 
     /// Prints the sizes of model and training, and the sentences whose translations are shown.
     void describe();
-    /// Goes on from this state. @throws std::invalid_argument as `go_on_from` does
+    /// Goes on from this state.
+    /// @throws std::invalid_argument as `go_on_from` does; std::runtime_error naming a file of
+    ///         weights that the run will need, but that is missing or damaged
     void go_on(const TensorFile& state);
     /// Writes the state of the run.
     void save();

@@ -15,6 +15,8 @@ namespace abh {
 struct HeldOut {
     std::vector<IdPair> ids;
     std::vector<std::string> sources, references;
+    std::string beside =
+        {};  ///< what does not count as it stands in the file, to be said beside a score
 };
 
 /// The functions that turn ids into text, and score texts against references, in percent.
