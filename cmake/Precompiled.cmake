@@ -22,8 +22,8 @@ if(TARGET abh_catch)
 endif()
 
 # abh_precompiled(FOLDER): makes the targets of the folder and of those below it use them: libraries and programs, in
-# double precision if their names say so, and tests. Once compiled this way, system headers are no longer recognized by
-# GCC, which would warn about them.
+# double precision if their names say so, and tests, of which four files at a time are compiled as one, which takes half
+# as long. Once compiled this way, system headers are no longer recognized by GCC, which would warn about them.
 function(abh_precompiled folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
@@ -33,6 +33,7 @@ function(abh_precompiled folder)
     endif()
     if(target MATCHES "^test_")
       set(kind _test)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
     else()
       set(kind)
     endif()

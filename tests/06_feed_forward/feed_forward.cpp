@@ -17,7 +17,7 @@ using namespace abh;
 namespace {
 
 // Numbers of order one after sums of some hundred terms: the order changes the last digits only.
-constexpr double round_off = in_double ? 1e-12 : 1e-5;
+constexpr double rounding = in_double ? 1e-12 : 1e-5;
 
 /// A feed-forward sublayer in its residual connection, as an encoder layer has it.
 struct Block {
@@ -138,7 +138,7 @@ TEST_CASE("layer norm divides by n and has epsilon under the root") {
     CHECK(fmt::format("{:.4f} {:.4f}", y(0), y(3)) == "-0.5773 1.7320");
     // variance 3e-6 against epsilon 1e-5: 0.003 / sqrt(1.3e-5) = 0.8321; outside the root: 1.7221
     const Tensor flat = LayerNorm(4).forward(Tensor({4}, {0, 0, 0, Real(0.004)}));
-    CHECK(std::abs(flat(3) - 0.003 / std::sqrt(1.3e-5)) < round_off);
+    CHECK(std::abs(flat(3) - 0.003 / std::sqrt(1.3e-5)) < rounding);
 }
 
 TEST_CASE("a row of equal numbers becomes zeros, not NaN") {
@@ -202,7 +202,7 @@ TEST_CASE("the backward of layer norm along its own row leaves the share of epsi
     LayerNorm::Cache cache;
     const Tensor x_hat = norm.forward(Tensor({4}, {1, 1, 1, 5}), &cache);
     const Tensor dx = norm.backward(x_hat, cache);
-    for (Index i = 0; i < 4; ++i) REQUIRE(std::abs(dx(i) - x_hat(i) / 8) < round_off);
+    for (Index i = 0; i < 4; ++i) REQUIRE(std::abs(dx(i) - x_hat(i) / 8) < rounding);
 }
 
 TEST_CASE("a gradient through the norm has no part along ones nor along the row itself") {
@@ -214,7 +214,7 @@ TEST_CASE("a gradient through the norm has no part along ones nor along the row 
     norm.forward(x, &cache);
     const Tensor dx = norm.backward(dy, cache);
     for (Index r = 0; r < 5; ++r) {
-        REQUIRE(std::abs(matrix(dx).row(r).sum()) < 10 * round_off);
+        REQUIRE(std::abs(matrix(dx).row(r).sum()) < 10 * rounding);
         // sum of dx * z is n mean(g z) eps / (var + eps) / s: zero but for epsilon
         REQUIRE(std::abs(matrix(dx).row(r).dot(matrix(cache.normalized).row(r))) < 1e-3);
     }
