@@ -80,13 +80,14 @@ def fingerprint(root: Path, build: Path) -> str:
 # Lists that need no compiler are printed for each build, not recorded: caption and command.
 LISTS = {
     "proof/faults": ("./book mutate --list", "tests/mutate.py --list"),
+    "proof/numbers": ("./book build", "docs/record.py --compare --root {root} --build {build}"),
     "proof/seeds": ("python tests/golden/toy_statistics.py summary", "tests/golden/toy_statistics.py summary"),
 }
 
 
 def print_lists(root: Path, build: Path) -> None:
     for key, (caption, command) in LISTS.items():
-        script, *options = command.split()
+        script, *options = [word.format(root=root, build=build) for word in command.split()]
         if not (root / script).is_file():
             continue
         program = [sys.executable, str(root / script), *options]

@@ -1,6 +1,6 @@
 """The programs' output: recorded in ROOT/recorded, written here to BUILD/runs, and shown from BUILD/results.
 
-    python docs/record.py --root . --build build/book        rewrite ROOT/recorded from BUILD/runs
+    python docs/record.py --root . --build build/book        rewrite ROOT/recorded from BUILD/runs; with --compare, print both
 
 Each run of a program has a folder CHAPTER/RUN with results.json, stdout.txt, command.txt and arrays. The pages show
 this machine's results if there are any, otherwise the recorded ones. recorded/about.json says when, on what machine, and
@@ -338,7 +338,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="record the output of the programs")
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
+    parser.add_argument("--compare", action="store_true", help="print BUILD/runs beside ROOT/recorded, and write nothing")
     options = parser.parse_args()
+    if options.compare:
+        print("\n".join(compare(options.root.resolve(), options.build.resolve())))
+        return 0
     runs, size = write(options.root.resolve(), options.build.resolve())
     print(f"recorded/: {runs} runs, {size / 1000:.0f} kB")
     return 0
