@@ -18,7 +18,7 @@ namespace {
 /// The checkpoint that chapter 9 wrote for this task, trained as it is without further options. If
 /// there is none, one is trained first.
 std::filesystem::path find_checkpoint(const Task& task, std::uint64_t seed) {
-    const std::filesystem::path file = default_checkpoint(task.name, seed);
+    const std::filesystem::path file = default_checkpoint(full_name(task), seed);
     if (!std::filesystem::exists(file)) {
         fmt::print(
             "{} is missing, so it is trained first, as ./book run 09 does. (To translate with "
@@ -125,11 +125,13 @@ void show_cache(const GreedyTranslator& translator, const Corpus& corpus) {
 // [main]
 int main(int argc, char** argv) {
     std::string corpus = "toy", sentence;
-    std::filesystem::path checkpoint;
+    std::filesystem::path data, checkpoint;
     Index max_words = 50;
     Program program("Translate word by word, always taking the likeliest");
     Options& options = program.options();
     options.add("--corpus", corpus, "toy, notebook or grammar");
+    options.add("--data", data, "file of pairs instead, one per line: source, tab, target")
+        .excludes("--corpus");
     options.add("--checkpoint", checkpoint,
                 "checkpoint to load (default: the one that chapter 9 wrote)");
     options.add("--translate", sentence, "translate this line and nothing else");
@@ -142,7 +144,7 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         if (inside.chosen()) corpus = "grammar";
         if (cost.chosen()) return show_decoding_cost(program.seed(), results);
-        const Task task = make_task(corpus);
+        const Task task = make_task(corpus, data);
         const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
         const SentencePair line{split_words(tidy(sentence)), {}};
         if (one_line && !own_file) source_ids(task.corpus.source, line.source);  // known words?

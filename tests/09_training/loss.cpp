@@ -19,7 +19,7 @@ using namespace abh;
 namespace {
 
 // A few roundings of numbers of order one.
-constexpr double round_off = in_double ? 1e-12 : 2e-6;
+constexpr double rounding = in_double ? 1e-12 : 2e-6;
 
 Tensor example_logits() {
     return Tensor({2, 2, 4}, {Real(0.5), Real(-1.25), 2, Real(0.75), 3, 0, -2, 1,  //
@@ -37,12 +37,12 @@ TEST_CASE("cross entropy has the values of its definition, smoothed or not") {
         return cross_entropy(example_logits(), example_targets(),
                              {ignore, static_cast<Real>(smoothing)});
     };
-    CHECK(loss(0, 0) == Approx(0.953111356247).margin(round_off));
-    CHECK(loss(0, 0.1) == Approx(1.098944689580).margin(round_off));
-    CHECK(loss(0, 0.3) == Approx(1.390611356247).margin(round_off));
-    CHECK(loss(3, 0) == Approx(0.690037689081).margin(round_off));
-    CHECK(loss(3, 0.1) == Approx(0.819204355748).margin(round_off));
-    CHECK(loss(3, 0.3) == Approx(1.077537689081).margin(round_off));
+    CHECK(loss(0, 0) == Approx(0.953111356247).margin(rounding));
+    CHECK(loss(0, 0.1) == Approx(1.098944689580).margin(rounding));
+    CHECK(loss(0, 0.3) == Approx(1.390611356247).margin(rounding));
+    CHECK(loss(3, 0) == Approx(0.690037689081).margin(rounding));
+    CHECK(loss(3, 0.1) == Approx(0.819204355748).margin(rounding));
+    CHECK(loss(3, 0.3) == Approx(1.077537689081).margin(rounding));
 }
 
 TEST_CASE("the loss and the gradient of two words and a pad are those computed by hand") {
@@ -69,10 +69,10 @@ TEST_CASE("a loss may be divided by the words of several batches") {
     const double loss = cross_entropy(example_logits(), example_targets(), {0, Real(0.1)}, &own);
     const double share =
         cross_entropy(example_logits(), example_targets(), {0, Real(0.1), 12}, &part);
-    CHECK(share == Approx(loss * 3 / 12).margin(round_off));  // three of four targets count
+    CHECK(share == Approx(loss * 3 / 12).margin(rounding));  // three of four targets count
     Tensor expected = cross_entropy_backward(own);
     expected *= Real(0.25);
-    CHECK(max_difference(cross_entropy_backward(part), expected) < round_off);
+    CHECK(max_difference(cross_entropy_backward(part), expected) < rounding);
     CHECK_THROWS_WITH(cross_entropy(example_logits(), example_targets(), {0, 0, 2}),
                       Contains("3 targets count, but the step has only 2"));
 }
@@ -82,7 +82,7 @@ TEST_CASE("an ignored target counts neither in the sum nor in the number") {
     const Tensor padded({1, 4, 3}, {2, 1, 0, 9, -9, 0, 0, 0, 5, 1, 1, 1});
     const double alone = cross_entropy(one, Ids({1, 1}, {1}));
     CHECK(cross_entropy(padded, Ids({1, 4}, {1, 0, 0, 0})) == alone);
-    CHECK(alone == Approx(1.407605964444).margin(round_off));  // log(e^2 + e + 1) - 1
+    CHECK(alone == Approx(1.407605964444).margin(rounding));  // log(e^2 + e + 1) - 1
 }
 
 TEST_CASE("label smoothing leaves ignored targets out") {
@@ -230,7 +230,7 @@ void compare(const Tensor& x, Linear output, const Ids& targets,
         zero_grad(parameters_of(output));
         VocabularyLossCache cache;
         const double loss = vocabulary_loss(x, output, targets, options, &cache);
-        CHECK(vocabulary_loss(x, output, targets, options) == Approx(loss).epsilon(round_off));
+        CHECK(vocabulary_loss(x, output, targets, options) == Approx(loss).epsilon(rounding));
         const Tensor dx = vocabulary_loss_backward(output, cache);
         std::vector<Tensor> found = with_gradients({one_number(loss), dx}, output);
         check_agree(expected, found);
