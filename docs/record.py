@@ -339,6 +339,7 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     parser.add_argument("--compare", action="store_true", help="print BUILD/runs beside ROOT/recorded, and write nothing")
+    parser.add_argument("--out", help=argparse.SUPPRESS)  # docs/run.py gives it to all whose output the pages show
     options = parser.parse_args()
     if options.compare:
         print("\n".join(compare(options.root.resolve(), options.build.resolve())))
