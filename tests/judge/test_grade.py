@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from judge.answer import report, sandbox
+from judge.answer.build import prepare
 from judge.answer.cases import Case
 from judge.answer.exercise import Mistaken, load_all
 from judge.answer.limits import Unfit
@@ -236,6 +237,7 @@ class Class(unittest.TestCase):
 
     def test_a_class_is_graded_resumed_and_left_alone_by_one_bad_submission(self):
         """From a clone that is private, where root has answers compiled by another user."""
+        prepare([TARGET])
         mode = INCLUDE.stat().st_mode
         INCLUDE.chmod(0o700)
         self.addCleanup(INCLUDE.chmod, mode & 0o777)
