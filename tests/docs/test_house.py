@@ -50,6 +50,18 @@ NEVER_PLAIN = re.compile(
     re.VERBOSE,
 )
 PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}$|\n(?s:.*?)^\})", re.MULTILINE)
+# The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
+CODE = r"\.(?:cpp|hpp|cu|cuh)"
+BUDGETS = {
+    "everything": (113_200, r".*"),
+    "Python": (24_000, r".*\.py"),
+    "lib": (7_400, rf"lib/.*{CODE}"),
+    "lib's root": (1_600, rf"lib/[^/]*{CODE}"),
+    "the chapters' code without exercises": (21_700, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (18_200, rf"tests/.*{CODE}|tests/mutants\.toml"),
+}
+AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
+NOT_COUNTED = r"(?:\.\w+|build|results|checkpoints|answers|recorded|tests/golden|bench/results|chapters/15_\w+)/.*"
 PLAIN_LIB = ("tensor", "matmul", "linear", "parameter", "random", "gradcheck")
 NOT_PLAIN = ("11", "12")  # chapters about the device and about time
 
@@ -157,6 +169,17 @@ class House(unittest.TestCase):
         paths = [path for name in folders for path in (ROOT / name).rglob("*") if path.suffix in {*SOURCES, ".py"}]
         lines = {path.relative_to(ROOT).as_posix(): path.read_bytes().count(b"\n") for path in [*paths, ROOT / "book"]}
         self.assertEqual({name: n for name, n in lines.items() if n > 400}, {})
+
+    def test_no_budget_is_exceeded(self) -> None:
+        tops = [top for top in ROOT.iterdir() if not re.fullmatch(NOT_COUNTED, f"{top.name}/")]
+        paths = [path for top in tops for path in (top.rglob("*") if top.is_dir() else [top]) if path.is_file()]
+        names = {path.relative_to(ROOT).as_posix(): path for path in paths}
+        authored = [name for name in names if re.fullmatch(AUTHORED, name) and not re.fullmatch(NOT_COUNTED, name)]
+        lines = {name: names[name].read_bytes().count(b"\n") for name in authored}
+        for what, (most, pattern) in BUDGETS.items():
+            total = sum(n for name, n in lines.items() if re.fullmatch(pattern, name))
+            with self.subTest(what):
+                self.assertLessEqual(total, most, f"{what} has {total:,} lines, {total - most:,} more than its budget of {most:,}")
 
     def test_nothing_of_a_later_chapter_is_declared_in_an_earlier_one(self) -> None:
         found = {place.rpartition(" ")[2]: place for place in of_later_chapters()}
